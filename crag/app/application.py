@@ -46,7 +46,7 @@ from crag.settings import Settings, load_settings
 from crag.sharing.passage_exchange import PassageExchange
 from crag.sharing.service import ConversationExchange
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import Preferences
 from crag.types import ProgressCallback
 from crag.websearch.quota import SearchQuota

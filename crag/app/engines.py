@@ -13,7 +13,7 @@ from crag.models.model_choice import model_label
 from crag.options import GraderKind, ModelParameters, RunOptions
 from crag.protocols import ChatModel, Embedder, Engine, Grader
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.text.questions import TermStatistics
 from crag.types import Grade
 

@@ -18,7 +18,7 @@ from crag.options import RunOptions
 from crag.protocols import Embedder, PageReader, WebSearch
 from crag.runs.worker import RunResources, no_callbacks
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import Thresholds
 from crag.websearch.tavily import TavilySearch
 

@@ -33,7 +33,7 @@ from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.runs.worker import RunResourceBuilder, RunResources
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import SERVER_KEY, on_behalf_of
+from crag.storage.outbound_log import SERVER_KEY, on_behalf_of
 from crag.storage.tables import calibrations, collections, rulings
 from crag.types import Passage, Progress, ProgressCallback, Thresholds, Verdict, ignore_progress
 

@@ -31,7 +31,7 @@ from crag.evaluation.types import Dataset, Example
 from crag.graph.citations import strip_citations
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import SERVER_KEY
+from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.tables import datasets
 from crag.text.language import split_sentences
 from crag.text.sanitization import clean_display_name, normalize_user_text

@@ -20,7 +20,7 @@ from crag.evaluation.types import Cutoffs, Evaluation, EvaluationKind, Evaluatio
 from crag.options import RunOptions
 from crag.runs.service import RunService
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import SERVER_KEY, on_behalf_of
+from crag.storage.outbound_log import SERVER_KEY, on_behalf_of
 from crag.types import Progress, ProgressCallback, ignore_progress
 
 MAX_REPETITIONS = 20

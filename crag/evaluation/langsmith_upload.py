@@ -16,7 +16,7 @@ from crag.evaluation.types import Evaluation, EvaluationResult, Example, Variant
 from crag.inspection.langsmith_client import LangSmithConnection
 from crag.options import DOCUMENT_OPTIONS, dump_changes, get_option, list_option_names
 from crag.settings import LangSmithAccount
-from crag.storage.outbound_ledger import OutboundLog, on_behalf_of
+from crag.storage.outbound_log import OutboundLog, on_behalf_of
 from crag.text.formatting import format_count
 from crag.types import Progress, ProgressCallback, ignore_progress
 

@@ -32,7 +32,7 @@ from crag.ingest.addresses import (
 from crag.ingest.http_response import FetchResult, describe_status, read_header, read_response
 from crag.ingest.site import USER_AGENT
 from crag.settings import Network
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import ProgressCallback
 
 

@@ -20,7 +20,7 @@ from crag.ingest.parse.formats import READABLE_SUFFIXES
 from crag.ingest.reader import RawDocument
 from crag.ingest.site import CrawledPage, SiteLimits, crawl_site
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.text.sanitization import clean_display_name
 from crag.types import Progress, ProgressCallback, Source
 

@@ -13,7 +13,7 @@ from crag.ingest.intake import to_raw_document
 from crag.ingest.reader import DocumentReader
 from crag.protocols import Embedder
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question
 from crag.text.relevance_features import tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages

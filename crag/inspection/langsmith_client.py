@@ -15,7 +15,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.errors import CragError, LangSmithFailed, Stopped
 from crag.settings import LangSmithAccount
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.text.formatting import format_retry_after
 
 if TYPE_CHECKING:

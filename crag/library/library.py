@@ -23,7 +23,7 @@ from crag.settings import Settings
 from crag.storage.collections import Collections
 from crag.storage.engine import Database
 from crag.storage.files import Originals
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.storage.passages import count_passages, count_unembedded, read_passages
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources

@@ -29,7 +29,7 @@ from crag.models.providers import export_keys, find_provider
 from crag.options import ModelParameters
 from crag.protocols import ChatModel
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import Prompt
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from crag.models.admission import RequestQueue
 from crag.models.ollama_api import InstalledModel, is_cloud_name
 from crag.models.providers import is_provider
 from crag.settings import Settings, url_host
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.text.formatting import format_count
 from crag.types import OutboundKind, Prompt
 

@@ -22,7 +22,7 @@ from crag.concurrency.workers import BackgroundWorker
 from crag.errors import BadRequest, CragError, HomeFault, Stopped
 from crag.settings import Settings
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import downloads
 from crag.types import Progress, ProgressCallback

@@ -20,7 +20,7 @@ from crag.models.ollama_api import find_model, load_model_facts
 from crag.models.providers import export_keys, find_provider
 from crag.protocols import Embedder
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.text.formatting import format_count
 from crag.types import EmbeddingSpace, Vectors
 

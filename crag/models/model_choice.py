@@ -14,7 +14,7 @@ from crag.models.nomic_weights import is_nomic_usable
 from crag.models.ollama_api import PROBE_SECONDS, InstalledModel, list_installed_models
 from crag.protocols import ConfiguredEmbedder, Embedder
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 
 BUILTIN_LABEL = "Built-in engine"
 _AUTO_NAMES = ("", "auto")

@@ -15,7 +15,7 @@ from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.models.file_download import RemoteFile, download_file
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import ProgressCallback
 
 WEIGHTS_FILE = "nomic-embed-text-v1.5.f16.gguf"

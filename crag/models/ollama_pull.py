@@ -12,7 +12,7 @@ from crag.models.connections import SILENCE_SECONDS
 from crag.models.ollama_api import stream_json_lines
 from crag.models.ollama_server import check_disk_space
 from crag.settings import Settings
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ProgressCallback
 
 _REGISTRY = "registry.ollama.ai"

@@ -17,7 +17,7 @@ from crag.events import RunEnded, encode_event
 from crag.runs.event_log import EventLog
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import SERVER_KEY
+from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import conversations, evaluations, events, messages, model_calls, run_summaries, runs
 from crag.types import Turn

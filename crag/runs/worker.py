@@ -20,7 +20,7 @@ from crag.runs.event_log import EventLog
 from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun
 from crag.runs.trace import Trace
-from crag.storage.outbound_ledger import on_behalf_of
+from crag.storage.outbound_log import on_behalf_of
 from crag.types import Thresholds
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 from crag.errors import WebSearchFailed
 from crag.settings import url_host
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.websearch.tavily import fault_from_exception, fault_from_status
 
 FREE_MONTHLY_CREDITS = 1_000  # per month in Tavily's free plan; a basic search costs one

@@ -9,7 +9,7 @@ from crag.cancellation import Cancellation, call_cancellable
 from crag.errors import HomeFault, WebSearchFailed
 from crag.protocols import MAX_QUERY_LENGTH
 from crag.settings import url_host
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.text.formatting import format_retry_after
 from crag.types import Passage, strip_unstorable
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from crag.storage.outbound_ledger import on_behalf_of
+from crag.storage.outbound_log import on_behalf_of
 from crag.text.formatting import format_count, format_duration
 from crag.types import SearchHit
 from pages.parts import layout, markdown, source_drawer

@@ -14,7 +14,7 @@ from crag.errors import BadRequest, NotFound
 from crag.options import RunOptions
 from crag.runs.records import insert_run
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.storage.tables import messages
 from crag.types import Feedback, Thresholds, generate_user_key
 from tests.runs.conftest import (

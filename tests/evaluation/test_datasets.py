@@ -9,7 +9,7 @@ from crag.evaluation.dataset_format import SEED_DATASET, parse_examples
 from crag.evaluation.datasets import Datasets, RunPins, choose_identifying_phrase
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import SERVER_KEY
+from crag.storage.outbound_log import SERVER_KEY
 from crag.types import Citation, Passage
 
 TWO = '{"question": "Wer?", "answer": "Ää"}\n{"question": "Wann?", "id": "when"}\n'.encode()

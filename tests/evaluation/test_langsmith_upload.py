@@ -15,7 +15,7 @@ from crag.evaluation.types import Environment, Evaluation, EvaluationResult, Exa
 from crag.options import RunOptions
 from crag.settings import LangSmithAccount
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.ledger import ListLedger

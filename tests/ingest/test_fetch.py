@@ -21,7 +21,7 @@ from crag.ingest.site import SiteLimits
 from crag.library.library import Library
 from crag.settings import Settings
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress
 from tests.doubles.ledger import ListLedger
 from tests.doubles.library import HashEmbedder, Shelf

@@ -13,7 +13,7 @@ from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.settings import LangSmithAccount, Settings
-from crag.storage.outbound_ledger import on_behalf_of
+from crag.storage.outbound_log import on_behalf_of
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer

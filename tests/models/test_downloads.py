@@ -18,7 +18,7 @@ from crag.errors import BadRequest, HomeFault
 from crag.models.downloads import Download, DownloadRows, Downloads, TransferRate, choose_fetch
 from crag.settings import Settings
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ProgressCallback
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap, Offer

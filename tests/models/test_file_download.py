@@ -19,7 +19,7 @@ from crag.errors import BadRequest, CragError, ModelFault, Stopped
 from crag.models.nomic_weights import fetch_nomic
 from crag.settings import DEFAULT_NOMIC_URL, Settings, load_settings
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress
 from tests.doubles.ollama import closed_address
 from tests.doubles.served_file import ServedFile

@@ -13,7 +13,7 @@ from crag.errors import ModelFault, Stopped
 from crag.models.ollama_pull import pull_model
 from crag.settings import Settings
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ignore_progress
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_registry import Mishap

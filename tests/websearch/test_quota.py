@@ -7,7 +7,7 @@ import pytest
 
 from crag.errors import WebSearchFailed
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.outbound_log import OutboundLog
 from crag.websearch import quota
 from crag.websearch.quota import Quota, SearchQuota, parse_usage
 from tests.doubles.tavily import TavilyServer

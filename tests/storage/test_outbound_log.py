@@ -9,7 +9,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_parallel
 from crag.errors import HomeFault
 from crag.storage.engine import Database
-from crag.storage.outbound_ledger import OutboundLog, on_behalf_of
+from crag.storage.outbound_log import OutboundLog, on_behalf_of
 
 
 @pytest.fixture
