@@ -67,7 +67,8 @@ class LlamaTokenizer:
         return array("H", [token.id for token in tokens]).tobytes()
 
     def _word_length(self, word: str) -> int:
-        return _count_ids_once(self._words[word])
+        ids = self._words[word]
+        return len(ids) // _BYTES_PER_ID if word.isascii() else _count_ids_once(ids)
 
     def _encode(self, text: str) -> bytes:
         return array("H", self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids).tobytes()

@@ -16,14 +16,11 @@ from crag.storage.tables import collections, epochs, passages, sources, spaces, 
 from crag.types import AddStatus, Chunk, EmbeddingSpace, Source, Vectors
 
 # Passed directly to the driver: SQLAlchemy's insert takes several times as long for this many rows.
-_ADD_PASSAGE = (
-    "INSERT INTO passages (id, source_id, ordinal, page, heading, text, context_start, context_end)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_ADD_TERMS = "INSERT INTO passage_terms (rowid, terms) VALUES (?, ?)"
+_ADD_PASSAGES = "INSERT INTO passages (id, source_id, ordinal, page, heading, text, context_start, context_end) VALUES "
+_ADD_TERMS = "INSERT INTO passage_terms (rowid, terms) VALUES "
 _REMOVE_TERMS = "DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passages WHERE source_id = ?)"
-_ADD_VECTOR = "INSERT INTO vectors (passage_id, space_id, vector) VALUES (?, ?, ?)"
-_ROWS_AT_ONCE = 1_000
+_ADD_VECTORS = "INSERT INTO vectors (passage_id, space_id, vector) VALUES "
+_ROWS_AT_ONCE = 100  # of at most 8 values each: older versions of SQLite take 999 values in a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +155,15 @@ def write_passages(
         check()
         rows = slice(start, start + _ROWS_AT_ONCE)
         chunks = zip(ids[rows], content.chunks[rows], strict=True)
-        connection.exec_driver_sql(_ADD_PASSAGE, [(id_, source_id, *_chunk_columns(chunk)) for id_, chunk in chunks])
-        connection.exec_driver_sql(_ADD_TERMS, list(zip(ids[rows], content.terms[rows], strict=True)))
+        _insert_rows(connection, _ADD_PASSAGES, [(id_, source_id, *_chunk_columns(chunk)) for id_, chunk in chunks])
+        _insert_rows(connection, _ADD_TERMS, list(zip(ids[rows], content.terms[rows], strict=True)))
     write_vectors(connection, ids, content.vectors, content.space, content.canary, check)
+
+
+def _insert_rows(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert all rows in one statement: the driver gives up the interpreter lock once for each statement."""
+    places = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
+    connection.exec_driver_sql(statement + places, tuple(value for row in rows for value in row))
 
 
 def _chunk_columns(chunk: Chunk) -> tuple[Any, ...]:
@@ -182,8 +185,8 @@ def write_vectors(
     ensure_space(connection, space, canary)
     for start in range(0, len(ids), _ROWS_AT_ONCE):
         check()
-        part = zip(ids[start : start + _ROWS_AT_ONCE], rows[start : start + _ROWS_AT_ONCE], strict=True)
-        connection.exec_driver_sql(_ADD_VECTOR, [(id_, space.id, row.astype("<f4").tobytes()) for id_, row in part])
+        part = zip(ids[start : start + _ROWS_AT_ONCE], rows[start : start + _ROWS_AT_ONCE].astype("<f4"), strict=True)
+        _insert_rows(connection, _ADD_VECTORS, [(id_, space.id, row.tobytes()) for id_, row in part])
     advance_epoch(connection, ids)
 
 
