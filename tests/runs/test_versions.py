@@ -1,13 +1,12 @@
 """Versions of an answer: overrides, other options, a search for a sentence, continuing; old versions stay."""
 
 import threading
-from dataclasses import fields, replace
 
 import pytest
 from sqlalchemy import select
 
 from crag.errors import BadRequest
-from crag.options import ModelParameters, RunOptions
+from crag.options import OPTIONS, RunOptions, apply_changes, get_option
 from crag.runs.revisions import describe_option_changes
 from crag.storage.tables import rulings
 from crag.types import Thresholds
@@ -16,7 +15,7 @@ from tests.runs.conftest import wait
 
 ASK = RunOptions(web="ask")
 
-OPTIONS = RunOptions()
+USUAL = RunOptions()
 
 
 def answered(home, options=RunOptions(), question="What holds?"):  # noqa: B008 — frozen
@@ -25,38 +24,19 @@ def answered(home, options=RunOptions(), question="What holds?"):  # noqa: B008 
     return conversation, run, wait(run)
 
 
-OTHER = RunOptions(
-    model="builtin",
-    k=6,
-    policy="any",
-    web="auto",
-    refine=False,
-    rewrite="keywords",
-    web_results=5,
-    join_web=True,
-    parent_context=True,
-    grader="cascade",
-    grader_model="ollama:llama3.1",
-    rewriter_model="ollama:llama3.2",
-    answering=ModelParameters(window=4096),
-    grading=ModelParameters(answer_limit=64),
-    rewriting=ModelParameters(temperature=0.5),
-    thinking=True,
-    thresholds=Thresholds(0.3, 0.75),
-    fetch_pages=True,
-    collection="Papers",
-    source_ids=("a", "b"),
-    preset="paper",
-    passage_size=150,
-)
-
-
-@pytest.mark.parametrize("name", [field.name for field in fields(RunOptions)])
-def test_every_setting_that_differs_is_named_by_a_version(name):
-    other = replace(RunOptions(), **{name: getattr(OTHER, name)})
-    assert getattr(RunOptions(), name) != getattr(OTHER, name)
-    differs = describe_option_changes(RunOptions(), other) != "same settings"
-    assert differs == (name != "preset"), "a preset is but a name for the others"
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_version_names_every_option_that_changes_answers(name):
+    option, usual = OPTIONS[name], get_option(RunOptions(), name)
+    others = {
+        "switch": not usual,
+        "choice": next(reversed(option.values), ""),
+        "number": option.highest,
+        "thresholds": Thresholds(0.3, 0.75),
+        "documents": ("a",),
+    }
+    changed = apply_changes(RunOptions(), {name: others.get(option.kind, "other")})
+    assert get_option(changed, name) != usual
+    assert (describe_option_changes(RunOptions(), changed) != "same settings") == option.changes_answers
 
 
 def test_settings_are_told_in_words():
@@ -335,7 +315,7 @@ def test_a_stopped_answer_keeps_its_text_and_goes_on(house):
     writer = QuotingWriter(gate=threading.Event())
     home = house(writer=writer)
     conversation = home.conversations.create()
-    run = home.runs.start(conversation.id, "What holds?", OPTIONS)
+    run = home.runs.start(conversation.id, "What holds?", USUAL)
     while not home.runs.trace(run.id).text:
         assert not run.ended
         next(iter(run.follow(after=0, seconds=0.05)), None)
