@@ -57,15 +57,30 @@ class RunService:
         self._traces: LRUCache[str, Trace] = LRUCache(_MAX_CACHED_TRACES)
 
     def start(
-        self, conversation_id: str | None, question: str, options: RunOptions, *, evaluation_id: str | None = None
+        self,
+        conversation_id: str | None,
+        question: str,
+        options: RunOptions,
+        *,
+        evaluation_id: str | None = None,
+        edited: int | None = None,
     ) -> Run:
         """Store the question, then start to answer it. Without a conversation only the run itself is stored.
 
-        A run of an evaluation is deleted with it and not listed among the questions of users. Raises `BadRequest` for a
-        question that is empty or too long, or while the conversation is still being answered; `NotFound` when the
-        conversation was deleted.
+        With the id of an `edited` question, the question begins a branch beside that one. A run of an evaluation is
+        deleted with it and not listed among the questions of users. Raises `BadRequest` for a question that is empty or
+        too long, or while the conversation is still being answered; `NotFound` when the conversation was deleted.
         """
-        return self._ask(conversation_id, normalize_question(question), options, evaluation_id=evaluation_id)
+        run = LiveRun(uuid.uuid4().hex, normalize_question(question), self._log)
+        with self._lock:
+            self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
+            history = self._history(conversation_id, edited)
+            self._records.open(run.id, conversation_id, run.question, edited, evaluation_id)
+            self._live[run.id] = run
+        self._workers.submit(
+            self._execute, RunTask(run, options, start=GraphState(question=run.question, history=history))
+        )
+        return run
 
     def edit(self, message_id: int, question: str, options: RunOptions) -> Run:
         """Answer another wording of a question, in a new branch of its conversation.
@@ -73,7 +88,7 @@ class RunService:
         Raises as `start`, and `NotFound` when that question was deleted.
         """
         conversation_id = self._records.conversation_of_question(message_id)
-        return self._ask(conversation_id, normalize_question(question), options, edited=message_id)
+        return self.start(conversation_id, question, options, edited=message_id)
 
     def answer_consent(self, run_id: str, query: str | None, reason: str = SEARCH_DECLINED) -> Run:
         """Resume a waiting run with the query to send, or with None and the reason to show.
@@ -87,7 +102,8 @@ class RunService:
             raise BadRequest("This was decided already.", "Reload the page to see the answer.")
         run.record(ConsentGiven(query))
         options = Trace().apply_all(run.events).options
-        return self._begin(RunTask(run, options, answer={"query": query, "reason": reason}))
+        self._workers.submit(self._execute, RunTask(run, options, answer={"query": query, "reason": reason}))
+        return run
 
     def keep_draft(self, run_id: str, query: str) -> None:
         """Save the edited query of a waiting run."""
@@ -218,36 +234,15 @@ class RunService:
         self._log.close()
         self._checkpoints.close()
 
-    def _ask(
-        self,
-        conversation_id: str | None,
-        question: str,
-        options: RunOptions,
-        *,
-        edited: int | None = None,
-        evaluation_id: str | None = None,
-    ) -> Run:
-        run = LiveRun(uuid.uuid4().hex, question, self._log)
-        with self._lock:
-            self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
-            history = self._history(conversation_id, edited)
-            self._records.open(run.id, conversation_id, question, edited, evaluation_id)
-            self._live[run.id] = run
-        return self._begin(RunTask(run, options, start=GraphState(question=question, history=history)))
-
     def _history(self, conversation_id: str | None, edited: int | None) -> tuple[Turn, ...]:
         """Return the turns that precede the place where a question is asked."""
         if edited is not None:
             return self._records.history_before(edited)
         return self._records.history(conversation_id) if conversation_id else ()
 
-    def _begin(self, task: RunTask) -> Run:
-        self._workers.submit(self._work, task)
-        return task.run
-
-    def _work(self, task: RunTask) -> None:
+    def _execute(self, task: RunTask) -> None:
         run = task.run
-        trace = self._worker.work(task)
+        trace = self._worker.execute(task)
         if trace is not None:
             self._traces.put(run.id, trace)
         with self._lock:
@@ -262,7 +257,8 @@ class RunService:
             self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
             self._versions.open(run.id, branch.parent, branch.change, labels)
             self._live[run.id] = run
-        return self._begin(branch.task)
+        self._workers.submit(self._execute, branch.task)
+        return run
 
     def _ended(self, run_id: str) -> Trace:
         """Return the trace of a finished run: only such a run has versions. Raises `BadRequest`, `NotFound`."""

@@ -86,45 +86,24 @@ class RunWorker:
         self._checkpoints = checkpoints
         self.unsaved_run_ids: set[str] = set()  # runs whose end could not be saved
 
-    def work(self, task: RunTask) -> Trace | None:
+    def execute(self, task: RunTask) -> Trace | None:
         """Execute a task to its end and store the result; return its trace, or None when it now waits for the user."""
-        ended = self._answer(task)
-        if ended is None:
-            return None
-        return self.finish(task.run, ended)
-
-    def _answer(self, task: RunTask) -> RunEnded | None:
         run = task.run
         try:
             run.stop.check()
             self._calls.follow(run)
             with on_behalf_of(self._records.person(run.id)):
-                asked = self._stream(task)
+                asked = self._run_graph(task)
             if asked is not None:
                 self._wait(run, asked)
                 return None
-            return RunEnded("done", run.elapsed())
-        except Stopped:
-            return RunEnded("stopped", run.elapsed())
-        except CragError as error:
-            return _failure_event(run, error)
-        except sqlite3.Error:
-            _log.exception("The state of a run could not be kept")
-            return _failure_event(
-                run, HomeFault("This answer could not be kept on disk.", "Free some space, then try again.")
-            )
-        except Exception:  # noqa: BLE001 — last line of defence of a thread; logged, and shown as a fault
-            _log.exception("A run failed in a way nobody foresaw")
-            return RunEnded(
-                "failed",
-                run.elapsed(),
-                "Something went wrong inside the application.",
-                "Your question is kept. Try again; the log has the details.",
-                "bug",
-            )
+            ended = RunEnded("done", run.elapsed())
+        except Exception as error:  # noqa: BLE001 — last line of defence of a thread; shown as the end of the run
+            ended = _end_after_error(run, error)
+        return self.finish(run, ended)
 
-    def _stream(self, task: RunTask) -> ConsentAsked | None:
-        """Stream the graph to its end, or to where it asks for consent."""
+    def _run_graph(self, task: RunTask) -> ConsentAsked | None:
+        """Run the graph to its end, or to where it asks for consent."""
         from langgraph.types import Command  # imported late: LangGraph is slow to import
 
         run = task.run
@@ -225,6 +204,27 @@ def _graph_deps(task: RunTask, equipment: RunResources) -> Deps:
         web=equipment.web,
         web_missing=equipment.web_missing,
         pages=equipment.pages,
+    )
+
+
+def _end_after_error(run: LiveRun, error: Exception) -> RunEnded:
+    """Return the last event of a run that an error ended; errors that nobody foresaw are logged."""
+    if isinstance(error, Stopped):
+        return RunEnded("stopped", run.elapsed())
+    if isinstance(error, CragError):
+        return _failure_event(run, error)
+    if isinstance(error, sqlite3.Error):
+        _log.error("The state of a run could not be kept", exc_info=error)
+        return _failure_event(
+            run, HomeFault("This answer could not be kept on disk.", "Free some space, then try again.")
+        )
+    _log.error("A run failed in a way nobody foresaw", exc_info=error)
+    return RunEnded(
+        "failed",
+        run.elapsed(),
+        "Something went wrong inside the application.",
+        "Your question is kept. Try again; the log has the details.",
+        "bug",
     )
 
 

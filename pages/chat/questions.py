@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from crag.errors import CragError
 from crag.options import RunOptions
-from crag.runs.run import Run
 from crag.types import DEFAULT_COLLECTION, Message, Ruling
 from pages.chat import state
 from pages.parts import dialogs, markdown
@@ -64,12 +62,16 @@ def ask_question(question: str, options: RunOptions | None = None) -> None:
     if application_.runs.active(conversation.id) or st.session_state.get("files_first"):
         st.session_state.waiting = question
         return
-    _start_run(lambda: application_.runs.start(conversation.id, question, options or state.current_options()))
+    with dialogs.catch_refusals():
+        state.show_trace(application_.runs.start(conversation.id, question, options or state.current_options()).id)
 
 
 def edit_question(message_id: int, question: str) -> bool:
     """Answer an edited question in a new branch; return whether the run started."""
-    return _start_run(lambda: application().runs.edit(message_id, question, state.current_options())) is not None
+    with dialogs.catch_refusals():
+        state.show_trace(application().runs.edit(message_id, question, state.current_options()).id)
+        return True
+    return False
 
 
 def show_branch(conversation_id: str, message_id: int) -> None:
@@ -81,12 +83,17 @@ def show_branch(conversation_id: str, message_id: int) -> None:
 
 def regenerate_answer(run_id: str, options: RunOptions) -> str | None:
     """Create another version of an answer under these options; return its run id, None on refusal."""
-    return _start_run(lambda: application().runs.regenerate(run_id, options))
+    with dialogs.catch_refusals():
+        run = application().runs.regenerate(run_id, options)
+        state.show_trace(run.id)
+        return run.id
+    return None
 
 
 def continue_answer(run_id: str) -> None:
     """Create another version that continues an incomplete answer from its text so far."""
-    _start_run(lambda: application().runs.continue_answer(run_id))
+    with dialogs.catch_refusals():
+        state.show_trace(application().runs.continue_answer(run_id).id)
 
 
 def allow_model_and_regenerate(run_id: str, model: str, options: RunOptions) -> None:
@@ -97,17 +104,20 @@ def allow_model_and_regenerate(run_id: str, model: str, options: RunOptions) -> 
 
 def override_verdict(run_id: str, passage_id: int, ruling: Ruling) -> None:
     """Create another version of an answer with the user's verdict on one passage."""
-    _start_run(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
+    with dialogs.catch_refusals():
+        state.show_trace(application().runs.overrule(run_id, {passage_id: ruling}).id)
 
 
 def search_web_for(run_id: str, sentence: str) -> None:
     """Create another version of an answer after a web search for one of its sentences."""
-    _start_run(lambda: application().runs.search_web_for(run_id, sentence))
+    with dialogs.catch_refusals():
+        state.show_trace(application().runs.search_web_for(run_id, sentence).id)
 
 
 def decide_web_search(run_id: str, query: str | None) -> None:
     """Resume a waiting run: send this query, or with None answer from the documents only."""
-    _start_run(lambda: application().runs.answer_consent(run_id, query))
+    with dialogs.catch_refusals():
+        state.show_trace(application().runs.answer_consent(run_id, query).id)
 
 
 def show_version(run_id: str) -> None:
@@ -115,16 +125,6 @@ def show_version(run_id: str) -> None:
     with dialogs.catch_refusals():
         application().runs.show_version(run_id)
         state.show_trace(run_id)
-
-
-def _start_run(begin: Callable[[], Run]) -> str | None:
-    try:
-        run = begin()
-    except CragError as error:
-        dialogs.keep_refusal(error)
-        return None
-    state.show_trace(run.id)
-    return run.id
 
 
 def submit_question() -> None:

@@ -75,7 +75,7 @@ def test_a_stop_that_comes_while_a_run_begins_to_wait_is_heard(unsure, monkeypat
 def test_a_run_that_goes_on_at_once_can_still_be_stopped(unsure, monkeypatch):
     home = unsure(writer=QuotingWriter(gate=threading.Event()))
     worker = home.runs._worker
-    work, decided = worker.work, threading.Event()
+    work, decided = worker.execute, threading.Event()
 
     def work_slowly(task):
         trace = work(task)
@@ -83,7 +83,7 @@ def test_a_run_that_goes_on_at_once_can_still_be_stopped(unsure, monkeypatch):
             decided.wait(20)  # the thread that made it wait ends only when the next one works on it
         return trace
 
-    monkeypatch.setattr(worker, "work", work_slowly)
+    monkeypatch.setattr(worker, "execute", work_slowly)
     run = ask(home, ASK)
     assert wait(run).state == "waiting"
     again = home.runs.answer_consent(run.id, "finals")
