@@ -77,8 +77,9 @@ class BackgroundWorker:
 
     def _ensure_thread(self) -> None:
         if self._is_open and self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            thread.start()  # may fail for want of resources: the next request tries again
+            self._thread = thread
 
     def _run(self) -> None:
         while self._await_pass():
