@@ -15,6 +15,7 @@ import pytest
 from crag.cli import add
 from crag.cli.main import main
 from crag.ingest.folder_watch import FolderWatch
+from tests.cli.conftest import NOTES
 from tests.doubles.web import serving
 from tests.served import ROOT
 from tests.waiting import wait_until
@@ -50,7 +51,7 @@ def start(tmp_path):
 
 
 @pytest.fixture
-def crag(tmp_path, monkeypatch, capsys):
+def command(tmp_path, monkeypatch, capsys):
     """Runs a command in this process; its exit code and what it printed."""
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     monkeypatch.setattr(add, "_POLL_SECONDS", 0.05)
@@ -84,12 +85,12 @@ def meanwhile():
     assert failures == []
 
 
-def test_many_files_give_their_results_in_the_order_given(crag, folder):
+def test_many_files_give_their_results_in_the_order_given(command, folder):
     for n in range(6):
         (folder / f"{n}.txt").write_text(TEXT.format(f"month {n}"))
     (folder / "3.txt").write_bytes(b"")
     (folder / "1.txt").write_text(TEXT.format("March") * 2000)
-    code, output = crag("add", folder / "5.txt", folder, "--json")
+    code, output = command("add", folder / "5.txt", folder, "--json")
     document = json.loads(output)
     assert (code, document["complete"]) == (1, True)
     assert [(Path(entry["source"]).name, entry["status"]) for entry in document["sources"]] == [
@@ -130,7 +131,7 @@ def test_a_person_at_a_terminal_sees_how_far_it_is(start, folder):
     assert process.communicate(timeout=60)[0].count("added") == 3
 
 
-def test_a_watched_folder_is_followed_until_ctrl_c(crag, folder, meanwhile, monkeypatch):
+def test_a_watched_folder_is_followed_until_ctrl_c(command, folder, meanwhile, monkeypatch):
     lines = []
     monkeypatch.setattr(add, "print_text", lines.append)
 
@@ -148,36 +149,36 @@ def test_a_watched_folder_is_followed_until_ctrl_c(crag, folder, meanwhile, monk
 
     (folder / "first.txt").write_text(TEXT.format("March"))
     meanwhile(change)
-    assert crag("add", folder, "--watch")[0] == 0
-    listed = json.loads(crag("list", "--json")[1])["sources"]
+    assert command("add", folder, "--watch")[0] == 0
+    listed = json.loads(command("list", "--json")[1])["sources"]
     assert {source["title"] for source in listed} == {"first.txt", "second.txt"}
 
 
-def test_watching_with_json_prints_one_document_at_its_end(crag, folder, meanwhile, tmp_path):
+def test_watching_with_json_prints_one_document_at_its_end(command, folder, meanwhile, tmp_path):
     (folder / "a.txt").write_text(TEXT.format("March"))
     originals = tmp_path / "home" / "originals"
     meanwhile(lambda: wait_until(lambda: any(originals.glob("*/*"))), signal.SIGTERM)
-    code, output = crag("add", folder, "--watch", "--json")
+    code, output = command("add", folder, "--watch", "--json")
     document = json.loads(output)
     assert (code, document["gone"]) == (0, [])
     assert {entry["status"] for entry in document["sources"]} <= {"added"}
 
 
 @pytest.mark.parametrize("spec", ["https://example.org/", "nowhere", ""])
-def test_only_files_and_folders_that_are_there_can_be_watched(crag, spec):
-    code, output = crag("add", spec, "--watch", "--json")
+def test_only_files_and_folders_that_are_there_can_be_watched(command, spec):
+    code, output = command("add", spec, "--watch", "--json")
     assert (code, json.loads(output)["error"]["code"]) == (1, "bad_request")
 
 
-def test_a_site_is_added_page_by_page(crag, monkeypatch):
+def test_a_site_is_added_page_by_page(command, monkeypatch):
     monkeypatch.setenv("CRAG_ALLOW_PRIVATE_URLS", "127.0.0.1/32")
     page = "<html><title>{0}</title><h1>{0}</h1><p>" + TEXT.format("March") * 3
     with serving() as web:
         web.page("/", page.format("Lifts").encode() + b'<a href="/stairs">Stairs</a>')
         web.page("/stairs", page.format("Stairs").encode())
-        code, output = crag("add", web.url("/"), "--site", "--pages", "2", "--json")
+        code, output = command("add", web.url("/"), "--site", "--pages", "2", "--json")
     assert (code, [entry["title"] for entry in json.loads(output)["sources"]]) == (0, ["Lifts", "Stairs"])
-    assert crag("add", web.url("/"), "--site", "--depth", "9")[0] == 1
+    assert command("add", web.url("/"), "--site", "--depth", "9")[0] == 1
 
 
 def test_a_watched_file_is_added_once_it_stops_changing(folder):
@@ -207,3 +208,40 @@ def test_a_place_that_is_away_for_a_while_has_lost_nothing(folder):
     away.rename(folder)
     assert watched.look() == watched.look()
     assert watched.look().settled == ()
+
+
+def test_refresh_replaces_what_changed(crag, notes, tmp_path):
+    crag("add", notes)
+    assert crag("refresh")[1]["sources"][0]["status"] == "unchanged"
+    (tmp_path / "notes.md").write_text(NOTES.replace("two failed", "seven failed"), encoding="utf-8")
+    assert crag("refresh")[1]["sources"][0]["status"] == "replaced"
+    assert "seven" in crag("search", "failed recordings fragment", "-k", "1")[1]["hits"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "refused"),
+    [
+        ("empty.txt", b"", "empty"),
+        ("photo.pdf", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "corrupt"),
+        ("program.pdf", b"MZ\x90\0" + b"\0" * 50, "unsupported"),
+    ],
+)
+def test_what_cannot_be_added_says_why_and_nothing_is_stored(crag, tmp_path, name, content, refused):
+    (tmp_path / name).write_bytes(content)
+    code, document = crag("add", str(tmp_path / name))
+    (entry,) = document["sources"]
+    assert (code, entry["status"], entry["error"]["code"]) == (1, "failed", refused)
+    assert entry["error"]["message"]
+    assert crag("list")[1] == {"sources": []}
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "http://localhost/", "http://169.254.169.254/latest/"])
+def test_addresses_of_ones_own_network_are_not_fetched(crag, url):
+    code, document = crag("add", url)
+    assert (code, document["sources"][0]["error"]["code"]) == (1, "blocked_url")
+
+
+def test_refreshing_an_unknown_document_is_refused(crag, notes):
+    crag("add", notes)
+    code, document = crag("refresh", "unknown")
+    assert (code, document["error"]["code"]) == (1, "bad_request")

@@ -5,16 +5,9 @@ import json
 import pytest
 
 from crag.cli.main import main
+from tests.cli.conftest import CELTICS, ELSEWHERE
+from tests.doubles.tavily import TavilyServer
 from tests.inspection.conftest import FINALS, QUESTION
-
-
-@pytest.fixture
-def crag(tmp_path, capsys):
-    def run(*arguments):
-        code = main([*arguments, "--home", str(tmp_path), "--json"])
-        return code, json.loads(capsys.readouterr().out)
-
-    return run
 
 
 def test_a_value_is_saved_told_with_its_origin_and_given_back(crag):
@@ -84,3 +77,49 @@ def test_what_is_missing_is_listed_with_the_pages_that_answered(world, list_gaps
 def test_an_empty_home_has_no_gap(list_gaps):
     assert list_gaps("--json") == (0, '{"gaps": []}\n')
     assert "covered every question" in list_gaps()[1]
+
+
+def test_doctor_names_what_mends_each_thing(crag):
+    code, document = crag("doctor")
+    checks = {check["name"]: check for check in document["checks"]}
+    assert code == 0
+    assert checks["Built-in engine"]["status"] == "ok"
+    assert "ollama pull" in checks["Llama 3 on Ollama"]["fix"]
+    assert checks["Web search"]["fix"]
+
+
+@pytest.mark.parametrize("variable", ["CRAG_CHAT_MODEL", "CRAG_EMBEDDER"])
+def test_doctor_finds_what_cannot_be_opened(crag, monkeypatch, variable):
+    monkeypatch.setenv(variable, "nothing")
+    code, document = crag("doctor")
+    assert code == 1
+    assert "nothing" in next(check for check in document["checks"] if check["status"] == "fail")["detail"]
+
+
+def test_the_ledger_tells_what_left_and_that_nothing_did(crag, monkeypatch):
+    assert crag("ledger")[1] == {"count": 0, "departures": []}
+    assert crag("ledger", json_output=False) == (0, "Nothing has left this machine.\n")
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
+    with TavilyServer(results=[CELTICS]) as tavily:
+        monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
+        crag("ask", ELSEWHERE, "--web", "auto")
+        crag("ask", f"{ELSEWHERE[:-1]} again?", "--web", "auto")
+    _, told = crag("ledger", "--last", "1")
+    (entry,) = told["departures"]
+    assert (told["count"], entry["kind"], entry["what"]) == (2, "web search", tavily.queries[1])
+    assert entry["host"] == tavily.url.removeprefix("http://")
+    code, text = crag("ledger", "--last", "1", json_output=False)
+    assert (code, text.count("web search to 127.0.0.1"), "1 older ones: --last 2" in text) == (0, 1, True)
+    assert crag("ledger", "--last", "0")[0] == 2
+
+
+def test_doctor_tells_how_many_searches_this_month_took(crag, monkeypatch):
+    def web_search():
+        return next(check for check in crag("doctor")[1]["checks"] if check["name"] == "Web search")
+
+    assert "nothing is ever sent" in web_search()["detail"]
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
+    with TavilyServer(results=[CELTICS]) as tavily:
+        monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
+        crag("ask", ELSEWHERE, "--web", "auto")
+        assert web_search()["detail"].endswith("; 1 of 1,000 searches used this month")
