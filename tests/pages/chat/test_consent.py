@@ -1,4 +1,4 @@
-"""Correction on the chat page: consent, overrides, versions and comparison."""
+"""Correction on the chat page: consent, overrides and versions."""
 
 from __future__ import annotations
 
@@ -169,27 +169,6 @@ def test_again_makes_a_version_and_no_new_messages(chat, notes, services):
     assert len(services.runs.versions(run_id)) == 2
 
 
-def test_two_settings_stand_side_by_side(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
-    first = last_run(services)
-    other = services.runs.regenerate(first, RunOptions(policy="off", refine=False))
-    for _ in other.follow(seconds=20):
-        pass
-    chat.query_params["a"], chat.query_params["b"] = first, other.id
-    chat.switch_page("pages/compare/page.py").run()
-    assert not chat.exception
-    assert any("policy No grading, refinement off" in header.value for header in chat.header)
-    assert said(chat, "| **Policy** | Paper | No grading |")
-    assert said(chat, "| **Refine knowledge** | on | off |")
-    assert said(chat, "| Brewing notes :small[:blue[differs]] | :green-badge[:material/check_circle: relevant")
-    assert said(chat, "| Refine knowledge |")
-    assert said(chat, "| Web searches | none | none |")
-    chat.query_params["b"] = "nothing"
-    chat.run()
-    assert said(chat, "One of the two answers is no longer there.")
-
-
 def test_the_second_settings_are_chosen_in_a_drawer(chat, notes, services):
     chat.run()
     ask(chat, QUESTION)
@@ -251,27 +230,3 @@ def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
         ask(chat, QUESTION)
     assert said(chat, ":orange[:material/warning:] The server read 20 of about")
     assert said(chat, ":orange[:material/warning:] The server counted 20.")
-
-
-@pytest.mark.parametrize("twice", [True, False])
-def test_comparing_with_itself_or_a_deleted_answer_says_so(chat, tavily, twice):
-    waiting(chat)
-    services = application()
-    other = services.conversations.create()
-    done = services.runs.start(other.id, QUESTION, RunOptions(model="builtin"))
-    list(done.follow(seconds=20))
-    run_id = last_run_of(services, UNANSWERED)
-    chat.query_params["a"], chat.query_params["b"] = run_id, run_id if twice else done.id
-    chat.switch_page("pages/compare/page.py").run()
-    assert not chat.exception
-    if not twice:
-        asked = next(one for one in services.conversations.list() if one.title.startswith(UNANSWERED[:20]))
-        services.delete_conversation(asked.id)
-        chat.run()
-        assert not chat.exception
-    assert said(chat, "no longer there")
-
-
-def last_run_of(services, question):
-    asked = next(one for one in services.conversations.list() if one.title.startswith(question[:20]))
-    return services.conversations.messages(asked.id)[-1].run_id

@@ -1,0 +1,84 @@
+"""Comparing two answers side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.options import RunOptions
+from pages.parts.services import application
+from tests.doubles.tavily import TavilyServer
+from tests.pages.conftest import NOTES, add, ask, said, until
+
+QUESTION = "What is the espresso machine descaled with?"
+UNANSWERED = "Who won the 2024 NBA Finals?"
+FINALS = {
+    "title": "2024 NBA Finals",
+    "url": "https://en.example.org/finals",
+    "score": 0.9,
+    "content": "The Boston Celtics won the 2024 NBA Finals. They beat the Dallas Mavericks four games to one.",
+}
+
+
+@pytest.fixture
+def tavily(monkeypatch):
+    with TavilyServer(results=[FINALS]) as server:
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
+        monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
+        add(application(), "brewing.md", NOTES)
+        yield server
+
+
+def waiting(app):
+    """Ask what the documents do not answer, until the card is there."""
+    app.run().chat_input[0].set_value(UNANSWERED).run()
+    until(app, lambda: said(app, "Search the web for this?"))
+    return app
+
+
+def last_run(services):
+    return services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
+
+
+def test_two_settings_stand_side_by_side(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    first = last_run(services)
+    other = services.runs.regenerate(first, RunOptions(policy="off", refine=False))
+    for _ in other.follow(seconds=20):
+        pass
+    chat.query_params["a"], chat.query_params["b"] = first, other.id
+    chat.switch_page("pages/compare/page.py").run()
+    assert not chat.exception
+    assert any("policy No grading, refinement off" in header.value for header in chat.header)
+    assert said(chat, "| **Policy** | Paper | No grading |")
+    assert said(chat, "| **Refine knowledge** | on | off |")
+    assert said(chat, "| Brewing notes :small[:blue[differs]] | :green-badge[:material/check_circle: relevant")
+    assert said(chat, "| Refine knowledge |")
+    assert said(chat, "| Web searches | none | none |")
+    chat.query_params["b"] = "nothing"
+    chat.run()
+    assert said(chat, "One of the two answers is no longer there.")
+
+
+@pytest.mark.parametrize("twice", [True, False])
+def test_comparing_with_itself_or_a_deleted_answer_says_so(chat, tavily, twice):
+    waiting(chat)
+    services = application()
+    other = services.conversations.create()
+    done = services.runs.start(other.id, QUESTION, RunOptions(model="builtin"))
+    list(done.follow(seconds=20))
+    run_id = last_run_of(services, UNANSWERED)
+    chat.query_params["a"], chat.query_params["b"] = run_id, run_id if twice else done.id
+    chat.switch_page("pages/compare/page.py").run()
+    assert not chat.exception
+    if not twice:
+        asked = next(one for one in services.conversations.list() if one.title.startswith(UNANSWERED[:20]))
+        services.delete_conversation(asked.id)
+        chat.run()
+        assert not chat.exception
+    assert said(chat, "no longer there")
+
+
+def last_run_of(services, question):
+    asked = next(one for one in services.conversations.list() if one.title.startswith(question[:20]))
+    return services.conversations.messages(asked.id)[-1].run_id
