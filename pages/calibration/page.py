@@ -9,10 +9,10 @@ from crag.evaluation.threshold_proposal import MIN_QUESTIONS_OF_EACH
 from crag.options import GRADERS, RunOptions
 from pages.calibration import thresholds
 from pages.parts import labels, layout, markdown
+from pages.parts.option_controls import draw_collection_select
 from pages.parts.routes import Page
 from pages.parts.services import application
 
-_ALL_DOCUMENTS = "All documents"
 _REFRESH_SECONDS = 1.0
 _INTRODUCTION = (
     "A grader's scores turn into verdicts at two thresholds. Here you see what it scores where your documents hold"
@@ -46,7 +46,7 @@ def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
     """Draw the choice of collection, grader and number of questions, and return it."""
     names = [collection.name for collection in application().library.collections() if collection.passages]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        collection = st.selectbox("Collection", [_ALL_DOCUMENTS, *names], key="calibration_collection", width=260)
+        collection = draw_collection_select("Collection", names, key="calibration_collection", width=260)
         kinds = list(GRADERS)
         grader = st.selectbox(
             "Grader",
@@ -64,8 +64,7 @@ def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
             key="probes",
             width=190,
         )
-    within = "" if collection == _ALL_DOCUMENTS else collection
-    return RunOptions(collection=within, grader=grader), CalibrationPlan(count=int(count or 0))
+    return RunOptions(collection=collection, grader=grader), CalibrationPlan(count=int(count or 0))
 
 
 def _draw_measurement(options: RunOptions, plan: CalibrationPlan, was_busy: bool) -> None:
@@ -81,10 +80,12 @@ def _draw_measurement(options: RunOptions, plan: CalibrationPlan, was_busy: bool
         if measuring.fault:
             st.markdown(f":orange[:material/info:] {markdown.escape_line(measuring.fault)}")
         return
-    share = min(1.0, progress.done / progress.total) if progress.total else 0.0
     counted = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-        st.progress(share, text=labels.grey_text(markdown.escape_line(f"{progress.stage}{counted}")))
+        st.progress(
+            layout.progress_share(progress.done, progress.total),
+            text=labels.grey_text(markdown.escape_line(f"{progress.stage}{counted}")),
+        )
         st.button("Stop", icon=":material/stop:", key="stop-measuring", on_click=measuring.cancel)
 
 

@@ -63,7 +63,7 @@ def draw_calibration(measured: Calibration) -> None:
 def _calibration_facts(measured: Calibration) -> str:
     answered = sum(one.answerable for one in measured.scored)
     ruled = sum(one.kind == "ruling" for one in measured.scored)
-    where = markdown.escape_line(measured.collection, 80) if measured.collection else "all documents"
+    where = markdown.escape_line(measured.collection, 80) or "all documents"
     by_you = f", {format_count(ruled, 'passage')} ruled on by you among them" if ruled else ""
     return (
         f"{labels.grader_label(measured.grader)} on {where}: {answered:,} answered,"
@@ -212,7 +212,7 @@ def _draw_saved_list(title: str, kept: Sequence[SavedThresholds], back: str, ico
 
 
 def _draw_saved_row(one: SavedThresholds, back: str, icon: str) -> None:
-    where = markdown.escape_line(one.collection, 80) if one.collection else "All documents"
+    where = labels.collection_label(one.collection, 80)
     facts = (
         f"{format_score(one.thresholds.lower)} and {format_score(one.thresholds.upper)} · {format_date(one.made_at)}"
     )

@@ -15,7 +15,7 @@ from crag.storage.preferences import ValueOrigin
 from crag.types import Thresholds
 from pages.chat import state, versions
 from pages.chat.questions import regenerate_answer
-from pages.parts import labels, markdown, option_controls
+from pages.parts import dialogs, labels, markdown, option_controls
 from pages.parts.routes import Page
 from pages.parts.services import application
 
@@ -130,7 +130,7 @@ class OptionControls:
         try:
             setting.check(value)
         except CragError as error:
-            st.toast(markdown.escape_line(str(error)), icon=":material/error:")
+            dialogs.toast_error(error)
         else:
             self.change(**{setting.name: value, "preset": ""})
 
@@ -195,7 +195,7 @@ def _save_preset(name: str) -> None:
     try:
         application().preferences.save_preset(name, state.current_options())
     except CragError as error:
-        st.toast(markdown.escape_line(str(error)), icon=":material/error:")
+        dialogs.toast_error(error)
     else:
         st.toast(f"Saved: “{markdown.escape_line(name, 60)}”", icon=":material/bookmark:")
 

@@ -21,7 +21,6 @@ from pages.parts import dialogs, external_hosts, labels, markdown
 from pages.parts.services import application, available_models, model_choice
 from pages.parts.session import is_phone
 
-_ALL_DOCUMENTS = "All documents"
 _WEB_CHIPS: dict[WebMode, tuple[str, str]] = {
     "off": ("off", ":material/public_off:"),
     "ask": ("ask", ":material/public:"),
@@ -66,11 +65,11 @@ def _draw_collection_chip(options: RunOptions) -> None:
 
     def described(name: str) -> str:
         if not name:
-            return _ALL_DOCUMENTS
+            return labels.ALL_DOCUMENTS
         return f"{markdown.escape_line(name, 60)} {labels.grey_text(f'{names[name].sources:,}')}"
 
     st.menu_button(
-        _only_sources_label(options.source_ids) or _collection_label(options.collection, names) or _ALL_DOCUMENTS,
+        _only_sources_label(options.source_ids) or _collection_label(options.collection, names) or labels.ALL_DOCUMENTS,
         ["", *names],
         format_func=described,
         icon=":material/folder_open:",

@@ -136,7 +136,7 @@ def _verdict_cell(trace: Trace, key: tuple[str, ...]) -> str:
 def _documents_cell(trace: Trace) -> str:
     if chosen := trace.options.source_ids:
         return f"Only {format_count(len(chosen), 'document')}"
-    return markdown.escape_line(trace.options.collection, 60) or "All documents"
+    return labels.collection_label(trace.options.collection)
 
 
 def _thresholds_cell(trace: Trace) -> str:

@@ -14,6 +14,7 @@ from crag.text.formatting import format_count, format_size
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress
 from pages.parts import dialogs, labels, markdown
 from pages.parts.document_intake import draw_refusals, summarize_results
+from pages.parts.layout import progress_share
 from pages.parts.services import application
 
 EXPORT_DIALOG, IMPORT_DIALOG = "export", "import"
@@ -61,7 +62,7 @@ def draw_import_dialog(collection: str) -> None:
 
 def _draw_export(collection: str) -> None:
     passages = application().library.size(collection)
-    name = markdown.escape_line(collection, 60) or "All documents"
+    name = labels.collection_label(collection)
     st.markdown(f"**{name}** {labels.grey_text(format_count(passages, 'passage'))}")
     if passages * _BYTES_PER_PASSAGE > MAX_EXPORT_BYTES:
         st.caption("Too large to be handed over here. On the command line: `python -m crag export`.")
@@ -101,7 +102,7 @@ def _import_upload(file: Any, collection: str) -> list[AddResult]:
     bar = st.progress(0.0, text="Reading")
 
     def show(progress: Progress) -> None:
-        bar.progress(progress.done / progress.total if progress.total else 0.0, text=progress.stage)
+        bar.progress(progress_share(progress.done, progress.total), text=progress.stage)
 
     with tempfile.TemporaryDirectory(prefix="crag-upload-") as folder:
         path = Path(folder) / "upload"
@@ -120,7 +121,6 @@ def _close_import_dialog() -> None:
 
 
 NEW_DIALOG, RENAME_DIALOG, DELETE_DIALOG = "new collection", "rename collection", "delete collection"
-_ALL_DOCUMENTS = "All documents"
 _MAX_NAME_LENGTH = 60
 _EDIT_ACTIONS = {RENAME_DIALOG: ":material/edit: Rename", DELETE_DIALOG: ":material/delete: Delete"}
 
@@ -162,7 +162,7 @@ def select_collection(name: str) -> None:
 
 
 def _draw_collection_row(name: str, sources: int, chosen: str) -> None:
-    title = markdown.escape_line(name, 60) or _ALL_DOCUMENTS
+    title = labels.collection_label(name)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
             st.button(
@@ -192,7 +192,9 @@ def draw_new_dialog(_about: None) -> None:
     def make(name: str) -> None:
         select_collection(application().library.create_collection(name))
 
-    _open_dialog("New collection", ":material/create_new_folder:", lambda: _draw_name_form("", "Create", make))
+    st.dialog("New collection", icon=":material/create_new_folder:", on_dismiss=dialogs.close_dialog)(_draw_name_form)(
+        "", "Create", make
+    )
 
 
 def draw_rename_dialog(name: str) -> None:
@@ -201,16 +203,19 @@ def draw_rename_dialog(name: str) -> None:
     def rename(new_name: str) -> None:
         select_collection(application().rename_collection(name, new_name))
 
-    _open_dialog("Rename the collection", ":material/edit:", lambda: _draw_name_form(name, "Rename", rename))
+    st.dialog("Rename the collection", icon=":material/edit:", on_dismiss=dialogs.close_dialog)(_draw_name_form)(
+        name, "Rename", rename
+    )
 
 
 def draw_delete_dialog(name: str) -> None:
     """Ask for confirmation, with what is deleted along with the collection."""
-    _open_dialog("Delete the collection?", ":material/delete:", lambda: _draw_delete_confirmation(name))
-
-
-def _open_dialog(title: str, icon: str, content: Callable[[], None]) -> None:
-    st.dialog(title, icon=icon, on_dismiss=dialogs.close_dialog)(content)()
+    dialogs.confirm(
+        "Delete the collection?",
+        lambda: _draw_deleted_documents(name),
+        "Delete it",
+        lambda: application().delete_collection(name),
+    )
 
 
 def _draw_name_form(name: str, label: str, act: Callable[[str], None]) -> None:
@@ -222,12 +227,12 @@ def _draw_name_form(name: str, label: str, act: Callable[[str], None]) -> None:
     try:
         act((typed or "").strip())
     except CragError as error:
-        st.markdown(f":red[{markdown.escape_line(str(error))}]")
+        dialogs.draw_error(error)
         return
     dialogs.close_and_rerun()
 
 
-def _draw_delete_confirmation(name: str) -> None:
+def _draw_deleted_documents(name: str) -> None:
     documents = len(application().library.sources(name))
     consequence = (
         f"goes with its {format_count(documents, 'document')} and all their passages"
@@ -237,13 +242,3 @@ def _draw_delete_confirmation(name: str) -> None:
     st.markdown(f"**{markdown.escape_line(name)}** {consequence}.")
     if documents:
         st.caption("Answers that cite them stay as they are. To keep the documents, move them first.")
-    with st.container(horizontal=True):
-        if st.button("Delete it", icon=":material/delete:"):
-            try:
-                application().delete_collection(name)
-            except CragError as error:
-                st.markdown(f":red[{markdown.escape_line(str(error))}]")
-            else:
-                dialogs.close_and_rerun()
-        if st.button("Keep it", type="tertiary"):
-            dialogs.close_and_rerun()

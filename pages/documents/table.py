@@ -13,7 +13,7 @@ from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
 from pages.parts import dialogs, labels, markdown, source_drawer
 from pages.parts.document_intake import draw_refusals, summarize_results
-from pages.parts.layout import draw_search_field
+from pages.parts.layout import draw_search_field, progress_share
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import is_phone
@@ -49,7 +49,7 @@ def _draw_move_form(source_ids: list[str]) -> None:
     try:
         moved = application().library.move(source_ids, name)
     except CragError as error:
-        st.markdown(f":red[{markdown.escape_line(str(error))}]")
+        dialogs.draw_error(error)
         return
     if all(one.status == "moved" for one in moved):
         _close_move_dialog()
@@ -86,8 +86,7 @@ def _draw_refresh(source_ids: list[str] | None) -> None:
         bar = st.progress(0.0, text="Starting")
 
         def show(progress: Progress) -> None:
-            share = min(1.0, progress.done / progress.total) if progress.total else 0.0
-            bar.progress(share, text=markdown.escape_line(progress.stage, 80))
+            bar.progress(progress_share(progress.done, progress.total), text=markdown.escape_line(progress.stage, 80))
 
         st.session_state.refreshed = application().library.pipeline.refresh(source_ids, progress=show)
         bar.empty()

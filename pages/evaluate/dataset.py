@@ -52,9 +52,17 @@ def draw_dataset_dialog(dataset_id: str) -> None:
 
 def draw_delete_dataset_dialog(dataset_id: str) -> None:
     """Draw the dialog that confirms the deletion of a dataset."""
-    st.dialog("Delete this dataset?", icon=":material/delete:", on_dismiss=dialogs.close_dialog)(
-        _draw_delete_confirmation
-    )(dataset_id)
+
+    def draw() -> None:
+        dataset = application().datasets.get(dataset_id, current_owner())
+        name, count = markdown.escape_line(dataset.name, 80), format_count(len(dataset.examples), "question")
+        st.markdown(f"**{name}** with {count} goes. Evaluations of it stay as they are.")
+
+    def delete() -> None:
+        application().datasets.delete(dataset_id, current_owner())
+        results.invalidate_datasets()
+
+    dialogs.confirm("Delete this dataset?", draw, "Delete it", delete)
 
 
 def _draw_upload_form() -> None:
@@ -171,17 +179,3 @@ def _rename_dataset(dataset: Dataset, key: str) -> None:
         application().datasets.rename(dataset.id, st.session_state[key], current_owner())
     results.invalidate_datasets()
     st.rerun()
-
-
-def _draw_delete_confirmation(dataset_id: str) -> None:
-    dataset = application().datasets.get(dataset_id, current_owner())
-    count = format_count(len(dataset.examples), "question")
-    st.markdown(f"**{markdown.escape_line(dataset.name, 80)}** with {count} goes. Evaluations of it stay as they are.")
-    with st.container(horizontal=True):
-        if st.button("Delete it", icon=":material/delete:"):
-            with dialogs.catch_refusals():
-                application().datasets.delete(dataset_id, current_owner())
-            results.invalidate_datasets()
-            dialogs.close_and_rerun()
-        if st.button("Keep it"):
-            dialogs.close_and_rerun()

@@ -237,11 +237,16 @@ def _model_name(one: Evaluation) -> str:
 
 def draw_delete_evaluations_dialog(ids: Sequence[str]) -> None:
     """Ask for confirmation and name the evaluations to delete."""
-    title = f"Delete {format_count(len(ids), 'evaluation')}?"
-    st.dialog(title, icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_delete_confirmation)(ids)
+    dialogs.confirm(
+        f"Delete {format_count(len(ids), 'evaluation')}?",
+        lambda: _draw_evaluations_to_delete(ids),
+        "Delete",
+        lambda: _delete_evaluations(ids),
+        cancel="Keep",
+    )
 
 
-def _draw_delete_confirmation(ids: Sequence[str]) -> None:
+def _draw_evaluations_to_delete(ids: Sequence[str]) -> None:
     for one in [one for one in application().evaluations.list(current_owner(), _MAX_IN_TABLE) if one.id in ids][
         :_MAX_NAMED
     ]:
@@ -249,13 +254,6 @@ def _draw_delete_confirmation(ids: Sequence[str]) -> None:
     if len(ids) > _MAX_NAMED:
         st.caption(f"and {len(ids) - _MAX_NAMED:,} more")
     st.caption("They go with their answers and the runs behind them, for good. The datasets stay.")
-    with st.container(horizontal=True):
-        if st.button("Delete", icon=":material/delete:", key="delete-evaluations"):
-            _delete_evaluations(ids)
-            selection.show_overview()
-            st.rerun()
-        if st.button("Keep", type="tertiary"):
-            dialogs.close_and_rerun()
 
 
 def _delete_evaluations(ids: Sequence[str]) -> None:
@@ -264,3 +262,4 @@ def _delete_evaluations(ids: Sequence[str]) -> None:
             application().evaluations.delete(evaluation_id)
         except CragError as error:
             dialogs.keep_refusal(error)
+    selection.show_overview()

@@ -18,7 +18,7 @@ from crag.text.formatting import export_file_name, format_count, format_date_tim
 from crag.types import Progress
 from pages.evaluate import result_figures, results, selection, start, start_options
 from pages.parts import dialogs, external_hosts, labels, markdown, option_controls
-from pages.parts.layout import draw_folded
+from pages.parts.layout import draw_folded, progress_share
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
@@ -42,8 +42,10 @@ def _draw_progress_bar(evaluation_id: str, variant: int, drawn: tuple[str, bool]
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         made_ready = application().evaluations.preparation_progress(evaluation_id)
         how_far = made_ready or Progress("", evaluation.done + evaluation.judgements, _count_steps(evaluation))
-        share = min(1.0, how_far.done / how_far.total) if how_far.total else 0.0
-        st.progress(share, text=labels.grey_text(_describe_progress(evaluation, made_ready)))
+        st.progress(
+            progress_share(how_far.done, how_far.total),
+            text=labels.grey_text(_describe_progress(evaluation, made_ready)),
+        )
         st.button(
             "Stop",
             icon=":material/stop:",
@@ -122,7 +124,7 @@ def _draw_langsmith_upload(evaluation: Evaluation) -> None:
     bar = st.progress(0.0)
 
     def report(progress: Progress) -> None:
-        bar.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, progress.stage)
+        bar.progress(progress_share(progress.done, progress.total), progress.stage)
 
     try:
         address = uploads.upload(evaluation, results.load_results(evaluation), report)

@@ -12,7 +12,6 @@ import streamlit as st
 from crag.evaluation.types import Variant
 from crag.inspection.run_labels import describe_option
 from crag.options import DOCUMENT_OPTIONS, MAIN_OPTIONS, OPTIONS, RunOptions, apply_changes, diff_options, get_option
-from crag.text import sanitization
 from crag.text.formatting import format_count
 from pages.chat.options import OptionControls, draw_preset_menu
 from pages.chat.state import has_web_search
@@ -23,7 +22,6 @@ from pages.parts.services import application
 
 OPTIONS_DIALOG = "settings of an evaluation"
 _CHANGES_KEY = "evaluate_changes"
-_ALL_DOCUMENTS = "All documents"
 _DRAWER_WIDTH = 480
 _SHOWN_OPTIONS = {"model", "web", "preset", *DOCUMENT_OPTIONS, *MAIN_OPTIONS}
 _OFFERED_OPTIONS = [
@@ -119,12 +117,8 @@ def _draw_collection_choice(held: RunOptions) -> None:
     names = [collection.name for collection in application().library.collections() if collection.passages]
     key = "evaluate-collection"
     st.session_state[key] = held.collection if held.collection in names else ""
-    st.selectbox(
-        "Documents",
-        ["", *names],
-        format_func=lambda name: sanitization.strip_invisible(name) or _ALL_DOCUMENTS,
-        key=key,
-        on_change=lambda: _change_options(collection=st.session_state[key]),
+    option_controls.draw_collection_select(
+        "Documents", names, key=key, on_change=lambda: _change_options(collection=st.session_state[key])
     )
 
 

@@ -65,14 +65,14 @@ def _run_badges(trace: Trace) -> list[str]:
     if trace.outcome:
         came.append(labels.outcome_badge(trace.outcome))
     options = trace.options
-    chosen = format_count(len(options.source_ids), "document") if options.source_ids else options.collection
+    only = format_count(len(options.source_ids), "document") if options.source_ids else ""
     under = [
         markdown.escape_line(trace.model, 60),
         labels.grader_label(trace.grader) if trace.grader else "",
         run_labels.describe_option("policy", options.policy),
         run_labels.describe_option("k", options.k),
         run_labels.describe_option("passage_size", options.passage_size) if options.passage_size else "",
-        markdown.escape_line(chosen, 60) or "All documents",
+        only or labels.collection_label(options.collection),
     ]
     return came + [f":gray-badge[{name}]" for name in under if name]
 

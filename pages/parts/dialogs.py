@@ -47,6 +47,43 @@ def draw_open_dialog(dialogs: dict[str, Callable[[Any], None]]) -> None:
         dialogs[name](about)
 
 
+def confirm(
+    title: str, draw: Callable[[], None], label: str, act: Callable[[], object], *, cancel: str = "Keep it"
+) -> None:
+    """Draw a dialog that asks before something is deleted: what goes, a button that does it, a button that does not.
+
+    A `CragError` of `act` is shown in the dialog, which stays open.
+    """
+
+    def content() -> None:
+        draw()
+        with st.container(horizontal=True):
+            confirmed, cancelled = (
+                st.button(label, icon=":material/delete:", key="confirm"),
+                st.button(cancel, key="cancel"),
+            )
+        if confirmed:
+            try:
+                act()
+            except CragError as error:
+                draw_error(error)
+                return
+        if confirmed or cancelled:
+            close_and_rerun()
+
+    st.dialog(title, icon=":material/delete:", on_dismiss=close_dialog)(content)()
+
+
+def draw_error(error: CragError) -> None:
+    """Draw an error where it happened."""
+    st.markdown(f":red[{markdown.escape_line(str(error))}]")
+
+
+def toast_error(error: object) -> None:
+    """Show an error or message as a toast."""
+    st.toast(markdown.escape_line(str(error)), icon=":material/error:", duration="long")
+
+
 _REFUSAL_KEY = "refused"
 
 
@@ -67,4 +104,4 @@ def catch_refusals() -> Iterator[None]:
 def show_refusal() -> None:
     """Show the kept refusal once, as a toast."""
     if reason := st.session_state.pop(_REFUSAL_KEY, None):
-        st.toast(markdown.escape_line(reason), icon=":material/error:", duration="long")
+        toast_error(reason)

@@ -10,8 +10,9 @@ import streamlit as st
 from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
 from crag.text.formatting import format_count
-from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus, Progress
+from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus
 from pages.parts import labels, markdown
+from pages.parts.layout import progress_share
 from pages.parts.services import application
 from pages.parts.session import has_other_users, is_phone
 
@@ -256,7 +257,7 @@ def _job_icon(job: Job) -> str:
 
 def _draw_job_outcome(job: Job) -> None:
     if job.state == "working":
-        st.progress(_progress_share(job.progress), text=labels.grey_text(_job_stage(job)))
+        st.progress(progress_share(job.progress.done, job.progress.total), text=labels.grey_text(_job_stage(job)))
     elif job.state == "waiting":
         st.caption("waiting to go on" if job.resumed else "waiting")
     elif job.state == "cancelled":
@@ -265,10 +266,6 @@ def _draw_job_outcome(job: Job) -> None:
         )
     if job.results:
         _draw_results(job)
-
-
-def _progress_share(progress: Progress) -> float:
-    return min(1.0, progress.done / progress.total) if progress.total else 0.0
 
 
 def _job_stage(job: Job) -> str:

@@ -8,7 +8,8 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.text.formatting import format_size
-from pages.parts import labels, markdown
+from pages.parts import dialogs, labels, markdown
+from pages.parts.layout import progress_share
 from pages.parts.services import application
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def start_download(name: str) -> None:
     try:
         application().downloads.start(name)
     except CragError as error:
-        st.toast(markdown.escape_line(str(error)), icon=":material/warning:")
+        dialogs.toast_error(error)
 
 
 def draw_download_button(name: str, label: str, key: str = "") -> None:
@@ -69,7 +70,7 @@ def draw_download_progress(download: Download) -> None:
         return
     stopped = markdown.escape_line(f"{_bytes_done(download)} so far, kept. Not finished.")
     st.progress(
-        _share_done(download),
+        progress_share(download.done, download.total),
         text=labels.grey_text(_describe_download(download) if download.state == "running" else stopped),
     )
 
@@ -109,7 +110,3 @@ def _time_left(seconds: float | None) -> str:
     if seconds is None:
         return ""
     return f"{round(seconds / 60)} min left" if seconds >= 90 else f"{max(1, round(seconds))} s left"
-
-
-def _share_done(download: Download) -> float:
-    return min(1.0, download.done / download.total) if download.total else 0.0

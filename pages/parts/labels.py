@@ -14,6 +14,14 @@ from pages.parts import markdown
 DOCUMENT_KINDS = {known.kind: known.label for known in FORMATS} | {"web": "Web page"}
 
 
+ALL_DOCUMENTS = "All documents"
+
+
+def collection_label(name: str, length: int = 60) -> str:
+    """Return the name of a collection, or "All documents" for an empty one; safe Markdown."""
+    return markdown.escape_line(name, length) or ALL_DOCUMENTS
+
+
 def badge_markdown(sign: run_labels.Badge) -> str:
     """Return a badge as Markdown, with its remark in grey after it."""
     number = f" {sign.number}" if sign.number else ""

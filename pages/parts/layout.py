@@ -62,6 +62,11 @@ def draw_search_field(label: str, key: str | None = None, width: int | None = No
     return (typed or "").strip()
 
 
+def progress_share(done: float, total: float | None) -> float:
+    """Return what a progress bar shows: the part that is done, 0.0 while the total is unknown."""
+    return min(1.0, done / total) if total else 0.0
+
+
 _ROW_HEIGHT, _BORDER_HEIGHT = 35, 3  # pixels, as drawn by Streamlit
 
 

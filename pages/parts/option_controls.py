@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -12,6 +12,8 @@ from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count
 from pages.parts import markdown
+from pages.parts.labels import ALL_DOCUMENTS
+from pages.parts.markdown import visible
 from pages.parts.services import available_models
 
 _SLIDER_STEPS = 32
@@ -70,6 +72,12 @@ def _token_sizes(setting: Option, value: float, highest: float) -> list[int]:
 
 def _keep_alive_choices(value: float) -> list[int]:
     return list(dict.fromkeys([*_KEEP_ALIVE_SECONDS, int(value)]))
+
+
+def draw_collection_select(title: str, names: Iterable[str], **common: Any) -> str:
+    """Draw the choice of a collection and return its name, empty for all documents."""
+    chosen: str = st.selectbox(title, ["", *names], format_func=lambda name: visible(name) or ALL_DOCUMENTS, **common)
+    return chosen
 
 
 DRAWN_OPTIONS = [name for name, known in OPTIONS.items() if known.scope == "home" or known.kind == "thresholds"]

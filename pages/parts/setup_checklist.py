@@ -10,6 +10,7 @@ import streamlit as st
 from crag.app.checklist import split_shown_checks
 from crag.app.checklist_facts import Check, CheckAction
 from pages.parts import dialogs, downloads, labels, markdown
+from pages.parts.layout import progress_share
 from pages.parts.routes import Page
 from pages.parts.services import application, is_status_known, model_choice, refresh_status, setup_checks
 from pages.parts.session import is_phone
@@ -47,9 +48,11 @@ def _draw_action_progress(check: Check) -> None:
     if download := downloads.unfinished_download(action.target):
         downloads.draw_download_progress(download)
     elif work := application().library.space_work.progress:
-        share = min(1.0, work.done / work.total) if work.total else 0.0
         counts = f"{work.done:,} of {work.total:,}" if work.total else ""
-        st.progress(share, text=labels.grey_text(markdown.escape_line(f"{work.stage} {counts}".strip(), 100)))
+        st.progress(
+            progress_share(work.done, work.total),
+            text=labels.grey_text(markdown.escape_line(f"{work.stage} {counts}".strip(), 100)),
+        )
 
 
 def _draw_action_button(check: Check, key: str) -> None:

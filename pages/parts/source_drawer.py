@@ -14,7 +14,7 @@ from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.runs.trace import Trace
 from crag.text.formatting import format_date
 from crag.types import Passage, Ruling, Source, Strip, Verdict
-from pages.parts import labels, markdown, pins
+from pages.parts import dialogs, labels, markdown, pins
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 from pages.parts.trace import highlight_quote, strip_markdown
@@ -60,7 +60,7 @@ def _add_web_page(key: str, run_id: str, location: str) -> None:
     try:
         application().gaps.add_page(location, collection, found_by=run_id)
     except CragError as error:
-        st.toast(markdown.escape_line(str(error)), icon=":material/error:", duration="long")
+        dialogs.toast_error(error)
         return
     st.toast(
         f"The page is added to {markdown.escape_line(collection, 60)}: see Documents.", icon=":material/library_add:"

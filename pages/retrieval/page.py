@@ -11,6 +11,7 @@ from crag.storage.outbound_log import on_behalf_of
 from crag.text.formatting import format_count, format_duration
 from crag.types import SearchHit
 from pages.parts import layout, markdown, source_drawer
+from pages.parts.option_controls import draw_collection_select
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
@@ -76,7 +77,6 @@ def _duplicates_note(titles: tuple[str, ...]) -> str:
     return f"The same text is also in {named}{more}."
 
 
-_ALL_DOCUMENTS = "All documents"
 _MAX_QUERY_LENGTH = 2_000
 _MAX_HITS = 50
 _MEANING = "What a question finds in your documents, and why. No model is asked, nothing is graded."
@@ -111,9 +111,9 @@ def _draw_query_form() -> tuple[str, int, str]:
     )
     names = [collection.name for collection in application().library.collections()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox("Within", [_ALL_DOCUMENTS, *names], key="retrieval_collection", width=320)
+        collection = draw_collection_select("Within", names, key="retrieval_collection", width=320)
         k = st.number_input("Hits", 1, _MAX_HITS, 4, key="retrieval_hits", width=140)
-    return (query or "").strip()[:_MAX_QUERY_LENGTH], int(k), "" if chosen == _ALL_DOCUMENTS else chosen
+    return (query or "").strip()[:_MAX_QUERY_LENGTH], int(k), collection
 
 
 def _draw_search_results(query: str, k: int, collection: str) -> None:

@@ -10,7 +10,8 @@ from crag.app.model_checks import NOMIC_CHECK
 from crag.errors import CragError
 from crag.models.model_choice import embedder_label
 from crag.text.formatting import format_count
-from pages.parts import labels, markdown, setup_checklist
+from pages.parts import dialogs, labels, markdown, setup_checklist
+from pages.parts.layout import progress_share
 from pages.parts.option_controls import ORIGIN_BADGES
 from pages.parts.services import application
 from pages.settings import setting_row
@@ -126,7 +127,7 @@ def _draw_space(report: SpaceStatus) -> None:
     if report.state == "building":
         made = max(report.vectors, _vectors_made(work.progress, report.passages))
         caption = f"{made:,} of {report.passages:,} passages; the other space answers till it is done"
-        st.progress(min(1.0, made / max(1, report.passages)), text=labels.grey_text(caption))
+        st.progress(progress_share(made, report.passages), text=labels.grey_text(caption))
 
 
 def _vectors_made(progress: Progress | None, passages: int) -> int:
@@ -150,4 +151,4 @@ def _drop_space(space_id: str) -> None:
     try:
         application().library.spaces.drop(space_id)
     except CragError as error:
-        st.toast(markdown.escape_line(str(error)))
+        dialogs.toast_error(error)

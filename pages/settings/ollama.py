@@ -204,19 +204,16 @@ def _unload_model(name: str) -> None:
 
 def draw_delete_model_dialog(name: str) -> None:
     """Draw the confirmation before a model is deleted."""
-    st.dialog("Delete this model?", icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_delete_content)(
-        name
+    dialogs.confirm(
+        "Delete this model?",
+        lambda: _draw_deleted_model(name),
+        "Delete it",
+        lambda: server_monitor().begin(name, "deleting", application().ollama.delete),
     )
 
 
-def _draw_delete_content(name: str) -> None:
+def _draw_deleted_model(name: str) -> None:
     model = next((model for model in server_status().models if model.name == name), None)
     size = f", {format_size(model.size)}" if model is not None and not model.cloud else ""
     st.markdown(f"**{markdown.escape_line(name, 60)}**{size}, is removed from Ollama, for every program that uses it.")
     st.caption("Your documents and conversations stay. To have it again, it must be fetched again.")
-    with st.container(horizontal=True):
-        if st.button("Delete it", icon=":material/delete:"):
-            server_monitor().begin(name, "deleting", application().ollama.delete)
-            dialogs.close_and_rerun()
-        if st.button("Keep it"):
-            dialogs.close_and_rerun()

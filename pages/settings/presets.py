@@ -91,16 +91,9 @@ def _save_preset() -> None:
 
 def draw_delete_preset_dialog(name: str) -> None:
     """Draw the confirmation before a preset is deleted."""
-    st.dialog("Delete this preset?", icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_delete_content)(
-        name
+    dialogs.confirm(
+        "Delete this preset?",
+        lambda: st.markdown(f"**{markdown.escape_line(name, 60)}** is forgotten. What it set stays as it is."),
+        "Delete it",
+        lambda: application().preferences.delete_preset(name),
     )
-
-
-def _draw_delete_content(name: str) -> None:
-    st.markdown(f"**{markdown.escape_line(name, 60)}** is forgotten. What it set stays as it is.")
-    with st.container(horizontal=True):
-        if st.button("Delete it", icon=":material/delete:"):
-            setting_row.attempt_change(_NAME_KEY, application().preferences.delete_preset, name)
-            dialogs.close_and_rerun()
-        if st.button("Keep it"):
-            dialogs.close_and_rerun()

@@ -144,7 +144,13 @@ def draw_privacy() -> None:
 
 def draw_clear_log_dialog(_: None) -> None:
     """Draw the confirmation before the log is cleared."""
-    st.dialog("Forget this list?", icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_clear_content)()
+    dialogs.confirm(
+        "Forget this list?",
+        _draw_cleared_entries,
+        "Forget",
+        lambda: application().ledger.clear(current_owner()),
+        cancel="Cancel",
+    )
 
 
 def _draw_allowed() -> None:
@@ -179,7 +185,7 @@ def _draw_quota() -> None:
     else:
         text = f"{format_count(quota.used, 'search', 'searches')} this month of {quota.limit:,} in Tavily's free plan"
         text += labels.grey_text(", as counted here: only Tavily knows your plan and what else used the key")
-    st.progress(min(1.0, quota.used / quota.limit) if quota.limit else 0.0, text=text)
+    st.progress(layout.progress_share(quota.used, quota.limit), text=text)
     if st.button("Ask Tavily", icon=":material/sync:", type="tertiary"):
         try:
             application().search_quota.ask()
@@ -260,23 +266,9 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
     return text.getvalue().encode("utf-8-sig")
 
 
-def _draw_clear_content() -> None:
+def _draw_cleared_entries() -> None:
     count = application().ledger.count_since(person=current_owner())
     st.markdown(f"{format_count(count, 'entry', 'entries')} will be gone for good.")
     if application().settings.tavily_api_key:
         st.caption("The count of this month's searches begins at 0 again, whatever Tavily counts.")
     st.caption("It does not undo what was sent: those who got it may keep it.")
-    with st.container(horizontal=True):
-        if st.button("Forget", icon=":material/delete:"):
-            _clear_log()
-        if st.button("Cancel"):
-            dialogs.close_and_rerun()
-
-
-def _clear_log() -> None:
-    try:
-        application().ledger.clear(current_owner())
-    except CragError as error:
-        st.warning(markdown.escape_line(str(error)))
-        return
-    dialogs.close_and_rerun()
