@@ -34,7 +34,7 @@ def test_a_failure_ends_the_wait():
     assert stop.list_waits() == []
 
 
-def test_a_call_gives_its_result_or_its_error_and_knows_whose_it_is():
+def test_a_call_returns_its_result_or_raises_its_error():
     person = ContextVar("person", default="nobody")
     token = person.set("ann")
     assert call_cancellable(person.get, Cancellation()) == "ann"

@@ -51,7 +51,7 @@ def test_a_step_has_a_summary_and_lines(node, summary, lines):
     assert (step.summary, step.lines) == (summary, lines)
 
 
-def test_a_step_holds_the_passages_it_judged_with_badge_place_and_reason():
+def test_a_step_lists_graded_passages_with_badge_and_reason():
     graded, searched = (steps(runs.incorrect())[node] for node in ("grade_documents", "web_search"))
     assert [(one.badge.word, one.badge.number, one.irrelevant) for one in graded.passages] == [
         ("irrelevant", "0.06", True),
@@ -61,7 +61,7 @@ def test_a_step_holds_the_passages_it_judged_with_badge_place_and_reason():
     assert (graded.candidates, searched.candidates) == (2, 1)
 
 
-def test_a_ruling_of_the_user_shows_the_score_of_the_grader_apart():
+def test_an_override_shows_the_graders_score_separately():
     trace = runs.correct()
     trace.verdicts[1] = Verdict(1, "irrelevant", 0.94, "Because.", ruling="drop")
     badge = steps(trace)["grade_documents"].passages[0].badge
@@ -95,7 +95,7 @@ def test_a_query_that_waits_has_not_been_sent():
     assert describe_sent_query(runs.waiting()) == ""
 
 
-def test_a_search_that_was_wanted_and_not_begun_is_a_step_of_its_own():
+def test_a_wanted_search_that_did_not_start_is_its_own_step():
     trace = runs.without_web()
     trace.apply(WebSkipped("The web is off, so the web was not searched."))
     described = describe_steps(trace)
@@ -118,7 +118,7 @@ def test_a_refusal_says_that_there_was_nothing_to_write_from():
     assert (checked.summary, checked.lines) == ("nothing to check", ("There was nothing to check.",))
 
 
-def test_the_prompt_says_what_was_left_out_and_what_the_server_counted():
+def test_the_prompt_reports_cuts_and_the_count_of_the_server():
     trace = runs.correct()
     assert describe_prompt(trace).text == "Prompt 612 of 8,192 tokens · nothing left out"
     assert describe_prompt(trace).counted == "The server counted 700."
@@ -134,7 +134,7 @@ def test_without_a_model_the_passages_are_quoted():
     assert steps(trace)["generate"].lines == ("Quoted from the passages; no language model was running.",)
 
 
-def test_sentences_without_a_source_come_before_those_with_a_weak_one():
+def test_unsupported_sentences_come_before_weakly_supported():
     trace = runs.correct()
     trace.apply(
         AnswerChecked(
