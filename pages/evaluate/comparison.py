@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
 
 import streamlit as st
 
@@ -21,9 +22,10 @@ from crag.evaluation.types import ChangedExample, EvaluationResult, Example, Met
 from crag.text.formatting import format_count
 from pages.chat.versions import open_comparison
 from pages.evaluate import charts, results, selection
-from pages.evaluate.selection import ComparedVariant
+from pages.evaluate.results import ComparedVariant, variant_key, variant_title
 from pages.parts import labels, markdown
-from pages.parts.session import is_phone
+from pages.parts.services import application
+from pages.parts.session import current_owner, is_phone
 
 _MAX_SHOWN = 10
 _CHANGE_TITLES = {"broken": "What broke", "mended": "What was mended"}
@@ -143,7 +145,7 @@ _MIN_VARIANTS = 2
 
 def draw_comparison(compared: Sequence[ComparedVariant]) -> None:
     """Draw the comparison of the first variant with the others, and the choice of variants."""
-    selection.draw_variant_selection(compared)
+    _draw_variant_selection(compared)
     if len(compared) < _MIN_VARIANTS:
         st.caption("Choose another evaluation to hold against this one.")
         return
@@ -152,13 +154,62 @@ def draw_comparison(compared: Sequence[ComparedVariant]) -> None:
     if len(compared) > _MIN_VARIANTS:
         _draw_all_variants(compared, names)
     other = _choose_other_variant(compared[1:], names)
-    comparison = selection.load_comparison(compared[0], other)
+    comparison = results.load_comparison(compared[0], other)
     if not comparison.examples:
         st.caption("They have no question in common, so there is nothing to compare.")
         return
     _draw_differences(comparison, ("A", names[other.key]))
     draw_setting_differences(compared, list(names.values()))
     st.fragment(draw_changed_questions)((compared[0], other), ("A", names[other.key]), comparison)
+
+
+_ADDED_VARIANT_KEY = "added-side"
+_OFFERED_EVALUATIONS = 50
+
+
+def _draw_variant_selection(compared: Sequence[ComparedVariant]) -> None:
+    """Draw the compared variants in order, and a field that adds another one."""
+    keys = [side.key for side in compared]
+    with st.container(gap="xsmall"):
+        for side, letter in zip(compared, ascii_uppercase, strict=False):
+            _draw_compared_variant(side, letter, keys)
+    latest = [one for one in application().evaluations.list(current_owner(), _OFFERED_EVALUATIONS) if one.done]
+    offered = {
+        variant_key(one, number): variant_title(one, number) for one in latest for number in range(len(one.variants))
+    }
+    others = {key: name for key, name in offered.items() if key not in keys}
+    if others and len(keys) < selection.MAX_COMPARED:
+        st.selectbox(
+            "Add to the comparison",
+            list(others),
+            index=None,
+            format_func=others.__getitem__,
+            placeholder="Add another",
+            key=_ADDED_VARIANT_KEY,
+            on_change=lambda: selection.select_variants([*keys, st.session_state.pop(_ADDED_VARIANT_KEY)]),
+            label_visibility="collapsed",
+            width=420,
+        )
+
+
+def _draw_compared_variant(side: ComparedVariant, letter: str, keys: Sequence[str]) -> None:
+    """Draw one variant under its letter; the first one is the baseline."""
+    others = [key for key in keys if key != side.key]
+    first = side.key == keys[0]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        name = markdown.escape_line(variant_title(side.evaluation, side.number), 160)
+        st.markdown(
+            f"**{letter}** {name}{' :gray-badge[the others are held against it]' if first else ''}", width="content"
+        )
+        with st.container(horizontal=True, gap="small", width="content"):
+            if not first:
+                _draw_selection_button("Put first", ":material/vertical_align_top:", side.key, [side.key, *others])
+            if len(keys) > 2:
+                _draw_selection_button("Remove", ":material/close:", side.key, others)
+
+
+def _draw_selection_button(word: str, icon: str, key: str, keys: Sequence[str]) -> None:
+    st.button(word, icon=icon, type="tertiary", key=f"{word}-{key}", on_click=selection.select_variants, args=(keys,))
 
 
 def _draw_dataset_warning(compared: Sequence[ComparedVariant]) -> None:

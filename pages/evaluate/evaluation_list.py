@@ -176,7 +176,7 @@ def _draw_selection_actions(selected: Sequence[Evaluation]) -> None:
                 f"Compare these {len(selected)}",
                 icon=":material/compare_arrows:",
                 on_click=selection.select_variants,
-                args=([f"{one.id}.0" for one in sorted(selected, key=lambda one: one.started_at)],),
+                args=([results.variant_key(one, 0) for one in sorted(selected, key=lambda one: one.started_at)],),
             )
         st.button(
             f"Delete {format_count(len(selected), 'evaluation')}",

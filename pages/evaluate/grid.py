@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import BadRequest, CragError
-from crag.evaluation import chart_data, grid
+from crag.evaluation import chart_data
 from crag.evaluation.grid import (
     SUGGESTED_AXES,
     BestVariant,
@@ -22,27 +22,11 @@ from crag.inspection.run_labels import format_option_value
 from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.text import sanitization
 from crag.text.formatting import format_count
-from pages.evaluate import charts, results, selection
+from pages.evaluate import charts, selection
+from pages.evaluate.results import load_best_variant, load_ranking
 from pages.parts import dialogs, layout, markdown, option_controls
 from pages.parts.services import application, available_models
 from pages.parts.session import is_phone
-
-
-@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: results.results_cache_key})
-def load_ranking(
-    evaluation: Evaluation, _results: Sequence[EvaluationResult], cutoffs: Cutoffs
-) -> Sequence[grid.RankedVariant]:
-    """Return the variants, best first."""
-    return grid.rank_variants(evaluation, _results, cutoffs)
-
-
-@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: results.results_cache_key})
-def load_best_variant(
-    evaluation: Evaluation, _results: Sequence[EvaluationResult], cutoffs: Cutoffs
-) -> grid.BestVariant | None:
-    """Return the best variant and its rivals; None if no answer can be scored as right or wrong."""
-    return grid.find_best_variant(evaluation, _results, cutoffs)
-
 
 _PRESET_NAME_KEY = "best_preset"
 _MAX_NAMED_RIVALS = 3

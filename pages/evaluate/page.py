@@ -18,6 +18,7 @@ from pages.evaluate import (
     start,
     start_options,
 )
+from pages.evaluate.results import ComparedVariant
 from pages.parts import dialogs
 from pages.parts.routes import Page
 from pages.parts.session import is_phone
@@ -37,7 +38,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 def main() -> None:
     """Draw a comparison, one evaluation or the overview; on a phone, a back button in place of the sidebar."""
     dialogs.show_refusal()
-    evaluation_id, compared = selection.selected_evaluation_id(), selection.selected_variants()
+    evaluation_id, compared = selection.EVALUATION_SELECTION.read(), selection.selected_variants()
     is_overview = not (evaluation_id or compared)
     if is_phone():
         if not is_overview:
@@ -58,7 +59,7 @@ def _draw_back_button() -> None:
     st.button("All evaluations", icon=":material/arrow_back:", type="tertiary", on_click=selection.show_overview)
 
 
-def _draw_comparison(compared: list[selection.ComparedVariant]) -> None:
+def _draw_comparison(compared: list[ComparedVariant]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Comparison", anchor=False, width="content")
         if not is_phone():

@@ -72,7 +72,7 @@ def _draw_report(report: RegressionReport) -> None:
             type="tertiary",
             key="compare-pinned",
             on_click=selection.select_variants,
-            args=([f"{report.before.id}.0", f"{report.after.id}.0"],),
+            args=([results.variant_key(one, 0) for one in (report.before, report.after)],),
         )
 
 

@@ -18,8 +18,7 @@ from crag.models.model_choice import model_label
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
 from pages.evaluate import grid, result_figures, result_head, results, selection
-from pages.evaluate.grid import load_ranking
-from pages.evaluate.results import ACTIVE_STATES, load_cutoffs, load_results
+from pages.evaluate.results import ACTIVE_STATES, load_cutoffs, load_ranking, load_results
 from pages.parts import dialogs, labels, layout, markdown
 from pages.parts.layout import draw_folded, draw_search_field
 from pages.parts.services import application

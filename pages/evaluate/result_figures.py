@@ -18,8 +18,8 @@ from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
 from crag.events import NODES
 from crag.text.formatting import format_count, format_duration
 from crag.types import Thresholds
-from pages.evaluate import charts, grid, results
-from pages.evaluate.results import load_cutoffs, load_results
+from pages.evaluate import charts, results
+from pages.evaluate.results import load_cutoffs, load_ranking, load_results
 from pages.parts import labels, markdown, score_chart
 from pages.parts.services import application
 
@@ -159,9 +159,7 @@ def draw_plot(plot: Plot) -> None:
 def make_trade_off_plot(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> Plot | None:
     """Return accuracy against time; None with fewer than two comparable variants."""
     figures = {
-        one.number: one.summary.figures
-        for one in grid.load_ranking(evaluation, results, cutoffs)
-        if one.summary.figures
+        one.number: one.summary.figures for one in load_ranking(evaluation, results, cutoffs) if one.summary.figures
     }
     metric = chart_data.choose_accuracy_metric([*figures.values()])
     points = chart_data.trade_off_points(figures, metric) if metric else []

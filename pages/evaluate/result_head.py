@@ -237,7 +237,7 @@ def _draw_buttons(evaluation: Evaluation) -> None:
         _draw_menu(
             "Compare with",
             "compare_arrows",
-            {one.id: _evaluation_label(one) for one in others},
+            {one.id: markdown.escape_line(results.variant_title(one, 0), 120) for one in others},
             evaluation,
             _compare_with,
         )
@@ -272,14 +272,10 @@ def _draw_menu(
     )
 
 
-def _evaluation_label(one: Evaluation) -> str:
-    return f"{markdown.escape_line(one.name, 60)} {labels.grey_text(format_date_time(one.started_at))}"
-
-
 def _compare_with(evaluation: Evaluation, other: str) -> None:
     """Compare two evaluations, with the earlier one as the baseline."""
     both = sorted((evaluation, application().evaluations.get(other, current_owner())), key=lambda one: one.started_at)
-    selection.select_variants([f"{one.id}.0" for one in both])
+    selection.select_variants([results.variant_key(one, 0) for one in both])
 
 
 def _handle_menu_choice(evaluation: Evaluation, choice: str) -> None:

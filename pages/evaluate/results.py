@@ -1,34 +1,65 @@
-"""Cached results, summaries and datasets of the Evaluate page."""
+"""Results, summaries, comparisons, rankings and datasets of the Evaluate page, all cached here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import streamlit as st
 
-from crag.evaluation.summary import VariantSummary, summarise_results
-from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationResult
+from crag.concurrency.caches import LRUCache
+from crag.evaluation.grid import BestVariant, RankedVariant, find_best_variant, rank_variants
+from crag.evaluation.summary import Comparison, VariantSummary, compare_results, summarise_results
+from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationResult, Variant
+from crag.text import sanitization
+from crag.text.formatting import format_date_time
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
 ACTIVE_STATES = ("queued", "running")
 
 
-ResultsCacheKey = tuple[str, str, int, int, str, float | None]
+class ComparedVariant(NamedTuple):
+    """One variant of an evaluation, with the results of this variant only."""
+
+    evaluation: Evaluation
+    number: int
+    results: Sequence[EvaluationResult]
+
+    @property
+    def variant(self) -> Variant:
+        """Settings and environment of the variant."""
+        return self.evaluation.variants[self.number]
+
+    @property
+    def key(self) -> str:
+        """Identifier of the variant in the page address."""
+        return variant_key(self.evaluation, self.number)
+
+
+def variant_key(evaluation: Evaluation, number: int) -> str:
+    """Return the identifier of a variant in the page address."""
+    return f"{evaluation.id}.{number}"
+
+
+def variant_title(evaluation: Evaluation, number: int) -> str:
+    """Return name, variant (if there are several) and start time as plain text."""
+    variant = evaluation.variants[number].name if len(evaluation.variants) > 1 else ""
+    told = (evaluation.name, variant, format_date_time(evaluation.started_at))
+    return " · ".join(sanitization.strip_invisible(one) for one in told if one)
+
+
+_ResultsKey = tuple[str, str, int, int, str, float | None]
 
 _DATASETS_TTL_SECONDS = 3.0
 _RESULTS_TTL_SECONDS = 60.0  # labels added by other processes show up after this time
+_MAX_RESULTS, _MAX_COMPARISONS, _MAX_SUMMARIES = 4, 32, 512  # cached at once; results are large
 _MAX_REFRESHES = 25  # most refreshes of the figures during one evaluation
-
-
-def results_cache_key(evaluation: Evaluation) -> ResultsCacheKey:
-    """Return a cache key that changes with the answers and judgements of an evaluation."""
-    return _make_cache_key(evaluation, evaluation.done)
 
 
 def load_results(evaluation: Evaluation, variant: int | None = None) -> Sequence[EvaluationResult]:
     """Return the results so far, of one variant or of all."""
-    return _cached_results(results_cache_key(evaluation), variant)
+    return _cached_results(_results_key(evaluation), variant)
 
 
 def load_summary(evaluation: Evaluation, variant: int) -> VariantSummary:
@@ -36,7 +67,16 @@ def load_summary(evaluation: Evaluation, variant: int) -> VariantSummary:
     done = evaluation.done
     if evaluation.state == "running":
         done -= done % max(1, evaluation.total // _MAX_REFRESHES)
-    return _cached_summary(_make_cache_key(evaluation, done), variant, load_cutoffs())
+    key = _results_key(evaluation, done), variant, load_cutoffs()
+    if (summary := _summaries().get(key)) is None:
+        summary = summarise_results(application().evaluations.results(evaluation.id, variant), key[-1])
+        _summaries().put(key, summary)
+    return summary
+
+
+def load_comparison(one: ComparedVariant, other: ComparedVariant) -> Comparison:
+    """Compare the second variant with the first; cached until either has new results."""
+    return _cached_comparison(one, other, load_cutoffs())
 
 
 def load_cutoffs() -> Cutoffs:
@@ -46,7 +86,7 @@ def load_cutoffs() -> Cutoffs:
 
 def has_cached_summary(evaluation: Evaluation, variant: int) -> bool:
     """Return whether the summary is cached."""
-    return (results_cache_key(evaluation), variant, load_cutoffs()) in _summary_keys()
+    return _summaries().get((_results_key(evaluation), variant, load_cutoffs())) is not None
 
 
 def load_datasets() -> list[Dataset]:
@@ -65,25 +105,50 @@ def invalidate_datasets() -> None:
     _cached_datasets.clear()
 
 
-def _make_cache_key(evaluation: Evaluation, done: int) -> ResultsCacheKey:
-    return evaluation.id, evaluation.state, done, evaluation.judgements, evaluation.judge, evaluation.ended_at
+def _results_key(evaluation: Evaluation, done: int | None = None) -> _ResultsKey:
+    """Return a cache key that changes with the answers, all or the first `done`, and the judgements."""
+    answers = evaluation.done if done is None else done
+    return evaluation.id, evaluation.state, answers, evaluation.judgements, evaluation.judge, evaluation.ended_at
 
 
-@st.cache_resource(show_spinner=False, max_entries=4, ttl=_RESULTS_TTL_SECONDS)
-def _cached_results(known: ResultsCacheKey, variant: int | None) -> Sequence[EvaluationResult]:
+@st.cache_resource(show_spinner=False, max_entries=_MAX_RESULTS, ttl=_RESULTS_TTL_SECONDS)
+def _cached_results(known: _ResultsKey, variant: int | None) -> Sequence[EvaluationResult]:
     return tuple(application().evaluations.results(known[0], variant))
 
 
-@st.cache_resource(show_spinner=False, max_entries=512)
-def _cached_summary(known: ResultsCacheKey, variant: int, right_from: Cutoffs) -> VariantSummary:
-    summed_up = summarise_results(application().evaluations.results(known[0], variant), right_from)
-    _summary_keys().add((known, variant, right_from))
-    return summed_up
-
-
 @st.cache_resource(show_spinner=False)
-def _summary_keys() -> set[tuple[ResultsCacheKey, int, Cutoffs]]:
-    return set()
+def _summaries() -> LRUCache[tuple[_ResultsKey, int, Cutoffs], VariantSummary]:
+    return LRUCache(_MAX_SUMMARIES)
+
+
+def _variant_cache_key(side: ComparedVariant) -> tuple[int, _ResultsKey]:
+    return side.number, _results_key(side.evaluation)
+
+
+@st.cache_resource(
+    show_spinner=False,
+    max_entries=_MAX_COMPARISONS,
+    ttl=_RESULTS_TTL_SECONDS,
+    hash_funcs={ComparedVariant: _variant_cache_key},
+)
+def _cached_comparison(one: ComparedVariant, other: ComparedVariant, right_from: Cutoffs) -> Comparison:
+    return compare_results(one.results, other.results, right_from)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_MAX_COMPARISONS, hash_funcs={Evaluation: _results_key})
+def load_ranking(
+    evaluation: Evaluation, _results: Sequence[EvaluationResult], cutoffs: Cutoffs
+) -> Sequence[RankedVariant]:
+    """Return the variants, best first."""
+    return rank_variants(evaluation, _results, cutoffs)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_MAX_COMPARISONS, hash_funcs={Evaluation: _results_key})
+def load_best_variant(
+    evaluation: Evaluation, _results: Sequence[EvaluationResult], cutoffs: Cutoffs
+) -> BestVariant | None:
+    """Return the best variant and its rivals; None if no answer can be scored as right or wrong."""
+    return find_best_variant(evaluation, _results, cutoffs)
 
 
 @st.cache_resource(show_spinner=False, ttl=_RESULTS_TTL_SECONDS)

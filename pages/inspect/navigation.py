@@ -13,36 +13,20 @@ from pages.chat import state
 from pages.parts import dialogs, source_drawer
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import current_owner
+from pages.parts.session import AddressSelection, current_owner
 
-_RUN_KEY = "inspected_run"
-_RUN_PARAMETER = "run"
-
-
-def selected_run_id() -> str:
-    """Return the run in the address, else the last one opened; empty for the overview."""
-    found: str = st.query_params.get(_RUN_PARAMETER, "") or st.session_state.get(_RUN_KEY, "")
-    if found:
-        select_run(found)
-    return found
-
-
-def select_run(found: str) -> None:
-    """Select a run for the next rerun."""
-    st.session_state[_RUN_KEY] = st.query_params[_RUN_PARAMETER] = found
+RUN_SELECTION = AddressSelection("run")
 
 
 def open_run(found: str) -> None:
     """Select a run for the next rerun and close any open dialog."""
     dialogs.close_dialog()
-    select_run(found)
+    RUN_SELECTION.select(found)
 
 
 def show_overview() -> None:
     """Clear the selection and return to the overview."""
-    dialogs.close_dialog()
-    st.session_state.pop(_RUN_KEY, None)
-    st.query_params.pop(_RUN_PARAMETER, None)
+    open_run("")
 
 
 PASSAGE_DIALOG, REVISE_DIALOG = "passage of a run", "go on from a node"

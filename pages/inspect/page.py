@@ -14,7 +14,7 @@ from pages.parts.session import current_owner, is_phone
 def main() -> None:
     """Draw the page; on a phone, which has no open sidebar, draw either the run or the list."""
     application().archive.begin()
-    run_id, found = navigation.selected_run_id(), application().archive.facets(current_owner())
+    run_id, found = navigation.RUN_SELECTION.read(), application().archive.facets(current_owner())
     if is_phone():
         _draw_on_phone(found, run_id)
         return

@@ -1,8 +1,9 @@
-"""User and device of the current browser session."""
+"""User, device and selection of the current browser session."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -11,6 +12,34 @@ from pages.parts.services import application
 
 OWNER_COOKIE = "crag_person"
 _SESSION_KEY = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class AddressSelection:
+    """What a page shows, kept in a parameter of its address and in the session.
+
+    The session restores it when the user returns to the page without the parameter.
+    """
+
+    parameter: str
+
+    def read(self) -> str:
+        """Return the selection, empty for none, and put it into the address."""
+        selected: str = st.query_params.get(self.parameter, "") or st.session_state.get(self._key, "")
+        self.select(selected)
+        return selected
+
+    def select(self, selected: str) -> None:
+        """Select for the next rerun; an empty text clears the selection."""
+        if selected:
+            st.session_state[self._key] = st.query_params[self.parameter] = selected
+        else:
+            st.session_state.pop(self._key, None)
+            st.query_params.pop(self.parameter, None)
+
+    @property
+    def _key(self) -> str:
+        return f"selected_{self.parameter}"
 
 
 def current_owner() -> str | None:

@@ -10,13 +10,13 @@ import streamlit as st
 from pages.parts import dialogs, markdown, setup_checklist
 from pages.parts.layout import draw_search_field
 from pages.parts.routes import Page
-from pages.parts.session import is_phone
+from pages.parts.session import AddressSelection, is_phone
 from pages.settings import model_settings, ollama, presets, privacy
 from pages.settings.sections import Section, all_sections
 from pages.settings.setting_row import SettingsRow
 
 _SEARCH_KEY = "settings_search"
-_SECTION_KEY = "section"
+_SECTION_SELECTION = AddressSelection("section")
 
 
 def _draw_index() -> tuple[str, Section]:
@@ -37,8 +37,8 @@ def _draw_index() -> tuple[str, Section]:
 
 
 def _chosen_section() -> Section:
-    """Return the section from the session, else from the address, else the first."""
-    slug = st.session_state.get(_SECTION_KEY) or st.query_params.get(_SECTION_KEY)
+    """Return the selected section, else the first."""
+    slug = _SECTION_SELECTION.read()
     return next((section for section in all_sections() if section.slug == slug), all_sections()[0])
 
 
@@ -68,9 +68,8 @@ def _draw_section_list(chosen: Section) -> None:
 
 
 def _open_section(slug: str) -> None:
-    st.session_state[_SECTION_KEY] = slug
+    _SECTION_SELECTION.select(slug)
     st.session_state[_SEARCH_KEY] = ""
-    st.query_params[_SECTION_KEY] = slug
 
 
 _DIALOGS = {

@@ -104,7 +104,7 @@ def labels(app: AppTest) -> list[str]:
 
 def open_settings(app: AppTest, section: str) -> AppTest:
     """The settings at one of their sections."""
-    app.session_state["section"] = section
+    app.session_state["selected_section"] = section
     app.run()
     app.switch_page("pages/settings/page.py").run()
     assert not app.exception
