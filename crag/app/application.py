@@ -71,8 +71,8 @@ class Application:
         self.settings = settings
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
         self.database = Database(settings.home)
-        self.ledger = OutboundLog(self.database)
-        installed = InstalledEmbedders(settings, self.ledger)
+        self.outbound_log = OutboundLog(self.database)
+        installed = InstalledEmbedders(settings, self.outbound_log)
         self.library = Library(
             self.database, installed, count_passage_tokens, settings, counter_name=passage_counter_name()
         )
@@ -84,19 +84,19 @@ class Application:
         self._opened = time.monotonic()
         self.preferences = Preferences(self.database, settings)
         self.engines = Engines(
-            settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
+            settings, self.library, self._builtin_embedder, self.outbound_log, self.preferences.may_send_to
         )
-        self.web = WebAccess(settings, self.library, self._builtin_embedder, self.ledger)
+        self.web = WebAccess(settings, self.library, self._builtin_embedder, self.outbound_log)
         self._chosen = CachedModelChoice(settings)
         self.ollama = OllamaServer(settings, self.invalidate_model_choice)
         self.model_preloader = ModelPreloader(self.ollama, self._answering_role)
         self.preferences.on_change = self.model_preloader.follow
         self._chosen.on_change = self.model_preloader.follow  # a server may have been started
-        choose = partial(choose_fetch, settings, self.ledger)
+        choose = partial(choose_fetch, settings, self.outbound_log)
         self.downloads = Downloads(self.database, choose, lambda _: self._on_model_added())
-        self.traces = TraceUploader(settings.langsmith, self.ledger, self.preferences.may_trace)
-        self.uploads = LangSmithUploader(settings.langsmith, self.ledger)
-        self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
+        self.traces = TraceUploader(settings.langsmith, self.outbound_log, self.preferences.may_trace)
+        self.uploads = LangSmithUploader(settings.langsmith, self.outbound_log)
+        self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.outbound_log)
         self.rechunked_libraries = RechunkedLibraries(self.database, self.library, settings)
         self._run_dependencies = RunDependencyFactory(
             self.engines,

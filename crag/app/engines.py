@@ -48,14 +48,14 @@ class Engines:
         settings: Settings,
         library: Library,
         builtin_embedder: Embedder,
-        ledger: OutboundLog,
+        outbound_log: OutboundLog,
         may_send_to: Callable[[str], bool],
     ) -> None:
         """Create the factory. `may_send_to` says whether the user allowed the hosted model of this name."""
         self._settings = settings
         self._library = library
         self._embedder = builtin_embedder
-        self._ledger = ledger
+        self._outbound_log = outbound_log
         self._may_send_to = may_send_to
         self._grades: LRUCache[tuple[str, str, str], Grade] = LRUCache(_MAX_CACHED_GRADES)
         self._engines = TTLCache(self._build_engine, _CACHE_SECONDS)
@@ -120,7 +120,7 @@ class Engines:
         model = open_chat_model(
             role.model,
             self._settings,
-            self._ledger,
+            self._outbound_log,
             role.tuning,
             thinking=role.thinking,
             require_consent=require_consent,  # also checked before each prompt: permission may be revoked meanwhile

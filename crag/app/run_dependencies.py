@@ -29,11 +29,13 @@ NO_TAVILY_KEY = "There is no Tavily key"
 class WebAccess:
     """Web search and page reading under the settings of a home."""
 
-    def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder, ledger: OutboundLog) -> None:
+    def __init__(
+        self, settings: Settings, library: Library, builtin_embedder: Embedder, outbound_log: OutboundLog
+    ) -> None:
         self._settings = settings
         self._library = library
         self._embedder = builtin_embedder
-        self._ledger = ledger
+        self._outbound_log = outbound_log
 
     def search(self, options: RunOptions) -> tuple[WebSearch | None, str]:
         """Return the web search, or None and the reason as a clause."""
@@ -42,7 +44,9 @@ class WebAccess:
             return None, WEB_SEARCH_OFF
         if not key:
             return None, NO_TAVILY_KEY
-        return TavilySearch(key, url, self._ledger, partial(is_safe_link, allow=self._settings.allow_private_urls)), ""
+        return TavilySearch(
+            key, url, self._outbound_log, partial(is_safe_link, allow=self._settings.allow_private_urls)
+        ), ""
 
     def pages(self, options: RunOptions) -> PageReader | None:
         """Return a reader for the pages that a search found, if the options ask for it."""
@@ -52,7 +56,7 @@ class WebAccess:
         from crag.ingest.reader import GuardedReader
 
         read = GuardedReader(count_passage_tokens, self._settings.max_upload_bytes)
-        return WebPageReader(read, self._embedder, self._library, self._settings, self._ledger)
+        return WebPageReader(read, self._embedder, self._library, self._settings, self._outbound_log)
 
 
 class EmbedderChoices:

@@ -1,4 +1,4 @@
-"""Commands for a home: settings, presets, doctor, gaps, ledger."""
+"""Commands for a home: settings, presets, doctor, gaps, outbound log."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def _gap_text(gap: CoverageGap) -> str:
 
 def list_outbound_records(application: Application, options: argparse.Namespace) -> int:
     """List everything sent from this machine, newest first: when, where to, and the full text."""
-    entries = application.ledger.entries(options.last)
-    count = application.ledger.count_since()
+    entries = application.outbound_log.entries(options.last)
+    count = application.outbound_log.count_since()
     listing = "\n".join(_outbound_line(entry) for entry in entries) or "Nothing has left this machine."
     left_out = f"\n{count - len(entries):,} older ones: --last {count}" if count > len(entries) else ""
     print_result(options.json, {"count": count, "departures": [asdict(entry) for entry in entries]}, listing + left_out)

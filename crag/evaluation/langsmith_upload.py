@@ -150,13 +150,13 @@ class LangSmithUpload:
     def __init__(
         self,
         account: LangSmithAccount,
-        ledger: OutboundLog,
+        outbound_log: OutboundLog,
         evaluation: Evaluation,
         stop: Cancellation,
         report: ProgressCallback,
     ) -> None:
         self._account = account
-        self._ledger = ledger
+        self._outbound_log = outbound_log
         self._evaluation = evaluation
         self._report = report
         self._what = ""
@@ -181,11 +181,11 @@ class LangSmithUpload:
         self._connection.close()
 
     def _write_down(self) -> None:
-        self._ledger.record(self._account.host, "evaluation", f"“{self._evaluation.name}”: {self._what}")
+        self._outbound_log.record(self._account.host, "evaluation", f"“{self._evaluation.name}”: {self._what}")
 
     @contextmanager
     def _telling(self, what: str) -> Iterator[None]:
-        """Record the requests of the block in the ledger as `what`, and translate their errors."""
+        """Record the requests of the block in the outbound log as `what`, and translate their errors."""
         self._what = what
         with self._connection.translate_faults():
             yield
@@ -254,9 +254,9 @@ class LangSmithUpload:
 class LangSmithUploader:
     """Uploads evaluations on request only. Safe to share between threads."""
 
-    def __init__(self, account: LangSmithAccount, ledger: OutboundLog) -> None:
+    def __init__(self, account: LangSmithAccount, outbound_log: OutboundLog) -> None:
         self._account = account
-        self._ledger = ledger
+        self._outbound_log = outbound_log
 
     @property
     def available(self) -> bool:
@@ -287,12 +287,12 @@ class LangSmithUploader:
     ) -> str:
         """Send an evaluation as a dataset with one experiment per variant; return the URL of the comparison.
 
-        Existing objects are reused, so that an interrupted upload can be repeated. Every request is in the ledger
-        before it is sent. Raises `LangSmithFailed`, `Stopped`, or `HomeFault` if the ledger cannot be written.
+        Existing objects are reused, so that an interrupted upload can be repeated. Every request is in the outbound log
+        before it is sent. Raises `LangSmithFailed`, `Stopped`, or `HomeFault` if the outbound log cannot be written.
         """
         if not self.available:
             remedy = "Put LANGSMITH_API_KEY=… into .env and start again."
             raise LangSmithFailed("There is no key for LangSmith.", remedy)
-        sending = LangSmithUpload(self._account, self._ledger, evaluation, stop or Cancellation(), report)
+        sending = LangSmithUpload(self._account, self._outbound_log, evaluation, stop or Cancellation(), report)
         with closing(sending), on_behalf_of(evaluation.person):
             return sending.send(results)

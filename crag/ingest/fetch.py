@@ -132,7 +132,7 @@ def fetch(
     allow: tuple[Network, ...] = (),
     limit_bytes: int,
     stop: Cancellation,
-    ledger: OutboundLog,
+    outbound_log: OutboundLog,
     extra_types: frozenset[str] = frozenset(),
     progress: ProgressCallback | None = None,
     resolver: Resolver = resolve_host,
@@ -141,16 +141,16 @@ def fetch(
 ) -> FetchResult:
     """Fetch `url`, at most `limit_bytes` after decompression, from the public internet or networks in `allow`.
 
-    Every request, including each redirect, is recorded in `ledger` before it is sent. `extra_types` are content types
-    to accept besides those of documents. `trust` replaces the default certificate authorities. Raises `SourceRefused`
-    (`blocked_url`, `http_error`, as `HttpErrorStatus` if the server sent a status, `unreachable`, `too_large`,
-    `too_slow`, `unsupported`), `HomeFault` if the request cannot be recorded, and `Stopped`.
+    Every request, including each redirect, is recorded in `outbound_log` before it is sent. `extra_types` are content
+    types to accept besides those of documents. `trust` replaces the default certificate authorities. Raises
+    `SourceRefused` (`blocked_url`, `http_error`, as `HttpErrorStatus` if the server sent a status, `unreachable`,
+    `too_large`, `too_slow`, `unsupported`), `HomeFault` if the request cannot be recorded, and `Stopped`.
     """
     deadline = Deadline(patience.total)
     link = parse_url(url)
     for _ in range(MAX_REDIRECTS + 1):
         addresses = _resolve_allowed(link, allow, resolver, stop, deadline)
-        ledger.record(link.authority, "web page", link.url)
+        outbound_log.record(link.authority, "web page", link.url)
         with _send_request(link, addresses, stop, deadline, patience, trust) as response:
             if response.status not in _REDIRECT_STATUSES:
                 return read_response(link.url, response, limit_bytes, extra_types, progress)

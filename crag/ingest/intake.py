@@ -209,7 +209,7 @@ class Intake:
     """Turns what the user named into bytes. Every method raises `SourceRefused`, and those that fetch `Stopped`."""
 
     settings: Settings
-    ledger: OutboundLog
+    outbound_log: OutboundLog
 
     def upload(self, name: str, data: bytes, collection: str) -> SourceInput:
         """Accept uploaded bytes. The name is for display and never used as a path."""
@@ -270,7 +270,7 @@ class Intake:
         from crag.ingest.fetch import fetch
 
         allow, limit = self.settings.allow_private_urls, self.settings.max_upload_bytes
-        return partial(fetch, allow=allow, limit_bytes=limit, stop=stop, ledger=self.ledger)
+        return partial(fetch, allow=allow, limit_bytes=limit, stop=stop, outbound_log=self.outbound_log)
 
     def can_reread(self, source: Source) -> bool:
         """Return whether the source can be read again from its location. Uploads cannot.

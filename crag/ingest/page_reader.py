@@ -35,7 +35,7 @@ class WebPageReader:
         embedder: Embedder,
         statistics: TermStatistics,
         settings: Settings,
-        ledger: OutboundLog,
+        outbound_log: OutboundLog,
         seconds: float = READ_SECONDS,
     ) -> None:
         """Create a reader. `embedder` must be the built-in one, because the scores of chunks depend on it."""
@@ -43,7 +43,7 @@ class WebPageReader:
         self._embedder = embedder
         self._statistics = statistics
         self._settings = settings
-        self._ledger = ledger
+        self._outbound_log = outbound_log
         self._seconds = seconds
 
     def read(self, question: str, found: Sequence[Passage], stop: Cancellation) -> tuple[list[Passage], int]:
@@ -79,7 +79,7 @@ class WebPageReader:
             allow=self._settings.allow_private_urls,
             limit_bytes=min(_MAX_PAGE_BYTES, self._settings.max_upload_bytes),
             stop=stop,
-            ledger=self._ledger,
+            outbound_log=self._outbound_log,
             patience=FetchTimeouts(self._seconds / 2, self._seconds, self._seconds),
         )
         reading = self._read(to_raw_document(fetched), ignore_progress, stop)

@@ -173,10 +173,10 @@ class _PendingTrace:
 class TraceUploader:
     """Tracer source for LangGraph that sends each finished run in one request. Safe to share between threads."""
 
-    def __init__(self, account: LangSmithAccount, ledger: OutboundLog, allowed: Callable[[], bool]) -> None:
+    def __init__(self, account: LangSmithAccount, outbound_log: OutboundLog, allowed: Callable[[], bool]) -> None:
         """Create the uploader. `allowed` says whether the user permits traces; it is checked before each upload."""
         self._account = account
-        self._ledger = ledger
+        self._outbound_log = outbound_log
         self._allowed = allowed
         self._stop = Cancellation()
         self._lock = threading.Lock()
@@ -257,4 +257,4 @@ class TraceUploader:
     def _write_down(self) -> None:
         if not self.on:  # switched off meanwhile
             raise Stopped
-        self._ledger.record(self._account.host, "trace", f"Trace of: {self._question}")
+        self._outbound_log.record(self._account.host, "trace", f"Trace of: {self._question}")

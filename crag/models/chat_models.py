@@ -46,7 +46,7 @@ _LOGPROB_OPTIONS = {"logprobs": True, "top_logprobs": 20}  # the maximum of Open
 def open_chat_model(
     name: str,
     settings: Settings,
-    ledger: OutboundLog | None = None,
+    outbound_log: OutboundLog | None = None,
     tuning: ModelParameters = _DEFAULT_TUNING,
     *,
     thinking: bool = False,
@@ -58,18 +58,18 @@ def open_chat_model(
     reported before any work begins. With `thinking`, streamed replies begin with the model's thoughts if it supports
     that; whole replies and single tokens, which serve for grading, never do. `require_consent` is called with the
     destination before each prompt and raises if prompts may not go there. Raises `ModelFault`, and `ValueError` for a
-    model on another machine without a ledger.
+    model on another machine without an outbound log.
     """
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
         raise ModelFault.make("model.unknown_model", name=name)
     if provider == "ollama":
         installed = find_model(settings, model)
-        route = route_to_ollama(installed, settings, ledger, require_consent)
+        route = route_to_ollama(installed, settings, outbound_log, require_consent)
         return _open_ollama(model, installed, route, settings, tuning, thinking=thinking)
     export_keys(settings)
     chat = _init_provider(provider, model, tuning)
-    return _open_provider(chat, ModelRoute(model, provider, ledger, require_consent), tuning, thinking=thinking)
+    return _open_provider(chat, ModelRoute(model, provider, outbound_log, require_consent), tuning, thinking=thinking)
 
 
 def _open_ollama(

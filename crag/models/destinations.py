@@ -78,11 +78,11 @@ class ModelRoute:
 
     model: str
     host: str = ""
-    ledger: OutboundLog | None = None
+    outbound_log: OutboundLog | None = None
     require_consent: RequireConsent = allow_all
 
     def __post_init__(self) -> None:
-        if self.host and self.ledger is None:
+        if self.host and self.outbound_log is None:
             raise ValueError("what goes to another machine must be written down")
 
     def record_prompts(self, prompts: Sequence[Prompt]) -> None:
@@ -117,16 +117,16 @@ class ModelRoute:
 
     def _record(self, kind: OutboundKind, what: str) -> None:
         self.require_consent(self.host)
-        if self.host and self.ledger:
-            self.ledger.record(self.host, kind, what)
+        if self.host and self.outbound_log:
+            self.outbound_log.record(self.host, kind, what)
 
 
 def route_to_ollama(
     installed: InstalledModel,
     settings: Settings,
-    ledger: OutboundLog | None,
+    outbound_log: OutboundLog | None,
     require_consent: RequireConsent = allow_all,
 ) -> ModelRoute:
     """Return the route to a model of the Ollama server, which may be remote or forward prompts to the cloud."""
     host = external_host(f"ollama:{installed.name}", settings, installed.remote_host)
-    return ModelRoute(installed.name, host, ledger, require_consent)
+    return ModelRoute(installed.name, host, outbound_log, require_consent)

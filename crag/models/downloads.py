@@ -29,7 +29,7 @@ from crag.types import Progress, ProgressCallback
 
 DownloadState = Literal["running", "cancelled", "failed", "done"]
 
-# Fetches what is missing and reports progress in bytes. Each request is recorded in the ledger before it is sent.
+# Fetches what is missing and reports progress in bytes. Each request is recorded in the outbound log before it is sent.
 # Raises `CragError`, and `Stopped` within half a second of cancellation, even while no data arrives. Resumes when
 # called again.
 FetchFunction = Callable[[ProgressCallback, Cancellation], None]
@@ -335,14 +335,14 @@ class Downloads:
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}")
 
 
-def choose_fetch(settings: Settings, ledger: OutboundLog, name: str) -> FetchFunction:
+def choose_fetch(settings: Settings, outbound_log: OutboundLog, name: str) -> FetchFunction:
     """Return the fetch function for `nomic` or `ollama:NAME`. Raises `BadRequest` for any other name."""
     from crag.models.nomic_weights import NOMIC, fetch_nomic
     from crag.models.ollama_pull import pull_model
 
     provider, _, model = name.partition(":")
     if name == NOMIC:
-        return partial(fetch_nomic, settings, ledger)
+        return partial(fetch_nomic, settings, outbound_log)
     if provider == "ollama" and _MODEL_NAME.fullmatch(model):
-        return partial(pull_model, model, settings, ledger)
+        return partial(pull_model, model, settings, outbound_log)
     raise BadRequest(f"“{name[:60]}” is nothing that can be downloaded.", "Write nomic, or ollama:NAME.")

@@ -41,11 +41,11 @@ _TASK_PREFIXES = {
 }
 
 
-def open_embedder(name: str, settings: Settings, ledger: OutboundLog | None = None) -> Embedder:
+def open_embedder(name: str, settings: Settings, outbound_log: OutboundLog | None = None) -> Embedder:
     """Open the embedder `builtin`, `nomic`, `ollama:NAME` or LangChain's `provider:NAME`.
 
-    Raises `ModelFault`, and `ValueError` for an embedder on another machine without a ledger, because its inputs must
-    be recorded.
+    Raises `ModelFault`, and `ValueError` for an embedder on another machine without an outbound log, because its inputs
+    must be recorded.
     """
     provider, _, model = name.partition(":")
     if name == "builtin":
@@ -55,9 +55,9 @@ def open_embedder(name: str, settings: Settings, ledger: OutboundLog | None = No
     if not model:
         raise ModelFault.make("embedder.unknown_model", name=name)
     if provider == "ollama":
-        return _open_ollama(model, settings, ledger)
+        return _open_ollama(model, settings, outbound_log)
     export_keys(settings)
-    return _open_provider(provider, model, ledger)
+    return _open_provider(provider, model, outbound_log)
 
 
 class CheckedEmbedder:
@@ -141,7 +141,7 @@ def _open_nomic() -> Embedder:
     )
 
 
-def _open_ollama(model: str, settings: Settings, ledger: OutboundLog | None) -> Embedder:
+def _open_ollama(model: str, settings: Settings, outbound_log: OutboundLog | None) -> Embedder:
     from langchain_ollama import OllamaEmbeddings
 
     from crag.models.connections import ollama_client_options
@@ -151,7 +151,7 @@ def _open_ollama(model: str, settings: Settings, ledger: OutboundLog | None) -> 
             raise ModelFault.make("embedder.consent_needed", model=model, host=host)
 
     installed = find_model(settings, model)
-    route = route_to_ollama(installed, settings, ledger, require_consent)
+    route = route_to_ollama(installed, settings, outbound_log, require_consent)
     require_consent(route.host)
 
     def translate(error: Exception) -> ModelFault:
@@ -171,9 +171,9 @@ def _open_ollama(model: str, settings: Settings, ledger: OutboundLog | None) -> 
     )
 
 
-def _open_provider(provider: str, model: str, ledger: OutboundLog | None) -> Embedder:
+def _open_provider(provider: str, model: str, outbound_log: OutboundLog | None) -> Embedder:
     embeddings = _init_provider(provider, model)
-    route = ModelRoute(model, provider, ledger)
+    route = ModelRoute(model, provider, outbound_log)
 
     def translate(error: Exception) -> ModelFault:
         return _as_embedding_fault(translate_provider_error(error, provider), f"{provider}:{model}")

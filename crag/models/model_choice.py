@@ -80,9 +80,9 @@ def choose_embedder(settings: Settings) -> ModelChoice:
 class InstalledEmbedders:
     """Embedders of this machine and of the configured providers, implementing `Embedders`."""
 
-    def __init__(self, settings: Settings, ledger: OutboundLog) -> None:
+    def __init__(self, settings: Settings, outbound_log: OutboundLog) -> None:
         self._settings = settings
-        self._ledger = ledger
+        self._outbound_log = outbound_log
 
     def wanted(self) -> ConfiguredEmbedder:
         """Return the wanted embedder, as in `Embedders`."""
@@ -92,7 +92,7 @@ class InstalledEmbedders:
         """Open an embedder, as in `Embedders`."""
         from crag.models.embedders import open_embedder
 
-        return open_embedder(name, self._settings, self._ledger)
+        return open_embedder(name, self._settings, self._outbound_log)
 
 
 def available_embedders(settings: Settings) -> list[ModelChoice]:

@@ -42,7 +42,7 @@ def is_nomic_usable() -> bool:
     return nomic_embedder_name() == NOMIC and _weights_state() not in (None, *_damaged_states)
 
 
-def fetch_nomic(settings: Settings, ledger: OutboundLog, report: ProgressCallback, stop: Cancellation) -> None:
+def fetch_nomic(settings: Settings, outbound_log: OutboundLog, report: ProgressCallback, stop: Cancellation) -> None:
     """Download the weights to gpt4all's folder, replacing existing ones; resume an earlier download.
 
     `report` receives bytes. Raises `ModelFault`, `Stopped`, and `HomeFault` when the request cannot be recorded first.
@@ -51,7 +51,7 @@ def fetch_nomic(settings: Settings, ledger: OutboundLog, report: ProgressCallbac
         raise ModelFault.make("nomic.package_missing")
 
     def record(host: str, url: str) -> None:
-        ledger.record(host, "download", f"{url} (nothing was sent but this address)")
+        outbound_log.record(host, "download", f"{url} (nothing was sent but this address)")
 
     download_file(RemoteFile.from_address(settings.nomic_url), weights_path(), _MAGIC, record, report, stop)
 

@@ -62,7 +62,7 @@ class PullProgress:
 
 
 def pull_model(
-    name: str, settings: Settings, ledger: OutboundLog, report: ProgressCallback, stop: Cancellation
+    name: str, settings: Settings, outbound_log: OutboundLog, report: ProgressCallback, stop: Cancellation
 ) -> None:
     """Let the server pull `name`, resuming an earlier pull; `report` receives bytes.
 
@@ -71,7 +71,7 @@ def pull_model(
     """
     from tenacity import Retrying, retry_if_exception, wait_random_exponential
 
-    ledger.record(_REGISTRY, "download", f"The model {name}, fetched by Ollama at {settings.ollama_host_label}")
+    outbound_log.record(_REGISTRY, "download", f"The model {name}, fetched by Ollama at {settings.ollama_host_label}")
     layers = PullProgress()
     failures = _FailureCounter()
     attempts = Retrying(

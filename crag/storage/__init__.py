@@ -1,1 +1,1 @@
-"""The home on disk: database, files, rows of sources and spaces, outbound ledger."""
+"""The home on disk: database, files, rows of sources and spaces, outbound log."""

@@ -31,18 +31,18 @@ class Quota:
 class SearchQuota:
     """Search quota of one account. The local count covers all queries of this calendar month sent from this home."""
 
-    def __init__(self, key: str, base_url: str, ledger: OutboundLog) -> None:
+    def __init__(self, key: str, base_url: str, outbound_log: OutboundLog) -> None:
         self._key = key
         self._base_url = base_url
-        self._ledger = ledger
+        self._outbound_log = outbound_log
         self._reported: tuple[float, Quota] | None = None
 
     def now(self) -> Quota:
         """Return Tavily's figures plus the queries sent since, for an hour after `ask`; otherwise the local count."""
         if self._reported and time.time() - self._reported[0] < _VALID_SECONDS:
             asked_at, quota = self._reported
-            return replace(quota, used=quota.used + self._ledger.count_since(asked_at, "web search"))
-        return Quota(self._ledger.count_since(_month_start(), "web search"), FREE_MONTHLY_CREDITS)
+            return replace(quota, used=quota.used + self._outbound_log.count_since(asked_at, "web search"))
+        return Quota(self._outbound_log.count_since(_month_start(), "web search"), FREE_MONTHLY_CREDITS)
 
     def ask(self) -> Quota:
         """Ask Tavily (`GET /usage`). The request is logged like everything that leaves the machine.
@@ -51,7 +51,7 @@ class SearchQuota:
         """
         if not self._key:
             raise WebSearchFailed.make("tavily.no_key")
-        self._ledger.record(url_host(self._base_url), "account", _USAGE_REQUEST)
+        self._outbound_log.record(url_host(self._base_url), "account", _USAGE_REQUEST)
         asked_at = time.time()
         quota = parse_usage(self._request())
         self._reported = asked_at, quota

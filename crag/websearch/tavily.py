@@ -61,7 +61,7 @@ class TavilySearch:
         self,
         key: str,
         base_url: str,
-        ledger: OutboundLog,
+        outbound_log: OutboundLog,
         may_link: Callable[[str], bool],
         timeout: float = _TIMEOUT_SECONDS,
     ) -> None:
@@ -73,7 +73,7 @@ class TavilySearch:
             raise ValueError("a search without a key would still leave the machine")
         self._key = key
         self._base_url = base_url
-        self._ledger = ledger
+        self._outbound_log = outbound_log
         self._may_link = may_link
         self._timeout = timeout
         self.host = url_host(base_url)
@@ -86,7 +86,7 @@ class TavilySearch:
         stop.check()
         sent = query[:MAX_QUERY_LENGTH]
         try:
-            self._ledger.record(self.host, "web search", sent)
+            self._outbound_log.record(self.host, "web search", sent)
         except HomeFault as fault:
             raise WebSearchFailed(fault.message, fault.remedy) from fault
         try:

@@ -129,11 +129,11 @@ def test_requests_to_remote_models_are_logged_without_documents(opened, grader):
         application = opened(ollama_host=ollama.url)
         application.library.pipeline.add_bytes("paper.md", PAPER.encode())
         ask(application, grader=grader)
-        assert application.ledger.entries() == []
+        assert application.outbound_log.entries() == []
         before = len(ollama.chats)
         application.preferences.allow_model(CLOUD)
         ask(application, model=CLOUD, grader=grader)
-        rows = application.ledger.entries()
+        rows = application.outbound_log.entries()
     assert len(rows) == len(ollama.chats) - before > 0
     assert {(row.host, row.kind) for row in rows} == {("ollama.com", "model")}
     assert all(QUESTION in row.what and "The trace is compiled" not in row.what for row in rows)
@@ -376,5 +376,5 @@ def test_what_left_the_machine_is_written_down(opened_with_web, tavily):
     application = opened_with_web()
     application.library.pipeline.add_bytes("notes.md", NOTES)
     ask_with_web(application, web="auto")
-    departures = application.ledger.entries()
+    departures = application.outbound_log.entries()
     assert [(one.kind, one.what) for one in departures] == [("web search", tavily.queries[0])]

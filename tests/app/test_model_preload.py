@@ -100,7 +100,7 @@ def test_nothing_elsewhere_is_loaded(opened: Open, ollama: ScriptedOllama, model
     application.warm_up()
     assert application.model_preloader.wait(30)
     assert ollama.asked("/api/generate") == []
-    assert [entry.kind for entry in application.ledger.entries()] == []
+    assert [entry.kind for entry in application.outbound_log.entries()] == []
 
 
 def test_a_model_that_is_never_kept_is_not_loaded(opened: Open, ollama: ScriptedOllama) -> None:

@@ -18,7 +18,7 @@ from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress
 from tests.doubles.langsmith import LangSmithServer
-from tests.doubles.ledger import ListLedger
+from tests.doubles.outbound_log import ListOutboundLog
 
 KEY = "lsv2_pt_0123456789abcdef_feedcafe42"
 SECRET_PHRASE = "a phrase of the right passage"
@@ -57,13 +57,13 @@ def server():
 
 
 @pytest.fixture
-def ledger() -> ListLedger:
-    return ListLedger()
+def outbound_log() -> ListOutboundLog:
+    return ListOutboundLog()
 
 
 @pytest.fixture
-def uploads(server, ledger) -> LangSmithUploader:
-    return LangSmithUploader(LangSmithAccount(KEY, server.url), ledger)
+def uploads(server, outbound_log) -> LangSmithUploader:
+    return LangSmithUploader(LangSmithAccount(KEY, server.url), outbound_log)
 
 
 def test_a_dataset_and_one_experiment_per_variant_arrive(server, uploads):
@@ -126,25 +126,27 @@ def test_what_failed_half_way_can_be_repeated(server, uploads):
     assert (len(server.datasets), len(server.projects), len(server.examples), len(server.runs)) == (1, 2, 2, 8)
 
 
-def test_every_request_is_written_down_before_and_says_what_goes(server, uploads, ledger):
+def test_every_request_is_written_down_before_and_says_what_goes(server, uploads, outbound_log):
     uploads.upload(EVALUATION, RESULTS)
-    assert len(ledger.entries) == len(server.requests)
-    assert {(host, kind) for host, kind, _ in ledger.entries} == {(server.url.removeprefix("http://"), "evaluation")}
-    said = "\n".join(what for *_, what in ledger.entries)
+    assert len(outbound_log.entries) == len(server.requests)
+    assert {(host, kind) for host, kind, _ in outbound_log.entries} == {
+        (server.url.removeprefix("http://"), "evaluation")
+    }
+    said = "\n".join(what for *_, what in outbound_log.entries)
     assert "“Monday”: 2 questions with what is known of the right answers" in said
     assert "8 answers with questions, steps, times and scores" in said
     assert KEY not in said
 
 
 def test_what_was_sent_is_listed_for_whose_evaluation_it_is(server, tmp_path):
-    ledger = OutboundLog(Database(tmp_path))
-    LangSmithUploader(LangSmithAccount(KEY, server.url), ledger).upload(replace(EVALUATION, person="a"), RESULTS)
-    assert len(ledger.entries(kind="evaluation", person="a")) == len(server.requests)
-    assert ledger.entries(person="b") == []
+    outbound_log = OutboundLog(Database(tmp_path))
+    LangSmithUploader(LangSmithAccount(KEY, server.url), outbound_log).upload(replace(EVALUATION, person="a"), RESULTS)
+    assert len(outbound_log.entries(kind="evaluation", person="a")) == len(server.requests)
+    assert outbound_log.entries(person="b") == []
 
 
-def test_nothing_is_sent_that_cannot_be_written_down(server, uploads, ledger):
-    ledger.failure = HomeFault("The disk is full.")
+def test_nothing_is_sent_that_cannot_be_written_down(server, uploads, outbound_log):
+    outbound_log.failure = HomeFault("The disk is full.")
     with pytest.raises(HomeFault, match="full"):
         uploads.upload(EVALUATION, RESULTS)
     assert server.requests == []
@@ -161,12 +163,12 @@ def test_passages_collections_and_this_machine_stay_here(server, uploads):
     assert "the judge's reasons" in told
 
 
-def test_without_a_key_nothing_is_sent(server, ledger):
-    uploads = LangSmithUploader(LangSmithAccount(url=server.url), ledger)
+def test_without_a_key_nothing_is_sent(server, outbound_log):
+    uploads = LangSmithUploader(LangSmithAccount(url=server.url), outbound_log)
     assert not uploads.available
     with pytest.raises(LangSmithFailed, match="LANGSMITH_API_KEY"):
         uploads.upload(EVALUATION, RESULTS)
-    assert server.requests == ledger.entries == []
+    assert server.requests == outbound_log.entries == []
 
 
 @pytest.mark.parametrize(
@@ -204,12 +206,12 @@ def test_a_redirect_is_not_followed_with_the_key(server, uploads):
         assert elsewhere.requests == []
 
 
-def test_a_closed_port_and_a_server_that_speaks_no_tls(server, ledger, caplog):
+def test_a_closed_port_and_a_server_that_speaks_no_tls(server, outbound_log, caplog):
     with LangSmithServer() as closed:
         gone = closed.url
     for url, said in ((gone, "cannot be reached"), (server.url.replace("http:", "https:"), "certificate")):
         with caplog.at_level(logging.DEBUG), pytest.raises(LangSmithFailed, match=said) as failed:
-            LangSmithUploader(LangSmithAccount(KEY, url), ledger).upload(EVALUATION, RESULTS)
+            LangSmithUploader(LangSmithAccount(KEY, url), outbound_log).upload(EVALUATION, RESULTS)
         assert_no_key(str(failed.value), caplog)
 
 

@@ -18,9 +18,9 @@ from crag.protocols import ChatModel
 from crag.settings import Settings
 from crag.types import Citation, ModelCall, Support, Usage
 from tests.doubles.engine import passage
-from tests.doubles.ledger import ListLedger
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Model, Say
+from tests.doubles.outbound_log import ListOutboundLog
 from tests.evaluation.answers import answered, found, refused, steps
 
 PARIS = Example("1", "What is the capital of France?", references=("Paris", "the city of Paris"))
@@ -490,11 +490,11 @@ def test_a_long_answer_is_judged_by_its_beginning(ollama: ScriptedOllama) -> Non
 def test_a_remote_judge_needs_consent_and_is_logged(ollama: ScriptedOllama) -> None:
     ollama.models = [Model("gpt-oss:120b-cloud", remote_host="https://ollama.com:443")]
     ollama.script = lambda asked: Say(RIGHT)
-    ledger, leave = ListLedger(), list[str]()
+    outbound_log, leave = ListOutboundLog(), list[str]()
     settings = Settings(ollama_host=ollama.url)
-    model = open_chat_model("ollama:gpt-oss:120b-cloud", settings, ledger, require_consent=leave.append)
+    model = open_chat_model("ollama:gpt-oss:120b-cloud", settings, outbound_log, require_consent=leave.append)
     assert Judge(model).judge(EXAMPLE, "In 1871.", Cancellation()).score == 0.9
-    ((host, kind, what),) = ledger.entries
+    ((host, kind, what),) = outbound_log.entries
     assert (host, kind) == ("ollama.com", "model")
     assert f"judge: {EXAMPLE.question}" in what
     assert leave

@@ -19,7 +19,7 @@ AWAY = "{} runs on another machine: your question and the passages it needed wen
 )
 @pytest.mark.parametrize("role", ["model", "grader_model", "rewriter_model"])
 def test_70_nothing_is_sent_before_it_is_allowed(opened, ollama, model, label, role):
-    """In every role: asked first, then allowed and told with the answer and in the ledger, then forbidden again."""
+    """In every role: asked first, then allowed and noted with the answer and in the outbound log, then forbidden."""
     application = opened()
     ollama.models, name = [LLAMA, model], f"ollama:{model.name}"
     conversation = application.conversations.create().id
@@ -29,7 +29,7 @@ def test_70_nothing_is_sent_before_it_is_allowed(opened, ollama, model, label, r
         f"{label} runs on another machine, at ollama.com: your question and passages of your documents would go there."
     )
     assert refused.remedy == "Nothing was sent. Allow it, or choose a model on this machine."
-    assert (ollama.chats, application.ledger.entries()) == ([], [])
+    assert (ollama.chats, application.outbound_log.entries()) == ([], [])
     question, answer = application.conversations.messages(conversation)
     assert (question.text, answer.state) == (QUESTION, "failed")
 
@@ -38,7 +38,7 @@ def test_70_nothing_is_sent_before_it_is_allowed(opened, ollama, model, label, r
     assert (allowed.state, allowed.outcome) == ("done", "documents")
     assert allowed.notes == [AWAY.format(label)]
     sent = [chat for chat in ollama.chats if chat.body["model"] == model.name]
-    rows = application.ledger.entries()
+    rows = application.outbound_log.entries()
     assert len(rows) == len(sent)
     assert {(row.host, row.kind) for row in rows} <= {("ollama.com", "model")}
     assert sent or role == "rewriter_model", "what plays a role is asked, but for a rewriter that is not needed"

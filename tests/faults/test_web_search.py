@@ -112,12 +112,12 @@ def assert_all_is_well(application, home, caplog):
     ],
 )
 def test_a_failure_costs_one_request_and_one_note(application, home, tavily, caplog, status, body, headers, word):
-    before = application.ledger.count_since(kind="web search")
+    before = application.outbound_log.count_since(kind="web search")
     tavily.status, tavily.body, tavily.headers = status, body, headers
     trace = ask(application)
     assert_answered_from_the_library(trace, word)
     assert len(tavily.requests) == 1
-    assert application.ledger.count_since(kind="web search") == before + 1
+    assert application.outbound_log.count_since(kind="web search") == before + 1
     assert KEY not in json.dumps(reports.answer_json("r", trace))
     assert_all_is_well(application, home, caplog)
 
@@ -128,7 +128,7 @@ def test_without_a_key_nothing_is_sent(tmp_path, tavily):
     trace = ask(keyless)
     assert (trace.state, trace.outcome, tavily.requests) == ("done", "documents", [])
     assert trace.web_skipped == "There is no Tavily key, so the web was not searched."
-    assert keyless.ledger.entries() == []
+    assert keyless.outbound_log.entries() == []
     keyless.close()
 
 
@@ -219,5 +219,5 @@ def test_full_pages_are_read_on_demand_and_logged(application, tavily):
     assert "five games" in texts[0]
     assert texts[1] == "About basketball."
     assert "1 page of the web could not be read; the short excerpt was used instead." in trace.notes
-    assert {row.what for row in application.ledger.entries(person="ann")} == {tavily.queries[0], good, gone}
-    assert application.ledger.count_since(person="ben") == 0
+    assert {row.what for row in application.outbound_log.entries(person="ann")} == {tavily.queries[0], good, gone}
+    assert application.outbound_log.count_since(person="ben") == 0

@@ -12,7 +12,7 @@ from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
 from crag.ingest.addresses import may_reach, parse_url
 from crag.ingest.fetch import FetchTimeouts, fetch
-from tests.doubles.ledger import ListLedger
+from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.web import Canary, WebServer, serving
 
 # The server that redirects is reached by this address alone, so that the canary beside it stays forbidden.
@@ -27,7 +27,7 @@ SERVICE_PORTS = (
     "8501 9042 9092 9200 10250 11211 11434 27017"
 )
 
-LEDGER = ListLedger()
+OUTBOUND_LOG = ListOutboundLog()
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.77"])
 
@@ -52,7 +52,7 @@ def web() -> Iterator[WebServer]:
 def code(url: str, resolver: Callable[[str, int], list[str]] | None = None) -> str:
     options = {"resolver": resolver} if resolver else {}
     with pytest.raises(SourceRefused) as caught:
-        fetch(url, allow=SERVER, limit_bytes=1000, stop=Cancellation(), ledger=LEDGER, **options)
+        fetch(url, allow=SERVER, limit_bytes=1000, stop=Cancellation(), outbound_log=OUTBOUND_LOG, **options)
     assert re.fullmatch(r"[A-Z][^_{}]+ [^_{}]+\.", caught.value.message)  # a sentence
     return caught.value.code
 
@@ -159,7 +159,7 @@ def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
             f"http://pages.test:{port}/",
             limit_bytes=1000,
             stop=Cancellation(),
-            ledger=LEDGER,
+            outbound_log=OUTBOUND_LOG,
             resolver=lambda host, port: ["93.184.215.14"],
             patience=FetchTimeouts(total=0.5),
         )
@@ -203,7 +203,12 @@ def test_a_rebinding_name_is_resolved_once(web: WebServer, canary: Canary) -> No
     web.page("/a", b"first")
     url = web.url("/a", host="pages.test")
     got = fetch(
-        url, allow=SERVER, limit_bytes=1000, stop=Cancellation(), ledger=LEDGER, resolver=lambda *_: answers.pop(0)
+        url,
+        allow=SERVER,
+        limit_bytes=1000,
+        stop=Cancellation(),
+        outbound_log=OUTBOUND_LOG,
+        resolver=lambda *_: answers.pop(0),
     )
     assert (got.body, len(answers)) == (b"first", 1)
 
@@ -224,7 +229,7 @@ def test_videos_are_refused_before_any_lookup(host: str) -> None:
             f"https://{host}/watch?v=1",
             limit_bytes=1000,
             stop=Cancellation(),
-            ledger=LEDGER,
+            outbound_log=OUTBOUND_LOG,
             resolver=lambda host, _: asked.append(host) or [],
         )
     assert asked == []
@@ -243,7 +248,7 @@ def test_a_redirect_to_a_video_is_refused_in_words(web: WebServer) -> None:
             allow=SERVER,
             limit_bytes=1000,
             stop=Cancellation(),
-            ledger=LEDGER,
+            outbound_log=OUTBOUND_LOG,
             patience=FetchTimeouts(total=2),
         )
 

@@ -23,8 +23,8 @@ from crag.settings import Settings
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress
-from tests.doubles.ledger import ListLedger
 from tests.doubles.library import HashEmbedder, Shelf
+from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.web import CERTIFICATE, EXPIRED, Canary, WebServer, serving
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
@@ -42,7 +42,12 @@ def web() -> Iterator[WebServer]:
 
 
 def get(url: str, **options: object) -> FetchResult:
-    settings = {"allow": LOOPBACK, "limit_bytes": LIMIT, "stop": Cancellation(), "ledger": ListLedger()} | options
+    settings = {
+        "allow": LOOPBACK,
+        "limit_bytes": LIMIT,
+        "stop": Cancellation(),
+        "outbound_log": ListOutboundLog(),
+    } | options
     return fetch(url, **settings)
 
 
@@ -255,16 +260,16 @@ def test_an_expired_certificate_is_refused_though_it_is_trusted() -> None:
         assert web.seen == []
 
 
-def get_logged(url: str, ledger: ListLedger) -> None:
-    fetch(url, allow=THIS_MACHINE, limit_bytes=10_000, stop=Cancellation(), ledger=ledger)
+def get_logged(url: str, outbound_log: ListOutboundLog) -> None:
+    fetch(url, allow=THIS_MACHINE, limit_bytes=10_000, stop=Cancellation(), outbound_log=outbound_log)
 
 
 def test_each_hop_is_written_down_with_its_host_and_its_address(web: WebServer) -> None:
-    ledger, host = ListLedger(), f"127.0.0.1:{web.port}"
+    outbound_log, host = ListOutboundLog(), f"127.0.0.1:{web.port}"
     web.page("/new", b"<p>here</p>")
     web.redirect("/old", web.url("/new"))
-    get_logged(web.url("/old?q=a%20b#part"), ledger)
-    assert ledger.entries == [
+    get_logged(web.url("/old?q=a%20b#part"), outbound_log)
+    assert outbound_log.entries == [
         (host, "web page", web.url("/old?q=a%20b")),
         (host, "web page", web.url("/new")),
     ]
@@ -272,15 +277,15 @@ def test_each_hop_is_written_down_with_its_host_and_its_address(web: WebServer) 
 
 @pytest.mark.parametrize("to", ["http://10.0.0.1/", "http://user:secret@example.org/", "file:///etc/passwd"])
 def test_what_is_refused_is_not_written_down_for_it_was_not_sent(web: WebServer, to: str) -> None:
-    ledger = ListLedger()
+    outbound_log = ListOutboundLog()
     with pytest.raises(SourceRefused):
-        get_logged(web.redirect("/away", to), ledger)
-    assert [what for _, _, what in ledger.entries] == [web.url("/away")]
+        get_logged(web.redirect("/away", to), outbound_log)
+    assert [what for _, _, what in outbound_log.entries] == [web.url("/away")]
 
 
 def test_what_cannot_be_written_down_is_not_sent(web: WebServer) -> None:
     with pytest.raises(HomeFault, match="full"):
-        get_logged(web.page("/a", b"hello"), ListLedger(HomeFault("The disk is full.")))
+        get_logged(web.page("/a", b"hello"), ListOutboundLog(HomeFault("The disk is full.")))
     assert web.seen == []
 
 

@@ -18,7 +18,7 @@ from crag.models.embedders import open_embedder
 from crag.settings import Settings
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Passage
-from tests.doubles.ledger import ListLedger
+from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.web import WebServer, serving
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
@@ -49,22 +49,26 @@ def web() -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def ledger() -> ListLedger:
-    return ListLedger()
+def outbound_log() -> ListOutboundLog:
+    return ListOutboundLog()
 
 
 @pytest.fixture
-def reader(ledger: ListLedger, tmp_path: Path) -> WebPageReader:
-    return _reader(ledger, tmp_path)
+def reader(outbound_log: ListOutboundLog, tmp_path: Path) -> WebPageReader:
+    return _reader(outbound_log, tmp_path)
 
 
-def _reader(ledger: ListLedger, home: Path, seconds: float = 60.0) -> WebPageReader:
+def _reader(outbound_log: ListOutboundLog, home: Path, seconds: float = 60.0) -> WebPageReader:
     read = GuardedReader(lambda text: len(text.split()), 1_000_000)
     settings = Settings(home=home, allow_private_urls=LOOPBACK)
-    return WebPageReader(read, open_embedder("builtin", settings), CountedTermStatistics(), settings, ledger, seconds)
+    return WebPageReader(
+        read, open_embedder("builtin", settings), CountedTermStatistics(), settings, outbound_log, seconds
+    )
 
 
-def test_only_the_nearest_parts_of_a_page_are_given(reader: WebPageReader, web: WebServer, ledger: ListLedger) -> None:
+def test_only_the_nearest_parts_of_a_page_are_given(
+    reader: WebPageReader, web: WebServer, outbound_log: ListOutboundLog
+) -> None:
     url = web.page("/finals", page(*map(filler, range(9)), f"{ANSWER} {filler(9, 3)}", *map(filler, range(10, 20))))
     excerpt = found(url)
     ([got], unread) = reader.read(QUESTION, [excerpt], Cancellation())
@@ -72,7 +76,7 @@ def test_only_the_nearest_parts_of_a_page_are_given(reader: WebPageReader, web: 
     assert len(got.text.split()) <= 2 * 250, "one part or two, not the page"
     assert "valley 0 " not in got.text
     assert (got.id, got.title, got.location, got.origin, unread) == (-1, "News", url, "web", 0)
-    assert ledger.entries == [(f"127.0.0.1:{web.port}", "web page", url)]
+    assert outbound_log.entries == [(f"127.0.0.1:{web.port}", "web page", url)]
 
 
 def test_an_excerpt_that_is_nearer_than_all_of_its_page_stays(reader: WebPageReader, web: WebServer) -> None:
@@ -82,7 +86,7 @@ def test_an_excerpt_that_is_nearer_than_all_of_its_page_stays(reader: WebPageRea
 
 
 def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
-    reader: WebPageReader, web: WebServer, ledger: ListLedger
+    reader: WebPageReader, web: WebServer, outbound_log: ListOutboundLog
 ) -> None:
     good = found(web.page("/good", page(ANSWER)), -1)
     bad = [
@@ -98,7 +102,7 @@ def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
     assert ANSWER in got[0].text
     assert got[1:] == [*bad, linkless]
     assert unread == len(bad)
-    assert not [host for host, _, _ in ledger.entries if host.startswith("10.")]
+    assert not [host for host, _, _ in outbound_log.entries if host.startswith("10.")]
 
 
 def test_pages_are_read_at_the_same_time(reader: WebPageReader, web: WebServer) -> None:
@@ -113,9 +117,11 @@ def test_pages_are_read_at_the_same_time(reader: WebPageReader, web: WebServer) 
     assert unread == 0
 
 
-def test_a_page_that_hangs_is_left_at_the_deadline(ledger: ListLedger, web: WebServer, tmp_path: Path) -> None:
+def test_a_page_that_hangs_is_left_at_the_deadline(
+    outbound_log: ListOutboundLog, web: WebServer, tmp_path: Path
+) -> None:
     slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
-    assert _reader(ledger, tmp_path, seconds=0.5).read(QUESTION, [slow], Cancellation()) == ([slow], 1)
+    assert _reader(outbound_log, tmp_path, seconds=0.5).read(QUESTION, [slow], Cancellation()) == ([slow], 1)
 
 
 def test_stop_is_heard_at_once(reader: WebPageReader, web: WebServer) -> None:
@@ -130,6 +136,6 @@ def test_stop_is_heard_at_once(reader: WebPageReader, web: WebServer) -> None:
 
 def test_a_request_that_cannot_be_written_down_is_not_made(web: WebServer, tmp_path: Path) -> None:
     excerpt = found(web.page("/a", page(ANSWER)))
-    full = ListLedger(HomeFault("The disk is full."))
+    full = ListOutboundLog(HomeFault("The disk is full."))
     assert _reader(full, tmp_path).read(QUESTION, [excerpt], Cancellation()) == ([excerpt], 1)
     assert web.seen == []

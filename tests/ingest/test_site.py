@@ -17,7 +17,7 @@ from crag.ingest.addresses import Resolver, resolve_host
 from crag.ingest.fetch import fetch
 from crag.ingest.site import CrawledPage, SiteLimits, crawl_site
 from crag.types import Progress
-from tests.doubles.ledger import ListLedger
+from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.web import Canary, Handler, WebServer, serving
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
@@ -48,7 +48,7 @@ def visit(
     **options: object,
 ) -> Iterator[CrawledPage]:
     stop = stop or Cancellation()
-    given = {"allow": LOOPBACK, "limit_bytes": 200_000, "stop": stop, "ledger": ListLedger()}
+    given = {"allow": LOOPBACK, "limit_bytes": 200_000, "stop": stop, "outbound_log": ListOutboundLog()}
     get = partial(fetch, **(given | options))
     return crawl_site(start, limits, get, stop, [].append if seen is None else seen.append)
 
@@ -294,7 +294,9 @@ def canary(guarded_web: WebServer) -> Iterator[Canary]:
 
 def outcomes(start: str, resolver: Resolver = resolve_host, **limits: object) -> dict[str, str]:
     """What became of each address: `read`, or the words of its refusal."""
-    get = partial(fetch, allow=SERVER, limit_bytes=100_000, stop=Cancellation(), ledger=ListLedger(), resolver=resolver)
+    get = partial(
+        fetch, allow=SERVER, limit_bytes=100_000, stop=Cancellation(), outbound_log=ListOutboundLog(), resolver=resolver
+    )
     pages = crawl_site(start, SiteLimits(**limits), get, Cancellation(), lambda _: None)
     results = ((page.url, page.result) for page in pages)
     return {url: result.message if isinstance(result, SourceRefused) else "read" for url, result in results}

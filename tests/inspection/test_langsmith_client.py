@@ -99,7 +99,7 @@ def test_an_allowed_trace_is_complete_and_logged(opened, langsmith, ollama):
     assert TEXT in str(models[-1]["inputs"])
     assert trace.text in str(models[-1]["outputs"])
     assert steps & {run["parent_run_id"] for run in models}
-    (departure,) = application.ledger.entries(kind="trace")
+    (departure,) = application.outbound_log.entries(kind="trace")
     assert departure.what == f"Trace of: {QUESTION}"
     assert departure.host in langsmith.url
     assert KEY not in langsmith.sent

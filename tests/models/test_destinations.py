@@ -18,9 +18,9 @@ from crag.options import RunOptions
 from crag.prompts import compose_prompt
 from crag.settings import Settings
 from crag.types import Knowledge, Passage, Prompt
-from tests.doubles.ledger import ListLedger
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import NOMIC, Model
+from tests.doubles.outbound_log import ListOutboundLog
 
 CLOUD = Model("gpt-oss:120b-cloud", digest="d" * 64, remote_host="https://ollama.com:443")
 RENAMED = Model("mine:latest", digest="e" * 64, remote_host="https://ollama.com:443")
@@ -29,26 +29,28 @@ PASSAGE = Passage(1, "s1", "Brewing notes", "brewing.md", "The machine is descal
 
 
 @pytest.fixture
-def ledger() -> ListLedger:
-    return ListLedger()
+def outbound_log() -> ListOutboundLog:
+    return ListOutboundLog()
 
 
-def test_a_model_on_this_machine_leaves_no_row(ollama: ScriptedOllama, settings: Settings, ledger: ListLedger) -> None:
-    open_chat_model("ollama:llama3.1:8b", settings, ledger).complete(ASK, Cancellation())
-    open_embedder("ollama:nomic-embed-text", settings, ledger).embed_query("capital")
-    assert ledger.entries == []
+def test_a_model_on_this_machine_leaves_no_row(
+    ollama: ScriptedOllama, settings: Settings, outbound_log: ListOutboundLog
+) -> None:
+    open_chat_model("ollama:llama3.1:8b", settings, outbound_log).complete(ASK, Cancellation())
+    open_embedder("ollama:nomic-embed-text", settings, outbound_log).embed_query("capital")
+    assert outbound_log.entries == []
 
 
 @pytest.mark.parametrize("model", [CLOUD, RENAMED], ids=["by its name", "by what the server says"])
 def test_a_cloud_model_leaves_one_row_a_request(
-    ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, model: Model
+    ollama: ScriptedOllama, settings: Settings, outbound_log: ListOutboundLog, model: Model
 ) -> None:
     ollama.models = [model]
     name = model.name.removesuffix(":latest")
-    writer = ModelWriter(open_chat_model(f"ollama:{name}", settings, ledger))
+    writer = ModelWriter(open_chat_model(f"ollama:{name}", settings, outbound_log))
     question = "무엇으로 석회를 제거하나요? " * 30
     list(writer.write(question, [Knowledge(1, PASSAGE, PASSAGE.text)], (), Cancellation()))
-    (row,) = ledger.entries
+    (row,) = outbound_log.entries
     assert row[:2] == ("ollama.com", "model")
     assert f"to {model.name}. answer: {question}" in row[2]
     assert PASSAGE.text not in row[2], "documents are not copied"
@@ -56,53 +58,55 @@ def test_a_cloud_model_leaves_one_row_a_request(
     assert row[2].startswith(f"{sent:,} characters ")
 
 
-def test_each_role_says_what_it_is_for(ollama: ScriptedOllama, settings: Settings, ledger: ListLedger) -> None:
+def test_each_role_says_what_it_is_for(
+    ollama: ScriptedOllama, settings: Settings, outbound_log: ListOutboundLog
+) -> None:
     ollama.models = [CLOUD]
-    rewriter = ModelRewriter(open_chat_model(f"ollama:{CLOUD.name}", settings, ledger))
+    rewriter = ModelRewriter(open_chat_model(f"ollama:{CLOUD.name}", settings, outbound_log))
     rewriter.rewrite("Who won?", RunOptions(rewrite="keywords"), Cancellation())
-    assert [what.partition(". ")[2] for _, _, what in ledger.entries] == ["rewrite: Who won?"]
+    assert [what.partition(". ")[2] for _, _, what in outbound_log.entries] == ["rewrite: Who won?"]
 
 
 def test_a_prompt_of_unknown_purpose_is_logged_whole(
-    ollama: ScriptedOllama, settings: Settings, ledger: ListLedger
+    ollama: ScriptedOllama, settings: Settings, outbound_log: ListOutboundLog
 ) -> None:
     ollama.models = [CLOUD]
-    open_chat_model(f"ollama:{CLOUD.name}", settings, ledger).complete(ASK, Cancellation())
-    assert ledger.entries[0][2].endswith(ASK[1].text)
+    open_chat_model(f"ollama:{CLOUD.name}", settings, outbound_log).complete(ASK, Cancellation())
+    assert outbound_log.entries[0][2].endswith(ASK[1].text)
 
 
-def test_every_try_is_written_down(ollama: ScriptedOllama, settings: Settings, ledger: ListLedger) -> None:
+def test_every_try_is_written_down(ollama: ScriptedOllama, settings: Settings, outbound_log: ListOutboundLog) -> None:
     ollama.models = [CLOUD]
-    model = open_chat_model(f"ollama:{CLOUD.name}", settings, ledger)
+    model = open_chat_model(f"ollama:{CLOUD.name}", settings, outbound_log)
     ollama.fail_next(1, 503, "server busy")
     model.complete(ASK, Cancellation())
-    assert len(ledger.entries) == len(ollama.chats) == 2
+    assert len(outbound_log.entries) == len(ollama.chats) == 2
 
 
 def test_a_remote_ollama_is_named_without_its_password(
-    ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, monkeypatch: pytest.MonkeyPatch
+    ollama: ScriptedOllama, settings: Settings, outbound_log: ListOutboundLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("crag.settings._LOCAL_HOSTS", ())  # as for any host but this one
     away = replace(settings, ollama_host=settings.ollama_host.replace("//", "//user:secret@"))
-    open_chat_model("ollama:llama3.1:8b", away, ledger).complete(ASK, Cancellation())
-    embedder = open_embedder("ollama:nomic-embed-text", away, ledger)
+    open_chat_model("ollama:llama3.1:8b", away, outbound_log).complete(ASK, Cancellation())
+    embedder = open_embedder("ollama:nomic-embed-text", away, outbound_log)
     embedder.embed_documents(["one", "three"])
     embedder.embed_query("두 번째 질문?")
     host = settings.ollama_host.removeprefix("http://")
-    assert [(where, kind) for where, kind, _ in ledger.entries] == [(host, "model")] + [(host, "embedding")] * 2
-    assert "2 texts of 8 characters" in ledger.entries[1][2]
-    assert ledger.entries[2][2].endswith("Question: 두 번째 질문?")
-    assert "secret" not in str(ledger.entries)
+    assert [(where, kind) for where, kind, _ in outbound_log.entries] == [(host, "model")] + [(host, "embedding")] * 2
+    assert "2 texts of 8 characters" in outbound_log.entries[1][2]
+    assert outbound_log.entries[2][2].endswith("Question: 두 번째 질문?")
+    assert "secret" not in str(outbound_log.entries)
 
 
 def test_a_hosted_embedder_logs_batches_and_the_whole_question(
-    monkeypatch: pytest.MonkeyPatch, ledger: ListLedger
+    monkeypatch: pytest.MonkeyPatch, outbound_log: ListOutboundLog
 ) -> None:
     monkeypatch.setattr(embedders, "_init_provider", lambda provider, model: DeterministicFakeEmbedding(size=8))
-    embedder = open_embedder("openai:text-embedding-3-small", Settings(), ledger)
+    embedder = open_embedder("openai:text-embedding-3-small", Settings(), outbound_log)
     embedder.embed_documents(["a", "bc"])
     embedder.embed_query("Who won?")
-    assert [what for _, _, what in ledger.entries] == [
+    assert [what for _, _, what in outbound_log.entries] == [
         "1 text of 9 characters to text-embedding-3-small",
         "2 texts of 3 characters to text-embedding-3-small",
         "To text-embedding-3-small. Question: Who won?",
@@ -111,9 +115,9 @@ def test_a_hosted_embedder_logs_batches_and_the_whole_question(
 
 def test_what_cannot_be_written_down_is_not_sent(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.models = [CLOUD, replace(NOMIC, name="nomic-cloud")]
-    ledger = ListLedger(HomeFault("The disk is full."))
-    model = open_chat_model(f"ollama:{CLOUD.name}", settings, ledger)
-    embedder = open_embedder("ollama:nomic-cloud", replace(settings, embedder="ollama:nomic-cloud"), ledger)
+    outbound_log = ListOutboundLog(HomeFault("The disk is full."))
+    model = open_chat_model(f"ollama:{CLOUD.name}", settings, outbound_log)
+    embedder = open_embedder("ollama:nomic-cloud", replace(settings, embedder="ollama:nomic-cloud"), outbound_log)
     with pytest.raises(HomeFault, match="full"):
         model.complete(ASK, Cancellation())
     with pytest.raises(HomeFault, match="full"):
@@ -122,7 +126,9 @@ def test_what_cannot_be_written_down_is_not_sent(ollama: ScriptedOllama, setting
     assert not [asked for asked in ollama.requests if asked.path == "/api/embed"]
 
 
-def test_without_a_ledger_no_model_on_another_machine_is_opened(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_without_an_outbound_log_no_model_on_another_machine_is_opened(
+    ollama: ScriptedOllama, settings: Settings
+) -> None:
     ollama.models = [CLOUD]
     with pytest.raises(ValueError, match="written down"):
         open_chat_model(f"ollama:{CLOUD.name}", settings)
@@ -136,12 +142,14 @@ def test_every_prompt_file_with_a_question_says_what_it_is_about() -> None:
 
 @pytest.mark.parametrize("name", ["nomic-cloud", "nomic-embed-text"], ids=["by its name", "by what the server says"])
 def test_documents_go_only_to_embedders_named_in_the_settings(
-    ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, name: str
+    ollama: ScriptedOllama, settings: Settings, outbound_log: ListOutboundLog, name: str
 ) -> None:
     ollama.models = [replace(NOMIC, name=name, remote_host="https://ollama.com:443")]
     assert f"ollama:{name}" not in [choice.name for choice in available_embedders(settings)]
     with pytest.raises(ModelFault, match="every passage of your documents would go there"):
-        open_embedder(f"ollama:{name}", settings, ledger)
-    assert (ollama.asked("/api/embed"), ledger.entries) == ([], [])
-    open_embedder(f"ollama:{name}", replace(settings, embedder=f"ollama:{name}"), ledger).embed_documents(["text"])
-    assert len(ledger.entries) == len(ollama.asked("/api/embed")) > 0
+        open_embedder(f"ollama:{name}", settings, outbound_log)
+    assert (ollama.asked("/api/embed"), outbound_log.entries) == ([], [])
+    open_embedder(f"ollama:{name}", replace(settings, embedder=f"ollama:{name}"), outbound_log).embed_documents(
+        ["text"]
+    )
+    assert len(outbound_log.entries) == len(ollama.asked("/api/embed")) > 0

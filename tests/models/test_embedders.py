@@ -17,10 +17,10 @@ from crag.models.chat_client import MAX_ATTEMPTS
 from crag.models.embedders import open_embedder
 from crag.protocols import Embedder
 from crag.settings import Settings
-from tests.doubles.ledger import ListLedger
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import Model
 from tests.doubles.openai import Completion, OpenAIServer
+from tests.doubles.outbound_log import ListOutboundLog
 
 TEXTS = ["Paris is the capital of France.", "Bananas are rich in potassium.", "프랑스의 수도는 파리이다."]
 
@@ -195,7 +195,7 @@ class AtOpenAI:
     def __init__(self, server: OpenAIServer) -> None:
         self._server = server
         settings = Settings(keys={"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url})
-        self.embedder = open_embedder(self.name, settings, ListLedger())
+        self.embedder = open_embedder(self.name, settings, ListOutboundLog())
 
     def answer(self, rows: Rows) -> None:
         self._server.embed = rows

@@ -39,7 +39,7 @@ class Fetching:
 
     server: WebServer
     place: Path
-    ledger: OutboundLog
+    outbound_log: OutboundLog
     file: ServedFile = field(default_factory=lambda: ServedFile(BODY))
     url: str = ""
     told: list[Progress] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Fetching:
         self.url = self.url or self.server.url("/weights.gguf") + checksum(BODY)
 
     def fetch(self) -> None:
-        fetch_nomic(replace(Settings(), nomic_url=self.url), self.ledger, self.told.append, self.stop)
+        fetch_nomic(replace(Settings(), nomic_url=self.url), self.outbound_log, self.told.append, self.stop)
 
     def fail(self, code: str) -> CragError:
         with pytest.raises(ModelFault) as fault:
@@ -81,7 +81,7 @@ def test_the_file_arrives_whole_after_it_was_logged(fetching: Fetching) -> None:
     assert [progress.done for progress in received] == sorted({progress.done for progress in received})
     assert (received[-1].done, received[-1].total) == (len(BODY), len(BODY))
     assert fetching.told[-1].stage == "Checking"
-    (departure,) = fetching.ledger.entries()
+    (departure,) = fetching.outbound_log.entries()
     assert (departure.kind, departure.host) == ("download", f"127.0.0.1:{fetching.server.port}")
     assert "/weights.gguf" in departure.what
     assert fetching.kept() == []
@@ -91,7 +91,7 @@ def test_nothing_is_asked_for_that_cannot_be_written_down(fetching: Fetching, mo
     def full(*_: object) -> None:
         raise BadRequest("The disk is full.")
 
-    monkeypatch.setattr(fetching.ledger, "record", full)
+    monkeypatch.setattr(fetching.outbound_log, "record", full)
     with pytest.raises(BadRequest):
         fetching.fetch()
     assert fetching.server.seen == []
@@ -274,7 +274,7 @@ def test_a_folder_that_cannot_be_written_is_told(fetching: Fetching) -> None:
 
 def test_two_at_once_do_not_write_to_the_same_file(fetching: Fetching) -> None:
     fetching.file.pause = 0.02
-    second = Fetching(fetching.server, fetching.place, fetching.ledger, fetching.file)
+    second = Fetching(fetching.server, fetching.place, fetching.outbound_log, fetching.file)
     thread = threading.Thread(target=fetching.fetch)
     thread.start()
     while not fetching.told:
@@ -306,7 +306,7 @@ def test_only_a_secure_address_is_followed(fetching: Fetching, secure: WebServer
     fetching.server.redirect("/old", secure.url("/weights.gguf", "pages.test"))
     fetching.fetch()
     assert fetching.place.read_bytes() == BODY
-    assert fetching.ledger.entries()[0].host == f"pages.test:{secure.port}"
+    assert fetching.outbound_log.entries()[0].host == f"pages.test:{secure.port}"
 
 
 def test_being_sent_on_without_end_is_told(fetching: Fetching, secure: WebServer) -> None:
@@ -325,7 +325,7 @@ def test_a_certificate_of_somebody_else_is_refused(fetching: Fetching, secure: W
 def test_a_password_in_the_address_is_never_shown(fetching: Fetching) -> None:
     fetching.url = fetching.url.replace("://", "://me:secret@")
     fetching.fetch()
-    assert not any("secret" in row.what + row.host for row in fetching.ledger.entries())
+    assert not any("secret" in row.what + row.host for row in fetching.outbound_log.entries())
     fetching.server.page("/weights.gguf", b"", status=404)
     assert "secret" not in str(fetching.fail("http_error"))
 

@@ -112,7 +112,7 @@ def test_accepting_moves_the_documents_and_then_works_offline(opened, server, go
     assert mended_by(application) == ("move", "nomic")
     assert (answering(application), application.embedders.wanted().name) == ("builtin", "builtin"), "only offered"
     assert application.embedders.offered() == application.library.counts()[1] > 0
-    assert [row.kind for row in application.ledger.entries()] == ["download"]
+    assert [row.kind for row in application.outbound_log.entries()] == ["download"]
 
     asked = len(server.seen)
     verify_weights.cache_clear()
@@ -131,7 +131,7 @@ def test_accepting_moves_the_documents_and_then_works_offline(opened, server, go
     assert "Bees dance" in hit.text
     assert application.library.pipeline.add_bytes("more.md", b"# Ants\n\nAnts walk.\n").status == "added"
     assert len(server.seen) == asked
-    assert len(application.ledger.entries()) == 1
+    assert len(application.outbound_log.entries()) == 1
 
 
 def test_an_accepted_switch_survives_a_restart_and_can_be_undone(opened):

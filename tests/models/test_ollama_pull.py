@@ -22,13 +22,13 @@ NAME = "llama3.2:3b"
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> OutboundLog:
+def outbound_log(tmp_path: Path) -> OutboundLog:
     return OutboundLog(Database(tmp_path))
 
 
-def test_progress_over_all_layers(ollama: ScriptedOllama, settings: Settings, ledger: OutboundLog) -> None:
+def test_progress_over_all_layers(ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog) -> None:
     told: list[Progress] = []
-    pull_model(NAME, settings, ledger, told.append, Cancellation())
+    pull_model(NAME, settings, outbound_log, told.append, Cancellation())
     assert told[0] == Progress("Asking the registry")
     assert told[-1] == Progress("Ready", 2_000_000_000, 2_000_000_000)
     assert {progress.stage for progress in told} >= {"Receiving", "Checking what has come", "Putting it in its place"}
@@ -38,34 +38,38 @@ def test_progress_over_all_layers(ollama: ScriptedOllama, settings: Settings, le
     assert ollama.has(NAME)
 
 
-def test_it_is_in_the_ledger_before_it_is_asked_for(
-    ollama: ScriptedOllama, settings: Settings, ledger: OutboundLog
+def test_it_is_in_the_outbound_log_before_it_is_asked_for(
+    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog
 ) -> None:
     before: list[int] = []
     ollama.registry[NAME].mishaps.append(Mishap(0.0, "error", "pull model manifest: file does not exist"))
     with pytest.raises(ModelFault):
         pull_model(
-            NAME, settings, ledger, lambda _: before.append(len(ledger.entries(kind="download"))), Cancellation()
+            NAME,
+            settings,
+            outbound_log,
+            lambda _: before.append(len(outbound_log.entries(kind="download"))),
+            Cancellation(),
         )
     assert before[0] == 1
-    [entry] = ledger.entries()
+    [entry] = outbound_log.entries()
     assert (entry.host, entry.kind) == ("registry.ollama.ai", "download")
     assert NAME in entry.what
 
 
-def test_a_model_that_is_not_there(settings: Settings, ledger: OutboundLog) -> None:
+def test_a_model_that_is_not_there(settings: Settings, outbound_log: OutboundLog) -> None:
     with pytest.raises(ModelFault) as raised:
-        pull_model("lama", settings, ledger, ignore_progress, Cancellation())
+        pull_model("lama", settings, outbound_log, ignore_progress, Cancellation())
     assert str(raised.value) == "Ollama's registry has no model called lama. Check its name on ollama.com/library."
 
 
 @pytest.mark.parametrize("kind", ["reset", "close"])
 def test_a_connection_that_breaks_is_made_anew(
-    ollama: ScriptedOllama, settings: Settings, ledger: OutboundLog, kind: str
+    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, kind: str
 ) -> None:
     told: list[Progress] = []
     ollama.registry[NAME].mishaps.extend([Mishap(0.3, kind), Mishap(0.6, kind)])  # type: ignore[arg-type]
-    pull_model(NAME, settings, ledger, told.append, Cancellation())
+    pull_model(NAME, settings, outbound_log, told.append, Cancellation())
     done = [progress.done for progress in told]
     assert done == sorted(done)
     assert len(ollama.asked("/api/pull")) == 3
@@ -73,12 +77,12 @@ def test_a_connection_that_breaks_is_made_anew(
 
 
 def test_it_is_given_up_when_nothing_more_comes(
-    ollama: ScriptedOllama, settings: Settings, ledger: OutboundLog, monkeypatch: pytest.MonkeyPatch
+    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Cancellation, "wait", lambda self, seconds: False)  # between attempts
     ollama.registry[NAME].mishaps.extend([Mishap(0.5, "reset")] * 9)
     with pytest.raises(ModelFault, match="broke off the download again and again"):
-        pull_model(NAME, settings, ledger, ignore_progress, Cancellation())
+        pull_model(NAME, settings, outbound_log, ignore_progress, Cancellation())
     assert 5 <= len(ollama.asked("/api/pull")) <= 6
 
 
@@ -92,37 +96,37 @@ def test_it_is_given_up_when_nothing_more_comes(
     ],
 )
 def test_what_ollama_says_is_told_in_words(
-    ollama: ScriptedOllama, settings: Settings, ledger: OutboundLog, said: str, words: str
+    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, said: str, words: str
 ) -> None:
     ollama.registry[NAME].mishaps.append(Mishap(0.2, "error", said))
     with pytest.raises(ModelFault) as raised:
-        pull_model(NAME, settings, ledger, ignore_progress, Cancellation())
+        pull_model(NAME, settings, outbound_log, ignore_progress, Cancellation())
     assert words in str(raised.value)
     assert "/root" not in str(raised.value)
     assert len(ollama.asked("/api/pull")) == 1
 
 
 def test_a_registry_out_of_reach_is_tried_again(
-    ollama: ScriptedOllama, settings: Settings, ledger: OutboundLog, monkeypatch: pytest.MonkeyPatch
+    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Cancellation, "wait", lambda self, seconds: False)
     said = 'Get "https://registry.ollama.ai/v2/": dial tcp: lookup registry.ollama.ai: no such host'
     ollama.registry[NAME].mishaps.extend([Mishap(0.0, "error", said)] * 9)
     with pytest.raises(ModelFault, match="Ollama cannot reach its registry"):
-        pull_model(NAME, settings, ledger, ignore_progress, Cancellation())
+        pull_model(NAME, settings, outbound_log, ignore_progress, Cancellation())
     assert len(ollama.asked("/api/pull")) == 5
 
 
 @pytest.mark.parametrize("mishap", [Mishap(0.4, "hang"), Mishap(0.0, "hang")])
 def test_it_is_stopped_while_the_server_is_silent(
-    ollama: ScriptedOllama, settings: Settings, ledger: OutboundLog, mishap: Mishap
+    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, mishap: Mishap
 ) -> None:
     ollama.registry[NAME].mishaps.append(mishap)
     stop, ended = Cancellation(), threading.Event()
 
     def work() -> None:
         with pytest.raises(Stopped):
-            pull_model(NAME, settings, ledger, ignore_progress, stop)
+            pull_model(NAME, settings, outbound_log, ignore_progress, stop)
         ended.set()
 
     threading.Thread(target=work).start()
@@ -134,7 +138,11 @@ def test_it_is_stopped_while_the_server_is_silent(
 
 
 def test_what_has_no_room_is_left_at_once(
-    ollama: ScriptedOllama, settings: Settings, ledger: OutboundLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ollama: ScriptedOllama,
+    settings: Settings,
+    outbound_log: OutboundLog,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Usage:
         free = 1_200_000_000
@@ -143,6 +151,6 @@ def test_what_has_no_room_is_left_at_once(
     monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path))
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage)
     with pytest.raises(ModelFault) as raised:
-        pull_model(NAME, settings, ledger, ignore_progress, Cancellation())
+        pull_model(NAME, settings, outbound_log, ignore_progress, Cancellation())
     assert raised.value.message == "There is no room for llama3.2:3b: 2.0 GB more are needed, and 1.2 GB are free."
     assert ollama.registry[NAME].there < 200_000_000

@@ -21,8 +21,8 @@ from crag.models.providers import is_provider
 from crag.protocols import ChatModel
 from crag.settings import Settings
 from crag.types import ModelCall, Prompt
-from tests.doubles.ledger import ListLedger
 from tests.doubles.openai import Completion, OpenAIServer
+from tests.doubles.outbound_log import ListOutboundLog
 from tests.waiting import wait_until
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}}
@@ -65,7 +65,7 @@ class HostedModel(BaseChatModel):
 def opened(monkeypatch: pytest.MonkeyPatch, *plays: Any) -> tuple[HostedModel, ChatModel]:
     hosted = HostedModel(plays=list(plays), saw=[])
     monkeypatch.setattr(chat_models, "_init_provider", lambda provider, model, tuning: hosted)
-    return hosted, open_chat_model("openai:gpt-4o-mini", Settings(), ListLedger())
+    return hosted, open_chat_model("openai:gpt-4o-mini", Settings(), ListOutboundLog())
 
 
 def refused(status: int) -> Exception:
@@ -128,18 +128,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def ledger() -> ListLedger:
-    return ListLedger()
+def outbound_log() -> ListOutboundLog:
+    return ListOutboundLog()
 
 
 @pytest.fixture
-def model(server: OpenAIServer, ledger: ListLedger) -> ChatModel:
+def model(server: OpenAIServer, outbound_log: ListOutboundLog) -> ChatModel:
     settings = Settings(keys={"OPENAI_API_KEY": "sk-of-env", "OPENAI_BASE_URL": server.url})
-    return open_chat_model("openai:gpt-4o-mini", settings, ledger)
+    return open_chat_model("openai:gpt-4o-mini", settings, outbound_log)
 
 
 def test_it_streams_with_key_and_usage_and_is_logged(
-    server: OpenAIServer, model: ChatModel, ledger: ListLedger
+    server: OpenAIServer, model: ChatModel, outbound_log: ListOutboundLog
 ) -> None:
     server.usual = Completion("It is Paris.", "length")
     *pieces, last = model.stream(ASK, Cancellation())
@@ -147,8 +147,8 @@ def test_it_streams_with_key_and_usage_and_is_logged(
     assert last.usage is not None
     assert (last.usage.prompt_tokens, last.usage.answer_tokens, last.usage.finish_reason) == (21, 3, "length")
     assert server.keys == ["Bearer sk-of-env"]
-    assert [(host, kind) for host, kind, _ in ledger.entries] == [("openai", "model")]
-    assert "sk-of-env" not in str(ledger.entries)
+    assert [(host, kind) for host, kind, _ in outbound_log.entries] == [("openai", "model")]
+    assert "sk-of-env" not in str(outbound_log.entries)
 
 
 def test_what_is_told_of_a_call_holds_the_prompts_and_no_key(server: OpenAIServer, model: ChatModel) -> None:
@@ -205,7 +205,7 @@ def test_a_stop_ends_the_reply_there_too(server: OpenAIServer, model: ChatModel)
     wait_until(lambda: server.dropped == 1, seconds=5)
 
 
-def test_without_a_key_it_says_which(server: OpenAIServer, ledger: ListLedger) -> None:
+def test_without_a_key_it_says_which(server: OpenAIServer, outbound_log: ListOutboundLog) -> None:
     with pytest.raises(ModelFault) as fault:
-        open_chat_model("openai:gpt-4o-mini", Settings(), ledger)
+        open_chat_model("openai:gpt-4o-mini", Settings(), outbound_log)
     assert (fault.value.code, fault.value.remedy) == ("key_missing", "Set OPENAI_API_KEY to your key, then try again.")

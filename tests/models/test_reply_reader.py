@@ -23,9 +23,9 @@ from crag.options import ModelParameters
 from crag.protocols import ChatModel, ReplyPiece
 from crag.settings import Settings
 from crag.types import Prompt
-from tests.doubles.ledger import ListLedger
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import LLAMA, Model, Say
+from tests.doubles.outbound_log import ListOutboundLog
 
 ASK = [Prompt("user", "What is the capital of France?")]
 QWEN = Model("qwen3:8b", "qwen3", thinks=True, digest="e" * 64)
@@ -333,7 +333,7 @@ class Hosted(BaseChatModel):
 def hosted(monkeypatch: pytest.MonkeyPatch, name: str, refuses: bool = False) -> tuple[Hosted, ChatModel]:
     model = Hosted(refuses=refuses)
     monkeypatch.setattr(chat_models, "_init_provider", lambda provider, wanted, tuning: model)
-    return model, open_chat_model(name, Settings(), ListLedger())
+    return model, open_chat_model(name, Settings(), ListOutboundLog())
 
 
 def test_openai_is_asked_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,16 +19,16 @@ USAGE = {
 
 
 @pytest.fixture
-def ledger(tmp_path):
+def outbound_log(tmp_path):
     database = Database(tmp_path)
     yield OutboundLog(database)
     database.close()
 
 
-def test_without_asking_the_queries_of_this_month_are_counted(ledger, monkeypatch):
-    ledger.record("api.tavily.com", "web search", "cats")
-    ledger.record("example.org", "web page", "https://example.org/")
-    own = SearchQuota("", "https://api.tavily.com", ledger)
+def test_without_asking_the_queries_of_this_month_are_counted(outbound_log, monkeypatch):
+    outbound_log.record("api.tavily.com", "web search", "cats")
+    outbound_log.record("example.org", "web page", "https://example.org/")
+    own = SearchQuota("", "https://api.tavily.com", outbound_log)
     assert own.now() == Quota(1, 1000)
     monkeypatch.setattr(quota, "_month_start", lambda: time.time() + 1)
     assert own.now() == Quota(0, 1000)
@@ -40,24 +40,24 @@ def test_the_month_begins_on_its_first_day_here():
     assert (began.tm_year, began.tm_mon) == time.localtime()[:2]
 
 
-def test_usage_from_tavily_counts_for_an_hour_plus_new_searches(ledger, monkeypatch):
-    ledger.record("api.tavily.com", "web search", "before")
+def test_usage_from_tavily_counts_for_an_hour_plus_new_searches(outbound_log, monkeypatch):
+    outbound_log.record("api.tavily.com", "web search", "before")
     with TavilyServer(usage=USAGE) as server:
-        own = SearchQuota("tvly-secret", server.url, ledger)
+        own = SearchQuota("tvly-secret", server.url, outbound_log)
         assert own.ask() == Quota(500, 15000, "Bootstrap")
         assert server.asked == [("/usage", "Bearer tvly-secret")]
-    assert [(row.kind, "secret" in row.what) for row in ledger.entries(1)] == [("account", False)]
-    ledger.record("api.tavily.com", "web search", "after")
+    assert [(row.kind, "secret" in row.what) for row in outbound_log.entries(1)] == [("account", False)]
+    outbound_log.record("api.tavily.com", "web search", "after")
     assert own.now() == Quota(501, 15000, "Bootstrap")
     later = time.time() + 3601
     monkeypatch.setattr(quota.time, "time", lambda: later)
     assert own.now() == Quota(2, 1000)
 
 
-def test_without_a_key_nothing_is_asked(ledger):
+def test_without_a_key_nothing_is_asked(outbound_log):
     with TavilyServer(usage=USAGE) as server, pytest.raises(WebSearchFailed, match="no Tavily key"):
-        SearchQuota("", server.url, ledger).ask()
-    assert (server.asked, ledger.entries()) == ([], [])
+        SearchQuota("", server.url, outbound_log).ask()
+    assert (server.asked, outbound_log.entries()) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -66,19 +66,19 @@ def test_without_a_key_nothing_is_asked(ledger):
      (200, b"[1]", "read"), (200, b'{"key": null, "account": {"plan_usage": "many"}}', "read"),
      (200, b'{"key": {"usage": NaN}}', "read")],
 )  # fmt: skip
-def test_a_useless_reply_is_told_in_words_after_one_request(ledger, status, body, word):
+def test_a_useless_reply_is_told_in_words_after_one_request(outbound_log, status, body, word):
     with TavilyServer(status=status, body=body) as server, pytest.raises(WebSearchFailed) as failure:
-        SearchQuota("tvly-secret", server.url, ledger).ask()
+        SearchQuota("tvly-secret", server.url, outbound_log).ask()
     assert word in str(failure.value).lower()
     assert "secret" not in str(failure.value)
     assert len(server.asked) == 1
 
 
-def test_nobody_there(ledger):
+def test_nobody_there(outbound_log):
     with TavilyServer() as server:
         url = server.url
     with pytest.raises(WebSearchFailed, match="reached"):
-        SearchQuota("tvly-secret", url, ledger).ask()
+        SearchQuota("tvly-secret", url, outbound_log).ask()
 
 
 def test_the_limit_that_is_nearer_is_the_one_that_counts():

@@ -9,14 +9,16 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.errors import HomeFault, Stopped, WebSearchFailed
 from crag.websearch.tavily import TavilySearch
-from tests.doubles.ledger import ListLedger
+from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.tavily import TavilyServer
 
 CELTICS = {"title": "2024 NBA Finals", "url": "https://example.org/finals", "content": "The Celtics won.", "score": 0.9}
 
 
-def tavily(url: str, ledger: ListLedger | None = None, timeout: float = 5) -> TavilySearch:
-    return TavilySearch("tvly-key", url, ledger or ListLedger(), lambda url: url.startswith("https:"), timeout)
+def tavily(url: str, outbound_log: ListOutboundLog | None = None, timeout: float = 5) -> TavilySearch:
+    return TavilySearch(
+        "tvly-key", url, outbound_log or ListOutboundLog(), lambda url: url.startswith("https:"), timeout
+    )
 
 
 def search(server: TavilyServer, query: str = "2024 NBA finals", timeout: float = 5) -> list:
@@ -66,15 +68,15 @@ def test_a_megabyte_of_content_is_cut():
 
 
 def test_the_query_is_written_down_before_it_is_sent():
-    ledger = ListLedger()
+    outbound_log = ListOutboundLog()
     with TavilyServer(status=500, body=b"") as server, pytest.raises(WebSearchFailed):
-        tavily(server.url, ledger).search("who won? " * 100, 3, Cancellation())
-    assert ledger.entries == [(server.url.removeprefix("http://"), "web search", server.queries[0])]
+        tavily(server.url, outbound_log).search("who won? " * 100, 3, Cancellation())
+    assert outbound_log.entries == [(server.url.removeprefix("http://"), "web search", server.queries[0])]
 
 
 def test_a_query_that_cannot_be_written_down_is_not_sent():
     with TavilyServer() as server, pytest.raises(WebSearchFailed, match="The disk is full"):
-        tavily(server.url, ListLedger(HomeFault("The disk is full."))).search("q", 3, Cancellation())
+        tavily(server.url, ListOutboundLog(HomeFault("The disk is full."))).search("q", 3, Cancellation())
     assert server.requests == []
 
 
@@ -155,4 +157,4 @@ def test_stop_does_not_wait_for_the_reply():
 
 def test_without_a_key_there_is_no_client_at_all():
     with pytest.raises(ValueError, match="key"):
-        TavilySearch("", "http://127.0.0.1:9", ListLedger(), bool)
+        TavilySearch("", "http://127.0.0.1:9", ListOutboundLog(), bool)

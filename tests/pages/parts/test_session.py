@@ -66,7 +66,7 @@ def test_an_address_shows_nobody_elses_questions(services, notes, browser):
 def test_settings_show_the_key_and_outbound_log_of_one_person(services, browser):
     for key, sent in ((ANN, "of Ann"), (BEN, "of Ben"), ("", "of nobody")):
         with on_behalf_of(key):
-            services.ledger.record("example.org", "model", sent)
+            services.outbound_log.record("example.org", "model", sent)
     page = open_settings(browser(ANN), "privacy")
     assert list(page.dataframe[0].value["What"]) == ["of nobody", "of Ann"]
     assert said(page, "1 more departure of other people, or of commands, not shown here.")

@@ -51,8 +51,8 @@ def test_nothing_has_left_and_there_is_nothing_to_forget(settings):
 
 
 def test_the_outbound_log_is_newest_first_and_escaped(services, settings):
-    services.ledger.record("example.org", "web page", "https://example.org/고양이")
-    services.ledger.record("api.tavily.com", "web search", HOSTILE)
+    services.outbound_log.record("example.org", "web page", "https://example.org/고양이")
+    services.outbound_log.record("api.tavily.com", "web search", HOSTILE)
     shown = table(settings())
     assert list(shown["What"]) == [HOSTILE, "https://example.org/고양이"]
     assert list(shown["Kind"]) == ["web search", "web page"]
@@ -60,20 +60,20 @@ def test_the_outbound_log_is_newest_first_and_escaped(services, settings):
 
 
 def test_the_list_is_forgotten_after_a_question(services, settings):
-    services.ledger.record("api.tavily.com", "web search", "cats")
+    services.outbound_log.record("api.tavily.com", "web search", "cats")
     page = settings()
     click(page, "Forget this list")
     assert said(page, "1 entry will be gone for good.")
     click(page, "Cancel")
-    assert len(services.ledger.entries()) == 1
+    assert len(services.outbound_log.entries()) == 1
     click(page, "Forget this list")
     click(page, "Forget")
-    assert services.ledger.entries() == []
+    assert services.outbound_log.entries() == []
     assert said(page, "Nothing has left this machine.")
 
 
 def test_the_meter_counts_here_until_tavily_is_asked(tavily, settings):
-    application().ledger.record("api.tavily.com", "web search", "cats")
+    application().outbound_log.record("api.tavily.com", "web search", "cats")
     page = settings()
     assert "1 search this month of 1,000" in page.get("progress")[0].proto.text
     click(page, "Ask Tavily")

@@ -1,4 +1,4 @@
-"""A ledger in memory, which can also refuse to write."""
+"""An outbound log in memory, which can also refuse to write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class ListLedger:
+class ListOutboundLog:
     failure: Exception | None = None
     entries: list[tuple[str, str, str]] = field(default_factory=list)
 
