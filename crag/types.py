@@ -371,7 +371,7 @@ class Version:
 class Conversation:
     """A stored chat. Times are seconds since the epoch. `changes` are its options that differ from the home's.
 
-    `person` is the key of the owner's browser. It is empty if anyone with access to this home may see the conversation.
+    `owner_id` is the key of the owner's browser; empty if anyone with access to this home may see the conversation.
     """
 
     id: str
@@ -379,7 +379,7 @@ class Conversation:
     created_at: float
     updated_at: float
     changes: Mapping[str, Any] = field(default_factory=dict)
-    person: str = ""
+    owner_id: str = ""
     pinned: bool = False
 
 

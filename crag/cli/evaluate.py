@@ -292,7 +292,7 @@ def evaluate_dataset(application: Application, options: argparse.Namespace) -> i
         parallel=options.parallel,
         name=options.name,
         kind="grid" if options.grid else "plain",
-        person=dataset.person,
+        owner_id=dataset.owner_id,
     )
     evaluation = follow_evaluation(application, application.evaluations.begin(plan).id)
     return conclude_evaluation(application, evaluation, options)

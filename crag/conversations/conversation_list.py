@@ -34,25 +34,25 @@ class FoundConversations:
     snippets: dict[str, Snippet]
 
 
-def visible_to(person: str | None) -> ColumnElement[bool]:
+def visible_to(user: str | None) -> ColumnElement[bool]:
     """Match conversations that the user may see (None: all of them). Deleted ones are visible to nobody.
 
     For runs outer-joined to their conversations, only None matches those without a conversation.
     """
-    return conversations.c.deleted_at.is_(None) & (true() if person is None else conversations.c.person == person)
+    return conversations.c.deleted_at.is_(None) & (true() if user is None else conversations.c.person == user)
 
 
-def select_listed(query: Select[Any], search: str, person: str | None) -> Select[Any]:
+def select_listed(query: Select[Any], search: str, user: str | None) -> Select[Any]:
     """Limit a query to listed conversations, pinned ones first, then the latest."""
-    return query.where(_is_listed(search, person)).order_by(
+    return query.where(_is_listed(search, user)).order_by(
         conversations.c.pinned.desc(), conversations.c.updated_at.desc()
     )
 
 
-def _is_listed(search: str, person: str | None) -> ColumnElement[bool]:
+def _is_listed(search: str, user: str | None) -> ColumnElement[bool]:
     """Match conversations that the user may see, that have messages, and that contain the search text, if any."""
     of_it = messages.c.conversation_id == conversations.c.id
-    shown = select(messages.c.id).where(of_it).exists() & visible_to(person)
+    shown = select(messages.c.id).where(of_it).exists() & visible_to(user)
     if not search:
         return shown
     in_text = select(messages.c.id).where(of_it, contains_text(messages.c.text, search)).exists()

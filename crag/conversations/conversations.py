@@ -32,29 +32,29 @@ class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, changes: OptionChanges | None = None, person: str = "") -> Conversation:
+    def create(self, changes: OptionChanges | None = None, user: str = "") -> Conversation:
         """Create an empty conversation for a user. `changes` are its options that differ from the home's."""
         now = time.time()
-        made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, changes or {}, person)
-        values = {"id": made.id, "title": made.title, "created_at": now, "updated_at": now, "person": person}
+        made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, changes or {}, user)
+        values = {"id": made.id, "title": made.title, "created_at": now, "updated_at": now, "person": user}
         with self._database.write() as connection:
             connection.execute(insert(conversations).values(options=dump_changes(made.changes), **values))
         return made
 
-    def list(self, search: str = "", person: str | None = None) -> list[Conversation]:
+    def list(self, search: str = "", user: str | None = None) -> list[Conversation]:
         """Return the conversations with at least one message, pinned ones first, then the latest.
 
-        `person` None means all users. With `search`, return those whose title or messages contain it.
+        With `user` None, return those of all users. With `search`, return those whose title or messages contain it.
         """
-        query = conversation_list.select_listed(select(conversations), search.strip(), person)
+        query = conversation_list.select_listed(select(conversations), search.strip(), user)
         with self._database.read() as connection:
             return [_conversation_from_row(row) for row in connection.execute(query)]
 
-    def find(self, search: str, person: str | None, limit: int) -> FoundConversations:
+    def find(self, search: str, user: str | None, limit: int) -> FoundConversations:
         """Return the first `limit` conversations of `list`, the total, and a snippet of each match."""
         with self._database.read() as connection:
             ids = (
-                connection.execute(conversation_list.select_listed(select(conversations.c.id), search.strip(), person))
+                connection.execute(conversation_list.select_listed(select(conversations.c.id), search.strip(), user))
                 .scalars()
                 .all()
             )
@@ -64,17 +64,17 @@ class Conversations:
             snippets = conversation_list.find_snippets(connection, shown, search.strip())
         return FoundConversations([by_id[one] for one in shown if one in by_id], len(ids), snippets)
 
-    def get(self, conversation_id: str, person: str | None = None) -> Conversation:
+    def get(self, conversation_id: str, user: str | None = None) -> Conversation:
         """Return one conversation. Raises `NotFound`, also if it belongs to another user or was deleted."""
-        query = select(conversations).where(conversations.c.id == conversation_id, conversation_list.visible_to(person))
+        query = select(conversations).where(conversations.c.id == conversation_id, conversation_list.visible_to(user))
         with self._database.read() as connection:
             row = connection.execute(query).first()
         if row is None:
             raise NotFound("This conversation is no longer there.", "Start a new one.")
         return _conversation_from_row(row)
 
-    def find_by_run(self, run_id: str, person: str | None = None) -> Conversation | None:
-        """Return the conversation of a run. Returns None for a run without one, which only `person` None may see.
+    def find_by_run(self, run_id: str, user: str | None = None) -> Conversation | None:
+        """Return the conversation of a run. Returns None for a run without one, which only `user` None may see.
 
         Runs of an evaluation are visible to its owner, or to everyone if it has none. Raises `NotFound`, also for a run
         of another user or of a deleted conversation.
@@ -83,9 +83,9 @@ class Conversations:
         query = select(runs.c.conversation_id, evaluations.c.person).select_from(joined)
         with self._database.read() as connection:
             row = connection.execute(query.where(runs.c.id == run_id)).first()
-        if row is None or (row.conversation_id is None and person is not None and row.person not in ("", person)):
+        if row is None or (row.conversation_id is None and user is not None and row.person not in ("", user)):
             raise NotFound("This answer is no longer there.")
-        return self.get(row.conversation_id, person) if row.conversation_id else None
+        return self.get(row.conversation_id, user) if row.conversation_id else None
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Change the title. Raises `BadRequest` if it is empty, `NotFound`."""
@@ -256,7 +256,7 @@ class ConversationOwners:
         with self._database.read() as connection:
             return connection.execute(query).scalar_one()
 
-    def claim_unowned(self, person: str) -> None:
+    def claim_unowned(self, user: str) -> None:
         """Give this user all conversations without an owner. Does nothing once any conversation has an owner."""
         anybodys = select(conversations.c.id).where(~_HAS_OWNER).limit(1)
         somebodys = select(conversations.c.id).where(_HAS_OWNER).limit(1)
@@ -265,9 +265,9 @@ class ConversationOwners:
                 return
         with self._database.write() as connection:
             if connection.execute(somebodys).first() is None:
-                connection.execute(update(conversations).values(person=person))
+                connection.execute(update(conversations).values(person=user))
                 asked = departures.c.kind.in_(_QUESTION_KINDS) & (departures.c.person == "")
-                connection.execute(update(departures).where(asked).values(person=person))
+                connection.execute(update(departures).where(asked).values(person=user))
 
     def transfer(self, to: str, conversation_ids: Sequence[str]) -> int:
         """Transfer conversations to the user with this key, and return how many.

@@ -127,10 +127,10 @@ _MAX_REPLAY_RESULTS = 50
 
 
 def replay_runs(
-    runs: RunService, collection: str, grader: str, thresholds: Thresholds, person: str | None
+    runs: RunService, collection: str, grader: str, thresholds: Thresholds, user: str | None
 ) -> list[ReplayResult]:
     """Replay at most 50 of a user's last 200 runs: those on this collection with this grader, newest first."""
-    latest = runs.recent(_REPLAYED_RUNS, person)
+    latest = runs.recent(_REPLAYED_RUNS, user)
     found = (_replay_run(run_id, runs.trace(run_id), collection, grader, thresholds) for run_id in latest)
     return [past for past in found if past is not None][:_MAX_REPLAY_RESULTS]
 
@@ -244,13 +244,13 @@ class Calibrator:
         return self._rows.all()
 
     def replay_past_runs(
-        self, collection: str, grader: str, thresholds: Thresholds, person: str | None = None
+        self, collection: str, grader: str, thresholds: Thresholds, user: str | None = None
     ) -> list[ReplayResult]:
         """Replay a user's latest questions to this collection under these thresholds, newest first.
 
         The actions come from stored scores; no model is called.
         """
-        return replay_runs(self._runs, collection, grader, thresholds, person)
+        return replay_runs(self._runs, collection, grader, thresholds, user)
 
     def rename_collection(self, name: str, new_name: str) -> None:
         """Move thresholds and rulings to the new name of a renamed collection."""

@@ -30,19 +30,19 @@ class PinnedExample:
     run_id: str
 
 
-def pinned_dataset_id(person: str | None) -> str:
+def pinned_dataset_id(user: str | None) -> str:
     """Return the id of a user's pinned dataset, which may not exist yet; the key cannot be derived from it."""
-    return hashlib.sha256(f"pinned\x1f{person or ''}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"pinned\x1f{user or ''}".encode()).hexdigest()[:32]
 
 
-def datasets_visible_to(person: str | None) -> ColumnElement[bool]:
+def datasets_visible_to(user: str | None) -> ColumnElement[bool]:
     """Return the condition for datasets of this user and shared ones; None matches all."""
-    return true() if person is None else datasets.c.person.in_(("", person))
+    return true() if user is None else datasets.c.person.in_(("", user))
 
 
-def pinned_datasets_of(person: str | None) -> ColumnElement[bool]:
+def pinned_datasets_of(user: str | None) -> ColumnElement[bool]:
     """Return the condition for datasets this user pinned, or pinned before users had keys; None matches all."""
-    return datasets_visible_to(person) & (datasets.c.kind == "pinned")
+    return datasets_visible_to(user) & (datasets.c.kind == "pinned")
 
 
 def load_datasets(connection: Connection, condition: ColumnElement[bool]) -> list[Dataset]:
@@ -55,9 +55,9 @@ def load_datasets(connection: Connection, condition: ColumnElement[bool]) -> lis
     return [_dataset_from_row(row, bodies[row.id]) for row in found]
 
 
-def find_upload_by_name(connection: Connection, name: str, person: str) -> str | None:
+def find_upload_by_name(connection: Connection, name: str, user: str) -> str | None:
     """Return the id of the same user's uploaded dataset of this name."""
-    same = (datasets.c.name == name) & (datasets.c.person == person) & (datasets.c.kind == "uploaded")
+    same = (datasets.c.name == name) & (datasets.c.person == user) & (datasets.c.kind == "uploaded")
     found: str | None = connection.scalar(select(datasets.c.id).where(same))
     return found
 
@@ -65,23 +65,23 @@ def find_upload_by_name(connection: Connection, name: str, person: str) -> str |
 def replace_dataset(connection: Connection, dataset: Dataset) -> None:
     """Write a dataset, replacing the one with its id."""
     connection.execute(delete(datasets).where(datasets.c.id == dataset.id))
-    _insert_dataset(connection, dataset.id, dataset.name, dataset.kind, dataset.person)
+    _insert_dataset(connection, dataset.id, dataset.name, dataset.kind, dataset.owner_id)
     rows = [{"dataset_id": dataset.id, "key": one.key, "body": _dump_example(one)} for one in dataset.examples]
     connection.execute(insert(examples), rows)
 
 
-def ensure_pinned_dataset(connection: Connection, person: str | None) -> str:
+def ensure_pinned_dataset(connection: Connection, user: str | None) -> str:
     """Create this user's pinned dataset if missing; return its id."""
-    dataset_id = pinned_dataset_id(person)
+    dataset_id = pinned_dataset_id(user)
     if connection.scalar(select(datasets.c.id).where(datasets.c.id == dataset_id)) is None:
-        _insert_dataset(connection, dataset_id, PINNED_DATASET_NAME, "pinned", person or "")
+        _insert_dataset(connection, dataset_id, PINNED_DATASET_NAME, "pinned", user or "")
     return dataset_id
 
 
-def find_pinned_example(connection: Connection, person: str | None, key: str) -> PinnedExample | None:
+def find_pinned_example(connection: Connection, user: str | None, key: str) -> PinnedExample | None:
     """Find the pinned example of a question, the user's own first."""
-    own = datasets.c.id != pinned_dataset_id(person)
-    query = select(examples).join(datasets).where(pinned_datasets_of(person), examples.c.key == key).order_by(own)
+    own = datasets.c.id != pinned_dataset_id(user)
+    query = select(examples).join(datasets).where(pinned_datasets_of(user), examples.c.key == key).order_by(own)
     row = connection.execute(query).first()
     return PinnedExample(row.dataset_id, _load_example(row.body), row.run_id) if row else None
 
@@ -105,8 +105,8 @@ def _example_condition(dataset_id: str, key: str) -> ColumnElement[bool]:
     return (examples.c.dataset_id == dataset_id) & (examples.c.key == key)
 
 
-def _insert_dataset(connection: Connection, dataset_id: str, name: str, kind: DatasetKind, person: str) -> None:
-    values = {"id": dataset_id, "name": name, "kind": kind, "person": person, "made_at": time.time()}
+def _insert_dataset(connection: Connection, dataset_id: str, name: str, kind: DatasetKind, user: str) -> None:
+    values = {"id": dataset_id, "name": name, "kind": kind, "person": user, "made_at": time.time()}
     connection.execute(insert(datasets).values(values))
 
 

@@ -55,18 +55,18 @@ class RunPins:
 
 
 class PinnedQuestions:
-    """Pins and unpins answers and passages. `person` is the owner's key, None for a home with a single owner."""
+    """Pins and unpins answers and passages. `user` is the owner's key, None for a home with a single owner."""
 
     def __init__(self, database: Database, trace_of: Callable[[str], Trace]) -> None:
         """Take a `trace_of` that raises `NotFound` for a deleted run."""
         self._database = database
         self._trace_of = trace_of
 
-    def get_pins(self, run_id: str, person: str | None = None) -> RunPins:
+    def get_pins(self, run_id: str, user: str | None = None) -> RunPins:
         """Return what is pinned of this run. Raises `NotFound`."""
         trace = self._trace_of(run_id)
         with self._database.read() as connection:
-            found = find_pinned_example(connection, person, question_key(standalone_question(trace)))
+            found = find_pinned_example(connection, user, question_key(standalone_question(trace)))
         if found is None:
             return RunPins()
         example = found.example
@@ -76,13 +76,13 @@ class PinnedQuestions:
         }
         return RunPins(found.run_id == run_id, frozenset(right), known, "".join(example.references[:1]))
 
-    def is_pinned(self, run_id: str, person: str | None = None) -> bool:
+    def is_pinned(self, run_id: str, user: str | None = None) -> bool:
         """Return whether this run's answer is pinned; cheap enough for every answer of a page. Raises `NotFound`."""
         with self._database.read() as connection:
-            found = find_pinned_example(connection, person, question_key(standalone_question(self._trace_of(run_id))))
+            found = find_pinned_example(connection, user, question_key(standalone_question(self._trace_of(run_id))))
         return found is not None and found.run_id == run_id
 
-    def pin_answer(self, run_id: str, person: str | None = None, text: str = "") -> None:
+    def pin_answer(self, run_id: str, user: str | None = None, text: str = "") -> None:
         """Pin the question with `text` as its right answer, by default the run's answer; a refusal as unanswerable.
 
         Replaces the right answer pinned before for the same question. Raises `NotFound`, or `BadRequest` if there is no
@@ -99,13 +99,13 @@ class PinnedQuestions:
                 return replace(example, references=(right,), answerable=True)
             return replace(example, references=(), phrases=(), answerable=False)
 
-        self._change(trace, person, pin, run_id)
+        self._change(trace, user, pin, run_id)
 
-    def unpin_answer(self, run_id: str, person: str | None = None) -> None:
+    def unpin_answer(self, run_id: str, user: str | None = None) -> None:
         """Remove the pinned right answer to the question of this run. Raises `NotFound`."""
-        self._change(self._trace_of(run_id), person, lambda one: replace(one, references=(), answerable=None), "")
+        self._change(self._trace_of(run_id), user, lambda one: replace(one, references=(), answerable=None), "")
 
-    def pin_passage(self, run_id: str, passage_id: int, person: str | None = None) -> None:
+    def pin_passage(self, run_id: str, passage_id: int, user: str | None = None) -> None:
         """Pin the question with a sentence of a right passage. Raises `NotFound`, `BadRequest` for a web page."""
         trace = self._trace_of(run_id)
         passage = _find_passage(trace, passage_id)
@@ -119,9 +119,9 @@ class PinnedQuestions:
             answerable = None if example.answerable is False else example.answerable
             return replace(example, phrases=(*example.phrases, phrase), answerable=answerable)
 
-        self._change(trace, person, pin)
+        self._change(trace, user, pin)
 
-    def unpin_passage(self, run_id: str, passage_id: int, person: str | None = None) -> None:
+    def unpin_passage(self, run_id: str, passage_id: int, user: str | None = None) -> None:
         """Remove this passage from the right ones. Raises `NotFound`."""
         trace = self._trace_of(run_id)
         passage = _find_passage(trace, passage_id)
@@ -130,18 +130,18 @@ class PinnedQuestions:
             kept = tuple(phrase for phrase in example.phrases if not contains_phrase(passage.text, phrase))
             return replace(example, phrases=kept)
 
-        self._change(trace, person, unpin)
+        self._change(trace, user, unpin)
 
     def _change(
-        self, trace: Trace, person: str | None, change: Callable[[Example], Example], run_id: str | None = None
+        self, trace: Trace, user: str | None, change: Callable[[Example], Example], run_id: str | None = None
     ) -> None:
         """Change the example of a question; `run_id` is the run its answer comes from, None to keep it."""
         question = standalone_question(trace)
         key = question_key(question)
         with self._database.write() as connection:
-            before = find_pinned_example(connection, person, key)
+            before = find_pinned_example(connection, user, key)
             if before is None:
-                before = PinnedExample(ensure_pinned_dataset(connection, person), Example(key, question), "")
+                before = PinnedExample(ensure_pinned_dataset(connection, user), Example(key, question), "")
             after = change(before.example)
             if after == Example(key, after.question):
                 delete_example(connection, before.dataset_id, key)
@@ -188,7 +188,7 @@ def _is_pinned_passage(example: Example, passage: Passage) -> bool:
 class Datasets:
     """All datasets; `pins` pins and unpins questions.
 
-    `person` is the user who asks: None may see all; a key, its own datasets and shared ones.
+    `user` is the key of the user who asks, who may see their own datasets and shared ones; None may see all.
     """
 
     def __init__(self, database: Database, trace_of: Callable[[str], Trace]) -> None:
@@ -196,103 +196,103 @@ class Datasets:
         self._database = database
         self.pins = PinnedQuestions(database, trace_of)
 
-    def all(self, person: str | None = None) -> list[Dataset]:
+    def all(self, user: str | None = None) -> list[Dataset]:
         """Return the built-in dataset, the pinned questions, then the uploaded ones, newest first."""
         with self._database.snapshot() as connection:
-            found = load_datasets(connection, datasets_visible_to(person))
+            found = load_datasets(connection, datasets_visible_to(user))
         uploaded = [one for one in found if one.kind == "uploaded"]
-        pinned = _merge_pinned([one for one in found if one.kind == "pinned"], person)
+        pinned = _merge_pinned([one for one in found if one.kind == "pinned"], user)
         return [SEED_DATASET, pinned, *sorted(uploaded, key=lambda one: -one.made_at)]
 
-    def get(self, dataset_id: str, person: str | None = None) -> Dataset:
+    def get(self, dataset_id: str, user: str | None = None) -> Dataset:
         """Return one dataset. Raises `NotFound`, also for another user's dataset."""
         if dataset_id == SEED_DATASET.id:
             return SEED_DATASET
-        if dataset_id == pinned_dataset_id(person):
-            return self.pinned(person)
+        if dataset_id == pinned_dataset_id(user):
+            return self.pinned(user)
         with self._database.snapshot() as connection:
-            found = load_datasets(connection, datasets_visible_to(person) & (datasets.c.id == dataset_id))
+            found = load_datasets(connection, datasets_visible_to(user) & (datasets.c.id == dataset_id))
         if not found:
             raise NotFound("This dataset is no longer there.", "Choose another.")
         return found[0]
 
-    def pinned(self, person: str | None = None) -> Dataset:
+    def pinned(self, user: str | None = None) -> Dataset:
         """Return the questions this user pinned, for None those of all users; the dataset may be empty."""
         with self._database.snapshot() as connection:
-            return _merge_pinned(load_datasets(connection, pinned_datasets_of(person)), person)
+            return _merge_pinned(load_datasets(connection, pinned_datasets_of(user)), user)
 
-    def add(self, name: str, data: bytes, person: str = "") -> Dataset:
+    def add(self, name: str, data: bytes, user: str = "") -> Dataset:
         """Store the examples of a JSON Lines file, replacing the same user's dataset of this name.
 
         Raises `BadRequest` for an unreadable file, before anything is stored.
         """
         read, name = parse_examples(data), _clean_dataset_name(name)
         with self._database.write() as connection:
-            dataset_id = find_upload_by_name(connection, name, person) or uuid.uuid4().hex
-            replace_dataset(connection, Dataset(dataset_id, name, "uploaded", read, person=person))
+            dataset_id = find_upload_by_name(connection, name, user) or uuid.uuid4().hex
+            replace_dataset(connection, Dataset(dataset_id, name, "uploaded", read, owner_id=user))
         return self.get(dataset_id)
 
-    def rename(self, dataset_id: str, name: str, person: str | None = None) -> None:
+    def rename(self, dataset_id: str, name: str, user: str | None = None) -> None:
         """Rename a dataset. Raises `NotFound`, or `BadRequest` for a taken or empty name, or a pinned dataset."""
-        dataset, name = self._own(dataset_id, person), _clean_dataset_name(name)
+        dataset, name = self._own(dataset_id, user), _clean_dataset_name(name)
         if dataset.kind == "pinned":
             raise BadRequest("What is pinned keeps its name.", "Export it, and add it under another one.")
         with self._database.write() as connection:
-            if find_upload_by_name(connection, name, dataset.person) not in (None, dataset_id):
+            if find_upload_by_name(connection, name, dataset.owner_id) not in (None, dataset_id):
                 raise BadRequest(f"There is a dataset “{name}” already.", "Choose another name.")
             connection.execute(update(datasets).where(datasets.c.id == dataset_id).values(name=name))
 
-    def delete(self, dataset_id: str, person: str | None = None) -> None:
+    def delete(self, dataset_id: str, user: str | None = None) -> None:
         """Delete a dataset; its evaluations keep their examples. Raises `NotFound`, `BadRequest` if built in."""
-        meant = _dataset_condition(self._own(dataset_id, person), person)
+        meant = _dataset_condition(self._own(dataset_id, user), user)
         with self._database.write() as connection:
             connection.execute(delete(datasets).where(meant))
 
-    def remove_example(self, dataset_id: str, key: str, person: str | None = None) -> None:
+    def remove_example(self, dataset_id: str, key: str, user: str | None = None) -> None:
         """Remove one example. Raises `NotFound`, `BadRequest` for the built-in dataset."""
-        meant = _dataset_condition(self._own(dataset_id, person), person)
+        meant = _dataset_condition(self._own(dataset_id, user), user)
         with self._database.write() as connection:
             for one in connection.scalars(select(datasets.c.id).where(meant)).all():
                 delete_example(connection, one, key)
 
-    def export_json_lines(self, dataset_id: str, person: str | None = None) -> str:
+    def export_json_lines(self, dataset_id: str, user: str | None = None) -> str:
         """Return the dataset as a JSON Lines file that can be added again. Raises `NotFound`."""
-        rows = map(example_to_row, self.get(dataset_id, person).examples)
+        rows = map(example_to_row, self.get(dataset_id, user).examples)
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
-    def _own(self, dataset_id: str, person: str | None) -> Dataset:
+    def _own(self, dataset_id: str, user: str | None) -> Dataset:
         if dataset_id == SEED_DATASET.id:
             raise BadRequest("The built-in dataset stays as it is.", "Add one of your own.")
-        return self.get(dataset_id, person)
+        return self.get(dataset_id, user)
 
 
-def _merge_pinned(pinned: Sequence[Dataset], person: str | None) -> Dataset:
+def _merge_pinned(pinned: Sequence[Dataset], user: str | None) -> Dataset:
     """Merge pinned datasets into one, each question once, the user's own first.
 
     For a caller who may see all, the merged dataset belongs to the only user with pinned questions. If several users
     have some, it belongs to `SERVER`, so none of them sees it.
     """
-    own_first = sorted(pinned, key=lambda one: one.id != pinned_dataset_id(person))
+    own_first = sorted(pinned, key=lambda one: one.id != pinned_dataset_id(user))
     found = {example.key: example for one in reversed(own_first) for example in reversed(one.examples)}
     made_at = max((one.made_at for one in pinned), default=0.0)
     return Dataset(
-        pinned_dataset_id(person),
+        pinned_dataset_id(user),
         PINNED_DATASET_NAME,
         "pinned",
         tuple(reversed(found.values())),
         made_at,
-        person or _common_owner(pinned),
+        user or _common_owner(pinned),
     )
 
 
 def _common_owner(pinned: Sequence[Dataset]) -> str:
-    people = {one.person for one in pinned if one.examples} - {""}
-    return SERVER_KEY if len(people) > 1 else "".join(people)
+    owners = {one.owner_id for one in pinned if one.examples} - {""}
+    return SERVER_KEY if len(owners) > 1 else "".join(owners)
 
 
-def _dataset_condition(dataset: Dataset, person: str | None) -> ColumnElement[bool]:
+def _dataset_condition(dataset: Dataset, user: str | None) -> ColumnElement[bool]:
     """Return the condition for the rows behind a dataset; pinned questions may span several."""
-    return pinned_datasets_of(person) if dataset.kind == "pinned" else datasets.c.id == dataset.id
+    return pinned_datasets_of(user) if dataset.kind == "pinned" else datasets.c.id == dataset.id
 
 
 def _clean_dataset_name(name: str) -> str:

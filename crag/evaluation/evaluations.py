@@ -65,13 +65,13 @@ class Evaluations:
         self._submit(evaluation_id)
         return self._rows.get(evaluation_id)
 
-    def list(self, person: str | None = None, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
+    def list(self, user: str | None = None, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
         """Return the evaluations this user may see (None: all), optionally of one kind, newest first."""
-        return self._rows.list(person, limit, kind)
+        return self._rows.list(user, limit, kind)
 
-    def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
+    def get(self, evaluation_id: str, user: str | None = None) -> Evaluation:
         """Return one evaluation. Raises `NotFound`, also for another user's."""
-        return self._rows.get(evaluation_id, person)
+        return self._rows.get(evaluation_id, user)
 
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[EvaluationResult]:
         """Return the answers so far, ordered by variant, example and repetition. Raises `NotFound`."""
@@ -128,12 +128,12 @@ class Evaluations:
         """Store a user's label of an answer: right, wrong, or none. Raises `NotFound`."""
         self._rows.label(evaluation_id, (result.variant, result.number, result.repetition), right)
 
-    def cutoffs(self, person: str | None = None) -> Cutoffs:
+    def cutoffs(self, user: str | None = None) -> Cutoffs:
         """Return the score cutoffs fitted to the human labels this user may see.
 
         They keep their defaults as long as `fit_cutoffs` finds nothing better.
         """
-        return fit_cutoffs(self._rows.labelled_results(person))
+        return fit_cutoffs(self._rows.labelled_results(user))
 
     def close(self) -> None:
         """Interrupt the active evaluation and wait for it; it can be resumed."""
@@ -182,7 +182,7 @@ class Evaluations:
             stop.check()
             self._rows.begin(evaluation_id)
             with (
-                on_behalf_of(self._rows.get(evaluation_id).person or SERVER_KEY),
+                on_behalf_of(self._rows.get(evaluation_id).owner_id or SERVER_KEY),
                 self._watching_for_stop(evaluation_id, stop),
             ):
                 self._prepare_all(evaluation_id, stop)

@@ -41,7 +41,7 @@ def evaluation_document(evaluation: Evaluation, results: Sequence[EvaluationResu
 
 def describe_evaluation(evaluation: Evaluation) -> JsonObject:
     """Return what was evaluated, its conditions and its progress, without the owner, which stays in the home."""
-    described = {name: value for name, value in asdict(evaluation).items() if name not in ("person", "dataset_id")}
+    described = {name: value for name, value in asdict(evaluation).items() if name not in ("owner_id", "dataset_id")}
     return described | {"total": evaluation.total}
 
 

@@ -294,5 +294,5 @@ class LangSmithUploader:
             remedy = "Put LANGSMITH_API_KEY=… into .env and start again."
             raise LangSmithFailed("There is no key for LangSmith.", remedy)
         sending = LangSmithUpload(self._account, self._outbound_log, evaluation, stop or Cancellation(), report)
-        with closing(sending), on_behalf_of(evaluation.person):
+        with closing(sending), on_behalf_of(evaluation.owner_id):
             return sending.send(results)

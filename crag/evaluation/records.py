@@ -110,24 +110,28 @@ def _examples_adapter() -> TypeAdapter[tuple[Example, ...]]:
     return TypeAdapter(tuple[Example, ...])
 
 
-_COUNTED_COLUMNS = evaluation_results.c
-_EVALUATION_COLUMNS = tuple(column for column in evaluations.c if column.name not in ("examples", "owner", "stopping"))
+_RESULT_COLUMNS = evaluation_results.c
+_UNREAD_COLUMNS = ("examples", "owner", "stopping", "person")
+_EVALUATION_COLUMNS = (
+    *(column for column in evaluations.c if column.name not in _UNREAD_COLUMNS),
+    evaluations.c.person.label("owner_id"),
+)
 
 
-def evaluations_visible_to(person: str | None) -> ColumnElement[bool]:
+def evaluations_visible_to(user: str | None) -> ColumnElement[bool]:
     """Return the condition for evaluations of this user and shared ones; None matches all."""
-    return true() if person is None else evaluations.c.person.in_((person, ""))
+    return true() if user is None else evaluations.c.person.in_((user, ""))
 
 
 def select_evaluations(condition: ColumnElement[bool]) -> Select[Any]:
     """Select evaluations with the numbers of their results, failed results and judgements."""
-    failed = func.coalesce(func.sum(case((_COUNTED_COLUMNS.state != "done", 1), else_=0)), 0)
+    failed = func.coalesce(func.sum(case((_RESULT_COLUMNS.state != "done", 1), else_=0)), 0)
     columns = (
-        func.count(_COUNTED_COLUMNS.number).label("done"),
+        func.count(_RESULT_COLUMNS.number).label("done"),
         failed.label("failed"),
-        func.count(_COUNTED_COLUMNS.judged),
+        func.count(_RESULT_COLUMNS.judged),
     )
-    joined = evaluations.outerjoin(evaluation_results, _COUNTED_COLUMNS.evaluation_id == evaluations.c.id)
+    joined = evaluations.outerjoin(evaluation_results, _RESULT_COLUMNS.evaluation_id == evaluations.c.id)
     query = select(*_EVALUATION_COLUMNS, *columns[:2], columns[2].label("judgements")).select_from(joined)
     return query.where(condition).group_by(evaluations.c.id)
 
@@ -143,7 +147,7 @@ def evaluation_from_row(row: Row[Any]) -> Evaluation:
 def select_results() -> Select[Any]:
     """Select results, each with the start time of its run."""
     began = runs.c.started_at.label("began")
-    joined = evaluation_results.outerjoin(runs, runs.c.id == _COUNTED_COLUMNS.run_id)
+    joined = evaluation_results.outerjoin(runs, runs.c.id == _RESULT_COLUMNS.run_id)
     return select(evaluation_results, began).select_from(joined)
 
 
@@ -165,8 +169,6 @@ def result_from_row(row: Row[Any], example: Example) -> EvaluationResult:
 
 
 ResultKey = tuple[int, int, int]  # variant, number of the example, repetition
-
-_RESULT_COLUMNS = evaluation_results.c
 
 
 class EvaluationRows:
@@ -195,7 +197,7 @@ class EvaluationRows:
             "repetitions": plan.repetitions,
             "judge": plan.judge,
             "parallel": plan.parallel,
-            "person": plan.person,
+            "person": plan.owner_id,
             "state": "queued",
             "owner": self._owner,
             "started_at": time.time(),
@@ -206,22 +208,22 @@ class EvaluationRows:
             connection.execute(insert(evaluations).values(row))
         return str(row["id"])
 
-    def list(self, person: str | None, limit: int, kind: EvaluationKind | None = None) -> list[Evaluation]:
+    def list(self, user: str | None, limit: int, kind: EvaluationKind | None = None) -> list[Evaluation]:
         """Return the evaluations a user may see, optionally of one kind, newest first."""
         self._mark_orphans()
-        wanted = evaluations_visible_to(person) & (evaluations.c.kind == kind if kind else true())
+        wanted = evaluations_visible_to(user) & (evaluations.c.kind == kind if kind else true())
         latest = evaluations.c.started_at.desc()
         listed = select(evaluations.c.id).where(wanted).order_by(latest).limit(limit)  # count the answers of these only
         query = select_evaluations(evaluations.c.id.in_(listed)).order_by(latest)
         with self._database.read() as connection:
             return [evaluation_from_row(row) for row in connection.execute(query)]
 
-    def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
+    def get(self, evaluation_id: str, user: str | None = None) -> Evaluation:
         """Return one evaluation. Raises `NotFound`, also for another user's."""
         self._mark_orphans()
         with self._database.read() as connection:
             row = connection.execute(
-                select_evaluations((evaluations.c.id == evaluation_id) & evaluations_visible_to(person))
+                select_evaluations((evaluations.c.id == evaluation_id) & evaluations_visible_to(user))
             ).first()
         if row is None:
             raise NotFound("This evaluation is no longer there.", "Choose another one.")
@@ -248,10 +250,10 @@ class EvaluationRows:
             ).all()
         return [result_from_row(row, examples[row.number]) for row in rows]
 
-    def labelled_results(self, person: str | None) -> Sequence[EvaluationResult]:
+    def labelled_results(self, user: str | None) -> Sequence[EvaluationResult]:
         """Return every answer with a human label that a user may see, from all evaluations."""
         query = select_results().join(evaluations, evaluations.c.id == _RESULT_COLUMNS.evaluation_id)
-        query = query.where(_RESULT_COLUMNS.label.is_not(None), evaluations_visible_to(person))
+        query = query.where(_RESULT_COLUMNS.label.is_not(None), evaluations_visible_to(user))
         with self._database.read() as connection:
             rows = connection.execute(query).all()
         examples = {one: self.examples(one) for one in {row.evaluation_id for row in rows}}

@@ -135,11 +135,11 @@ class RegressionMonitor:
         self._is_busy = is_busy
         self._seen: dict[str, tuple[Environment | None, float]] = {}
 
-    def state(self, person: str | None) -> RegressionState:
+    def state(self, user: str | None) -> RegressionState:
         """Return the state of this user's pinned questions; looking up the models may take a moment."""
-        pinned = len(self._datasets.pinned(person).examples)
-        last = next(iter(self._evaluated(person)), None)
-        automatic = (person or "") in self._preferences.auto_regression_users()
+        pinned = len(self._datasets.pinned(user).examples)
+        last = next(iter(self._evaluated(user)), None)
+        automatic = (user or "") in self._preferences.auto_regression_users()
         if not pinned:
             return RegressionState(0, last, automatic=automatic)
         options = self._preferences.options()
@@ -154,53 +154,53 @@ class RegressionMonitor:
         held_back = f"Not by themselves: questions would go to {', '.join(leaving)}." if leaving else ""
         return RegressionState(pinned, last, changes, due, automatic, held_back, environment=environment)
 
-    def run(self, person: str | None) -> Evaluation:
+    def run(self, user: str | None) -> Evaluation:
         """Ask the questions now. Raises `BadRequest` if none are pinned, or they are already being asked."""
-        pinned = self._datasets.pinned(person)
+        pinned = self._datasets.pinned(user)
         asked = (Variant("as settled", self._preferences.options()),)
-        return self._evaluations.begin(EvaluationPlan(pinned, asked, kind="regression", person=pinned.person))
+        return self._evaluations.begin(EvaluationPlan(pinned, asked, kind="regression", owner_id=pinned.owner_id))
 
-    def report(self, person: str | None, cutoffs: Cutoffs = Cutoffs()) -> RegressionReport | None:
+    def report(self, user: str | None, cutoffs: Cutoffs = Cutoffs()) -> RegressionReport | None:
         """Compare the last two completed evaluations; None before there are two."""
-        done = [one for one in self._evaluated(person) if one.state == "done"]
+        done = [one for one in self._evaluated(user) if one.state == "done"]
         if len(done) < 2:
             return None
         after, before = done[:2]
         answers = self._evaluations.results
         return RegressionReport(before, after, compare_results(answers(before.id), answers(after.id), cutoffs))
 
-    def set_automatic(self, person: str | None, on: bool) -> None:
+    def set_automatic(self, user: str | None, on: bool) -> None:
         """Turn automatic runs after a change on or off; they start only while the application is idle.
 
         They never start if a question would leave this machine: see `RegressionState.held_back`.
         """
-        self._preferences.set_auto_regression(person or "", on)
+        self._preferences.set_auto_regression(user or "", on)
 
     def look(self, now: float) -> Evaluation | None:
         """Start one user's questions if they are due and nothing has changed for a minute before `now`.
 
         `now` is in seconds of any monotonic clock.
         """
-        for person in self._preferences.auto_regression_users():
+        for user in self._preferences.auto_regression_users():
             if self._is_busy() or any(one.is_under_way for one in self._evaluations.list()):
                 self._seen.clear()
                 return None
-            if self._is_quiet(person, self.state(person or None), now):
-                return self.run(person or None)
+            if self._is_quiet(user, self.state(user or None), now):
+                return self.run(user or None)
         return None
 
-    def _is_quiet(self, person: str, state: RegressionState, now: float) -> bool:
+    def _is_quiet(self, user: str, state: RegressionState, now: float) -> bool:
         """Return whether the questions are due and nothing has changed for long enough."""
         if not state.due or state.held_back or state.fault:
-            self._seen.pop(person, None)
+            self._seen.pop(user, None)
             return False
-        seen, since = self._seen.get(person, (None, now))
+        seen, since = self._seen.get(user, (None, now))
         if seen != state.environment:
-            self._seen[person] = state.environment, now
+            self._seen[user] = state.environment, now
             return False
         return now - since >= QUIET_SECONDS
 
-    def _evaluated(self, person: str | None) -> list[Evaluation]:
+    def _evaluated(self, user: str | None) -> list[Evaluation]:
         """Return the regression evaluations of this user, newest first."""
-        of = self._datasets.pinned(person).id
-        return [one for one in self._evaluations.list(person, kind="regression") if one.dataset_id == of]
+        of = self._datasets.pinned(user).id
+        return [one for one in self._evaluations.list(user, kind="regression") if one.dataset_id == of]

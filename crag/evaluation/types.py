@@ -51,14 +51,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Examples under a name. `person` is the owner's key; empty: shared by everybody who uses this home."""
+    """Examples under a name. `owner_id` is the key of the owner; empty: shared by everyone who uses this home."""
 
     id: str
     name: str
     kind: DatasetKind
     examples: tuple[Example, ...]
     made_at: float = 0.0
-    person: str = ""
+    owner_id: str = ""
 
 
 EvaluationKind = Literal["plain", "grid", "regression"]
@@ -110,7 +110,7 @@ class EvaluationPlan:
     parallel: int = 0
     name: str = ""
     kind: EvaluationKind = "plain"
-    person: str = ""
+    owner_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Evaluation:
     repetitions: int
     judge: str
     parallel: int
-    person: str
+    owner_id: str
     state: EvaluationState
     fault: str
     started_at: float

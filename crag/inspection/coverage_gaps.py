@@ -47,14 +47,14 @@ def normalize_question(question: str) -> str:
     return _NON_WORD.sub(" ", unicodedata.normalize("NFKC", question).casefold()).strip()
 
 
-def read_uncovered(connection: Connection, person: str | None) -> list[Row[Any]]:
+def read_uncovered(connection: Connection, user: str | None) -> list[Row[Any]]:
     """Return the runs that show a gap, latest first: the last finished version of each answer that is still uncovered.
 
-    Of one person, or of everyone (None). A later answer from the documents, judged *correct*, covers the same question
-    or an older wording of it. Gaps that a person closed are left out, and so are doubtful answers from the documents
+    Of one user, or of everyone (None). A later answer from the documents, judged *correct*, covers the same question
+    or an older wording of it. Gaps that a user closed are left out, and so are doubtful answers from the documents
     that were rated helpful.
     """
-    answers = {row.answer: row for row in _read_finished_runs(connection, person)}  # the last version wins
+    answers = {row.answer: row for row in _read_finished_runs(connection, user)}  # the last version wins
     covered_at: dict[str, float] = {}
     for row in answers.values():
         if _is_covered(row):
@@ -69,13 +69,13 @@ def read_uncovered(connection: Connection, person: str | None) -> list[Row[Any]]
     ]
 
 
-def read_asked_by(connection: Connection, questions: Collection[str], person: str) -> set[str]:
-    """Return those of these questions that this person has asked."""
+def read_asked_by(connection: Connection, questions: Collection[str], user: str) -> set[str]:
+    """Return those of these questions that this user has asked."""
     own = select(runs.c.question).join(conversations, conversations.c.id == runs.c.conversation_id)
-    return set(connection.scalars(own.where(conversations.c.person == person, runs.c.question.in_(questions))))
+    return set(connection.scalars(own.where(conversations.c.person == user, runs.c.question.in_(questions))))
 
 
-def _read_finished_runs(connection: Connection, person: str | None) -> Sequence[Row[Any]]:
+def _read_finished_runs(connection: Connection, user: str | None) -> Sequence[Row[Any]]:
     """Read every completed run, oldest first, without those of evaluations, which nobody asked."""
     joined = (
         runs.join(run_summaries, run_summaries.c.run_id == runs.c.id)
@@ -83,7 +83,7 @@ def _read_finished_runs(connection: Connection, person: str | None) -> Sequence[
         .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
     )
     asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None)
-    query = select(*_ANSWER_COLUMNS).select_from(joined).where(asked, visible_to(person))
+    query = select(*_ANSWER_COLUMNS).select_from(joined).where(asked, visible_to(user))
     return connection.execute(query.order_by(runs.c.started_at, runs.c.id)).all()
 
 
@@ -229,13 +229,13 @@ class CoverageGaps:
         self._grouped: LRUCache[tuple[str, ...], Sequence[CoverageGap]] = LRUCache(_MAX_CACHED_LISTS)
         self._details: dict[str, RunDetails] = {}
 
-    def list(self, person: str | None = None) -> list[CoverageGap]:
-        """Return the gaps in the latest 1,000 uncovered questions of one person or of everyone (None).
+    def list(self, user: str | None = None) -> list[CoverageGap]:
+        """Return the gaps in the latest 1,000 uncovered questions of one user or of everyone (None).
 
         The gap with the most questions comes first. Raises `ModelFault`, `HomeFault`.
         """
         with self._database.read() as connection:
-            found = read_uncovered(connection, person)
+            found = read_uncovered(connection, user)
             questions = _group_repeats(found)[:MAX_QUESTIONS]
             unknown = [row.id for rows in questions for row in rows if row.id not in self._details]
             read = read_run_details(connection, unknown)
@@ -248,12 +248,12 @@ class CoverageGaps:
                 self._grouped.put(key, gaps)
             return [*gaps]
 
-    def filter_visible_questions(self, questions: Collection[str], person: str | None) -> set[str]:
-        """Return those of these questions that the person may read: their own, or all for None."""
-        if person is None:
+    def filter_visible_questions(self, questions: Collection[str], user: str | None) -> set[str]:
+        """Return those of these questions that the user may read: their own, or all for None."""
+        if user is None:
             return set(questions)
         with self._database.read() as connection:
-            return read_asked_by(connection, questions, person)
+            return read_asked_by(connection, questions, user)
 
     def close(self, run_ids: Sequence[str]) -> None:
         """Mark these runs as no gap; a question asked again without an answer becomes a gap again."""

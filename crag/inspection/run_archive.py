@@ -180,7 +180,7 @@ class DayCount:
 
 
 class RunArchive:
-    """All runs of one home. `person` restricts results to that person's conversations; None includes everyone's."""
+    """All runs of one home. `user` restricts the results to the conversations of that user; None includes all users."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -199,22 +199,20 @@ class RunArchive:
         """Progress of the summaries; None when complete. Until then, old runs may show no results."""
         return self._summing.progress
 
-    def slowest(self, person: str | None = None, limit: int = 5) -> list[RunRow]:
+    def slowest(self, user: str | None = None, limit: int = 5) -> list[RunRow]:
         """Return the completed runs that took longest."""
-        done = _select_runs(select(*_RUN_COLUMNS), RunFilter(states=("done",)), person)
+        done = _select_runs(select(*_RUN_COLUMNS), RunFilter(states=("done",)), user)
         return _read_run_rows(self._database, done.order_by(run_summaries.c.seconds.desc()).limit(limit))
 
-    def count(self, wanted: RunFilter | None = None, person: str | None = None) -> int:
+    def count(self, wanted: RunFilter | None = None, user: str | None = None) -> int:
         """Count the matching runs."""
         with self._database.read() as connection:
-            return int(
-                connection.execute(_select_runs(select(func.count()), wanted or RunFilter(), person)).scalar_one()
-            )
+            return int(connection.execute(_select_runs(select(func.count()), wanted or RunFilter(), user)).scalar_one())
 
-    def facets(self, person: str | None = None) -> RunFacets:
+    def facets(self, user: str | None = None) -> RunFacets:
         """Count the runs per action, outcome, model and state, regardless of any filter."""
         kinds = (_ACTION, _OUTCOME, _MODEL, runs.c.state)
-        query = _select_runs(select(*kinds, func.count()), RunFilter(), person).group_by(*kinds)
+        query = _select_runs(select(*kinds, func.count()), RunFilter(), user).group_by(*kinds)
         found: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
         with self._database.read() as connection:
             for *values, number in connection.execute(query):
@@ -222,18 +220,18 @@ class RunArchive:
                     counted[value] += number
         return RunFacets(*found)
 
-    def days(self, since: float, person: str | None = None) -> list[DayCount]:
+    def days(self, since: float, user: str | None = None) -> list[DayCount]:
         """Count the runs per day and action, earliest day first."""
         day = func.date(runs.c.started_at, "unixepoch", "localtime")
-        query = _select_runs(select(day, _ACTION, func.count()), RunFilter(since=since), person)
+        query = _select_runs(select(day, _ACTION, func.count()), RunFilter(since=since), user)
         with self._database.read() as connection:
             return [DayCount(*row) for row in connection.execute(query.group_by(day, _ACTION).order_by(day))]
 
     def list(
-        self, wanted: RunFilter | None = None, person: str | None = None, limit: int = 50, offset: int = 0
+        self, wanted: RunFilter | None = None, user: str | None = None, limit: int = 50, offset: int = 0
     ) -> list[RunRow]:
         """Return at most `limit` runs after the first `offset`, latest first."""
-        query = _select_runs(select(*_RUN_COLUMNS), wanted or RunFilter(), person)
+        query = _select_runs(select(*_RUN_COLUMNS), wanted or RunFilter(), user)
         latest = query.order_by(runs.c.started_at.desc(), runs.c.id).limit(limit).offset(offset)
         return _read_run_rows(self._database, latest)
 
@@ -247,14 +245,14 @@ def _read_run_rows(database: Database, query: Select[Any]) -> list[RunRow]:
         return [_build_run_row(values) for values in connection.execute(query).mappings()]
 
 
-def _select_runs(columns: Select[Any], wanted: RunFilter, person: str | None) -> Select[Any]:
+def _select_runs(columns: Select[Any], wanted: RunFilter, user: str | None) -> Select[Any]:
     joined = (
         runs.outerjoin(run_summaries, HAS_SUMMARY)
         .outerjoin(feedback, feedback.c.run_id == runs.c.id)
         .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
     )
     return columns.select_from(joined).where(
-        runs.c.evaluation_id.is_(None), visible_to(person), *_filter_conditions(wanted)
+        runs.c.evaluation_id.is_(None), visible_to(user), *_filter_conditions(wanted)
     )
 
 

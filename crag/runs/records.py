@@ -185,7 +185,7 @@ class RunRecords:
             raise NotFound("This answer is no longer there.")
         return str(question)
 
-    def person(self, run_id: str) -> str:
+    def owner_id(self, run_id: str) -> str:
         """Return the owner of a run: of its conversation or evaluation, else the owner of commands."""
         owner = func.coalesce(conversations.c.person, func.nullif(evaluations.c.person, ""), SERVER_KEY)
         joined = runs.outerjoin(conversations, runs.c.conversation_id == conversations.c.id)
@@ -205,12 +205,12 @@ class RunRecords:
         with self._database.read() as connection:
             return run_ids - set(connection.execute(select(runs.c.id)).scalars())
 
-    def recent(self, limit: int, person: str | None) -> list[str]:
-        """Return the ids of at most `limit` completed runs of a person, or of all (None), latest first.
+    def recent(self, limit: int, user: str | None) -> list[str]:
+        """Return the ids of at most `limit` completed runs of a user, or of all users (None), latest first.
 
         Runs of evaluations are left out.
         """
-        asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None) & visible_to(person)
+        asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None) & visible_to(user)
         query = select(runs.c.id).outerjoin(conversations).where(asked)
         query = query.order_by(runs.c.started_at.desc()).limit(limit)
         with self._database.read() as connection:

@@ -222,9 +222,9 @@ class RunService:
         with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start handles it
             self._checkpoints.forget(self._records.missing_runs(self._checkpoints.runs()))
 
-    def recent(self, limit: int, person: str | None = None) -> list[str]:
-        """Return the ids of at most `limit` completed runs of a person, latest first."""
-        return self._records.recent(limit, person)
+    def recent(self, limit: int, user: str | None = None) -> list[str]:
+        """Return the ids of at most `limit` completed runs of a user (None: of all users), latest first."""
+        return self._records.recent(limit, user)
 
     def close(self) -> None:
         """Stop every run, wait for them, and close the log."""

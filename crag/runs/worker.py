@@ -92,7 +92,7 @@ class RunWorker:
         try:
             run.stop.check()
             self._calls.follow(run)
-            with on_behalf_of(self._records.person(run.id)):
+            with on_behalf_of(self._records.owner_id(run.id)):
                 asked = self._run_graph(task)
             if asked is not None:
                 self._wait(run, asked)

@@ -226,14 +226,14 @@ def read_shared_conversation(data: bytes) -> SharedConversation:
     return shared
 
 
-def store_conversation(database: Database, shared: SharedConversation, person: str) -> str:
+def store_conversation(database: Database, shared: SharedConversation, user: str) -> str:
     """Store the document as a new conversation of a user, all or nothing, and return its id. Raises `HomeFault`."""
     conversation_id = uuid.uuid4().hex
     ids = {run.id: uuid.uuid4().hex for run in shared.runs}
     traces = {run.id: _completed_events(run, ids) for run in shared.runs}
     texts = {number: Trace().apply_all(happened).text for number, happened in traces.items()}
     with database.write() as connection:
-        connection.execute(insert(conversations).values(_conversation_row(conversation_id, shared, person)))
+        connection.execute(insert(conversations).values(_conversation_row(conversation_id, shared, user)))
         for run in sorted(shared.runs, key=lambda run: run.version_of is not None):  # first answers first
             _insert_run(connection, run, ids, conversation_id, traces[run.id])
         _insert_messages(connection, shared, ids, texts, conversation_id)
@@ -246,7 +246,7 @@ def _error_location(error: ValidationError) -> str:
     return " ".join(f"no. {part + 1}" if isinstance(part, int) else f"“{part}”" for part in place[:4]) or "it"
 
 
-def _conversation_row(conversation_id: str, shared: SharedConversation, person: str) -> dict[str, Any]:
+def _conversation_row(conversation_id: str, shared: SharedConversation, user: str) -> dict[str, Any]:
     changes = load_changes(dump_changes(shared.changes))
     if changes.get("web") == "auto":  # automatic searches need the consent of a user of this home
         changes["web"] = "ask"
@@ -256,7 +256,7 @@ def _conversation_row(conversation_id: str, shared: SharedConversation, person: 
         "created_at": shared.created_at,
         "updated_at": time.time(),
         "options": dump_changes(changes),
-        "person": person,
+        "person": user,
     }
 
 

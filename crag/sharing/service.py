@@ -67,7 +67,7 @@ class ConversationExchange:
         run, versions = read_run(self._database, run_id)
         return render_run_page(run, versions, self._calls(run_id), self._may_link)
 
-    def import_json(self, data: bytes, person: str = "") -> Conversation:
+    def import_json(self, data: bytes, user: str = "") -> Conversation:
         """Store an exported JSON conversation as a new one of this user, under new ids.
 
         Raises `BadRequest` with a description of the problem; nothing is stored in that case.
@@ -78,4 +78,4 @@ class ConversationExchange:
             raise BadRequest(
                 f"This file is larger than {format_size(_MAX_IMPORT_BYTES)} and was not read.", "Choose another one."
             )
-        return self._conversations.get(store_conversation(self._database, read_shared_conversation(data), person))
+        return self._conversations.get(store_conversation(self._database, read_shared_conversation(data), user))

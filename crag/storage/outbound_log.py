@@ -16,17 +16,17 @@ from crag.types import OutboundKind, OutboundRecord, strip_unstorable
 
 SERVER_KEY = "server"  # owner of what commands send, or what is sent for several users; no browser has this key
 _DEFAULT_LIMIT = 100
-_current_person: ContextVar[str] = ContextVar("person", default="")
+_current_user: ContextVar[str] = ContextVar("current_user", default="")
 
 
 @contextmanager
-def on_behalf_of(person: str) -> Iterator[None]:
+def on_behalf_of(user: str) -> Iterator[None]:
     """Attribute everything sent during the block to this user (empty: to nobody)."""
-    token = _current_person.set(person)
+    token = _current_user.set(user)
     try:
         yield
     finally:
-        _current_person.reset(token)
+        _current_user.reset(token)
 
 
 class OutboundLog:
@@ -41,7 +41,7 @@ class OutboundLog:
         `what` is shown to users: the query, the address, the question; never a key or a password.
         """
         readable = strip_unstorable(what)
-        row = {"at": time.time(), "host": host, "kind": kind, "what": readable, "person": _current_person.get()}
+        row = {"at": time.time(), "host": host, "kind": kind, "what": readable, "person": _current_user.get()}
         try:
             with self._database.write() as connection:
                 connection.execute(insert(departures).values(row))
@@ -50,32 +50,30 @@ class OutboundLog:
             raise HomeFault(unsent, fault.remedy) from fault
 
     def entries(
-        self, last: int = _DEFAULT_LIMIT, kind: OutboundKind | None = None, person: str | None = None
+        self, last: int = _DEFAULT_LIMIT, kind: OutboundKind | None = None, user: str | None = None
     ) -> list[OutboundRecord]:
         """Return the last records visible to a user, of one kind or of all, newest first."""
         columns = (departures.c.at, departures.c.host, departures.c.kind, departures.c.what)
-        query = select(*columns).where(_record_visible_to(person)).order_by(departures.c.number.desc()).limit(last)
+        query = select(*columns).where(_record_visible_to(user)).order_by(departures.c.number.desc()).limit(last)
         if kind:
             query = query.where(departures.c.kind == kind)
         with self._database.read() as connection:
             return [OutboundRecord(*row) for row in connection.execute(query)]
 
-    def count_since(self, moment: float = 0.0, kind: OutboundKind | None = None, person: str | None = None) -> int:
+    def count_since(self, moment: float = 0.0, kind: OutboundKind | None = None, user: str | None = None) -> int:
         """Return the number of records visible to a user since `moment`, in seconds since the epoch."""
-        query = (
-            select(func.count()).select_from(departures).where(departures.c.at >= moment, _record_visible_to(person))
-        )
+        query = select(func.count()).select_from(departures).where(departures.c.at >= moment, _record_visible_to(user))
         if kind:
             query = query.where(departures.c.kind == kind)
         with self._database.read() as connection:
             return connection.scalar(query) or 0
 
-    def clear(self, person: str | None = None) -> int:
+    def clear(self, user: str | None = None) -> int:
         """Delete the records visible to a user and return their number. Raises `HomeFault`."""
         with self._database.write() as connection:
-            return connection.execute(delete(departures).where(_record_visible_to(person))).rowcount
+            return connection.execute(delete(departures).where(_record_visible_to(user))).rowcount
 
 
-def _record_visible_to(person: str | None) -> ColumnElement[bool]:
+def _record_visible_to(user: str | None) -> ColumnElement[bool]:
     """Match what was sent for this user or for nobody in particular. None, the owner of the home, sees everything."""
-    return true() if person is None else departures.c.person.in_((person, ""))
+    return true() if user is None else departures.c.person.in_((user, ""))

@@ -175,10 +175,10 @@ class Preferences:
         with self._database.read() as connection:
             return _read_names(connection, _AUTO_REGRESSION)
 
-    def set_auto_regression(self, person: str, on: bool) -> None:
+    def set_auto_regression(self, user: str, on: bool) -> None:
         """Turn automatic runs of this user's pinned questions after a change on or off."""
         self._change_names(
-            _AUTO_REGRESSION, lambda names: [*(name for name in names if name != person), *([person] if on else [])]
+            _AUTO_REGRESSION, lambda names: [*(name for name in names if name != user), *([user] if on else [])]
         )
 
     def _change_names(self, kept: str, change: Callable[[list[str]], list[str]]) -> None:

@@ -168,7 +168,7 @@ def draw_start_card() -> None:
         variants = start_options.draw_variants(start_options.current_options(), len(dataset.examples))
         kind: EvaluationKind = "grid" if len(variants) > 1 else "plain"
         plan = EvaluationPlan(
-            dataset, variants, repetitions, judge, kind=kind, person=current_owner() or dataset.person
+            dataset, variants, repetitions, judge, kind=kind, owner_id=current_owner() or dataset.owner_id
         )
         forbidden = draw_plan_summary(plan)
         st.button(

@@ -197,13 +197,13 @@ def _draw_quota() -> None:
 
 def _draw_outbound_log() -> None:
     outbound_log = application().outbound_log
-    count = outbound_log.count_since(person=current_owner())
+    count = outbound_log.count_since(user=current_owner())
     if others := outbound_log.count_since() - count:
         st.caption(f"{format_count(others, 'more departure')} of other people, or of commands, not shown here.")
     if not count:
         st.caption("Nothing of yours has left this machine." if others else "Nothing has left this machine.")
         return
-    entries = outbound_log.entries(_RECORDS_SHOWN, person=current_owner())
+    entries = outbound_log.entries(_RECORDS_SHOWN, user=current_owner())
     chosen = _draw_outbound_table(entries)
     if chosen is not None:
         st.caption(f"{format_timestamp(chosen.at)} · {chosen.kind} to {markdown.escape_line(chosen.host, 100)}")
@@ -224,7 +224,7 @@ def _draw_outbound_log() -> None:
 
 def _export_csv(whose: str | None) -> bytes:
     """Return the CSV file, created on demand outside of the script run that knows the user."""
-    return format_csv(application().outbound_log.entries(_EXPORT_LIMIT, person=whose))
+    return format_csv(application().outbound_log.entries(_EXPORT_LIMIT, user=whose))
 
 
 def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None:
@@ -267,7 +267,7 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
 
 
 def _draw_cleared_entries() -> None:
-    count = application().outbound_log.count_since(person=current_owner())
+    count = application().outbound_log.count_since(user=current_owner())
     st.markdown(f"{format_count(count, 'entry', 'entries')} will be gone for good.")
     if application().settings.tavily_api_key:
         st.caption("The count of this month's searches begins at 0 again, whatever Tavily counts.")

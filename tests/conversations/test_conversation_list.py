@@ -25,8 +25,8 @@ def conversation(conversations, tmp_path):
     """Makes one with these messages; gives its id."""
     database = Database(tmp_path)
 
-    def make(*texts: str, person: str = "ann") -> str:
-        made = conversations.create(person=person).id
+    def make(*texts: str, user: str = "ann") -> str:
+        made = conversations.create(user=user).id
         rows = [{"conversation_id": made, "role": "user", "text": text, "created_at": 0} for text in texts]
         with database.write() as connection:
             connection.execute(insert(messages), rows)
@@ -63,7 +63,7 @@ def test_a_snippet_begins_with_a_whole_word(conversations, conversation):
 
 def test_a_limited_list_counts_only_the_rest_of_the_same_person(conversations, conversation):
     ids = [conversation("A zebra.") for _ in range(5)]
-    conversation("A zebra.", person="ben")
+    conversation("A zebra.", user="ben")
     conversations.pin(ids[0], pinned=True)
     for search in ("", "zebra"):
         found = conversations.find(search, "ann", 2)

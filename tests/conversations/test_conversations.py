@@ -127,14 +127,14 @@ def people(home):
     return ConversationOwners(home.database)
 
 
-def conversation(home, person=""):
-    made = home.conversations.create(person=person).id
+def conversation(home, user=""):
+    made = home.conversations.create(user=user).id
     wait(home.runs.start(made, "One?", RunOptions()))
     return made
 
 
-def seen(home, person):
-    return {found.id for found in home.conversations.list(person=person)}
+def seen(home, user):
+    return {found.id for found in home.conversations.list(user=user)}
 
 
 def test_the_first_person_claims_unowned_conversations(home, people):

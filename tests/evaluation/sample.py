@@ -41,7 +41,7 @@ def evaluation(count: int = 2, **changed: object) -> Evaluation:
         "repetitions": 2,
         "judge": "",
         "parallel": 1,
-        "person": "browser-key",
+        "owner_id": "browser-key",
         "state": "done",
         "fault": "",
         "started_at": 1_800_000_000.0,

@@ -118,8 +118,8 @@ def datasets_of_runs(tmp_path, traces):
     database.close()
 
 
-def only(datasets_of_runs, person=None):
-    (example,) = datasets_of_runs.pinned(person).examples
+def only(datasets_of_runs, user=None):
+    (example,) = datasets_of_runs.pinned(user).examples
     return example
 
 
@@ -234,7 +234,7 @@ def test_whoever_owns_all_sees_what_anybody_pinned_and_undoes_it(datasets_of_run
     assert datasets_of_runs.pins.get_pins("run").answer
     datasets_of_runs.remove_example(datasets_of_runs.pinned().id, only(datasets_of_runs, "ada").key)
     datasets_of_runs.pins.unpin_answer("other")
-    assert [datasets_of_runs.pinned(person).examples for person in ("ada", "bob", None)] == [(), (), ()]
+    assert [datasets_of_runs.pinned(user).examples for user in ("ada", "bob", None)] == [(), (), ()]
 
 
 def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets_of_runs):
@@ -248,7 +248,7 @@ def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets_of_run
 def test_pins_keep_their_owner_when_the_home_owner_runs_them(datasets_of_runs, traces):
     traces["other"] = trace("Who has the keys?")
     datasets_of_runs.pins.pin_answer("run", "ada")
-    assert datasets_of_runs.pinned(None).person == "ada"
+    assert datasets_of_runs.pinned(None).owner_id == "ada"
     datasets_of_runs.pins.pin_answer("other", "bob")
-    assert datasets_of_runs.pinned(None).person == SERVER_KEY
-    assert [datasets_of_runs.pinned(person).person for person in ("ada", "eve")] == ["ada", "eve"]
+    assert datasets_of_runs.pinned(None).owner_id == SERVER_KEY
+    assert [datasets_of_runs.pinned(user).owner_id for user in ("ada", "eve")] == ["ada", "eve"]

@@ -122,7 +122,7 @@ def test_every_variant_answers_every_question_as_often_as_asked(lab):
 
 
 def test_runs_of_an_evaluation_can_be_opened_but_are_not_listed(lab):
-    done = lab.evaluations.wait(lab.begin(person="a").id)
+    done = lab.evaluations.wait(lab.begin(owner_id="a").id)
     run_id = lab.evaluations.results(done.id)[0].run_id
     conversations = Conversations(lab.database)
     assert conversations.find_by_run(run_id, "a") is None
@@ -133,7 +133,7 @@ def test_runs_of_an_evaluation_can_be_opened_but_are_not_listed(lab):
 
 
 def test_evaluations_are_private_but_those_of_commands_common(lab):
-    own, common = lab.begin(person="a"), lab.begin()
+    own, common = lab.begin(owner_id="a"), lab.begin()
     for one in (own, common):
         lab.evaluations.wait(one.id)
     assert [one.id for one in lab.evaluations.list("a")] == [common.id, own.id]
@@ -412,7 +412,7 @@ def test_cutoffs_are_fitted_only_to_labels_a_person_may_see(lab):
     words = ("fact1", "fact2", "fact7", "fact8")  # of which the answer holds the first two
     halves = [Example(f"half{n}", f"Half {n}?", must_mention=words[1:3]) for n in range(10)]
     thirds = [Example(f"third{n}", f"Third {n}?", must_mention=words[2:]) for n in range(10)]
-    done = lab.evaluations.wait(lab.begin(dataset=Dataset("d", "D", "uploaded", (*halves, *thirds)), person="a").id)
+    done = lab.evaluations.wait(lab.begin(dataset=Dataset("d", "D", "uploaded", (*halves, *thirds)), owner_id="a").id)
     for result in lab.evaluations.results(done.id):
         lab.evaluations.label(done.id, result, result.number < 10)
     fitted = lab.evaluations.cutoffs("a")

@@ -140,9 +140,10 @@ def test_every_request_is_written_down_before_and_says_what_goes(server, uploads
 
 def test_what_was_sent_is_listed_for_whose_evaluation_it_is(server, tmp_path):
     outbound_log = OutboundLog(Database(tmp_path))
-    LangSmithUploader(LangSmithAccount(KEY, server.url), outbound_log).upload(replace(EVALUATION, person="a"), RESULTS)
-    assert len(outbound_log.entries(kind="evaluation", person="a")) == len(server.requests)
-    assert outbound_log.entries(person="b") == []
+    uploader = LangSmithUploader(LangSmithAccount(KEY, server.url), outbound_log)
+    uploader.upload(replace(EVALUATION, owner_id="a"), RESULTS)
+    assert len(outbound_log.entries(kind="evaluation", user="a")) == len(server.requests)
+    assert outbound_log.entries(user="b") == []
 
 
 def test_nothing_is_sent_that_cannot_be_written_down(server, uploads, outbound_log):

@@ -40,9 +40,9 @@ class World:
     web: WebServer
     page: str
 
-    def ask(self, question: str = QUESTION, person: str = "", web: str = "auto") -> tuple[Run, Trace]:
+    def ask(self, question: str = QUESTION, user: str = "", web: str = "auto") -> tuple[Run, Trace]:
         """A question in a conversation of its own, answered."""
-        conversation = self.application.conversations.create(person=person)
+        conversation = self.application.conversations.create(user=user)
         run = self.application.runs.start(conversation.id, question, RunOptions(web=web))  # type: ignore[arg-type]
         return run, wait(run)
 

@@ -43,15 +43,15 @@ class Asked(House):
         self.submitted.append((url, collection, found_by))
         return "job"
 
-    def ask(self, question, scores=POOR, web="auto", person=""):
+    def ask(self, question, scores=POOR, web="auto", user=""):
         self.grader.scores = scores
-        conversation = self.conversations.create(person=person)
+        conversation = self.conversations.create(user=user)
         run = self.runs.start(conversation.id, question, RunOptions(web=web))
         wait(run)
         return run
 
-    def listed(self, person=None):
-        return {one.question for gap in self.gaps.list(person) for one in gap.questions}
+    def listed(self, user=None):
+        return {one.question for gap in self.gaps.list(user) for one in gap.questions}
 
 
 @pytest.fixture
@@ -120,12 +120,12 @@ def test_a_closed_gap_reopens_by_hand_or_when_asked_again(house):
 
 
 def test_each_person_sees_their_own_and_what_was_deleted_nobody(house):
-    house.ask(FINALS, person="ada")
-    run = house.ask(TURBINE, person="bob")
+    house.ask(FINALS, user="ada")
+    run = house.ask(TURBINE, user="bob")
     wait(house.runs.start(None, "Who paints the ship?", RunOptions(web="auto")))
     assert (house.listed("ada"), house.listed("bob")) == ({FINALS}, {TURBINE})
     assert house.listed() == {FINALS, TURBINE, "Who paints the ship?"}
-    house.ask(FINALS, GOOD, person="bob")
+    house.ask(FINALS, GOOD, user="bob")
     assert house.listed("ada") == {FINALS}, "what others found does not tell what she asked"
     found_by = {FINALS, TURBINE, ""}
     assert (

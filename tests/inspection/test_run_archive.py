@@ -33,10 +33,10 @@ def archive(house):
     opened.close()
 
 
-def ask(house, question, options=OFF, scores=None, person=""):
+def ask(house, question, options=OFF, scores=None, user=""):
     if scores is not None:
         house.grader.scores.update(scores)
-    run = house.runs.start(house.conversations.create(person=person).id, question, options)
+    run = house.runs.start(house.conversations.create(user=user).id, question, options)
     wait(run)
     return run.id
 
@@ -112,16 +112,16 @@ def test_kinds_days_and_the_slowest_are_counted(archive, three):
 
 
 def test_nobody_sees_the_runs_of_others_or_of_what_was_deleted(house, archive):
-    mine, other = ask(house, "Mine?", person="anna"), ask(house, "Not mine?", person="ben")
+    mine, other = ask(house, "Mine?", user="anna"), ask(house, "Not mine?", user="ben")
     bare = house.runs.start(None, "From the command line?", OFF)
     wait(bare)
-    assert [row.run_id for row in archive.list(person="anna")] == [mine]
+    assert [row.run_id for row in archive.list(user="anna")] == [mine]
     assert archive.facets("anna").actions == {"correct": 1}
-    assert archive.count(person="nobody") == 0
+    assert archive.count(user="nobody") == 0
     assert archive.days(0.0, "nobody") == archive.slowest("nobody") == []
     assert {row.run_id for row in archive.list()} == {mine, other, bare.id}
-    house.conversations.delete(archive.list(person="anna")[0].conversation_id)
-    assert archive.list(person="anna") == []
+    house.conversations.delete(archive.list(user="anna")[0].conversation_id)
+    assert archive.list(user="anna") == []
     assert archive.count() == 2
 
 

@@ -30,9 +30,9 @@ class Shared:
     def json(self) -> dict[str, Any]:
         return json.loads(self.sharing.json(self.conversation))
 
-    def take_in(self, document: Any, person: str = "") -> str:
+    def take_in(self, document: Any, user: str = "") -> str:
         data = document if isinstance(document, bytes) else json.dumps(document).encode()
-        return self.sharing.import_json(data, person).id
+        return self.sharing.import_json(data, user).id
 
     def again(self, conversation: str) -> Shared:
         return Shared(self.house, self.sharing, conversation)

@@ -36,7 +36,7 @@ def browser(monkeypatch):
 
 def asked(services, key: str, question: str) -> tuple[str, str]:
     """The ids of a conversation of this browser and of its last run."""
-    conversation = services.conversations.create(person=key).id
+    conversation = services.conversations.create(user=key).id
     run = services.runs.start(conversation, question, RunOptions(web="off"))
     list(run.follow())
     return conversation, run.id
