@@ -12,7 +12,8 @@ from crag.runs.trace import Trace
 from crag.text import sanitization
 from crag.text.formatting import format_place
 from crag.types import Citation, Feedback
-from pages.chat import question_editor, state
+from pages.chat import state
+from pages.chat.options import open_comparison_drawer
 from pages.chat.questions import regenerate_answer
 from pages.parts import dialogs, external_hosts, labels, markdown, pins
 from pages.parts.components import draw_copy_button
@@ -158,11 +159,11 @@ def draw_more_menu(run_id: str, trace: Trace, question_id: int, *, folded: bool 
 def _choose_action(key: str, run_id: str, question_id: int) -> None:
     match st.session_state[key]:
         case chosen if chosen == _EDIT_CHOICE:
-            question_editor.start_editing(question_id)
+            state.start_editing(question_id)
         case chosen if chosen == _TRACE_CHOICE:
             state.open_trace(run_id)
         case chosen if chosen == _ALL_ACTIONS_CHOICE:
-            st.session_state.acted_on = run_id
+            st.session_state[state.OPENED_ACTIONS_KEY] = run_id
         case chosen if chosen == _COPY_CHOICE:
             dialogs.open_dialog(COPY_DIALOG, run_id)
         case chosen if chosen == _SHARE_CHOICE:
@@ -264,7 +265,7 @@ def draw_actions(run_id: str, trace: Trace, question_id: int) -> None:
 
 def are_actions_open(run_id: str) -> bool:
     """Return whether the actions of this earlier answer were opened; they are hidden otherwise, for speed."""
-    return bool(st.session_state.get("acted_on") == run_id)
+    return bool(st.session_state.get(state.OPENED_ACTIONS_KEY) == run_id)
 
 
 def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
@@ -290,6 +291,6 @@ def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
 def _regenerate_chosen(key: str, run_id: str, options: RunOptions) -> None:
     chosen = st.session_state[key]
     if chosen == _COMPARE_CHOICE:
-        st.session_state.comparing = (run_id, options)
+        open_comparison_drawer(run_id, options)
     else:
         regenerate_answer(run_id, regenerate_choices(options)[chosen])

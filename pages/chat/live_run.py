@@ -176,15 +176,15 @@ def _first_slice_length(followed: FollowedRun, unseen: bool) -> float:
 
 
 def _followed_run(run: Run) -> FollowedRun:
-    followed = st.session_state.get("followed")
+    followed = st.session_state.get(state.FOLLOWED_RUN_KEY)
     if followed is None or followed.run_id != run.id:
-        followed = st.session_state.followed = FollowedRun(run.id)
+        followed = st.session_state[state.FOLLOWED_RUN_KEY] = FollowedRun(run.id)
     return followed
 
 
 def _rerun_when_ended(followed: FollowedRun) -> None:
     if followed.trace.state != "running":
-        st.session_state.pop("followed", None)
+        st.session_state.pop(state.FOLLOWED_RUN_KEY, None)
         st.rerun()
 
 

@@ -99,7 +99,7 @@ def shown_messages(conversation: Conversation | None) -> Sequence[Message]:
     """Return the newest messages of the shown branch; none before the first question."""
     if conversation is None:
         return ()
-    last = st.session_state.get("messages_shown", state.FIRST_MESSAGES)
+    last = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.FIRST_MESSAGES)
     return application().conversations.messages(conversation.id, last=last)
 
 
@@ -140,8 +140,8 @@ def _draw_answer(message: Message, question_id: int, *, last: bool) -> None:
 
 
 def _show_earlier() -> None:
-    now = st.session_state.get("messages_shown", state.FIRST_MESSAGES)
-    st.session_state.messages_shown = now + state.MORE_MESSAGES
+    now = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.FIRST_MESSAGES)
+    st.session_state[state.MESSAGES_SHOWN_KEY] = now + state.MORE_MESSAGES
 
 
 _QUESTION_LENGTH = 100

@@ -200,23 +200,20 @@ def _save_preset(name: str) -> None:
         st.toast(f"Saved: “{markdown.escape_line(name, 60)}”", icon=":material/bookmark:")
 
 
+OPTIONS_DRAWER, COMPARISON_DRAWER = "options of the conversation", "compare with other options"
+_COMPARED_OPTIONS_KEY = "compared_options"
 _DRAWER_WIDTH = 480
 
 
-def draw_options_drawer() -> None:
+def draw_options_drawer(_: None) -> None:
     """Draw the drawer behind the last chip."""
     st.dialog(
         "This conversation",
         icon=":material/tune:",
         position="right",
         width=_DRAWER_WIDTH,
-        on_dismiss=_close_options_drawer,
+        on_dismiss=dialogs.close_dialog,
     )(_draw_options_content)()
-
-
-def _close_options_drawer() -> None:
-    """Close the options drawer."""
-    st.session_state.pop("options_open", None)
 
 
 def _draw_options_content() -> None:
@@ -226,35 +223,36 @@ def _draw_options_content() -> None:
     ).draw()
     _draw_preset_form()
     if st.button("Calibrate thresholds on your documents", icon=Page.CALIBRATION.icon, type="tertiary"):
-        _close_options_drawer()  # otherwise the drawer would be open again after coming back
+        dialogs.close_dialog()  # otherwise the drawer would be open again after coming back
         st.switch_page(Page.CALIBRATION.path)
     st.caption("These belong to this conversation and count from the next question on.")
 
 
-def draw_comparison_drawer() -> None:
+def open_comparison_drawer(run_id: str, options: RunOptions) -> None:
+    """Open the drawer that answers the question of a run again under other options, `options` at first."""
+    st.session_state[_COMPARED_OPTIONS_KEY] = options
+    dialogs.open_dialog(COMPARISON_DRAWER, (run_id, options))
+
+
+def draw_comparison_drawer(compared: tuple[str, RunOptions]) -> None:
     """Draw the drawer in which the second options are chosen."""
     st.dialog(
         "Compare with other settings",
         icon=":material/compare_arrows:",
         position="right",
         width=_DRAWER_WIDTH,
-        on_dismiss=_close_comparison,
-    )(_draw_comparison_content)(*st.session_state.comparing)
-
-
-def _close_comparison() -> None:
-    st.session_state.pop("comparing", None)
-    st.session_state.pop("compared_options", None)
+        on_dismiss=dialogs.close_dialog,
+    )(_draw_comparison_content)(*compared)
 
 
 def _draw_comparison_content(run_id: str, first: RunOptions) -> None:
-    second: RunOptions = st.session_state.get("compared_options", first)
+    second: RunOptions = st.session_state[_COMPARED_OPTIONS_KEY]
     st.caption("The same question is answered once more. What you choose here counts for that answer alone.")
     draw_preset_menu(second.preset, _use_compared_preset, "compared_preset")
     OptionControls(second, _change_compared_options, "compared").draw()
     if st.button("Answer and compare", icon=":material/compare_arrows:", disabled=second == first):
         other = regenerate_answer(run_id, second)
-        _close_comparison()
+        dialogs.close_dialog()
         if other is None:
             st.rerun()
         versions.open_comparison(run_id, other)
@@ -267,5 +265,4 @@ def _use_compared_preset(name: str) -> None:
 
 
 def _change_compared_options(**changes: Any) -> None:
-    _, first = st.session_state.comparing
-    st.session_state.compared_options = apply_changes(st.session_state.get("compared_options", first), changes)
+    st.session_state[_COMPARED_OPTIONS_KEY] = apply_changes(st.session_state[_COMPARED_OPTIONS_KEY], changes)

@@ -31,6 +31,8 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
     answer_actions.COPY_DIALOG: answer_actions.draw_copy_dialog,
     answer_actions.SHARE_DIALOG: sharing.draw_share_dialog,
     answer_actions.PIN_DIALOG: answer_actions.draw_pin_dialog,
+    options.OPTIONS_DRAWER: options.draw_options_drawer,
+    options.COMPARISON_DRAWER: options.draw_comparison_drawer,
     **sidebar.CONVERSATION_DIALOGS,
 }
 
@@ -73,7 +75,7 @@ def main() -> None:
 
 def _draw_waiting_question(conversation: Conversation | None, consent_run: Run | None) -> None:
     """Draw the question that waits for another answer, for the user's consent, or for its files to be read."""
-    waiting = st.session_state.get("waiting")
+    waiting = state.waiting_question()
     if waiting is None:
         return
     with question_editor.question_message():
@@ -83,7 +85,7 @@ def _draw_waiting_question(conversation: Conversation | None, consent_run: Run |
     reason = "asked when this answer is done"
     if consent_run is not None:
         reason = "decide about the web search first"
-    elif st.session_state.get("files_first"):
+    elif state.waits_for_files():
         reason = "its files are read first"
     st.caption(f":material/hourglass_empty: Waiting: {reason}.")
     st.fragment(_ask_when_ready, run_every=1.0)()
@@ -96,17 +98,12 @@ def _ask_when_ready() -> None:
 
 def _draw_open_dialog() -> None:
     """Draw the drawer or dialog that is open; at most one at a time."""
-    remembered = st.session_state
-    if "options_open" in remembered:
-        options.draw_options_drawer()
-    elif "comparing" in remembered:
-        options.draw_comparison_drawer()
-    elif "source" in remembered:
+    if source := state.opened_source():
         source_drawer.open_drawer(
-            remembered.source, source_drawer.DrawerActions(state.close_source, _ask_only_source, _override_and_close)
+            source, source_drawer.DrawerActions(state.close_source, _ask_only_source, _override_and_close)
         )
-    elif "trace_open" in remembered and is_phone():
-        _draw_trace_drawer(remembered.trace_open)
+    elif (run_id := state.opened_trace()) and is_phone():
+        _draw_trace_drawer(run_id)
     else:
         dialogs.draw_open_dialog(_DIALOGS)
         setup_checklist.draw_help_dialog()
@@ -118,7 +115,7 @@ def _draw_trace_drawer(run_id: str) -> None:
 
 
 def _draw_trace_content(run_id: str) -> None:
-    if "source" in st.session_state:  # a passage was clicked, and only the whole page can open another drawer
+    if state.opened_source():  # a passage was clicked, and only the whole page can open another drawer
         st.rerun()
     sidebar.draw_trace(run_id, "drawer")
 

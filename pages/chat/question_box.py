@@ -16,6 +16,7 @@ from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.text.sanitization import MAX_QUESTION_LENGTH
 from pages.chat import state
+from pages.chat.options import OPTIONS_DRAWER
 from pages.chat.questions import QUESTION_BOX_KEY, stop_run, submit_question
 from pages.parts import dialogs, external_hosts, labels, markdown
 from pages.parts.services import application, available_models, model_choice
@@ -128,7 +129,8 @@ def _draw_options_chip(options: RunOptions) -> None:
         type="tertiary",
         wrap=False,
         key="chip_options",
-        on_click=lambda: st.session_state.update(options_open=True),
+        on_click=dialogs.open_dialog,
+        args=(OPTIONS_DRAWER,),
     )
 
 

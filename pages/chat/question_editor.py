@@ -62,11 +62,6 @@ def draw_question(question: Message) -> None:
             _draw_branches(question)
 
 
-def start_editing(message_id: int) -> None:
-    """Open the editor of this question."""
-    st.session_state.edited = message_id
-
-
 def open_editor_key() -> str:
     """Return the widget key of the open editor; empty when nothing is edited."""
     message_id = state.edited_question_id()
@@ -84,17 +79,13 @@ def _draw_editor(question: Message) -> None:
         )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.form_submit_button("Save and run", icon=":material/check:", on_click=_save_edit, args=(question.id,))
-            st.form_submit_button("Cancel", type="tertiary", on_click=_cancel_edit)
+            st.form_submit_button("Cancel", type="tertiary", on_click=state.stop_editing)
             st.caption("What stands here now is kept as another branch.", width="content")
 
 
 def _save_edit(message_id: int) -> None:
     if edit_question(message_id, st.session_state[_editor_key(message_id)] or ""):
-        _cancel_edit()
-
-
-def _cancel_edit() -> None:
-    st.session_state.pop("edited", None)
+        state.stop_editing()
 
 
 def _editor_key(message_id: int) -> str:

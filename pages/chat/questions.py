@@ -46,8 +46,11 @@ def draw_attachments(conversation_id: str, question: str) -> None:
         st.markdown(f":small[:gray[:material/attach_file: {markdown.escape_line(file.name, 80)} ·] {outcome}]")
 
 
+_ATTACHMENTS_KEY = "attached"  # by conversation and question, so that they outlast a switch of conversation
+
+
 def _attachments() -> dict[tuple[str, str], list[_Attachment]]:
-    kept: dict[tuple[str, str], list[_Attachment]] = st.session_state.setdefault("attached", {})
+    kept: dict[tuple[str, str], list[_Attachment]] = st.session_state.setdefault(_ATTACHMENTS_KEY, {})
     return kept
 
 
@@ -59,8 +62,8 @@ def ask_question(question: str, options: RunOptions | None = None) -> None:
     """Answer a question in the open conversation; let it wait while another answer or its files are in progress."""
     conversation = state.ensure_conversation()
     application_ = application()
-    if application_.runs.active(conversation.id) or st.session_state.get("files_first"):
-        st.session_state.waiting = question
+    if application_.runs.active(conversation.id) or state.waits_for_files():
+        st.session_state[state.WAITING_KEY] = question
         return
     with dialogs.catch_refusals():
         state.show_trace(application_.runs.start(conversation.id, question, options or state.current_options()).id)
@@ -132,7 +135,7 @@ def submit_question() -> None:
     value: Any = st.session_state[QUESTION_BOX_KEY]
     jobs, collection = application().jobs, state.current_options().collection or DEFAULT_COLLECTION
     added = {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}
-    st.session_state.files_first = bool(added)
+    st.session_state[state.FILES_FIRST_KEY] = bool(added)
     if value.text.strip():
         _keep_attachments(state.ensure_conversation().id, value.text, added)
         ask_question(value.text)
@@ -142,10 +145,10 @@ def ask_waiting_question() -> bool:
     """Ask the waiting question if nothing blocks it; return whether it was asked."""
     conversation = state.current_conversation()
     app = application()
-    if (conversation and app.runs.active(conversation.id)) or (st.session_state.get("files_first") and app.jobs.active):
+    if (conversation and app.runs.active(conversation.id)) or (state.waits_for_files() and app.jobs.active):
         return False
-    st.session_state.pop("files_first", None)
-    question = st.session_state.pop("waiting", None)
+    st.session_state.pop(state.FILES_FIRST_KEY, None)
+    question = st.session_state.pop(state.WAITING_KEY, None)
     if question is None:
         return False
     ask_question(question)

@@ -32,7 +32,6 @@ _PIN_ITEM = ":material/keep: Pin"
 _UNPIN_ITEM = ":material/keep_off: Unpin"
 _EXPORT_ITEM = ":material/download: Export…"
 _DELETE_ITEM = ":material/delete: Delete"
-_DELETED_KEY = "deleted"
 _RENAME_DIALOG, _EXPORT_DIALOG, _IMPORT_DIALOG = (
     "rename a conversation",
     "export a conversation",
@@ -49,7 +48,7 @@ def _draw_conversation_menu(conversation: Conversation) -> None:
 
 def _draw_undo_delete() -> None:
     """Draw the row that undoes a deletion, until another action or the deadline."""
-    conversation_id, title, at = st.session_state.get(_DELETED_KEY, ("", "", 0.0))
+    conversation_id, title, at = st.session_state.get(state.DELETED_KEY, ("", "", 0.0))
     if time.time() - at >= UNDO_SECONDS:
         return
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
@@ -63,7 +62,7 @@ def _draw_import_button() -> None:
 
 
 def _choose_menu_item(key: str, conversation: Conversation) -> None:
-    st.session_state.pop(_DELETED_KEY, None)
+    st.session_state.pop(state.DELETED_KEY, None)
     match st.session_state[key]:
         case chosen if chosen == _DELETE_ITEM:
             _delete_conversation(conversation)
@@ -77,7 +76,7 @@ def _choose_menu_item(key: str, conversation: Conversation) -> None:
 def _delete_conversation(conversation: Conversation) -> None:
     application().delete_conversation(conversation.id)
     state.open_conversation(None)
-    st.session_state[_DELETED_KEY] = (conversation.id, conversation.title, time.time())
+    st.session_state[state.DELETED_KEY] = (conversation.id, conversation.title, time.time())
 
 
 def _undo_delete(conversation_id: str) -> None:
@@ -169,7 +168,7 @@ def _group_by_age(found: Sequence[Conversation]) -> Iterator[tuple[str, list[Con
 
 def _draw_conversation(conversation: Conversation, search: str, *, dated: bool) -> None:
     """Draw a conversation; `dated` adds its time, for titles that occur twice."""
-    current = conversation.id == st.session_state.get("conversation")
+    current = state.is_open(conversation.id)
     title = _title_markdown(conversation.title, search)
     if current:
         title = f"**{title}**"
@@ -218,8 +217,8 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
             view = st.segmented_control(
                 "Show",
                 [state.TRACE_VIEW, state.CONVERSATIONS_VIEW],
-                key="sidebar_view",
-                default=None if "sidebar_view" in st.session_state else _first_view(),
+                key=state.SIDEBAR_VIEW_KEY,
+                default=None if state.SIDEBAR_VIEW_KEY in st.session_state else _first_view(),
                 required=True,
                 label_visibility="collapsed",
                 width="stretch",
@@ -231,7 +230,7 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
         with place:
             _draw_conversations()
         return None
-    shown = st.session_state.get("shown_run") or last_run
+    shown = state.shown_run_id() or last_run
     if active is not None and shown == active.id:
         return place
     with place:
@@ -254,4 +253,4 @@ def _first_view() -> str:
 
 def _start_conversation() -> None:
     state.select_conversation(None)
-    st.session_state.sidebar_view = _first_view()
+    st.session_state[state.SIDEBAR_VIEW_KEY] = _first_view()

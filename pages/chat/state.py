@@ -20,23 +20,37 @@ from pages.parts.source_drawer import SourceView
 
 TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
 FIRST_MESSAGES, MORE_MESSAGES = 12, 40  # at first, for a fast page; added by each “Show earlier”
-_CONVERSATION_KEYS = (
-    "conversation",
-    "new_changes",
-    "shown_run",
-    "source",
-    "trace_open",
-    "waiting",
-    "messages_shown",
-    "edited",
-    "acted_on",
-    "deleted",
+_CONVERSATION_KEY, _ADDRESS_PARAMETER = "conversation", "c"
+_NEW_CHANGES_KEY = "new_changes"
+_SHOWN_RUN_KEY = "shown_run"
+_SOURCE_KEY, _TRACE_KEY = "source", "trace_open"
+_EDITED_KEY = "edited"
+_SIDEBAR_CLOSED_KEY, _KEEP_SCROLL_KEY = "sidebar_left", "stays"
+SIDEBAR_VIEW_KEY = "sidebar_view"
+WAITING_KEY, FILES_FIRST_KEY = "waiting", "files_first"
+MESSAGES_SHOWN_KEY = "messages_shown"
+OPENED_ACTIONS_KEY = "acted_on"
+DELETED_KEY = "deleted"
+FOLLOWED_RUN_KEY = "followed"
+_KEYS_OF_A_CONVERSATION = (
+    _CONVERSATION_KEY,
+    _NEW_CHANGES_KEY,
+    _SHOWN_RUN_KEY,
+    _SOURCE_KEY,
+    _TRACE_KEY,
+    _EDITED_KEY,
+    WAITING_KEY,
+    FILES_FIRST_KEY,
+    MESSAGES_SHOWN_KEY,
+    OPENED_ACTIONS_KEY,
+    DELETED_KEY,
+    FOLLOWED_RUN_KEY,
 )
 
 
 def current_conversation() -> Conversation | None:
     """Return the open conversation, from the session or the address; None before the first question."""
-    conversation_id = st.session_state.get("conversation") or st.query_params.get("c")
+    conversation_id = st.session_state.get(_CONVERSATION_KEY) or st.query_params.get(_ADDRESS_PARAMETER)
     if not conversation_id:
         return None
     try:
@@ -45,44 +59,47 @@ def current_conversation() -> Conversation | None:
         open_conversation(None)
         dialogs.keep_refusal(error)
         return None
-    st.session_state.conversation = conversation.id
-    st.query_params["c"] = conversation.id
+    _keep_open(conversation.id)
     return conversation
 
 
 def open_conversation(conversation_id: str | None) -> None:
     """Open another conversation, or an empty page for a new one with the home's options."""
-    for name in _CONVERSATION_KEYS:
+    for name in _KEYS_OF_A_CONVERSATION:
         st.session_state.pop(name, None)
+    dialogs.close_dialog()
     st.query_params.clear()
     if conversation_id:
-        st.session_state.conversation = conversation_id
-        st.query_params["c"] = conversation_id
+        _keep_open(conversation_id)
+
+
+def _keep_open(conversation_id: str) -> None:
+    st.session_state[_CONVERSATION_KEY] = st.query_params[_ADDRESS_PARAMETER] = conversation_id
 
 
 def select_conversation(conversation_id: str | None) -> None:
     """Open a conversation, and on a phone close the sidebar, which covers it."""
     open_conversation(conversation_id)
     if is_phone():
-        st.session_state.sidebar_left = sidebar_close_count() + 1
+        st.session_state[_SIDEBAR_CLOSED_KEY] = sidebar_close_count() + 1
 
 
 def sidebar_close_count() -> int:
     """Return how often the sidebar was asked to close."""
-    times: int = st.session_state.get("sidebar_left", 0)
+    times: int = st.session_state.get(_SIDEBAR_CLOSED_KEY, 0)
     return times
 
 
 def start_conversation_about(source_ids: Sequence[str]) -> None:
     """Start a conversation whose questions are limited to these documents."""
     open_conversation(None)
-    st.session_state.new_changes = {"source_ids": tuple(source_ids)}
+    st.session_state[_NEW_CHANGES_KEY] = {"source_ids": tuple(source_ids)}
 
 
 def option_changes() -> OptionChanges:
     """Return how the options of the next question differ from those of the home."""
     conversation = current_conversation()
-    return conversation.changes if conversation else st.session_state.get("new_changes", {})
+    return conversation.changes if conversation else st.session_state.get(_NEW_CHANGES_KEY, {})
 
 
 def current_options() -> RunOptions:
@@ -129,7 +146,7 @@ def _save_changes(changed: OptionChanges) -> None:
     if conversation := current_conversation():
         _conversations().set_changes(conversation.id, changed)
     else:
-        st.session_state.new_changes = changed
+        st.session_state[_NEW_CHANGES_KEY] = changed
 
 
 def ensure_conversation() -> Conversation:
@@ -137,44 +154,46 @@ def ensure_conversation() -> Conversation:
     conversation = current_conversation()
     if conversation is None:
         conversation = _conversations().create(option_changes(), current_owner() or "")
-        open_conversation(conversation.id)
+        for name in (_NEW_CHANGES_KEY, DELETED_KEY):  # what waits for files goes on waiting
+            st.session_state.pop(name, None)
+        _keep_open(conversation.id)
     return conversation
 
 
 def edited_question_id() -> int | None:
     """Return the id of the question being edited."""
-    found: int | None = st.session_state.get("edited")
+    found: int | None = st.session_state.get(_EDITED_KEY)
     return found
 
 
 def handle_branch_switch() -> None:
     """Reset the shown trace and the editor after a switch of branch, and keep the scroll position."""
-    st.session_state.pop("shown_run", None)
-    st.session_state.pop("edited", None)
-    st.session_state.stays = True
+    st.session_state.pop(_SHOWN_RUN_KEY, None)
+    st.session_state.pop(_EDITED_KEY, None)
+    st.session_state[_KEEP_SCROLL_KEY] = True
 
 
 def pop_keep_scroll() -> bool:
     """Return whether to keep the scroll position, and clear the flag."""
-    return bool(st.session_state.pop("stays", False))
+    return bool(st.session_state.pop(_KEEP_SCROLL_KEY, False))
 
 
 def show_trace(run_id: str) -> None:
     """Show a run in the sidebar; on a phone only select it, since the trace has a drawer there."""
-    st.session_state.shown_run = run_id
+    st.session_state[_SHOWN_RUN_KEY] = run_id
     if not is_phone():
-        st.session_state.sidebar_view = TRACE_VIEW
+        st.session_state[SIDEBAR_VIEW_KEY] = TRACE_VIEW
 
 
 def open_trace(run_id: str) -> None:
     """Show a run in the sidebar, or in a drawer on a phone."""
     show_trace(run_id)
-    st.session_state.trace_open = run_id
+    st.session_state[_TRACE_KEY] = run_id
 
 
 def open_source(run_id: str, passage_id: int, quote: str = "") -> None:
     """Open the source drawer with the next draw."""
-    st.session_state.source = SourceView(run_id, passage_id, quote)
+    st.session_state[_SOURCE_KEY] = SourceView(run_id, passage_id, quote)
 
 
 def passage_opener(run_id: str) -> Callable[[int], None]:
@@ -189,18 +208,62 @@ def passage_opener(run_id: str) -> Callable[[int], None]:
 
 def close_source() -> None:
     """Close the source drawer; a trace drawer it was opened from shows again."""
-    st.session_state.pop("source", None)
+    st.session_state.pop(_SOURCE_KEY, None)
 
 
 def close_drawers() -> None:
     """Close all drawers."""
-    st.session_state.pop("source", None)
-    st.session_state.pop("trace_open", None)
+    st.session_state.pop(_SOURCE_KEY, None)
+    st.session_state.pop(_TRACE_KEY, None)
+
+
+def opened_source() -> SourceView | None:
+    """Return the passage in the source drawer; None while it is closed."""
+    view: SourceView | None = st.session_state.get(_SOURCE_KEY)
+    return view
+
+
+def opened_trace() -> str:
+    """Return the run whose trace has a drawer open; empty for none."""
+    run_id: str = st.session_state.get(_TRACE_KEY, "")
+    return run_id
+
+
+def waiting_question() -> str | None:
+    """Return the question that waits to be asked."""
+    question: str | None = st.session_state.get(WAITING_KEY)
+    return question
+
+
+def waits_for_files() -> bool:
+    """Return whether questions wait until the files that came with one are read."""
+    return bool(st.session_state.get(FILES_FIRST_KEY))
+
+
+def is_open(conversation_id: str) -> bool:
+    """Return whether this conversation is the open one."""
+    return bool(st.session_state.get(_CONVERSATION_KEY) == conversation_id)
+
+
+def start_editing(message_id: int) -> None:
+    """Open the editor of this question."""
+    st.session_state[_EDITED_KEY] = message_id
+
+
+def stop_editing() -> None:
+    """Close the editor of a question."""
+    st.session_state.pop(_EDITED_KEY, None)
+
+
+def shown_run_id() -> str | None:
+    """Return the run that was chosen for the sidebar."""
+    run_id: str | None = st.session_state.get(_SHOWN_RUN_KEY)
+    return run_id
 
 
 def is_drawer_open() -> bool:
     """Return whether a drawer is open."""
-    return "source" in st.session_state or "trace_open" in st.session_state
+    return _SOURCE_KEY in st.session_state or _TRACE_KEY in st.session_state
 
 
 def _conversations() -> Conversations:

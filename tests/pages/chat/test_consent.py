@@ -75,7 +75,7 @@ def test_the_card_says_that_whole_pages_are_fetched_too(chat, tavily):
     chat.run()
     chat.button(key="chip_options").click().run()
     chat.toggle(key="option_fetch_pages").set_value(True).run()
-    del chat.session_state["options_open"]
+    del chat.session_state["dialog"]
     waiting(chat)
     assert said(chat, "The pages that are found are then fetched whole from their own sites.")
     assert not said(chat, "nothing else")
@@ -172,7 +172,8 @@ def test_again_makes_a_version_and_no_new_messages(chat, notes, services):
 def test_the_second_settings_are_chosen_in_a_drawer(chat, notes, services):
     chat.run()
     ask(chat, QUESTION)
-    chat.session_state["comparing"] = (last_run(services), RunOptions())
+    chat.session_state["compared_options"] = RunOptions()
+    chat.session_state["dialog"] = ("compare with other options", (last_run(services), RunOptions()))
     chat.run()
     start = next(button for button in chat.button if button.label == "Answer and compare")
     assert start.disabled

@@ -135,7 +135,7 @@ def test_options_belong_to_the_conversation(chat, notes, services):
     chat.button(key="chip_options").click().run()
     chat.selectbox(key="option_policy").set_value("off").run()
     chat.slider(key="option_k").set_value(2).run()
-    chat.session_state["options_open"] = None
+    del chat.session_state["dialog"]
     ask(chat, QUESTION)
     assert services.conversations.list()[0].changes == {"policy": "off", "k": 2, "preset": ""}
     assert "No grading · k 2 · 2 changes" in labels(chat)
@@ -229,3 +229,14 @@ def test_a_conversation_is_found_renamed_pinned_and_deleted(chat, notes, service
     assert services.conversations.list() == [services.conversations.get(conversation.id)]
     assert chat.session_state["conversation"] == conversation.id
     assert not chat.exception
+
+
+def test_another_conversation_opens_without_drawer_or_waiting_files(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    chat.button(key="chip_options").click().run()
+    assert "Calibrate thresholds on your documents" in labels(chat)
+    chat.session_state["files_first"] = True
+    next(button for button in chat.button if button.label == "New").click().run()
+    assert "Calibrate thresholds on your documents" not in labels(chat)
+    assert "files_first" not in chat.session_state
