@@ -35,11 +35,17 @@ def main() -> None:
         st.caption("The library is empty: add documents first, then measure here how well they are judged.")
         return
     options, plan = _choose_plan()
-    busy = application().calibration_job.progress is not None
-    st.fragment(_draw_measurement, run_every=_REFRESH_SECONDS if busy else None)(options, plan, busy)
+    busy = _is_measuring()
+    layout.draw_watching(
+        busy, _is_measuring, _REFRESH_SECONDS if busy else None, lambda: _draw_measurement(options, plan)
+    )
     if result := application().calibration_job.result:
         st.fragment(thresholds.draw_calibration)(result)
     thresholds.draw_saved_thresholds()
+
+
+def _is_measuring() -> bool:
+    return application().calibration_job.progress is not None
 
 
 def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
@@ -67,12 +73,10 @@ def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
     return RunOptions(collection=collection, grader=grader), CalibrationPlan(count=int(count or 0))
 
 
-def _draw_measurement(options: RunOptions, plan: CalibrationPlan, was_busy: bool) -> None:
+def _draw_measurement(options: RunOptions, plan: CalibrationPlan) -> None:
     """Draw the button, or the progress of the measurement, refreshed every second while it runs."""
     measuring = application().calibration_job
     progress = measuring.progress
-    if was_busy != (progress is not None):
-        st.rerun()
     if progress is None:
         st.button(
             "Measure", icon=":material/straighten:", key="measure", on_click=_begin_measurement, args=(options, plan)

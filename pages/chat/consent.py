@@ -9,6 +9,7 @@ from crag.runs.trace import Trace
 from pages.chat import state
 from pages.chat.questions import decide_web_search
 from pages.parts import markdown
+from pages.parts.layout import draw_watching
 from pages.parts.services import application
 
 _POLL_SECONDS = 1.5
@@ -50,7 +51,8 @@ def draw_consent_card(run_id: str, trace: Trace) -> None:
                 "Answer from my documents only", key=f"keep-{run_id}", on_click=decide_web_search, args=(run_id, None)
             )
         st.checkbox("Do not ask again in this conversation", key=f"always-{run_id}")
-    st.fragment(_rerun_when_decided, run_every=_POLL_SECONDS)(run_id)
+    # It may also be decided in another tab.
+    draw_watching(True, lambda: application().runs.trace(run_id).waiting is not None, _POLL_SECONDS)
 
 
 def _keep_draft(run_id: str) -> None:
@@ -61,9 +63,3 @@ def _send_query(run_id: str) -> None:
     if st.session_state.get(f"always-{run_id}"):
         state.change_options(web="auto")
     decide_web_search(run_id, st.session_state[f"query-{run_id}"])
-
-
-def _rerun_when_decided(run_id: str) -> None:
-    """Rerun the page when consent was decided, also in another tab."""
-    if application().runs.trace(run_id).waiting is None:
-        st.rerun()

@@ -14,7 +14,7 @@ from crag.text.formatting import format_count
 from crag.types import Conversation, Message
 from pages.chat import answer, question_editor, state
 from pages.chat.questions import ask_question
-from pages.parts import document_intake, markdown, setup_checklist
+from pages.parts import document_intake, layout, markdown, setup_checklist
 from pages.parts.services import application
 
 _POLL_SECONDS = 1.0
@@ -37,13 +37,12 @@ def _draw_start_page() -> None:
     _draw_first_documents()
     st.header("Set-up", anchor=False)
     setup_checklist.draw_checklist()
-    st.fragment(_rerun_on_new_documents, run_every=_POLL_SECONDS)(len(application().jobs.jobs()))
-
-
-def _rerun_on_new_documents(jobs_drawn: int) -> None:
-    """Rerun the page when documents arrive, also from another tab or the command line."""
-    if application().library.counts()[0] or len(application().jobs.jobs()) != jobs_drawn:
-        st.rerun()
+    # Documents may also arrive from another tab or the command line.
+    layout.draw_watching(
+        (0, len(application().jobs.jobs())),
+        lambda: (application().library.counts()[0], len(application().jobs.jobs())),
+        _POLL_SECONDS,
+    )
 
 
 def _draw_first_documents() -> None:

@@ -18,7 +18,7 @@ from crag.text.formatting import export_file_name, format_count, format_date_tim
 from crag.types import Progress
 from pages.evaluate import result_figures, results, selection, start, start_options
 from pages.parts import dialogs, external_hosts, labels, markdown, option_controls
-from pages.parts.layout import draw_folded, progress_share
+from pages.parts.layout import draw_folded, draw_watching, progress_share
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
@@ -27,7 +27,16 @@ _REFRESH_SECONDS = 1.0
 
 def draw_progress(evaluation: Evaluation, variant: int) -> None:
     """Draw a fragment that reruns every second; start, first answer and end redraw the whole page."""
-    st.fragment(_draw_progress_bar, run_every=_REFRESH_SECONDS)(evaluation.id, variant, _page_state(evaluation))
+    draw_watching(
+        _page_state(evaluation),
+        lambda: _page_state(_reload(evaluation)),
+        _REFRESH_SECONDS,
+        lambda: _draw_progress_bar(_reload(evaluation), variant),
+    )
+
+
+def _reload(evaluation: Evaluation) -> Evaluation:
+    return application().evaluations.get(evaluation.id, current_owner())
 
 
 def _page_state(evaluation: Evaluation) -> tuple[str, bool]:
@@ -35,12 +44,9 @@ def _page_state(evaluation: Evaluation) -> tuple[str, bool]:
     return evaluation.state, evaluation.done > 0
 
 
-def _draw_progress_bar(evaluation_id: str, variant: int, drawn: tuple[str, bool]) -> None:
-    evaluation = application().evaluations.get(evaluation_id, current_owner())
-    if _page_state(evaluation) != drawn:
-        st.rerun()
+def _draw_progress_bar(evaluation: Evaluation, variant: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-        made_ready = application().evaluations.preparation_progress(evaluation_id)
+        made_ready = application().evaluations.preparation_progress(evaluation.id)
         how_far = made_ready or Progress("", evaluation.done + evaluation.judgements, _count_steps(evaluation))
         st.progress(
             progress_share(how_far.done, how_far.total),
@@ -49,9 +55,9 @@ def _draw_progress_bar(evaluation_id: str, variant: int, drawn: tuple[str, bool]
         st.button(
             "Stop",
             icon=":material/stop:",
-            key=f"stop-{evaluation_id}",
+            key=f"stop-{evaluation.id}",
             on_click=application().evaluations.stop,
-            args=(evaluation_id,),
+            args=(evaluation.id,),
         )
     result_figures.draw_main_figures(evaluation, variant)
 

@@ -18,6 +18,7 @@ from pages.chat.answer import draw_answer_text
 from pages.chat.versions import open_comparison
 from pages.inspect import navigation, nodes, revision, timeline, verdicts
 from pages.parts import dialogs, labels, markdown, sharing
+from pages.parts.layout import draw_watching
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
@@ -208,7 +209,9 @@ def draw_run(run_id: str) -> None:
     dialogs.show_refusal()
     dialogs.draw_open_dialog(_DIALOGS)
     if trace.state == "running":
-        st.fragment(_draw_running, run_every=_REFRESH_SECONDS)(run_id)
+        draw_watching(
+            "running", lambda: application().runs.trace(run_id).state, _REFRESH_SECONDS, lambda: _draw_running(run_id)
+        )
         return
     calls = application().runs.calls(run_id)
     _draw_upper_part(run_id, trace, calls)
@@ -216,10 +219,7 @@ def draw_run(run_id: str) -> None:
 
 
 def _draw_running(run_id: str) -> None:
-    trace = application().runs.trace(run_id)
-    if trace.state != "running":
-        st.rerun()
-    calls = application().runs.calls(run_id)
+    trace, calls = application().runs.trace(run_id), application().runs.calls(run_id)
     _draw_upper_part(run_id, trace, calls)
     nodes.draw_nodes(run_id, trace, calls)
 

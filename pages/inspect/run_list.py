@@ -14,7 +14,7 @@ from crag.inspection.run_archive import RunFacets, RunFilter, RunRow
 from crag.text.formatting import current_date, format_count, format_date, format_duration, to_local_time
 from pages.inspect import navigation
 from pages.parts import labels, markdown
-from pages.parts.layout import draw_search_field
+from pages.parts.layout import draw_search_field, draw_watching
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
@@ -29,7 +29,7 @@ def draw_run_list(wanted: RunFilter, run_id: str) -> None:
     shown: tuple[RunFilter, int] = st.session_state.get(_SHOWN_KEY, (wanted, _FIRST_PAGE_SIZE))
     limit = shown[1] if shown[0] == wanted else _FIRST_PAGE_SIZE
     moving = _is_updating()
-    st.fragment(_draw_runs, run_every=_REFRESH_SECONDS if moving else None)(wanted, run_id, limit, moving=moving)
+    draw_watching(moving, _is_updating, _REFRESH_SECONDS if moving else None, lambda: _draw_runs(wanted, run_id, limit))
 
 
 def _is_updating() -> bool:
@@ -37,9 +37,7 @@ def _is_updating() -> bool:
     return bool(archive.progress or archive.count(RunFilter(states=("running",)), current_owner()))
 
 
-def _draw_runs(wanted: RunFilter, run_id: str, limit: int, *, moving: bool) -> None:
-    if moving and not _is_updating():
-        st.rerun()  # redraw the whole page once, then stop refreshing
+def _draw_runs(wanted: RunFilter, run_id: str, limit: int) -> None:
     archive = application().archive
     found = archive.list(wanted, current_owner(), limit + 1)
     if not found:

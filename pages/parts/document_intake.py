@@ -12,7 +12,7 @@ from crag.ingest.site import SiteLimits
 from crag.text.formatting import format_count
 from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus
 from pages.parts import labels, markdown
-from pages.parts.layout import progress_share
+from pages.parts.layout import draw_watching, progress_share
 from pages.parts.services import application
 from pages.parts.session import has_other_users, is_phone
 
@@ -173,14 +173,13 @@ def draw_jobs() -> None:
     jobs = application().jobs
     with st.container():  # kept even when empty, so that the elements below do not move or flicker
         if jobs.jobs():
-            st.fragment(_draw_job_block, run_every=1.0 if jobs.active else None)(jobs.active)
+            is_active = jobs.active
+            draw_watching(is_active, lambda: jobs.active, 1.0 if is_active else None, _draw_job_block)
 
 
-def _draw_job_block(was_active: bool) -> None:
+def _draw_job_block() -> None:
     service = application().jobs
     jobs = service.jobs()
-    if was_active and not service.active:
-        st.rerun()
     with st.container(border=True, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(_jobs_headline(jobs), width="content")

@@ -9,7 +9,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.text.formatting import format_size
 from pages.parts import dialogs, labels, markdown
-from pages.parts.layout import progress_share
+from pages.parts.layout import draw_watching, progress_share
 from pages.parts.services import application
 
 if TYPE_CHECKING:
@@ -79,14 +79,20 @@ def draw_download(name: str) -> bool:
     """Draw the download of this name with its button, refreshed while it runs; return whether one is unfinished."""
     if unfinished_download(name) is None:
         return False
-    st.fragment(_draw_live_download, run_every=REFRESH_SECONDS if is_any_running() else None)(name, is_any_running())
+    is_running = is_any_running()
+    draw_watching(
+        (True, is_running),
+        lambda: (unfinished_download(name) is not None, is_any_running()),
+        REFRESH_SECONDS if is_running else None,
+        lambda: _draw_live_download(name),
+    )
     return True
 
 
-def _draw_live_download(name: str, was_running: bool) -> None:
+def _draw_live_download(name: str) -> None:
     download = unfinished_download(name)
-    if download is None or was_running != is_any_running():
-        st.rerun()
+    if download is None:  # it has ended just now: the page follows
+        return
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         with st.container():
             draw_download_progress(download)

@@ -25,6 +25,22 @@ def draw_folded(label: str, key: str, draw: Callable[[], Drawn], **looks: Any) -
     return None
 
 
+def draw_watching(
+    drawn: object, read: Callable[[], object], seconds: float | None, draw: Callable[[], object] = lambda: None
+) -> None:
+    """Draw a part of the page again every `seconds`, and the whole page once `read` differs from `drawn`.
+
+    `drawn` is what the rest of the page was drawn from. Without `seconds` only a click in the part draws it again.
+    """
+
+    def draw_again() -> None:
+        if read() != drawn:
+            st.rerun()
+        draw()
+
+    st.fragment(draw_again, run_every=seconds)()
+
+
 def draw_heading(title: str, meaning: str) -> None:
     """Draw the title, a link back to Documents, and what the page is for."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):

@@ -11,7 +11,7 @@ from crag.errors import CragError
 from crag.models.model_choice import embedder_label
 from crag.text.formatting import format_count
 from pages.parts import dialogs, labels, markdown, setup_checklist
-from pages.parts.layout import progress_share
+from pages.parts.layout import draw_watching, progress_share
 from pages.parts.option_controls import ORIGIN_BADGES
 from pages.parts.services import application
 from pages.settings import setting_row
@@ -35,9 +35,13 @@ _WEIGHT_ORIGINS = {"fitted": "fitted to your documents", "measured": "as measure
 
 def draw_embeddings() -> None:
     """Draw the section, refreshed every second while a space is built, and Nomic's check while it needs action."""
-    busy = application().library.space_work.progress is not None
-    st.fragment(_draw_section, run_every=_REFRESH_SECONDS if busy else None)(busy)
+    is_building = _is_building()
+    draw_watching(is_building, _is_building, _REFRESH_SECONDS if is_building else None, _draw_section)
     _draw_nomic()
+
+
+def _is_building() -> bool:
+    return application().library.space_work.progress is not None
 
 
 def _draw_nomic() -> None:
@@ -52,10 +56,8 @@ def _draw_nomic() -> None:
         setup_checklist.draw_check_action(NOMIC_CHECK, "embeddings")
 
 
-def _draw_section(was_busy: bool) -> None:
+def _draw_section() -> None:
     work = application().library.space_work
-    if was_busy != (work.progress is not None):
-        st.rerun()
     with st.container(border=True):
         _draw_embedder_choice()
         for report in application().library.spaces.statuses():

@@ -15,6 +15,7 @@ from crag.storage.preferences import EffectiveValue
 from crag.text.formatting import format_size
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
 from pages.parts.labels import grey_text
+from pages.parts.layout import draw_watching
 from pages.parts.services import ServerStatus, application, is_status_known, model_choice, server_monitor
 from pages.settings import setting_row
 
@@ -59,14 +60,8 @@ def page_snapshot() -> tuple[ServerStatus, ModelChoice]:
 
 def rerun_on_change(drawn: tuple[ServerStatus, ModelChoice]) -> None:
     """Rerun the page as soon as the state differs from `drawn`."""
-    st.fragment(
-        _rerun_if_changed, run_every=_SLOW_POLL_SECONDS if drawn[0].known and is_status_known() else _FAST_POLL_SECONDS
-    )(drawn)
-
-
-def _rerun_if_changed(drawn: tuple[ServerStatus, ModelChoice]) -> None:
-    if page_snapshot() != drawn:
-        st.rerun()
+    known = drawn[0].known and is_status_known()
+    draw_watching(drawn, page_snapshot, _SLOW_POLL_SECONDS if known else _FAST_POLL_SECONDS)
 
 
 _LOCAL_NAMES = ("", "auto", "builtin")

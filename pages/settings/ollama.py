@@ -11,6 +11,7 @@ from crag.models.ollama_server import SUGGESTED_MODELS
 from crag.options import ROLES
 from crag.text.formatting import format_size
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
+from pages.parts.layout import draw_watching
 from pages.parts.services import ModelTask, application, server_monitor
 from pages.parts.session import is_phone
 from pages.settings import model_settings
@@ -99,8 +100,13 @@ def draw_ollama() -> None:
             elif server_status().fault:
                 _draw_fault()
             else:
-                drawn = (is_server_busy(), server_status().fault)
-                st.fragment(_draw_models, run_every=downloads.REFRESH_SECONDS if is_server_busy() else None)(drawn)
+                is_busy = is_server_busy()
+                draw_watching(
+                    (is_busy, ""),
+                    lambda: (is_server_busy(), refresh_server_status().fault),
+                    downloads.REFRESH_SECONDS if is_busy else None,
+                    _draw_models,
+                )
                 _draw_download_form()
 
 
@@ -129,10 +135,8 @@ def _draw_fault() -> None:
     )
 
 
-def _draw_models(drawn: tuple[bool, str]) -> None:
-    there = refresh_server_status().models
-    if drawn != (is_server_busy(), server_status().fault):
-        st.rerun()
+def _draw_models() -> None:
+    there = server_status().models
     with st.container(gap="small"):
         for model in there:
             _draw_model(model)
