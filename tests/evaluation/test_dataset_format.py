@@ -189,7 +189,7 @@ def test_what_was_read_can_be_read_again_however_long_its_id():
 
 
 def test_a_question_on_very_many_lines_is_put_together_at_once():
-    started = time.monotonic()
+    started = time.process_time()
     (example,) = parse_examples(lines(*({"question": "Why?", "answer": number} for number in range(20_000))))
     assert len(example.references) == 20_000
-    assert time.monotonic() - started < 5.0, "line by line it took as long as all before it"
+    assert time.process_time() - started < 20.0, "seconds of the processor; merging line by line takes minutes"
