@@ -26,7 +26,7 @@ def fill(application: Application, passages: int) -> float:
 
 def _add(application: Application, number: int) -> None:
     texts = make_passages(number, PASSAGES_OF_SOURCE)
-    active, embedder = application.library.spaces.answering.open_for_storing()
+    active, embedder = application.library.spaces.active_embedder.open_for_storing()
     content = NewPassages(
         [Chunk(text, None, "", place, place, place) for place, text in enumerate(texts)],
         [index_terms(text) for text in texts],

@@ -92,8 +92,8 @@ def _instant(library: Library) -> RunResourceBuilder:
     engine = Engine(
         "instant", "Instant", ExplainedGrader(model), ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
     )
-    equipment = RunResources(engine, library.retriever, embedder="", web=None, web_missing="")
-    return lambda _options: equipment
+    resources = RunResources(engine, library.retriever, embedder="", web=None, web_missing="")
+    return lambda _options: resources
 
 
 def _measure(title: str, runs: RunService) -> None:

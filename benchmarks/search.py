@@ -177,7 +177,7 @@ def _no_sample(_number: int) -> Vectors:
 
 
 def _embed(application: Application, query: str) -> Vectors:
-    embedded, _ = application.library.spaces.answering.embed_query(query)
+    embedded, _ = application.library.spaces.active_embedder.embed_query(query)
     if embedded is None:
         raise SystemExit("Nothing embeds questions.")
     return embedded[1]

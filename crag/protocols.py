@@ -225,12 +225,12 @@ class Writer(Protocol):
         history: Sequence[Turn],
         stop: Cancellation,
         *,
-        begun: str = "",
+        partial_answer: str = "",
     ) -> Iterator[PromptFit | ReplyPiece]:
         """Yield a `PromptFit`, then the answer in pieces, the last with its usage. Raises `ModelFault`, `Stopped`.
 
-        `begun` is the text of an interrupted answer under the same knowledge. The answer either continues from it and
-        begins with it, or is written from scratch.
+        `partial_answer` is the text of an interrupted answer under the same knowledge. The answer either continues from
+        it and begins with it, or is written from scratch.
         """
         ...
 

@@ -34,7 +34,7 @@ class Thresholds:
     lower: float
     upper: float
 
-    def word(self, score: float | None) -> VerdictWord:
+    def verdict_for(self, score: float | None) -> VerdictWord:
         """Return the verdict for a score in 0..1, or `unknown` for None (could not be judged)."""
         if score is None:
             return "unknown"
@@ -186,15 +186,15 @@ class Passage:
 class SearchHit:
     """A passage found by a search, with the reasons. Ranks count from 1 among all candidates.
 
-    `words` is the BM25 score; it is 0, without a rank, if the passage contains no query term. `cosine` is None if the
-    passage has no vector in the active space. `matched` holds the query terms found in the passage or its title.
+    `word_score` is the BM25 score; it is 0, without a rank, if the passage contains no query term. `cosine` is None if
+    the passage has no vector in the active space. `matched` holds the query terms found in the passage or its title.
     """
 
     passage: Passage
-    words: float
-    words_rank: int | None
+    word_score: float
+    word_rank: int | None
     cosine: float | None
-    meaning_rank: int | None
+    vector_rank: int | None
     matched: frozenset[str]
 
 

@@ -15,7 +15,7 @@ from crag.app.checklist_facts import Check, ChecklistFacts, probe_server
 from crag.app.engines import Engines, ModelRole
 from crag.app.environments import Environments
 from crag.app.model_preload import ModelPreloader
-from crag.app.run_dependencies import EmbedderChoices, GradingSetup, RunDependencyFactory, WebAccess
+from crag.app.run_resources import EmbedderCatalog, GradingSetup, RunResourceFactory, WebAccess
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversations import UNDO_SECONDS, ConversationOwners, Conversations, DelayedDeletion
@@ -76,7 +76,7 @@ class Application:
         self.library = Library(
             self.database, installed, count_passage_tokens, settings, counter_name=passage_counter_name()
         )
-        self.embedders = EmbedderChoices(settings, self.library)
+        self.embedders = EmbedderCatalog(settings, self.library)
         self.jobs = IngestJobs(self.database, self.library)
         self.exchange = PassageExchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
@@ -98,7 +98,7 @@ class Application:
         self.uploads = LangSmithUploader(settings.langsmith, self.outbound_log)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.outbound_log)
         self.rechunked_libraries = RechunkedLibraries(self.database, self.library, settings)
-        self._run_dependencies = RunDependencyFactory(
+        self._run_resources = RunResourceFactory(
             self.engines,
             self.web,
             self.embedders,
@@ -107,16 +107,18 @@ class Application:
             self.answering,
             CalibrationRows(self.database).load,
         )
-        equip = self._run_dependencies.build
-        self.runs = RunService(self.database, equip)
+        open_resources = self._run_resources.build
+        self.runs = RunService(self.database, open_resources)
         self._delayed_deletion = DelayedDeletion(self._purge)
         self.archive = RunArchive(self.database)
         self.gaps = CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
         self.sharing = ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
-        self.calibration = Calibrator(self.database, equip, self._question_model, self.runs)
+        self.calibration = Calibrator(self.database, open_resources, self._question_model, self.runs)
         self.calibration_job = CalibrationJob()
         self.datasets = Datasets(self.database, self.runs.trace)
-        self.environments = Environments(self.database, self.library, settings, self.engines, equip, self.answering)
+        self.environments = Environments(
+            self.database, self.library, settings, self.engines, open_resources, self.answering
+        )
         self.evaluations = Evaluations(
             self.database, self.runs, self.environments.look_up, self._open_judge, self._prepare
         )
@@ -135,9 +137,9 @@ class Application:
             "rechunk-cleanup", lambda _: self.rechunked_libraries.remove_stale(), _UPKEEP_SECONDS
         )
 
-    def model_choice(self, *, anew: bool = False) -> ModelChoice:
-        """Return what answers under `auto` now, and why; cached for a few seconds unless `anew`."""
-        return self._chosen.now(anew=anew)
+    def model_choice(self, *, refresh: bool = False) -> ModelChoice:
+        """Return what answers under `auto` now, and why; cached for a few seconds unless `refresh`."""
+        return self._chosen.get(refresh=refresh)
 
     def invalidate_model_choice(self) -> None:
         """Drop the cached choice of `auto` after a change of models, so that it is looked up again."""
@@ -146,7 +148,7 @@ class Application:
     def _on_model_added(self) -> None:
         """React to a new model, which may be the one to answer or to embed."""
         self.invalidate_model_choice()
-        self.library.spaces.answering.recheck()
+        self.library.spaces.active_embedder.recheck()
         self.library.space_work.wake()
         self.model_preloader.follow()
 
@@ -162,7 +164,7 @@ class Application:
                 options=self.preferences.options(),
                 model=self.model_choice(),
                 embedder=self.embedders.wanted(),
-                searches=self.search_quota.now(),
+                searches=self.search_quota.current(),
                 server=probe_server(self.settings),
                 llama=self.ollama.recommended(),
                 begun=self._begun_llama(),
@@ -205,7 +207,7 @@ class Application:
 
     def grading_setup(self, options: RunOptions) -> GradingSetup:
         """Return what would grade under these options now. Raises `ModelFault`."""
-        return self._run_dependencies.grading_setup(options)
+        return self._run_resources.grading_setup(options)
 
     def rename_collection(self, name: str, new_name: str) -> str:
         """Rename a collection in the library, conversations and thresholds. Raises `BadRequest`, `NotFound`."""
@@ -265,7 +267,7 @@ class Application:
         All roles of one model share a window, so that no role makes the server reload it. Raises `ModelFault`,
         `Stopped`.
         """
-        tuning = self.engines.cast(f"ollama:{name}", self.preferences.options()).answering.tuning
+        tuning = self.engines.assign_roles(f"ollama:{name}", self.preferences.options()).answering.tuning
         self.ollama.load(name, tuning)
 
     def _is_busy(self) -> bool:
@@ -280,7 +282,7 @@ class Application:
     def _answering_role(self) -> ModelRole:
         """Return the role that answers unless a conversation chooses another model. Raises `BadRequest`."""
         options = self.preferences.options()
-        return self.engines.cast(self.answering(options), options).answering
+        return self.engines.assign_roles(self.answering(options), options).answering
 
     def _open_judge(self, model: str) -> Judge:
         """Open the judge that uses this model. Raises `ModelFault`."""
@@ -288,7 +290,7 @@ class Application:
 
     def _question_model(self, options: RunOptions) -> ChatModel | None:
         """Return the chat model that answers under these options; None for the built-in engine. Raises `ModelFault`."""
-        role = self.engines.cast(self.answering(options), replace(options, grader="builtin")).answering
+        role = self.engines.assign_roles(self.answering(options), replace(options, grader="builtin")).answering
         return None if role.model == BUILTIN else self.engines.chat_model(role)
 
 

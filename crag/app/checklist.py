@@ -158,7 +158,7 @@ def check_answering(name: str, reason: str, open_engine: Callable[[], object]) -
 def _check_library(library: Library) -> Check:
     sources, passages, _ = library.counts()
     held = f"{sources:,} documents, {passages:,} passages"
-    if fault := library.spaces.answering.check():
+    if fault := library.spaces.active_embedder.check():
         return Check("Library", "fail", f"{held}, but nothing embeds questions: {fault.message}", fault.remedy)
     missing = library.count_missing_vectors()
     if not missing:
@@ -175,7 +175,7 @@ def _check_spaces(library: Library) -> Check:
         for report in library.spaces.statuses()
     ]
     detail = ", ".join(told) or "nothing is embedded yet"
-    if name := library.spaces.answering.overruled():
+    if name := library.spaces.active_embedder.overruled():
         fix = f"Run `python -m crag spaces use {name}` to have it after all."
         return Check("Embeddings", "warn", f"{detail}; the settings name {name}, which was left by hand", fix)
     return Check("Embeddings", "ok", detail)

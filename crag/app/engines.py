@@ -65,9 +65,9 @@ class Engines:
 
         Raises `ModelFault`, also for a hosted model without permission; `BadRequest`.
         """
-        return self._engines.get(self.cast(answering, options))
+        return self._engines.get(self.assign_roles(answering, options))
 
-    def cast(self, answering: str, options: RunOptions) -> RoleAssignment:
+    def assign_roles(self, answering: str, options: RunOptions) -> RoleAssignment:
         """Assign models to roles when `answering` answers; the result contains no `auto`.
 
         Raises `BadRequest` if the grader needs a language model and there is none.
@@ -128,19 +128,21 @@ class Engines:
         require_consent(model.host)
         return model
 
-    def _build_engine(self, cast: RoleAssignment) -> Engine:
+    def _build_engine(self, assigned: RoleAssignment) -> Engine:
         from crag.models.builtin_writer import BuiltinRewriter, BuiltinWriter
         from crag.models.prompt_fit import make_shortener
         from crag.models.writer import ModelRewriter, ModelWriter
 
-        roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
+        roles = dict.fromkeys((assigned.answering, assigned.grading, assigned.rewriting))
         models = {role: self.chat_model(role) for role in roles if role.model != BUILTIN}
-        answering, grading, rewriting = (models.get(r) for r in (cast.answering, cast.grading, cast.rewriting))
+        answering, grading, rewriting = (
+            models.get(r) for r in (assigned.answering, assigned.grading, assigned.rewriting)
+        )
         resources = GraderResources(self._embedder, self._library, grading, self._cached)
-        grader, refiner = GRADERS[cast.kind](resources)
+        grader, refiner = GRADERS[assigned.kind](resources)
         return Engine(
-            cast.answering.model,
-            model_label(cast.answering.model),
+            assigned.answering.model,
+            model_label(assigned.answering.model),
             grader,
             refiner,
             ModelRewriter(rewriting) if rewriting else BuiltinRewriter(),

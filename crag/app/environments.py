@@ -31,7 +31,7 @@ class Environments:
         library: Library,
         settings: Settings,
         engines: Engines,
-        equip: RunResourceBuilder,
+        open_resources: RunResourceBuilder,
         answering: Callable[[RunOptions], str],
     ) -> None:
         """Create the reader. `answering` returns the name of the model that answers under some options."""
@@ -39,40 +39,40 @@ class Environments:
         self._library = library
         self._settings = settings
         self._engines = engines
-        self._equip = equip
+        self._open_resources = open_resources
         self._answering = answering
 
     def look_up(self, options: RunOptions) -> Environment:
         """Return the environment under these options now. Raises `ModelFault`, `BadRequest`."""
-        equipment = self._equip(options)
-        cast = self._engines.cast(self._answering(options), options)
-        roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
-        space = self._library.spaces.answering.active().space
+        resources = self._open_resources(options)
+        assigned = self._engines.assign_roles(self._answering(options), options)
+        roles = dict.fromkeys((assigned.answering, assigned.grading, assigned.rewriting))
+        space = self._library.spaces.active_embedder.active_space().space
         documents = self._documents(options)
         cut = [f"cut to {options.passage_size}"] if options.passage_size else []
         return Environment(
-            model=equipment.engine.label,
+            model=resources.engine.label,
             fingerprint=", ".join(dict.fromkeys(map(self._fingerprint, roles))),
-            grader=equipment.engine.grader.name,
-            embedder=equipment.embedder,
+            grader=resources.engine.grader.name,
+            embedder=resources.embedder,
             space=space.id if space else "",
             library=hashlib.sha256("\n".join([*documents, *cut]).encode()).hexdigest()[:12],
             documents=len(documents),
-            passages=equipment.retriever.size(options),
+            passages=resources.retriever.size(options),
             version=APP_VERSION,
-            thresholds=describe_thresholds(equipment.thresholds or equipment.engine.grader.thresholds),
+            thresholds=describe_thresholds(resources.thresholds or resources.engine.grader.thresholds),
         )
 
     def external_hosts(self, options: RunOptions) -> list[str]:
         """Return where a question under these options would be sent outside this machine. Raises as `look_up`."""
-        equipment = self._equip(options)
-        web = equipment.web.name if equipment.web else ""
-        traced = "LangSmith" if equipment.callbacks is not no_callbacks else ""
-        return list(filter(None, [*equipment.engine.remote_models, self.embedding_host(), web, traced]))
+        resources = self._open_resources(options)
+        web = resources.web.name if resources.web else ""
+        traced = "LangSmith" if resources.callbacks is not no_callbacks else ""
+        return list(filter(None, [*resources.engine.remote_models, self.embedding_host(), web, traced]))
 
     def embedding_host(self) -> str:
         """Return the host that each question is sent to for embedding; empty on this machine."""
-        space = self._library.spaces.answering.active().space
+        space = self._library.spaces.active_embedder.active_space().space
         return external_host(space.name, self._settings) if space else ""
 
     def _fingerprint(self, role: ModelRole) -> str:

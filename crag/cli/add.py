@@ -32,7 +32,7 @@ def watch_folders(application: Application, options: argparse.Namespace) -> int:
         pause = 0.0
         while not stop.wait(pause):
             started = time.monotonic()
-            changes = watched.look()
+            changes = watched.poll()
             pause = max(_POLL_SECONDS, (time.monotonic() - started) / _MAX_POLLING_SHARE)
             watching.report_unreadable(changes.unreadable)
             watching.add(changes.settled, stop)

@@ -148,15 +148,15 @@ _SPACE_STATES = {"answering": "answers", "building": "is to answer", "kept": "ke
 def list_spaces(application: Application, options: argparse.Namespace) -> int:
     """List the embedding spaces: the active one and those kept. Actions switch between them."""
     spaces = application.library.spaces
-    found, fault = spaces.statuses(), spaces.answering.check()
-    overruled = spaces.answering.overruled()
+    found, fault = spaces.statuses(), spaces.active_embedder.check()
+    overruled = spaces.active_embedder.overruled()
     lines = [_space_line(report) for report in found]
     if overruled:
         lines.append(f"The settings name {overruled}; it was left by hand. `spaces use {overruled}` has it after all.")
     lines += [str(fault)] if fault else []
     document = {
         "spaces": [reports.space_json(report) for report in found],
-        "wanted": spaces.answering.wanted(),
+        "wanted": spaces.active_embedder.wanted(),
         "overruled": overruled or None,
         "fault": str(fault) if fault else None,
     }

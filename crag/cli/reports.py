@@ -107,7 +107,7 @@ def hit_json(passage: Passage) -> Json:
 
 def grade_json(given: Grade, thresholds: Thresholds) -> Json:
     """Return one entry of `grade`."""
-    return {"score": given.score, "verdict": thresholds.word(given.score), "reason": given.reason}
+    return {"score": given.score, "verdict": thresholds.verdict_for(given.score), "reason": given.reason}
 
 
 def answer_json(run_id: str, trace: Trace) -> Json:

@@ -148,7 +148,7 @@ def _apply_thresholds(trace: Trace, thresholds: Thresholds) -> Iterator[Verdict]
     """Yield the verdicts on library passages under these thresholds; a user's ruling is kept."""
     for passage_id in trace.found.get("library", ()):
         if verdict := trace.verdicts.get(passage_id):
-            word = verdict.word if verdict.ruling else thresholds.word(verdict.score)
+            word = verdict.word if verdict.ruling else thresholds.verdict_for(verdict.score)
             yield replace(verdict, word=word)
 
 
@@ -176,11 +176,13 @@ class CalibrationPlan:
 class Calibrator:
     """Calibrations of one home; thread-safe."""
 
-    def __init__(self, database: Database, equip: RunResourceBuilder, open_model: OpenModel, runs: RunService) -> None:
+    def __init__(
+        self, database: Database, open_resources: RunResourceBuilder, open_model: OpenModel, runs: RunService
+    ) -> None:
         """Take `open_model`, which returns the chat model for some options, None for the built-in engine."""
         self._database = database
         self._rows = CalibrationRows(database)
-        self._equip = equip
+        self._open_resources = open_resources
         self._open_model = open_model
         self._runs = runs
 
@@ -196,13 +198,13 @@ class Calibrator:
         Verdicts that users changed count too. Raises `ModelFault`, `Stopped`, or `BadRequest` for an empty collection.
         """
         plan, stop = plan or CalibrationPlan(), stop or Cancellation()
-        equipment = self._equip(replace(options, web="off"))
-        if not equipment.retriever.size(options):
+        resources = self._open_resources(replace(options, web="off"))
+        if not resources.retriever.size(options):
             raise BadRequest("There are no documents to measure on.", "Add some, or choose another collection.")
-        grader = equipment.engine.grader
+        grader = resources.engine.grader
         total = len(plan.questions) or 2 * (plan.count or default_probe_count(grader.name))
         scored: list[ProbeScore] = []
-        for number, probe in enumerate(self._probes(equipment, options, plan, total // 2, stop)):
+        for number, probe in enumerate(self._probes(resources, options, plan, total // 2, stop)):
             report(Progress("Asking and grading", number, total))
             best = _best_passage_score(grader, probe.question, probe.passages, stop)
             if best is not None:
@@ -261,10 +263,10 @@ class Calibrator:
         self._rows.forget_collection(name)
 
     def _probes(
-        self, equipment: RunResources, options: RunOptions, plan: CalibrationPlan, count: int, stop: Cancellation
+        self, resources: RunResources, options: RunOptions, plan: CalibrationPlan, count: int, stop: Cancellation
     ) -> Iterator[Probe]:
         def find(question: str, depth: int = _RETRIEVAL_DEPTH) -> list[Passage]:
-            return equipment.retriever.retrieve(question, replace(options, k=max(depth, options.k)))[0]
+            return resources.retriever.retrieve(question, replace(options, k=max(depth, options.k)))[0]
 
         if plan.questions:
             for given in plan.questions:

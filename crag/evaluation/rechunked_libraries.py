@@ -51,7 +51,7 @@ class _HomeEmbedder:
         return ConfiguredEmbedder(self._library.space().name, explicit=True)
 
     def open(self, name: str) -> Embedder:  # noqa: ARG002 — there is only one
-        return self._library.spaces.answering.open_for_storing()[1]
+        return self._library.spaces.active_embedder.open_for_storing()[1]
 
 
 class RechunkedLibrary:

@@ -67,7 +67,7 @@ class CascadeGrader:
         return grade.score is not None and grade.score < _SURE_REJECTION_SHARE * self._first.thresholds.lower
 
     def _accepts(self, grade: Grade) -> bool:
-        return self.thresholds.word(grade.score) == "relevant"
+        return self.thresholds.verdict_for(grade.score) == "relevant"
 
 
 def _rescale_score(score: float | None, old: Thresholds, new: Thresholds) -> float | None:

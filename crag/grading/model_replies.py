@@ -156,7 +156,7 @@ def shorten_reason(text: str) -> str:
 
 def nearest_sentence(question: AnalyzedQuestion, text: str) -> str:
     """Return the sentence that covers most of the question; empty if there is none."""
-    return max(split_sentences(text), key=lambda sentence: question.covered(extract_terms(sentence)), default="")
+    return max(split_sentences(text), key=lambda sentence: question.covered_share(extract_terms(sentence)), default="")
 
 
 def find_sentence(claimed: str, text: str) -> str:

@@ -247,7 +247,7 @@ class ExplainedRefiner:
 def _nearest_strip(question: str, parts: Sequence[str]) -> int:
     """Return the number of the strip that covers most of the question: a relevant passage keeps at least one."""
     asked = analyze_question(question, CountedTermStatistics(parts))
-    return 1 + max(range(len(parts)), key=lambda index: asked.covered(extract_terms(parts[index])))
+    return 1 + max(range(len(parts)), key=lambda index: asked.covered_share(extract_terms(parts[index])))
 
 
 def read_strip_numbers(reply: str, most: int) -> frozenset[int] | None:

@@ -65,7 +65,9 @@ def check_answer(state: GraphState, deps: Deps) -> GraphState:
 def _stream_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps) -> tuple[str, Usage, PromptFit]:
     text, usage, fit = "", Usage(), PromptFit(0, 0, 0)
     history, begun = state.get("history", ()), state.get("begun_answer", "")
-    for part in deps.engine.writer.write(question_to_answer(state), knowledge, history, deps.stop, begun=begun):
+    for part in deps.engine.writer.write(
+        question_to_answer(state), knowledge, history, deps.stop, partial_answer=begun
+    ):
         if isinstance(part, PromptFit):
             fit = part
             _report_prompt_fit(fit, deps)

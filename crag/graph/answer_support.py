@@ -162,7 +162,7 @@ def _sentence_support(sentence: str, sources: dict[int, SourceText], alike: Term
         return Support(
             sentence, strength, tuple(source.n for source in cited), _supporting_quote(stated, cited, strength)
         )
-    likely = (source for source in sources.values() if stated.covered(source.held) >= _SUPPORTED_COVERAGE)
+    likely = (source for source in sources.values() if stated.covered_share(source.held) >= _SUPPORTED_COVERAGE)
     carrying = [source for source in likely if _support_strength(stated, [source]) == "supported"]
     if not carrying:
         return Support(sentence, "unsupported")
@@ -193,14 +193,14 @@ def _best_coverage(stated: AnswerStatement, sources: Sequence[SourceText]) -> fl
     windows = [window for source in sources for window in source.windows]
     held = frozenset[str]()
     for _ in range(len(sources) + 1):
-        held |= max(windows, key=lambda window: stated.covered(held | window))
-    return stated.covered(held)
+        held |= max(windows, key=lambda window: stated.covered_share(held | window))
+    return stated.covered_share(held)
 
 
 def _nearest_sentence(stated: AnswerStatement, sources: Iterable[SourceText]) -> SourceSentence:
     """Return the sentence that covers most of the statement; the shortest one on a tie."""
     units = (unit for source in sources for unit in source.units)
-    return max(units, key=lambda unit: (stated.covered(unit.held), -len(unit.terms)))
+    return max(units, key=lambda unit: (stated.covered_share(unit.held), -len(unit.terms)))
 
 
 def _states_unknown_fact(stated: AnswerStatement, sources: Sequence[SourceText]) -> bool:
@@ -225,7 +225,7 @@ def _swaps_fact(stated: AnswerStatement, unit: SourceSentence) -> bool:
     """Return whether a figure or name replaces another one in an otherwise similar sentence of the source."""
     from rapidfuzz.distance import Levenshtein
 
-    if stated.covered(unit.held) < _NEAR_COPY_COVERAGE:
+    if stated.covered_share(unit.held) < _NEAR_COPY_COVERAGE:
         return False
     own = tuple(term for parts in stated.words for term in parts)
     named, also_named = subject_terms(stated.text), subject_terms(unit.text)
@@ -245,7 +245,7 @@ def _swaps_fact(stated: AnswerStatement, unit: SourceSentence) -> bool:
 def _misplaces_figure(stated: AnswerStatement, unit: SourceSentence) -> bool:
     """Return whether the sentence matches the source except for a figure, which the source uses for something else."""
     figureless = replace(stated, words=tuple(parts for parts in stated.words if not parts[0][0].isdigit()))
-    return figureless.covered(unit.held) >= _COPY_COVERAGE and bool(
+    return figureless.covered_share(unit.held) >= _COPY_COVERAGE and bool(
         extract_figures(stated.text) - allowed_figures(unit.text)
     )
 
@@ -256,4 +256,4 @@ def _is_single_figure(block: Sequence[str]) -> bool:
 
 def _supporting_quote(stated: AnswerStatement, sources: Sequence[SourceText], strength: SupportStrength) -> str:
     nearest = _nearest_sentence(stated, sources)
-    return "" if strength == "unsupported" or not stated.covered(nearest.held) else nearest.text
+    return "" if strength == "unsupported" or not stated.covered_share(nearest.held) else nearest.text

@@ -81,7 +81,10 @@ def _explain_scores(policy: PolicyName, action: Action, counted: str, best: floa
 def _format_score(best: float, thresholds: Thresholds) -> str:
     """Format a score with the fewest decimals, at least two, that keep it on its side of the thresholds."""
     rounded = (f"{best:.{decimals}f}" for decimals in (2, 3, 4))
-    return next((shown for shown in rounded if thresholds.word(float(shown)) == thresholds.word(best)), f"{best:g}")
+    return next(
+        (shown for shown in rounded if thresholds.verdict_for(float(shown)) == thresholds.verdict_for(best)),
+        f"{best:g}",
+    )
 
 
 SEARCH_DECLINED = "You chose to answer from your documents only."

@@ -313,7 +313,7 @@ class AnswerStatement:
         """One weight per word; text without spaces weighs as many words as it has pairs of characters."""
         return [max(1.0, len(parts) / 2) if is_cjk("".join(parts)) else 1.0 for parts in self.words]
 
-    def covered(self, held: frozenset[str]) -> float:
+    def covered_share(self, held: frozenset[str]) -> float:
         """Return the share of the sentence that these terms cover, in 0..1."""
         shares = (
             weight * sum(not self.alike[term].isdisjoint(held) for term in parts) / len(parts)

@@ -43,14 +43,14 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds until the deadline, never negative."""
         return max(0.0, self._end - time.monotonic())
 
     @property
     def passed(self) -> bool:
         """Whether the deadline has passed."""
-        return self.left == 0
+        return self.remaining == 0
 
 
 class PinnedAddressBackend(httpcore.SyncBackend):
@@ -78,7 +78,7 @@ class PinnedAddressBackend(httpcore.SyncBackend):
         for address in self._addresses:
             connect = partial(super().connect_tcp, address, port, timeout, local_address, socket_options)
             try:
-                stream = call_cancellable(connect, self._stop, self._deadline.left)
+                stream = call_cancellable(connect, self._stop, self._deadline.remaining)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
             else:
@@ -89,7 +89,7 @@ class PinnedAddressBackend(httpcore.SyncBackend):
     @contextmanager
     def cut_on_deadline(self) -> Iterator[None]:
         """Cut the connection at the deadline or on cancellation while the block runs; pending reads then fail."""
-        timer = threading.Timer(self._deadline.left, self._cut)
+        timer = threading.Timer(self._deadline.remaining, self._cut)
         timer.daemon = True
         timer.start()
         try:
@@ -136,22 +136,22 @@ def fetch(
     extra_types: frozenset[str] = frozenset(),
     progress: ProgressCallback | None = None,
     resolver: Resolver = resolve_host,
-    patience: FetchTimeouts = FetchTimeouts(),
-    trust: ssl.SSLContext | None = None,
+    timeouts: FetchTimeouts = FetchTimeouts(),
+    ssl_context: ssl.SSLContext | None = None,
 ) -> FetchResult:
     """Fetch `url`, at most `limit_bytes` after decompression, from the public internet or networks in `allow`.
 
     Every request, including each redirect, is recorded in `outbound_log` before it is sent. `extra_types` are content
-    types to accept besides those of documents. `trust` replaces the default certificate authorities. Raises
+    types to accept besides those of documents. `ssl_context` replaces the default certificate authorities. Raises
     `SourceRefused` (`blocked_url`, `http_error`, as `HttpErrorStatus` if the server sent a status, `unreachable`,
     `too_large`, `too_slow`, `unsupported`), `HomeFault` if the request cannot be recorded, and `Stopped`.
     """
-    deadline = Deadline(patience.total)
+    deadline = Deadline(timeouts.total)
     link = parse_url(url)
     for _ in range(MAX_REDIRECTS + 1):
         addresses = _resolve_allowed(link, allow, resolver, stop, deadline)
         outbound_log.record(link.authority, "web page", link.url)
-        with _send_request(link, addresses, stop, deadline, patience, trust) as response:
+        with _send_request(link, addresses, stop, deadline, timeouts, ssl_context) as response:
             if response.status not in _REDIRECT_STATUSES:
                 return read_response(link.url, response, limit_bytes, extra_types, progress)
             target = read_header(response, b"location")
@@ -168,7 +168,7 @@ def _resolve_allowed(
 ) -> list[str]:
     """Resolve the host once and return its IP addresses if all of them may be reached. Raises `SourceRefused`."""
     try:
-        addresses = call_cancellable(lambda: resolver(link.host, link.port), stop, deadline.left)
+        addresses = call_cancellable(lambda: resolver(link.host, link.port), stop, deadline.remaining)
     except TimeoutError as error:
         raise SourceRefused("too_slow", f"The name {link.host} was not found in time.") from error
     except (OSError, UnicodeError) as error:
@@ -192,8 +192,8 @@ def _send_request(
     addresses: list[str],
     stop: Cancellation,
     deadline: Deadline,
-    patience: FetchTimeouts,
-    trust: ssl.SSLContext | None,
+    timeouts: FetchTimeouts,
+    ssl_context: ssl.SSLContext | None,
 ) -> Iterator[httpcore.Response]:
     """Send one request and translate its errors; no proxies, cookies or retries."""
     import httpcore
@@ -201,8 +201,8 @@ def _send_request(
     connector = PinnedAddressBackend(addresses, stop, deadline)
     address = httpcore.URL(scheme=link.scheme, host=link.host, port=link.port, target=link.target)
     headers = [("Host", link.authority), *_HEADERS.items()]
-    waits = {"connect": patience.connect, "read": patience.read, "write": patience.read, "pool": patience.connect}
-    context = trust or _default_ssl_context()
+    waits = {"connect": timeouts.connect, "read": timeouts.read, "write": timeouts.read, "pool": timeouts.connect}
+    context = ssl_context or _default_ssl_context()
     try:
         with (
             connector.cut_on_deadline(),

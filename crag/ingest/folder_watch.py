@@ -17,7 +17,7 @@ _FileState = tuple[int, int]  # modification time in nanoseconds, size in bytes
 
 @dataclass(frozen=True, slots=True)
 class FolderChanges:
-    """New or changed files that have settled, files that are gone, and places that cannot be read."""
+    """New or changed files that have settled, files that are gone, and paths that cannot be read."""
 
     settled: tuple[Path, ...]
     gone: tuple[Path, ...]
@@ -27,23 +27,23 @@ class FolderChanges:
 class FolderWatch:
     """Files and folders to poll for changes."""
 
-    def __init__(self, places: Sequence[Path]) -> None:
-        self._places = places
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
         self._known: dict[Path, _FileState] = {}
         self._before: dict[Path, _FileState] = {}
 
-    def look(self) -> FolderChanges:
+    def poll(self) -> FolderChanges:
         """Return what changed and has not changed further since the last poll; each change is reported once.
 
-        Nothing under an unreadable place is reported as gone: a network mount may come back.
+        Nothing under an unreadable path is reported as gone: a network mount may come back.
         """
         now: dict[Path, _FileState] = {}
         unreadable = []
-        for place in self._places:
+        for path in self._paths:
             try:
-                now |= _read_file_states(place)
+                now |= _read_file_states(path)
             except OSError:
-                unreadable.append(place)
+                unreadable.append(path)
         changed = [path for path, state in now.items() if state != self._known.get(path)]
         settled = [path for path in changed if now[path] == self._before.get(path)]
         gone = [path for path in self._known if path not in now and not _is_within(path, unreadable)]
@@ -54,11 +54,11 @@ class FolderWatch:
         return FolderChanges(tuple(settled), tuple(gone), tuple(unreadable))
 
 
-def _read_file_states(place: Path) -> dict[Path, _FileState]:
-    """Return the state of each file of a place. Raises `OSError` if the place itself does not exist."""
-    place.stat()
+def _read_file_states(root: Path) -> dict[Path, _FileState]:
+    """Return the state of each file at or below `root`. Raises `OSError` if `root` does not exist."""
+    root.stat()
     states = {}
-    for path in list_readable_files(place) if place.is_dir() else [place]:
+    for path in list_readable_files(root) if root.is_dir() else [root]:
         try:
             found = path.stat()
         except OSError:  # gone since it was listed
@@ -67,5 +67,5 @@ def _read_file_states(place: Path) -> dict[Path, _FileState]:
     return states
 
 
-def _is_within(path: Path, places: Sequence[Path]) -> bool:
-    return any(path.is_relative_to(place) for place in places)
+def _is_within(path: Path, folders: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)

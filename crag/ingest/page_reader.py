@@ -80,7 +80,7 @@ class WebPageReader:
             limit_bytes=min(_MAX_PAGE_BYTES, self._settings.max_upload_bytes),
             stop=stop,
             outbound_log=self._outbound_log,
-            patience=FetchTimeouts(self._seconds / 2, self._seconds, self._seconds),
+            timeouts=FetchTimeouts(self._seconds / 2, self._seconds, self._seconds),
         )
         reading = self._read(to_raw_document(fetched), ignore_progress, stop)
         parts = self._preselect(asked, [chunk.text for chunk in reading.chunks[:_MAX_CHUNKS]], passage.title)
@@ -97,6 +97,6 @@ class WebPageReader:
     def _preselect(self, asked: AnalyzedQuestion, texts: Sequence[str], title: str) -> list[str]:
         """Preselect the chunks that cover most of the question, in page order: scoring all would take seconds."""
         readings = [tokenize_text(text, title) for text in texts]
-        shares = [asked.covered(reading.around.union(*reading.terms)) for reading in readings]
+        shares = [asked.covered_share(reading.around.union(*reading.terms)) for reading in readings]
         best = sorted(range(len(texts)), key=lambda index: -shares[index])[:_MAX_SCORED]
         return [texts[index] for index in sorted(best)]

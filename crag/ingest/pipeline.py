@@ -59,7 +59,7 @@ class IngestPipeline:
         self,
         store: SourceStore,
         originals: Originals,
-        answering: ActiveEmbedder,
+        active_embedder: ActiveEmbedder,
         intake: Intake,
         read: DocumentReader,
         chunker: str,
@@ -67,7 +67,7 @@ class IngestPipeline:
     ) -> None:
         self._store = store
         self._originals = originals
-        self._answering = answering
+        self._active_embedder = active_embedder
         self._intake = intake
         self._read = read
         self._chunker = chunker
@@ -280,7 +280,7 @@ class IngestPipeline:
         if not reading.chunks:
             raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
         texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
-        active, embedder = self._answering.open_for_storing()
+        active, embedder = self._active_embedder.open_for_storing()
         vectors = reading.vectors if reading.space == embedder.space.id else None
         if vectors is None:
             vectors = embed_in_batches(embedder, texts, report, stop)

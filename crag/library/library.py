@@ -65,19 +65,19 @@ class Library:
         self._collections = Collections(database)
         self._originals = Originals(self.home)
         self._full_text = FullTextIndex(database)
-        opened = EmbedderCache(database, embedders)
-        answering = ActiveEmbedder(database, embedders, opened)
-        self.retriever = HybridSearch(self._store, self._full_text, answering, self.home / "index")
+        cache = EmbedderCache(database, embedders)
+        active_embedder = ActiveEmbedder(database, embedders, cache)
+        self.retriever = HybridSearch(self._store, self._full_text, active_embedder, self.home / "index")
         self.spaces = SpaceSwitcher(
-            self._store, embedders, opened, answering, self.retriever.warm, self.retriever.weigh
+            self._store, embedders, cache, active_embedder, self.retriever.warm, self.retriever.weigh
         )
         self.space_work = SpaceSwitchWorker(self.spaces)
-        opened.on_change = self.space_work.wake
+        cache.on_change = self.space_work.wake
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
         reader = read or GuardedReader(count_tokens, limit)
         intake = Intake(settings, OutboundLog(database))
-        self.pipeline = IngestPipeline(self._store, self._originals, answering, intake, reader, chunker, limit)
+        self.pipeline = IngestPipeline(self._store, self._originals, active_embedder, intake, reader, chunker, limit)
         self._store.remove_unused_originals(self._originals.remove_unused)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
@@ -180,7 +180,7 @@ class Library:
 
     def count_missing_vectors(self) -> int:
         """Count the passages without a vector in the active space, which are found by their words only."""
-        space = self.spaces.answering.active().space
+        space = self.spaces.active_embedder.active_space().space
         return count_unembedded(self._database, space.id) if space else 0
 
     def fill_vectors(self, progress: ProgressCallback | None = None, stop: Cancellation | None = None) -> int:
@@ -188,20 +188,20 @@ class Library:
 
         Work done before a cancellation is kept. Raises `ModelFault`, `Stopped`.
         """
-        _, embedder = self.spaces.answering.open_for_storing()
+        _, embedder = self.spaces.active_embedder.open_for_storing()
         return fill_vectors(self._store, embedder, progress or ignore_progress, stop or Cancellation())
 
     def space(self) -> EmbeddingSpace:
         """Return the space of the vectors that new passages get. Raises `ModelFault`."""
-        return self.spaces.answering.open_for_storing()[1].space
+        return self.spaces.active_embedder.open_for_storing()[1].space
 
     def warm(self) -> None:
         """Open the index now, so that the first search does not wait. Raises `ModelFault`."""
-        self.retriever.warm(self.spaces.answering.active().space or self.space())
+        self.retriever.warm(self.spaces.active_embedder.active_space().space or self.space())
 
     def index_state(self) -> IndexState:
         """Return the state of the vector index, opening it if needed. Raises `ModelFault`."""
-        return self.retriever.open_index(self.spaces.answering.active().space or self.space()).state()
+        return self.retriever.open_index(self.spaces.active_embedder.active_space().space or self.space()).state()
 
     def save(self) -> None:
         """Save a changed index, and schedule the weight fit of an active space that has none.
@@ -209,7 +209,7 @@ class Library:
         Meant for idle moments; nothing depends on it.
         """
         self.retriever.save()
-        space = self.spaces.answering.active().space
+        space = self.spaces.active_embedder.active_space().space
         if space and read_vector_weight(self._database, space).origin == "default":
             self.space_work.wake()
 

@@ -57,7 +57,7 @@ class BuiltinWriter(Writer):
         history: Sequence[Turn],  # noqa: ARG002 — already used to condense the question
         stop: Cancellation,
         *,
-        begun: str = "",  # noqa: ARG002 — writing the whole answer is as fast as continuing it
+        partial_answer: str = "",  # noqa: ARG002 — writing the whole answer is as fast as continuing it
     ) -> Iterator[PromptFit | ReplyPiece]:
         """Yield the answer word by word. Raises `Stopped`."""
         yield PromptFit(tokens=0, window=0, left_out=0)

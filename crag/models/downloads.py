@@ -76,8 +76,8 @@ class DownloadRows:
             row = connection.execute(select(downloads).where(downloads.c.name == name)).first()
             if row is not None and row.state == "running" and is_process_alive(row.owner):
                 return False
-            begun = insert(downloads).values(name=name, **fresh)
-            connection.execute(begun.on_conflict_do_update(index_elements=["name"], set_=fresh))
+            statement = insert(downloads).values(name=name, **fresh)
+            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=fresh))
         return True
 
     def keep(self, download: Download) -> None:
@@ -156,18 +156,20 @@ class DownloadTask:
     """Download task that runs until its end, a fault or cancellation."""
 
     def __init__(
-        self, begun: Download, fetch: FetchFunction, rows: DownloadRows, on_done: Callable[[str], None]
+        self, download: Download, fetch: FetchFunction, rows: DownloadRows, on_done: Callable[[str], None]
     ) -> None:
         self.stop = Cancellation()
         self._fetch = fetch
         self._rows = rows
         self._on_done = on_done
         self._lock = threading.Lock()
-        self._now = begun
+        self._now = download
         self._pace = TransferRate()
         self._polls = 0
-        self._worker = BackgroundWorker(f"download-{begun.name}", self._run)
-        self._watcher = BackgroundWorker(f"download-watch-{begun.name}", lambda _: self._watch(), _CANCEL_POLL_SECONDS)
+        self._worker = BackgroundWorker(f"download-{download.name}", self._run)
+        self._watcher = BackgroundWorker(
+            f"download-watch-{download.name}", lambda _: self._watch(), _CANCEL_POLL_SECONDS
+        )
 
     @property
     def is_running(self) -> bool:
@@ -194,7 +196,7 @@ class DownloadTask:
         """Wait until the download has ended and that is recorded, up to this many seconds."""
         self._worker.wait(seconds)
 
-    def now(self) -> Download:
+    def current(self) -> Download:
         """Return the current state; cancelled as soon as cancellation was requested, recorded or not."""
         with self._lock:
             if self._now.state != "running":
@@ -245,7 +247,7 @@ class DownloadTask:
         with suppress(HomeFault):  # the disk may work again at the next poll
             if self._rows.is_cancelled(self._now.name):
                 self.stop.cancel()
-            elif self._polls % _POLLS_PER_WRITE == 0 and (now := self.now()).state == "running":
+            elif self._polls % _POLLS_PER_WRITE == 0 and (now := self.current()).state == "running":
                 self._rows.keep(now)
 
 
@@ -278,8 +280,8 @@ class Downloads:
         with self._lock:
             if self._closed or not self._rows.claim(name):
                 return
-            begun = next(download for download in self._rows.all() if download.name == name)
-            self._work[name] = DownloadTask(begun, fetch, self._rows, self._on_done)
+            download = next(download for download in self._rows.all() if download.name == name)
+            self._work[name] = DownloadTask(download, fetch, self._rows, self._on_done)
             self._work[name].start()
 
     def cancel(self, name: str) -> None:
@@ -324,12 +326,12 @@ class Downloads:
     def _await_end(self, name: str) -> None:
         """Wait until the end of a finished or cancelled download is recorded."""
         work = self._work.get(name)
-        if work is not None and work.now().state != "running":
+        if work is not None and work.current().state != "running":
             work.join(_END_WRITTEN_SECONDS)
 
     def _now(self, kept: Download) -> Download:
         work = self._work.get(kept.name)
-        return work.now() if kept.state == "running" and work is not None and work.is_running else kept
+        return work.current() if kept.state == "running" and work is not None and work.is_running else kept
 
 
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}")

@@ -172,9 +172,9 @@ class CachedModelChoice:
         self.on_change: Callable[[], None] = lambda: None
         self._name = ""
 
-    def now(self, *, anew: bool = False) -> ModelChoice:
-        """Return the current choice and its reason, looked up every few seconds at most, or again with `anew`."""
-        if anew:
+    def get(self, *, refresh: bool = False) -> ModelChoice:
+        """Return the current choice and its reason, looked up every few seconds at most, and again with `refresh`."""
+        if refresh:
             self._cache.forget()
         choice = self._cache.get()
         before, self._name = self._name, choice.name

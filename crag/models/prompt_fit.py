@@ -20,7 +20,7 @@ _MIN_STRIP_CHARACTERS = 200
 _STRIP_TRIM_SHARE = 0.8
 _LANGUAGE_SAMPLE_CHARACTERS = 2000
 _TRIM_SHARE = 0.98  # cut a little more than computed, because tokens are not spread evenly
-_BEGUN_DIVISOR = 3
+_PARTIAL_ANSWER_DIVISOR = 3
 # Citation numbers of an earlier answer refer to other sources than those of this one.
 _CITATION = re.compile(r"\s?\[\d+\]")
 _KNOWLEDGE_TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
@@ -45,19 +45,23 @@ def fit_prompt(
     window: int,
     answer_limit: int,
     count_tokens: TokenCounter,
-    begun: str = "",
+    partial_answer: str = "",
 ) -> FittedPrompt:
     """Fit the answer's prompt into `window - answer_limit` tokens.
 
     Raises `ModelFault` when the question alone is longer. `knowledge` is ordered by rank. `left_out` counts the dropped
-    strips and, when only one is left, whether it was shortened; a passage without strips counts as one. `begun` is an
-    answer to continue; of a very long one the model sees only the end.
+    strips and, when only one is left, whether it was shortened; a passage without strips counts as one.
+    `partial_answer` is an answer to continue; of a very long one the model sees only the end.
     """
     room = window - answer_limit
-    going_on = _continuation_prompts(question, begun, room // _BEGUN_DIVISOR, count_tokens) if begun else ()
+    continuation = (
+        _continuation_prompts(question, partial_answer, room // _PARTIAL_ANSWER_DIVISOR, count_tokens)
+        if partial_answer
+        else ()
+    )
     kept, turns, forgotten = _KeptKnowledge(knowledge, count_tokens), list(history[-HISTORY_TURNS:]), 0
     while True:
-        prompts = *_compose_messages(question, kept.knowledge(), turns), *going_on
+        prompts = *_compose_messages(question, kept.knowledge(), turns), *continuation
         tokens = sum(count_tokens(prompt.text) + TOKENS_PER_MESSAGE for prompt in prompts)
         if tokens <= room:
             return FittedPrompt(prompts, PromptFit(tokens, window, kept.left_out, forgotten))
@@ -128,10 +132,10 @@ def _compose_messages(question: str, knowledge: Sequence[Knowledge], history: Se
     return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
 
 
-def _continuation_prompts(question: str, begun: str, limit: int, count: TokenCounter) -> tuple[Prompt, Prompt]:
-    while (tokens := count(begun)) > limit:
-        begun = begun[-int(len(begun) * limit / tokens * _TRIM_SHARE) :]
-    return Prompt("assistant", begun), Prompt(
+def _continuation_prompts(question: str, partial_answer: str, limit: int, count: TokenCounter) -> tuple[Prompt, Prompt]:
+    while (tokens := count(partial_answer)) > limit:
+        partial_answer = partial_answer[-int(len(partial_answer) * limit / tokens * _TRIM_SHARE) :]
+    return Prompt("assistant", partial_answer), Prompt(
         "user", load_prompt("continue", detect_language(question[:_LANGUAGE_SAMPLE_CHARACTERS]))
     )
 

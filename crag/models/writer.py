@@ -32,10 +32,10 @@ def trim_broken_word(text: str) -> str:
     return _LAST_WORD.sub("", _OPEN_CITATION.sub("", text.rstrip()))
 
 
-def join_continuation(begun: str, pieces: Iterable[ReplyPiece]) -> Iterator[ReplyPiece]:
-    """Yield the pieces that continue `begun`, without repeated text and with a space where needed.
+def join_continuation(partial_answer: str, pieces: Iterable[ReplyPiece]) -> Iterator[ReplyPiece]:
+    """Yield the pieces that continue `partial_answer`, without repeated text and with a space where needed.
 
-    The model may repeat the end of `begun`, or all of it.
+    The model may repeat the end of `partial_answer`, or all of it.
     """
     held: str | None = ""
     for piece in pieces:
@@ -43,24 +43,24 @@ def join_continuation(begun: str, pieces: Iterable[ReplyPiece]) -> Iterator[Repl
             yield piece
             continue
         held += piece.text
-        repeats = begun.startswith(held.strip())
+        repeats = partial_answer.startswith(held.strip())
         if piece.usage or (len(held.strip()) >= _MAX_REPEATED_CHARACTERS and not repeats):
-            yield replace(piece, text=_align_continuation(begun, held))
+            yield replace(piece, text=_align_continuation(partial_answer, held))
             held = None
         elif piece.thought:
             yield replace(piece, text="")
 
 
-def _align_continuation(begun: str, text: str) -> str:
+def _align_continuation(partial_answer: str, text: str) -> str:
     fresh = text.lstrip()
     if not fresh:
         return ""
-    lengths = range(min(len(begun), len(fresh)), _MIN_OVERLAP - 1, -1)
-    if overlap := next((length for length in lengths if begun.endswith(fresh[:length])), 0):
+    lengths = range(min(len(partial_answer), len(fresh)), _MIN_OVERLAP - 1, -1)
+    if overlap := next((length for length in lengths if partial_answer.endswith(fresh[:length])), 0):
         return fresh[overlap:]
     if text != fresh:  # the model sent its own white space
         return text
-    return f" {text}" if _needs_space(begun[-1:], text[:1]) else text
+    return f" {text}" if _needs_space(partial_answer[-1:], text[:1]) else text
 
 
 def _needs_space(before: str, after: str) -> bool:
@@ -96,10 +96,10 @@ class ModelWriter:
         history: Sequence[Turn],
         stop: Cancellation,
         *,
-        begun: str = "",
+        partial_answer: str = "",
     ) -> Iterator[PromptFit | ReplyPiece]:
-        """Write the answer, as in `Writer`; continue from `begun` if given."""
-        model, begun = self._model, trim_broken_word(begun)
+        """Write the answer, as in `Writer`; continue from `partial_answer` if given."""
+        model, partial_answer = self._model, trim_broken_word(partial_answer)
         fitted = fit_prompt(
             question,
             knowledge,
@@ -107,13 +107,13 @@ class ModelWriter:
             window=model.window,
             answer_limit=model.answer_limit,
             count_tokens=model.count_tokens,
-            begun=begun,
+            partial_answer=partial_answer,
         )
         yield fitted.fit
-        if begun:
-            yield ReplyPiece(begun)
+        if partial_answer:
+            yield ReplyPiece(partial_answer)
         written = model.stream(fitted.prompts, stop)
-        yield from join_continuation(begun, written) if begun else written
+        yield from join_continuation(partial_answer, written) if partial_answer else written
 
 
 class ModelRewriter:

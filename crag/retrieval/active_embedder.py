@@ -59,13 +59,13 @@ class VerifiedEmbedder:
 class EmbedderCache:
     """Opens embedders on demand and caches them for a few seconds, so that a changed model is noticed."""
 
-    def __init__(self, database: Database, source: EmbedderProvider) -> None:
+    def __init__(self, database: Database, provider: EmbedderProvider) -> None:
         """Create an empty cache. `on_change` is called when an embedder returns, or returns with another space."""
         self.on_change: Callable[[], None] = lambda: None
         self._database = database
-        self._source = source
+        self._provider = provider
         self._found: dict[str, VerifiedEmbedder | ModelFault] = {}  # by name, also what has expired in the cache
-        self._cache = TTLCache(self._look, _seconds_to_cache)
+        self._cache = TTLCache(self._try_open, _seconds_to_cache)
 
     def open(self, name: str) -> VerifiedEmbedder:
         """Return the embedder with this name. Raises `ModelFault`."""
@@ -94,7 +94,7 @@ class EmbedderCache:
         """Expire all cached embedders; each is opened again at its next use."""
         self._cache.forget_all()
 
-    def _look(self, name: str) -> VerifiedEmbedder | ModelFault:
+    def _try_open(self, name: str) -> VerifiedEmbedder | ModelFault:
         before = self._found.get(name)
         try:
             found = self._found[name] = self._open_and_verify(name)
@@ -106,7 +106,7 @@ class EmbedderCache:
         return found
 
     def _open_and_verify(self, name: str) -> VerifiedEmbedder:
-        embedder = self._source.open(name)
+        embedder = self._provider.open(name)
         canary = embedder.embed_documents([CANARY])[0]
         with self._database.read() as connection:
             space = recognize_space(connection, embedder.space, canary)
@@ -139,12 +139,12 @@ class ActiveEmbedder:
     Reads the active space at each use, so that a switch by any process takes effect at once.
     """
 
-    def __init__(self, database: Database, source: EmbedderProvider, opened: EmbedderCache) -> None:
+    def __init__(self, database: Database, provider: EmbedderProvider, cache: EmbedderCache) -> None:
         self._database = database
-        self._source = source
-        self._opened = opened
+        self._provider = provider
+        self._cache = cache
 
-    def active(self) -> ActiveSpace:
+    def active_space(self) -> ActiveSpace:
         """Return the active space."""
         with self._database.read() as connection:
             return read_active_space(connection)
@@ -161,7 +161,7 @@ class ActiveEmbedder:
         The application's own preference applies to an empty library only; a library with passages stays in its space
         and is offered the move (`offered`).
         """
-        settings, choices, space = self._source.wanted(), self.choices(), self.active().space
+        settings, choices, space = self._provider.wanted(), self.choices(), self.active_space().space
         if choices.chosen:
             is_new = settings.explicit and settings.name not in choices.refused
             return settings.name if is_new else choices.chosen
@@ -174,7 +174,7 @@ class ActiveEmbedder:
 
         It is the embedder that the application would choose for an empty library.
         """
-        settings, choices, space = self._source.wanted(), self.choices(), self.active().space
+        settings, choices, space = self._provider.wanted(), self.choices(), self.active_space().space
         if space is None or space.name != _BUILTIN_SPACE or settings.explicit or choices.chosen:
             return ""
         return settings.name if settings.name != _BUILTIN_SPACE else ""
@@ -184,41 +184,41 @@ class ActiveEmbedder:
 
         The notice says why the embedder of the documents could not be used; it is empty if it was.
         """
-        space = self.active().space
+        space = self.active_space().space
         if space is None:
             return None, ""
         try:
-            known = self._opened.open_for(space)
+            known = self._cache.open_for(space)
             return (known.space, known.embed_query(query)), ""
         except ModelFault as fault:
             return self._stand_in(query), describe_embedder_fault(fault, space)
 
     def open_for_storing(self) -> tuple[ActiveSpace, VerifiedEmbedder]:
         """Return the embedder for new passages and the `ActiveSpace` to store them under. Raises `ModelFault`."""
-        active = self.active()
+        active = self.active_space()
         if active.space is None:
-            return active, self._opened.open(self.wanted())
+            return active, self._cache.open(self.wanted())
         try:
-            return active, self._opened.open_for(active.space)
+            return active, self._cache.open_for(active.space)
         except ModelFault:
-            return active, self._opened.open(self._fallback_name())
+            return active, self._cache.open(self._fallback_name())
 
     def check(self) -> ModelFault | None:
         """Open the active or wanted embedder and return its fault, if any."""
-        space = self.active().space
+        space = self.active_space().space
         try:
-            self._opened.open_for(space) if space else self._opened.open(self.wanted())
+            self._cache.open_for(space) if space else self._cache.open(self.wanted())
         except ModelFault as fault:
             return fault
         return None
 
     def recheck(self) -> None:
         """Re-check which embedders are available, at the next use."""
-        self._opened.recheck()
+        self._cache.recheck()
 
     def overruled(self) -> str:
         """Return the embedder named in the settings if the user's choice overrides it; else empty."""
-        settings = self._source.wanted()
+        settings = self._provider.wanted()
         return settings.name if settings.explicit and settings.name != self.wanted() else ""
 
     def known_fault(self) -> str:
@@ -226,19 +226,19 @@ class ActiveEmbedder:
 
         Opens nothing; empty if the embedder was available or has not been tried.
         """
-        space = self.active().space
-        fault = self._opened.known_fault(space) if space else None
+        space = self.active_space().space
+        fault = self._cache.known_fault(space) if space else None
         return describe_embedder_fault(fault, space) if fault and space else ""
 
     def _stand_in(self, query: str) -> tuple[EmbeddingSpace, Vectors] | None:
         """Embed the question with the stand-in embedder; None if that fails too."""
         try:
-            known = self._opened.open(self._fallback_name())
+            known = self._cache.open(self._fallback_name())
             return known.space, known.embed_query(query)
         except ModelFault:
             return None
 
     def _fallback_name(self) -> str:
         """Return the embedder from the settings, though its space is not active; never one that the user rejected."""
-        settings, choices = self._source.wanted(), self.choices()
+        settings, choices = self._provider.wanted(), self.choices()
         return choices.chosen if settings.name in choices.refused else settings.name

@@ -33,10 +33,12 @@ _MAX_OPEN_INDEXES = 2  # the active one, and the one about to become active
 class HybridSearch:
     """Hybrid search, the `Retriever` of a library. The index of the active space is opened at the first search."""
 
-    def __init__(self, store: SourceStore, full_text: FullTextIndex, answering: ActiveEmbedder, folder: Path) -> None:
+    def __init__(
+        self, store: SourceStore, full_text: FullTextIndex, active_embedder: ActiveEmbedder, folder: Path
+    ) -> None:
         self._store = store
         self._full_text = full_text
-        self._answering = answering
+        self._active_embedder = active_embedder
         self._folder = folder
         self._allowed = lru_cache(maxsize=16)(self._read_allowed)
         self._lock = threading.Lock()
@@ -75,7 +77,7 @@ class HybridSearch:
         if not query or k < 1:
             return [], ""
         depth = max(_MIN_DEPTH, 4 * k)
-        embedded, notice = self._answering.embed_query(query)
+        embedded, notice = self._active_embedder.embed_query(query)
         allowed = None
         if collection or source_ids:
             allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
@@ -105,22 +107,22 @@ class HybridSearch:
     def save(self) -> None:
         """Save each open index that changed since it was last saved."""
         with self._lock:
-            opened = list(self._indexes.values())
-        for index in opened:
+            indexes = list(self._indexes.values())
+        for index in indexes:
             index.save()
 
     def close(self) -> None:
         """Save each open index and stop background builds."""
         with self._lock:
-            opened = list(self._indexes.values())
-        for index in opened:
+            indexes = list(self._indexes.values())
+        for index in indexes:
             index.close()
 
     def _sample(self, space: EmbeddingSpace, number: int) -> Vectors:
         """Embed likely questions. Raises `ModelFault` while another space is active."""
 
         def embed(question: str) -> Vectors:
-            embedded, _ = self._answering.embed_query(question)
+            embedded, _ = self._active_embedder.embed_query(question)
             if embedded is None or embedded[0].id != space.id:
                 raise ModelFault.make("embedder.inactive", label=space.label)
             return embedded[1]

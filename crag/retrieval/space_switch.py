@@ -63,17 +63,17 @@ class SpaceSwitcher:
     def __init__(
         self,
         store: SourceStore,
-        source: EmbedderProvider,
-        opened: EmbedderCache,
-        answering: ActiveEmbedder,
+        provider: EmbedderProvider,
+        cache: EmbedderCache,
+        active_embedder: ActiveEmbedder,
         prepare: Callable[[EmbeddingSpace], None],
         weigh: Callable[[Embedder, ProgressCallback, Cancellation], None],
     ) -> None:
-        self.answering = answering
+        self.active_embedder = active_embedder
         self._store = store
         self._database = store.database
-        self._source = source
-        self._opened = opened
+        self._provider = provider
+        self._cache = cache
         self._prepare = prepare
         self._weigh = weigh
         self._folder = self._database.home / "index"
@@ -81,7 +81,7 @@ class SpaceSwitcher:
     def statuses(self) -> list[SpaceStatus]:
         """Return the status of every space, the active one first."""
         passages = count_passages(self._database, "", ())
-        now, wanted = self.answering.active().space, self.answering.wanted()
+        now, wanted = self.active_embedder.active_space().space, self.active_embedder.wanted()
 
         def state(space: EmbeddingSpace) -> SpaceState:
             if space == now:
@@ -106,14 +106,14 @@ class SpaceSwitcher:
 
         Raises `ModelFault` and `Stopped`; the previous space then stays active, and vectors computed so far are kept.
         """
-        return self._use(self._opened.open(name), report, stop)
+        return self._use(self._cache.open(name), report, stop)
 
     def go_back(self, report: ProgressCallback, stop: Cancellation) -> EmbeddingSpace:
         """Switch by hand to the previous space, as `use` does. Raises `NotFound` if there is none."""
         space = self.previous_space()
         if space is None:
             raise NotFound("There is no space to go back to.")
-        return self._use(self._opened.open_for(space), report, stop)
+        return self._use(self._cache.open_for(space), report, stop)
 
     def choose(self, name: str) -> None:
         """Store the user's choice for `apply_choice` to apply; an empty name returns the choice to the settings."""
@@ -142,21 +142,21 @@ class SpaceSwitcher:
         """
         done = False
         while not done:
-            active = self.answering.active()
+            active = self.active_embedder.active_space()
             if active.space is None:
                 return
             done = self._follow(active, report, stop)
         with suppress(ModelFault):  # the active space keeps its default weight, and the next start tries again
-            if space := self.answering.active().space:
-                self._weigh(self._opened.open_for(space), report, stop)
+            if space := self.active_embedder.active_space().space:
+                self._weigh(self._cache.open_for(space), report, stop)
 
     def _follow(self, active: ActiveSpace, report: ProgressCallback, stop: Cancellation) -> bool:
         """Switch to the wanted space; return False if another choice was made meanwhile."""
-        choices = self.answering.choices()
-        name = self.answering.wanted()
+        choices = self.active_embedder.choices()
+        name = self.active_embedder.wanted()
         if active.space and name != choices.chosen and _is_owned_by_another_process(active):
             name = active.space.name
-        known = self._opened.open(name)
+        known = self._cache.open(name)
         overruled = choices.chosen not in ("", name)
         return self._switch(known, report, stop, active.number, ("", set()) if overruled else None)
 
@@ -196,7 +196,7 @@ class SpaceSwitcher:
 
     def _other_names(self, name: str) -> set[str]:
         """Return all known embedders except this one: choosing it rejects them."""
-        return ({one.space.name for one in self._holdings()} | {self._source.wanted().name}) - {name}
+        return ({one.space.name for one in self._holdings()} | {self._provider.wanted().name}) - {name}
 
     def _holdings(self) -> list[SpaceUsage]:
         with self._database.read() as connection:
@@ -260,7 +260,7 @@ class SpaceSwitchWorker:
 
     def cancel(self) -> None:
         """Stay with the active space permanently; vectors computed so far are kept until the space is dropped."""
-        space = self._spaces.answering.active().space
+        space = self._spaces.active_embedder.active_space().space
         self.choose(space.name if space else "")
 
     def go_back(self) -> None:

@@ -126,7 +126,10 @@ def _verdict_state(
     """Return the verdicts with their words set by these thresholds and overridden by these rulings."""
     if not verdicts:
         return GraphState()
-    words = {key: replace(one, word=thresholds.word(one.score)) if thresholds else one for key, one in verdicts.items()}
+    words = {
+        key: replace(one, word=thresholds.verdict_for(one.score)) if thresholds else one
+        for key, one in verdicts.items()
+    }
     return GraphState(
         verdicts={key: one.with_ruling(rulings[key]) if key in rulings else one for key, one in words.items()}
     )

@@ -38,10 +38,11 @@ _MAX_CACHED_TRACES = 200
 class RunService:
     """All runs of one home; safe to use from several threads."""
 
-    def __init__(self, database: Database, equip: RunResourceBuilder) -> None:
-        """Close runs that a dead process left open. `equip` opens the models and indexes of a run in its worker thread.
+    def __init__(self, database: Database, open_resources: RunResourceBuilder) -> None:
+        """Close runs that a dead process left open.
 
-        Errors of `equip` become errors of the run.
+        `open_resources` opens the models and indexes of a run in its worker thread. Errors of `open_resources` become
+        errors of the run.
         """
         self._records = RunRecords(database)
         self._versions = VersionRecords(database)
@@ -49,7 +50,7 @@ class RunService:
         self._calls = CallLog(database, self._log.writer)
         self._checkpoints = Checkpoints(database.home)
         self._branches = VersionPlanner(self._records, self._versions, self._log)
-        self._worker = RunWorker(equip, self._records, self._log, self._calls, self._checkpoints)
+        self._worker = RunWorker(open_resources, self._records, self._log, self._calls, self._checkpoints)
         self._records.close_orphans(self._log)
         self._workers = ThreadPoolExecutor(_MAX_WORKERS, thread_name_prefix="run")
         self._lock = threading.Lock()

@@ -77,9 +77,14 @@ class RunWorker:
     """Executor of run tasks, one per thread; safe to use from several threads."""
 
     def __init__(
-        self, equip: RunResourceBuilder, records: RunRecords, log: EventLog, calls: CallLog, checkpoints: Checkpoints
+        self,
+        open_resources: RunResourceBuilder,
+        records: RunRecords,
+        log: EventLog,
+        calls: CallLog,
+        checkpoints: Checkpoints,
     ) -> None:
-        self._equip = equip
+        self._open_resources = open_resources
         self._records = records
         self._log = log
         self._calls = calls
@@ -107,8 +112,8 @@ class RunWorker:
         from langgraph.types import Command  # imported late: LangGraph is slow to import
 
         run = task.run
-        equipment = self._prepare(task)
-        deps = _graph_deps(task, equipment)
+        resources = self._prepare(task)
+        deps = _graph_deps(task, resources)
         short = GraphState() if task.answer else self._shorten(run, deps)
         if task.answer is not None and not self._checkpoints.waits(run.id):
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
@@ -116,7 +121,7 @@ class RunWorker:
         begin: Any = start if task.answer is None else Command(resume=task.answer)
         keep = task.answer is not None or _may_ask_consent(deps, task)
         graph = self._checkpoints.graph if keep else self._checkpoints.plain_graph
-        config: RunnableConfig = {**checkpoint_config(run.id), "callbacks": equipment.callbacks(run.question)}
+        config: RunnableConfig = {**checkpoint_config(run.id), "callbacks": resources.callbacks(run.question)}
         left = graph.invoke(begin, config, context=deps, durability="exit" if keep else None)
         if not (interrupts := left.get("__interrupt__")):
             return None
@@ -145,16 +150,16 @@ class RunWorker:
             run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
         for event in task.before:
             run.record(event)
-        equipment = self._equip(options)
+        resources = self._open_resources(options)
         if task.answer is None:
-            self._record_resources(run, equipment)
-        return equipment
+            self._record_resources(run, resources)
+        return resources
 
     @staticmethod
-    def _record_resources(run: LiveRun, equipment: RunResources) -> None:
-        engine, thresholds = equipment.engine, _effective_thresholds(equipment)
-        run.record(EngineOpened(engine.label, equipment.embedder, engine.grader.name, thresholds, equipment.calibrated))
-        for note in equipment.notes:
+    def _record_resources(run: LiveRun, resources: RunResources) -> None:
+        engine, thresholds = resources.engine, _effective_thresholds(resources)
+        run.record(EngineOpened(engine.label, resources.embedder, engine.grader.name, thresholds, resources.calibrated))
+        for note in resources.notes:
             run.record(Noted(note))
 
     def _wait(self, run: LiveRun, asked: ConsentAsked) -> None:
@@ -187,23 +192,23 @@ def _may_ask_consent(deps: Deps, task: RunTask) -> bool:
     return deps.web is not None and (deps.options.web == "ask" or "extra_query" in (task.start or {}))
 
 
-def _effective_thresholds(equipment: RunResources) -> Thresholds:
-    return equipment.thresholds or equipment.engine.grader.thresholds
+def _effective_thresholds(resources: RunResources) -> Thresholds:
+    return resources.thresholds or resources.engine.grader.thresholds
 
 
-def _graph_deps(task: RunTask, equipment: RunResources) -> Deps:
+def _graph_deps(task: RunTask, resources: RunResources) -> Deps:
     """Build the dependencies of the nodes."""
     return Deps(
-        retriever=equipment.retriever,
-        engine=equipment.engine,
+        retriever=resources.retriever,
+        engine=resources.engine,
         options=task.options,
-        thresholds=_effective_thresholds(equipment),
+        thresholds=_effective_thresholds(resources),
         stop=task.run.stop,
         elapsed=task.run.elapsed,
         emit=task.run.record,
-        web=equipment.web,
-        web_missing=equipment.web_missing,
-        pages=equipment.pages,
+        web=resources.web,
+        web_missing=resources.web_missing,
+        pages=resources.pages,
     )
 
 

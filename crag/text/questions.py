@@ -83,11 +83,11 @@ class AnalyzedQuestion:
     unseen_weight: float
 
     @property
-    def rarest(self) -> str:
+    def rarest_term(self) -> str:
         """The term with the greatest weight, or an empty string if there are no terms."""
         return max(self.weights, key=lambda term: self.weights[term], default="")
 
-    def covered(self, held: Iterable[str]) -> float:
+    def covered_share(self, held: Iterable[str]) -> float:
         """Return the share of the question's weight, in 0..1, that is covered by the terms `held`."""
         found = self.weights.keys() & held
         return sum(self.weights[term] for term in found) / (sum(self.weights.values()) or 1.0)

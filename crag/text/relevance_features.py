@@ -121,7 +121,7 @@ def tokenize_sentences(units: Iterable[str], around: str = "") -> TokenizedText:
 
 def measure_passages(
     question: AnalyzedQuestion,
-    readings: Sequence[TokenizedText],
+    tokenized_texts: Sequence[TokenizedText],
     cosines: Sequence[float],
     nearest: Sequence[float],
     sources: Sequence[str],
@@ -131,53 +131,55 @@ def measure_passages(
     `cosines` are the similarities of whole passages to the question, `nearest` those of their most similar sentences.
     `sources` names the document of each passage.
     """
-    found = [[find_candidates(question, text) for text in reading.sentences] for reading in readings]
+    found = [[find_candidates(question, text) for text in tokenized.sentences] for tokenized in tokenized_texts]
     votes = score_candidate_agreement(question, [frozenset[str]().union(*units) for units in found], sources)
-    recurring = score_term_agreement(question, [_measure_nearness(question, reading) for reading in readings], sources)
+    recurring = score_term_agreement(
+        question, [_measure_nearness(question, tokenized) for tokenized in tokenized_texts], sources
+    )
     shared = zip(*compare_with_mean(votes), *compare_with_mean(recurring), strict=True)
-    alone = (_measure_passage(question, reading) for reading in readings)
+    alone = (_measure_passage(question, tokenized) for tokenized in tokenized_texts)
     return [
         [cosine, near, *own, *agreement]
         for cosine, near, own, agreement in zip(cosines, nearest, alone, shared, strict=True)
     ]
 
 
-def _measure_passage(question: AnalyzedQuestion, reading: TokenizedText) -> list[float]:
+def _measure_passage(question: AnalyzedQuestion, tokenized: TokenizedText) -> list[float]:
     """Return the features that need neither vectors nor other passages."""
-    sequence = [term for unit in reading.terms for term in unit]
-    windows = reading.windows()
-    shares = [question.covered(window) for window in windows]
-    at, best = find_best_window(question, reading)
-    window = windows[at] if windows else reading.around
-    fit = [matches_answer_type(question, text) for text in reading.sentences]
+    sequence = [term for unit in tokenized.terms for term in unit]
+    windows = tokenized.windows()
+    shares = [question.covered_share(window) for window in windows]
+    at, best = find_best_window(question, tokenized)
+    window = windows[at] if windows else tokenized.around
+    fit = [matches_answer_type(question, text) for text in tokenized.sentences]
     answering = [share for index, share in enumerate(shares) if any(fit[index : index + 2])]
     return [
-        question.covered(reading.around.union(sequence)),
+        question.covered_share(tokenized.around.union(sequence)),
         best,
         max(answering, default=0.0),
         _measure_proximity(question, sequence),
         len(question.names & window) / len(question.names) if question.names else 1.0,
         _measure_phrases(question, sequence),
-        answer_type_score(question, "\n".join(reading.sentences[at : at + 2])),
-        _compare_years(question, reading),
+        answer_type_score(question, "\n".join(tokenized.sentences[at : at + 2])),
+        _compare_years(question, tokenized),
     ]
 
 
-def find_best_window(question: AnalyzedQuestion, reading: TokenizedText) -> tuple[int, float]:
+def find_best_window(question: AnalyzedQuestion, tokenized: TokenizedText) -> tuple[int, float]:
     """Return the start of the sentence pair that covers most of the question, and the share it covers."""
-    shares = [question.covered(window) for window in reading.windows()]
+    shares = [question.covered_share(window) for window in tokenized.windows()]
     best = max(shares, default=0.0)
     return (shares.index(best) if shares else 0), best
 
 
-def _measure_nearness(question: AnalyzedQuestion, reading: TokenizedText) -> dict[str, float]:
+def _measure_nearness(question: AnalyzedQuestion, tokenized: TokenizedText) -> dict[str, float]:
     """Return how close each term outside the question is to the question's words.
 
     The value is the share of the question covered by the term's sentence and its neighbours.
     """
     near: dict[str, float] = {}
-    for index, unit in enumerate(reading.terms):
-        share = question.covered(reading.around.union(*reading.terms[max(0, index - 1) : index + 2]))
+    for index, unit in enumerate(tokenized.terms):
+        share = question.covered_share(tokenized.around.union(*tokenized.terms[max(0, index - 1) : index + 2]))
         for term in set(unit) - question.weights.keys():
             near[term] = max(share, near.get(term, 0.0))
     return near
@@ -186,32 +188,34 @@ def _measure_nearness(question: AnalyzedQuestion, reading: TokenizedText) -> dic
 def _measure_proximity(question: AnalyzedQuestion, sequence: Sequence[str]) -> float:
     """Return the largest share of the question covered by twelve consecutive terms."""
     starts = (place for place, term in enumerate(sequence) if term in question.weights)
-    return max((question.covered(set(sequence[place : place + _PROXIMITY_TERMS])) for place in starts), default=0.0)
+    return max(
+        (question.covered_share(set(sequence[place : place + _PROXIMITY_TERMS])) for place in starts), default=0.0
+    )
 
 
-def _compare_years(question: AnalyzedQuestion, reading: TokenizedText) -> float:
+def _compare_years(question: AnalyzedQuestion, tokenized: TokenizedText) -> float:
     """Return 1 if the text contains all years named in the question, -1 if it contains only other years, else 0."""
     asked = set(_YEAR.findall(question.text))
-    held = {year for text in reading.sentences for year in _YEAR.findall(text)}
+    held = {year for text in tokenized.sentences for year in _YEAR.findall(text)}
     if not asked or asked <= held:
         return float(bool(asked))
     return -1.0 if held and not asked & held else 0.0
 
 
 def measure_sentences(
-    question: AnalyzedQuestion, reading: TokenizedText, cosines: Sequence[float]
+    question: AnalyzedQuestion, tokenized: TokenizedText, cosines: Sequence[float]
 ) -> list[list[float]]:
     """Return the features of every sentence, in the order of `FEATURE_NAMES["sentence"]`."""
     asked = question.weights.keys()
     rows = []
-    for index, (text, own) in enumerate(zip(reading.sentences, reading.terms, strict=True)):
-        near = set(own).union(*reading.terms[max(0, index - 1) : index + 2])
+    for index, (text, own) in enumerate(zip(tokenized.sentences, tokenized.terms, strict=True)):
+        near = set(own).union(*tokenized.terms[max(0, index - 1) : index + 2])
         rows.append(
             [
-                question.covered(own),
-                question.covered(near),
+                question.covered_share(own),
+                question.covered_share(near),
                 cosines[index],
-                float(question.rarest in own),
+                float(question.rarest_term in own),
                 _measure_phrases(question, own),
                 answer_type_score(question, text),
                 min(len(set(own) - asked), 8) / 8,

@@ -80,26 +80,28 @@ def score_passages(
     Passages are scored together: what several documents say next to the question's words is probably the answer.
     `sources` names the document of each passage; without it all are treated as one document. Raises `ModelFault`.
     """
-    readings = [reading for _, reading in passages]
+    tokenized_texts = [tokenized for _, tokenized in passages]
     wholes = _compute_cosines(question, [text for text, _ in passages], embedder)
-    inner = iter(_compute_cosines(question, [text for reading in readings for text in reading.sentences], embedder))
-    nearest = [max([next(inner) for _ in reading.sentences], default=0.0) for reading in readings]
-    of_one = [""] * len(readings)
-    rows = measure_passages(question, readings, wholes, nearest, sources or of_one)
+    inner = iter(
+        _compute_cosines(question, [text for tokenized in tokenized_texts for text in tokenized.sentences], embedder)
+    )
+    nearest = [max([next(inner) for _ in tokenized.sentences], default=0.0) for tokenized in tokenized_texts]
+    of_one = [""] * len(tokenized_texts)
+    rows = measure_passages(question, tokenized_texts, wholes, nearest, sources or of_one)
     return [passage_probability(question, row) for row in rows]
 
 
-def score_sentences(question: AnalyzedQuestion, reading: TokenizedText, embedder: Embedder) -> list[float]:
+def score_sentences(question: AnalyzedQuestion, tokenized: TokenizedText, embedder: Embedder) -> list[float]:
     """Return the probability, in 0..1, that each sentence contains the answer.
 
     Raises `ModelFault` if embedding fails.
     """
-    rows = measure_sentences(question, reading, _compute_cosines(question, reading.sentences, embedder))
+    rows = measure_sentences(question, tokenized, _compute_cosines(question, tokenized.sentences, embedder))
     scores = [sentence_probability(question, row) for row in rows]
     if question.answer_type != "explanation":
         return scores
     # A sentence that starts with the name in question usually defines it without repeating the rest of the question.
-    opens = [bool(question.names.intersection(own[:1])) for own in reading.terms]
+    opens = [bool(question.names.intersection(own[:1])) for own in tokenized.terms]
     return [max(score, _MIN_DEFINITION_SCORE) if first else score for score, first in zip(scores, opens, strict=True)]
 
 

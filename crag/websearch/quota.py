@@ -37,14 +37,14 @@ class SearchQuota:
         self._outbound_log = outbound_log
         self._reported: tuple[float, Quota] | None = None
 
-    def now(self) -> Quota:
-        """Return Tavily's figures plus the queries sent since, for an hour after `ask`; otherwise the local count."""
+    def current(self) -> Quota:
+        """Return Tavily's figures plus the queries sent since, for an hour after `fetch`; otherwise the local count."""
         if self._reported and time.time() - self._reported[0] < _VALID_SECONDS:
             asked_at, quota = self._reported
             return replace(quota, used=quota.used + self._outbound_log.count_since(asked_at, "web search"))
         return Quota(self._outbound_log.count_since(_month_start(), "web search"), FREE_MONTHLY_CREDITS)
 
-    def ask(self) -> Quota:
+    def fetch(self) -> Quota:
         """Ask Tavily (`GET /usage`). The request is logged like everything that leaves the machine.
 
         Raises `WebSearchFailed`, also without a key, and `HomeFault`.

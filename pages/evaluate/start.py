@@ -123,10 +123,10 @@ def _model_notices(options: Sequence[RunOptions]) -> Iterable[OutboundNotice]:
     """Yield a notice for each remote model that answers, grades or rewrites."""
     for one in options:
         try:
-            cast = application().engines.cast(answering_model(one), one)
+            assigned = application().engines.assign_roles(answering_model(one), one)
         except CragError:  # no answer is possible with these options; each question will report it
             continue
-        for role in (cast.answering, cast.grading, cast.rewriting):
+        for role in (assigned.answering, assigned.grading, assigned.rewriting):
             if host := external_hosts.model_host(role.model):
                 yield _make_model_notice("Questions and the passages that are found go", role.model, host)
 

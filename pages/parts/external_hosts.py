@@ -34,11 +34,11 @@ def _model_hosts(options: RunOptions) -> dict[str, bool]:
     """Return the external hosts of all model roles under these options, each with its permission to send."""
     app = application()
     try:
-        cast = app.engines.cast(answering_model(options), options)
+        assigned = app.engines.assign_roles(answering_model(options), options)
     except CragError:  # no model can answer under these options
         return {}
     hosts: dict[str, bool] = {}
-    for role in (cast.answering, cast.grading, cast.rewriting):
+    for role in (assigned.answering, assigned.grading, assigned.rewriting):
         if host := model_host(role.model):
             hosts[host] = hosts.get(host, True) and app.engines.may_send(role.model, host)
     return hosts

@@ -122,7 +122,7 @@ def _status_cache() -> TTLCache[SetupStatus]:
 
 def _read_status() -> SetupStatus:
     app = application()
-    return SetupStatus(app.model_choice(anew=True), app.models(), app.checks())
+    return SetupStatus(app.model_choice(refresh=True), app.models(), app.checks())
 
 
 def _builtin_choice() -> ModelChoice:

@@ -181,7 +181,7 @@ def _verdict_reason(verdict: Verdict | None, trace: Trace) -> str:
     reason = markdown.escape_line(verdict.reason)
     if verdict.ruling is None or trace.thresholds is None:
         return reason
-    return f"The grader says {trace.thresholds.word(verdict.score)}. {reason}"
+    return f"The grader says {trace.thresholds.verdict_for(verdict.score)}. {reason}"
 
 
 def _draw_rulings(view: SourceView, trace: Trace, actions: DrawerActions) -> None:

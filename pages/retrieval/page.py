@@ -42,11 +42,11 @@ def draw_hit(number: int, hit: SearchHit, on_open: Callable[[int], None]) -> Non
 
 def _score_line(hit: SearchHit) -> str:
     """Return the fused score, and rank and score by words and by vectors."""
-    by_words = f"{_ordinal(hit.words_rank)}, {hit.words:.1f}" if hit.words_rank else "none shared"
+    by_words = f"{_ordinal(hit.word_rank)}, {hit.word_score:.1f}" if hit.word_rank else "none shared"
     if hit.cosine is None:
         by_meaning = "no vector yet"
     else:
-        by_meaning = f"{_ordinal(hit.meaning_rank)}, {hit.cosine:.2f}" if hit.meaning_rank else f"{hit.cosine:.2f}"
+        by_meaning = f"{_ordinal(hit.vector_rank)}, {hit.cosine:.2f}" if hit.vector_rank else f"{hit.cosine:.2f}"
     return f"**Score {hit.passage.score:.2f}** · words {by_words} · meaning {by_meaning}"
 
 

@@ -62,14 +62,14 @@ def _draw_section() -> None:
         _draw_embedder_choice()
         for report in application().library.spaces.statuses():
             _draw_space(report)
-        notice = work.fault or application().library.spaces.answering.known_fault()
+        notice = work.fault or application().library.spaces.active_embedder.known_fault()
         if notice:
             st.markdown(f":orange[:material/warning:] {markdown.escape_line(notice)}")
 
 
 def _draw_embedder_choice() -> None:
     app = application()
-    answering = app.library.spaces.answering
+    answering = app.library.spaces.active_embedder
     chosen, overruled = answering.choices().chosen, answering.overruled()
     is_locked = app.settings.embedder not in ("", "auto")
     badge = ORIGIN_BADGES["environment" if is_locked else "saved" if chosen else "default"]

@@ -176,7 +176,7 @@ def _draw_allowed_models() -> None:
 
 
 def _draw_quota() -> None:
-    quota = application().search_quota.now()
+    quota = application().search_quota.current()
     if quota.plan:
         limit = f"of {quota.limit:,} credits" if quota.limit else "credits"
         text = (
@@ -188,7 +188,7 @@ def _draw_quota() -> None:
     st.progress(layout.progress_share(quota.used, quota.limit), text=text)
     if st.button("Ask Tavily", icon=":material/sync:", type="tertiary"):
         try:
-            application().search_quota.ask()
+            application().search_quota.fetch()
         except CragError as error:
             st.warning(markdown.escape_line(str(error)))
         else:

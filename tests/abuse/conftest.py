@@ -59,7 +59,7 @@ class Scene:
     refused: int = 0
 
     def __post_init__(self) -> None:
-        self.runs = RunService(self.application.database, self._equip)
+        self.runs = RunService(self.application.database, self._open_resources)
 
     def ask(self, question: str, options: RunOptions, conversation: str | None = None) -> Trace:
         """One question to its end; a run that asks whether it may search is told no."""
@@ -71,8 +71,8 @@ class Scene:
             trace = Trace().apply_all(event for _, event in again.follow(seconds=30))
         return trace
 
-    def _equip(self, options: RunOptions) -> RunResources:
-        return replace(self.application._run_dependencies.build(options), retriever=ListRetriever(self.passages))
+    def _open_resources(self, options: RunOptions) -> RunResources:
+        return replace(self.application._run_resources.build(options), retriever=ListRetriever(self.passages))
 
 
 @pytest.fixture(scope="module")

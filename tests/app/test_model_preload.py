@@ -156,7 +156,7 @@ def test_a_server_started_later_gets_the_model_loaded(tmp_path: Path) -> None:
     assert application.model_preloader.wait(30)
     assert application.model_choice().builtin
     with ScriptedOllama(models=[LLAMA], port=urlsplit(address).port or 0) as server:
-        assert application.model_choice(anew=True).name == "ollama:llama3.1:8b"
+        assert application.model_choice(refresh=True).name == "ollama:llama3.1:8b"
         assert application.model_preloader.wait(30)
         assert server.memory.loads == [("llama3.1:8b", 8192)]
     application.close()

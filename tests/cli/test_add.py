@@ -186,28 +186,28 @@ def test_a_watched_file_is_added_once_it_stops_changing(folder):
     file = folder / "copy.txt"
     for size in (10, 20, 30):
         file.write_text("x" * size)
-        assert watched.look().settled == ()
-    assert watched.look().settled == (file,)
-    assert watched.look().settled == ()
+        assert watched.poll().settled == ()
+    assert watched.poll().settled == (file,)
+    assert watched.poll().settled == ()
     file.write_text("y" * 40)
-    assert watched.look().settled == ()
-    assert watched.look().settled == (file,)
+    assert watched.poll().settled == ()
+    assert watched.poll().settled == (file,)
     file.unlink()
-    assert watched.look().gone == (file,)
-    assert watched.look().gone == ()
+    assert watched.poll().gone == (file,)
+    assert watched.poll().gone == ()
 
 
 def test_a_place_that_is_away_for_a_while_has_lost_nothing(folder):
     file = folder / "a.txt"
     file.write_text("x")
     watched = FolderWatch([folder])
-    watched.look()
-    assert watched.look().settled == (file,)
+    watched.poll()
+    assert watched.poll().settled == (file,)
     away = folder.rename(folder.with_name("away"))
-    assert (watched.look().gone, watched.look().unreadable) == ((), (folder,))
+    assert (watched.poll().gone, watched.poll().unreadable) == ((), (folder,))
     away.rename(folder)
-    assert watched.look() == watched.look()
-    assert watched.look().settled == ()
+    assert watched.poll() == watched.poll()
+    assert watched.poll().settled == ()
 
 
 def test_refresh_replaces_what_changed(crag, notes, tmp_path):

@@ -97,12 +97,12 @@ class QuotingWriter:
         history: Sequence[Turn],
         stop: Cancellation,
         *,
-        begun: str = "",
+        partial_answer: str = "",
     ) -> Iterator[PromptFit | ReplyPiece]:
         self.given = list(knowledge)
         yield self.fit
-        if begun:
-            yield ReplyPiece(begun)
+        if partial_answer:
+            yield ReplyPiece(partial_answer)
         pieces = self.reply(knowledge) if self.reply else [f"{item.text} [{item.n}] " for item in knowledge]
         for number, piece in enumerate(pieces):
             stop.check()

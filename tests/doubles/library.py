@@ -104,5 +104,5 @@ def open_library(
 
 def index_of(library: Library) -> VectorIndex:
     """The index of the space that answers, or the empty one of a library that was emptied."""
-    space = library.spaces.answering.active().space or library.space()
+    space = library.spaces.active_embedder.active_space().space or library.space()
     return library.retriever.open_index(space)

@@ -99,16 +99,16 @@ def test_grades_of_three_steps_are_parted_between_the_steps():
     both = scored([1.0] * 40 + [0.5] * 10, [0.0] * 40 + [0.5] * 10)
     thresholds = propose_thresholds(both, Thresholds(0.25, 0.75)).thresholds
     assert thresholds is not None
-    assert thresholds.word(1.0) == "relevant"
-    assert thresholds.word(0.0) == "irrelevant"
+    assert thresholds.verdict_for(1.0) == "relevant"
+    assert thresholds.verdict_for(0.0) == "irrelevant"
 
 
 def test_scores_crowded_at_the_end_can_still_be_parted():
     both = scored([0.9996] * 50, [0.9970] * 50)
     thresholds = propose_thresholds(both, OWN).thresholds
     assert thresholds is not None
-    assert thresholds.word(0.9996) == "relevant"
-    assert thresholds.word(0.9970) == "irrelevant"
+    assert thresholds.verdict_for(0.9996) == "relevant"
+    assert thresholds.verdict_for(0.9970) == "irrelevant"
 
 
 def test_nothing_has_figures_without_shares():

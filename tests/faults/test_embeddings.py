@@ -162,7 +162,7 @@ def test_68_the_connection_is_closed(application, ollama):
 
 def test_68_the_embedder_was_deleted(application, ollama):
     ollama.models = [LLAMA]
-    application.library.spaces.answering.recheck()
+    application.library.spaces.active_embedder.recheck()
     trace = ask(application)
     assert (trace.state, trace.outcome) == ("done", "documents")
     (note,) = trace.notes
@@ -187,7 +187,7 @@ def test_69_another_model_under_the_same_name(application, ollama):
     """Vectors of two models never meet: the change is told, words find meanwhile, and the library is embedded anew."""
     ollama.models = [LLAMA, replace(NOMIC, digest="e" * 64)]
     ollama.embed = lambda texts, size: [row[::-1] for row in embed_words(texts, size)]
-    application.library.spaces.answering.recheck()
+    application.library.spaces.active_embedder.recheck()
     trace = ask(application)
     assert (trace.state, trace.outcome) == ("done", "documents")
     (note,) = trace.notes

@@ -157,7 +157,7 @@ def test_a_query_that_cannot_be_written_down_is_not_sent(tmp_path, tavily, caplo
 
 
 def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, caplog, monkeypatch):
-    monkeypatch.setattr("crag.app.run_dependencies.TavilySearch", partial(TavilySearch, timeout=0.5))
+    monkeypatch.setattr("crag.app.run_resources.TavilySearch", partial(TavilySearch, timeout=0.5))
     tavily.delay = threading.Event()
     assert_answered_from_the_library(ask(application), "in time")
     tavily.delay.set()

@@ -23,7 +23,7 @@ def grade(embedder: Embedder, question: str, texts: tuple[str, ...]) -> list[Gra
 
 
 def word(embedder: Embedder, grade: Grade) -> str:
-    return BuiltinGrader(embedder, CountedTermStatistics()).thresholds.word(grade.score)
+    return BuiltinGrader(embedder, CountedTermStatistics()).thresholds.verdict_for(grade.score)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_the_best_accepted_passage_is_confirmed_the_rest_kept() -> None:
     second = TableGrader({1: 0.0, 2: 0.9, 4: 0.0})
     grades = grade(first, second, 1, 2, 3, 4)
     assert second.graded == [2]
-    words = [second.thresholds.word(grades[index].score) for index in range(4)]
+    words = [second.thresholds.verdict_for(grades[index].score) for index in range(4)]
     assert words == ["relevant", "relevant", "irrelevant", "ambiguous"]
     assert grades[1].score == 0.9
 
@@ -62,7 +62,11 @@ def test_foreign_passages_are_graded_beside_the_confirmed_one() -> None:
     ]
     grades = dict(cascade.grade("등대는 누가 지었나요?", held, Cancellation()))
     assert second.graded == [2, 1]
-    assert [second.thresholds.word(grades[index].score) for index in range(3)] == ["relevant", "relevant", "ambiguous"]
+    assert [second.thresholds.verdict_for(grades[index].score) for index in range(3)] == [
+        "relevant",
+        "relevant",
+        "ambiguous",
+    ]
 
 
 @pytest.mark.parametrize("score", [0.05, 0.2, 0.5, 0.79999, 0.8, 0.9])
@@ -70,7 +74,7 @@ def test_a_kept_verdict_keeps_its_word_under_other_thresholds(score: float) -> N
     second = TableGrader({2: 0.9})
     grades = grade(TableGrader({1: score, 2: 0.95}, thresholds=CLEAR), second, 1, 2)
     assert second.graded == [2]
-    assert second.thresholds.word(grades[0].score) == CLEAR.word(score)
+    assert second.thresholds.verdict_for(grades[0].score) == CLEAR.verdict_for(score)
 
 
 def test_an_order_of_scores_stays_one() -> None:

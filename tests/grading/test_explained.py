@@ -58,7 +58,7 @@ def test_a_second_unreadable_reply_leaves_the_passage_unknown() -> None:
     grader = ExplainedGrader(model)
     ((_, grade),) = grader.grade("q?", passages(ENGLISH[:1]), Cancellation())
     assert (grade.score, grade.reason) == (None, unreadable_grade("en").reason)
-    assert grader.thresholds.word(grade.score) == "unknown"
+    assert grader.thresholds.verdict_for(grade.score) == "unknown"
     assert len(model.asked) == 2
 
 

@@ -52,7 +52,7 @@ def test_one_call_judges_all(ollama: ScriptedOllama) -> None:
 def test_points_become_scores_between_the_thresholds() -> None:
     grades = grade(ScriptedModel(lambda _: '{"1": 9, "2": 5, "3": 0, "4": 7, "5": 2}'))
     thresholds = ListwiseGrader(ScriptedModel(lambda _: "")).thresholds
-    words = [thresholds.word(grades[index].score) for index in range(5)]
+    words = [thresholds.verdict_for(grades[index].score) for index in range(5)]
     assert words == ["relevant", "ambiguous", "irrelevant", "relevant", "irrelevant"]
     assert "9 of 9 points" in grades[0].reason
 

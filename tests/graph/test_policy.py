@@ -9,7 +9,7 @@ THRESHOLDS = Thresholds(0.31, 0.59)
 
 
 def verdicts(*scores: float | None) -> list[Verdict]:
-    return [Verdict(n, THRESHOLDS.word(score), score, "") for n, score in enumerate(scores)]
+    return [Verdict(n, THRESHOLDS.verdict_for(score), score, "") for n, score in enumerate(scores)]
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,5 @@ def test_the_reason_holds_the_figures(policy, scores, reason):
     ],
 )
 def test_a_figure_stands_on_the_side_of_a_threshold_where_it_is(thresholds, score, reason):
-    verdict = Verdict(1, thresholds.word(score), score, "")
+    verdict = Verdict(1, thresholds.verdict_for(score), score, "")
     assert choose_action("paper", [verdict], thresholds).reason.startswith(reason)

@@ -161,7 +161,7 @@ def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
             stop=Cancellation(),
             outbound_log=OUTBOUND_LOG,
             resolver=lambda host, port: ["93.184.215.14"],
-            patience=FetchTimeouts(total=0.5),
+            timeouts=FetchTimeouts(total=0.5),
         )
     assert caught.value.code == "blocked_url"
     assert code(f"http://pages.test:{port}/", lambda host, port: ["127.0.0.1"]) == "blocked_url"
@@ -249,7 +249,7 @@ def test_a_redirect_to_a_video_is_refused_in_words(web: WebServer) -> None:
             limit_bytes=1000,
             stop=Cancellation(),
             outbound_log=OUTBOUND_LOG,
-            patience=FetchTimeouts(total=2),
+            timeouts=FetchTimeouts(total=2),
         )
 
 

@@ -91,8 +91,8 @@ def test_proxies_of_the_environment_are_not_used(web: WebServer, monkeypatch: py
     assert get(web.page("/a", b"hello")).body == b"hello"
     with serving(CERTIFICATE) as secure:
         url = secure.page("/a", b"secret").replace("127.0.0.1", "pages.test")
-        trust = ssl.create_default_context(cafile=CERTIFICATE)
-        assert get(url, resolver=named({"pages.test": ["127.0.0.1"]}), trust=trust).body == b"secret"
+        ssl_context = ssl.create_default_context(cafile=CERTIFICATE)
+        assert get(url, resolver=named({"pages.test": ["127.0.0.1"]}), ssl_context=ssl_context).body == b"secret"
     assert proxy.hits() == 0
     proxy.close()
 
@@ -185,13 +185,13 @@ def test_damaged_gzip_is_refused(web: WebServer) -> None:
 )
 def test_one_byte_at_a_time_ends_at_the_deadline(web: WebServer, head: bytes) -> None:
     started = time.monotonic()
-    assert refusal(web.drip("/a", b"x", 0.05, head), patience=FetchTimeouts(total=0.5)).code == "too_slow"
+    assert refusal(web.drip("/a", b"x", 0.05, head), timeouts=FetchTimeouts(total=0.5)).code == "too_slow"
     assert time.monotonic() - started < 5
 
 
 def test_a_silent_server_is_given_up(web: WebServer) -> None:
     started = time.monotonic()
-    assert refusal(web.drip("/a", b"", 0.05), patience=FetchTimeouts(read=0.3)).code == "too_slow"
+    assert refusal(web.drip("/a", b"", 0.05), timeouts=FetchTimeouts(read=0.3)).code == "too_slow"
     assert time.monotonic() - started < 10
 
 
@@ -220,7 +220,7 @@ def test_stop_and_deadline_end_a_resolver_that_hangs() -> None:
         never.wait(20)
         return []
 
-    assert refusal("http://pages.test/", resolver=hang, patience=FetchTimeouts(total=0.2)).code == "too_slow"
+    assert refusal("http://pages.test/", resolver=hang, timeouts=FetchTimeouts(total=0.2)).code == "too_slow"
     stop = Cancellation()
     threading.Timer(0.2, stop.cancel).start()
     with pytest.raises(Stopped):
@@ -240,22 +240,24 @@ def test_a_dead_port_and_an_unknown_name_are_unreachable() -> None:
 
 
 def test_certificates_are_checked_against_the_requested_name() -> None:
-    trust = ssl.create_default_context(cafile=CERTIFICATE)
+    ssl_context = ssl.create_default_context(cafile=CERTIFICATE)
     resolver = named({"pages.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]})
     with serving(CERTIFICATE) as web:
         web.page("/a", b"secret")
         right, wrong = web.url("/a", host="pages.test"), web.url("/a", host="other.test")
-        assert get(right, resolver=resolver, trust=trust).body == b"secret"
-        for refused in (refusal(wrong, resolver=resolver, trust=trust), refusal(right, resolver=resolver)):
+        assert get(right, resolver=resolver, ssl_context=ssl_context).body == b"secret"
+        for refused in (refusal(wrong, resolver=resolver, ssl_context=ssl_context), refusal(right, resolver=resolver)):
             assert (refused.code, "certificate" in refused.message) == ("unreachable", True)
         assert len(web.seen) == 1
 
 
 def test_an_expired_certificate_is_refused_though_it_is_trusted() -> None:
-    trust = ssl.create_default_context(cafile=EXPIRED)
+    ssl_context = ssl.create_default_context(cafile=EXPIRED)
     with serving(EXPIRED) as web:
         web.page("/a", b"secret")
-        refused = refusal(web.url("/a", host="pages.test"), resolver=named({"pages.test": ["127.0.0.1"]}), trust=trust)
+        refused = refusal(
+            web.url("/a", host="pages.test"), resolver=named({"pages.test": ["127.0.0.1"]}), ssl_context=ssl_context
+        )
         assert (refused.code, "certificate" in refused.message) == ("unreachable", True)
         assert web.seen == []
 

@@ -44,7 +44,7 @@ def begun(**options: object) -> list[Event]:
 
 def graded(first: float, second: float = 0.02) -> list[Event]:
     verdicts = [
-        Verdict(one.id, THRESHOLDS.word(score), score, "Because.")
+        Verdict(one.id, THRESHOLDS.verdict_for(score), score, "Because.")
         for one, score in zip(FOUND, (first, second), strict=True)
     ]
     return [

@@ -68,7 +68,7 @@ def download(application: Application) -> None:
 
 
 def answering(application: Application) -> str:
-    space = application.library.spaces.answering.active().space
+    space = application.library.spaces.active_embedder.active_space().space
     return space.name if space else ""
 
 
@@ -120,7 +120,7 @@ def test_accepting_moves_the_documents_and_then_works_offline(opened, server, go
     application.library.space_work.choose("nomic")
     assert application.library.space_work.wait(60)
     assert application.library.space_work.fault == ""
-    space = application.library.spaces.answering.active().space
+    space = application.library.spaces.active_embedder.active_space().space
     assert (space.name, space.dimension) == ("nomic", 768)
     assert space.digest == hashlib.sha256(nomic_weights()).hexdigest()
     assert (application.embedders.offered(), application.library.count_missing_vectors()) == (0, 0)
@@ -215,7 +215,7 @@ def test_changed_weights_are_noticed_and_followed(opened, tmp_path, monkeypatch)
     assert any("another model under the same name" in note for note in ask(application).notes)
     application.library.space_work.wake()
     assert application.library.space_work.wait(30)
-    space = application.library.spaces.answering.active().space
+    space = application.library.spaces.active_embedder.active_space().space
     assert space.digest == hashlib.sha256(weights.read_bytes()).hexdigest()
     assert ask(application).notes == []
 

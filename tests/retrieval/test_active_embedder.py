@@ -56,7 +56,7 @@ def test_another_model_under_the_same_name_is_noticed(opened, digest_told):
         application = opened(ollama_host=ollama.url, embedder=NOMIC)
         application.library.pipeline.add_bytes("bees.md", BEES)
         assert ask(application).notes == []
-        before = application.library.spaces.answering.active().space
+        before = application.library.spaces.active_embedder.active_space().space
         ollama.embed = other_weights
         if digest_told:
             ollama.models = [replace(model, digest="d" * 64) for model in ollama.models]
@@ -65,7 +65,7 @@ def test_another_model_under_the_same_name_is_noticed(opened, digest_told):
         assert any("another model under the same name" in note for note in trace.notes)
         application.library.space_work.begin()
         assert application.library.space_work.wait(20)
-        after = application.library.spaces.answering.active().space
+        after = application.library.spaces.active_embedder.active_space().space
         assert (after.name, after.dimension) == (before.name, before.dimension)
         assert after.digest == ("d" * 64 if digest_told else before.digest + "+2")
         assert ask(application).notes == []

@@ -80,7 +80,7 @@ OTHERS = "\n".join(f"Page {n} speaks of something else, such as cooking, walking
 def test_a_title_finds_its_own_passage_first(library):
     library.pipeline.add_bytes("paper.md", PAPER.encode())
     library.pipeline.add_bytes("others.md", OTHERS.encode())
-    [first] = [hit.passage.text for hit in library.explain(TITLE)[0] if hit.words_rank == 1]
+    [first] = [hit.passage.text for hit in library.explain(TITLE)[0] if hit.word_rank == 1]
     assert first.startswith(f"{TITLE}, by")
 
 
@@ -137,8 +137,8 @@ def test_a_search_explains_itself(library):
     hits, _ = library.explain("cat in a cafe", k=3)
     assert [hit.passage for hit in hits] == library.search("cat in a cafe", k=3)
     assert hits[0].matched == {"cat", "cafe"}
-    assert (hits[0].words_rank, hits[0].meaning_rank) == (1, 1)
-    assert hits[0].words > 0
+    assert (hits[0].word_rank, hits[0].vector_rank) == (1, 1)
+    assert hits[0].word_score > 0
     assert hits[0].cosine == max(hit.cosine for hit in hits)
-    assert (hits[-1].words_rank, hits[-1].words, hits[-1].matched) == (None, 0, set())
+    assert (hits[-1].word_rank, hits[-1].word_score, hits[-1].matched) == (None, 0, set())
     assert library.explain("", k=3) == ([], "")

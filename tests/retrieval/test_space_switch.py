@@ -93,7 +93,7 @@ def switching(filled, reopen, old, new):
 
 
 def answers(library):
-    space = library.spaces.answering.active().space
+    space = library.spaces.active_embedder.active_space().space
     return space.name if space else None
 
 
@@ -103,7 +103,7 @@ def states(library):
 
 def check_found(library):
     """Everything is found in the space that answers, as near as can be."""
-    space = library.spaces.answering.active().space
+    space = library.spaces.active_embedder.active_space().space
     with library._database.read() as connection:
         assert connection.scalar(select(func.count()).where(vectors.c.space_id == space.id)) == library.size()
     assert len(index_of(library).ids()) == library.size()
@@ -122,7 +122,7 @@ def test_one_shot_use_of_other_settings_leaves_what_answers(switching, new):
     assert switching.search("word123", k=1)[0].text.endswith("word123.")
     assert switching.pipeline.add_bytes("more.txt", b"One more.").status == "added"
     assert (answers(switching), new.embedded, switching.count_missing_vectors()) == (OLD, 0, 0)
-    assert switching.spaces.answering.wanted() == NEW
+    assert switching.spaces.active_embedder.wanted() == NEW
 
 
 def test_the_background_builds_and_swaps_and_the_others_see_it(filled, switching):
@@ -162,7 +162,7 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
         try:
             while not halt.is_set():
                 assert switching.search("word123", k=1)[0].text.endswith("word123.")
-                space = switching.spaces.answering.active().space
+                space = switching.spaces.active_embedder.active_space().space
                 assert len(switching.retriever.open_index(space).ids()) >= 300
                 mine.append(space.name)
         except Exception as error:  # noqa: BLE001 — a thread's failure is shown by the test
@@ -176,7 +176,7 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
             failures.append(error)
 
     threads = [threading.Thread(target=target) for target in (ask, ask, add)]
-    filled.spaces._source.embedders.append(new)
+    filled.spaces._provider.embedders.append(new)
     for thread in threads:
         thread.start()
     switching.space_work.begin()
@@ -200,7 +200,7 @@ def test_a_document_stored_after_the_swap_is_embedded_again(filled, reopen, old,
         library.spaces.use(NEW, quietly, Cancellation())
 
     old.before_batch = swap
-    filled.spaces._source.embedders.append(new)
+    filled.spaces._provider.embedders.append(new)
     assert filled.pipeline.add_bytes("late.txt", b"Too late for the old one.").status == "added"
     assert library.count_missing_vectors() == 0
     check_found(library)
@@ -226,9 +226,9 @@ def test_going_back_sticks_until_it_is_chosen_anew(switching, reopen, old, new):
     assert switching.count_missing_vectors() == 0
     restarted = reopen(shelf=Shelf(new, old))
     restarted.spaces.apply_choice(quietly, Cancellation())
-    assert (answers(restarted), restarted.spaces.answering.overruled()) == (OLD, NEW)
+    assert (answers(restarted), restarted.spaces.active_embedder.overruled()) == (OLD, NEW)
     restarted.spaces.use(NEW, quietly, Cancellation())
-    assert (answers(restarted), restarted.spaces.answering.overruled()) == (NEW, "")
+    assert (answers(restarted), restarted.spaces.active_embedder.overruled()) == (NEW, "")
     restarted.spaces.go_back(quietly, Cancellation())
     third = HashEmbedder("third")
     moved_on = reopen(shelf=Shelf(third, new, old))
@@ -252,7 +252,7 @@ def test_cancelling_stays_with_what_answers(switching, reopen, old, new):
 def test_automatic_choices_move_no_passages(filled, reopen, old, new):
     library = reopen(shelf=Shelf(new, old, explicit=False))
     library.spaces.apply_choice(quietly, Cancellation())
-    assert (answers(library), library.spaces.answering.wanted()) == (OLD, OLD)
+    assert (answers(library), library.spaces.active_embedder.wanted()) == (OLD, OLD)
 
 
 def test_two_processes_that_are_set_differently_do_not_fight(filled, switching, reopen, old, new, monkeypatch):
@@ -281,14 +281,14 @@ def test_a_switch_that_was_overtaken_gives_way(switching, reopen, old, new):
             other.spaces.use("double:third", quietly, Cancellation())
 
     switching.spaces._prepare = overtake
-    switching.spaces._source.embedders.append(third)
+    switching.spaces._provider.embedders.append(third)
     switching.spaces.apply_choice(quietly, Cancellation())
     assert answers(switching) == "double:third"
 
 
 def test_dropping_frees_what_is_not_in_use(switching):
     spaces_ = switching.spaces
-    old_space = spaces_.answering.active().space
+    old_space = spaces_.active_embedder.active_space().space
     with pytest.raises(BadRequest, match="in use"):
         spaces_.drop(old_space.id)
     spaces_.use(NEW, quietly, Cancellation())
@@ -305,21 +305,21 @@ def test_dropping_frees_what_is_not_in_use(switching):
 
 
 def test_other_weights_of_one_fingerprint_are_another_space(filled, old):
-    before = filled.spaces.answering.active().space
+    before = filled.spaces.active_embedder.active_space().space
     old.weights = "changed"
     (hit,), notice = filled.explain("word123", k=1)
     assert hit.passage.text.endswith("word123.")
     assert "another model under the same name" in notice
-    assert filled.spaces.answering.known_fault() == notice
+    assert filled.spaces.active_embedder.known_fault() == notice
     filled.space_work.begin()
     assert filled.space_work.wait(20)
-    after = filled.spaces.answering.active().space
+    after = filled.spaces.active_embedder.active_space().space
     assert (after.digest, after.dimension) == (f"{before.digest}+2", before.dimension)
     check_found(filled)
     assert filled.explain("word123")[1] == ""
     old.weights = ""
     filled.spaces.apply_choice(quietly, Cancellation())
-    assert filled.spaces.answering.active().space == before, "the first one is recognised when it is back"
+    assert filled.spaces.active_embedder.active_space().space == before, "the first one is recognised when it is back"
 
 
 def test_weights_that_change_during_embedding_are_noticed(filled, old):
@@ -337,7 +337,7 @@ def test_weights_that_change_during_embedding_are_noticed(filled, old):
 
 
 def test_vectors_are_never_stored_under_a_foreign_canary(filled, old):
-    space = filled.spaces.answering.active().space
+    space = filled.spaces.active_embedder.active_space().space
     row = np.ones(space.dimension, dtype=np.float32) / np.sqrt(space.dimension)
     with pytest.raises(ModelFault, match="same name"), filled._database.write() as connection:
         write_vectors(connection, [1], np.stack([row]), space, row)
@@ -349,12 +349,12 @@ def test_while_the_embedder_is_gone_words_answer_and_it_is_said(filled, old):
     assert hit.passage.text.endswith("word123.")
     assert OLD in notice
     assert "Start it." in notice
-    assert filled.spaces.answering.known_fault() == notice
+    assert filled.spaces.active_embedder.known_fault() == notice
     result = filled.pipeline.add_bytes("more.txt", b"One more.")
     assert (result.status, result.error.code) == ("failed", "embedding_failed")
     old.gone = False
     assert filled.explain("word123")[1] == ""
-    assert filled.spaces.answering.known_fault() == ""
+    assert filled.spaces.active_embedder.known_fault() == ""
 
 
 def test_the_wanted_embedder_stands_in_when_the_old_one_is_gone(switching, old):
@@ -432,7 +432,7 @@ def test_a_kill_leaves_one_whole_space_that_answers(tmp_path, reopen, point, ans
     assert process.returncode == -signal.SIGKILL
     again = HashEmbedder("new")
     library = reopen(shelf=Shelf(again, HashEmbedder()))
-    space = library.spaces.answering.active().space
+    space = library.spaces.active_embedder.active_space().space
     assert space.name == answering
     assert len(index_of(library).ids()) == library.size() == 300
     with library._database.read() as connection:

@@ -131,7 +131,7 @@ def test_a_space_that_was_built_is_weighed_with_its_own_embedder(knowing, reopen
     fill(first)
     seen = []
     library.spaces.use(model.space.name, seen.append, Cancellation())
-    assert library.spaces.answering.active().space.id == model.space.id
+    assert library.spaces.active_embedder.active_space().space.id == model.space.id
     assert weight_of(library).origin == "fitted"
     assert seen[-1].stage == "Weighing words and meaning"
 

@@ -29,9 +29,9 @@ def test_without_asking_the_queries_of_this_month_are_counted(outbound_log, monk
     outbound_log.record("api.tavily.com", "web search", "cats")
     outbound_log.record("example.org", "web page", "https://example.org/")
     own = SearchQuota("", "https://api.tavily.com", outbound_log)
-    assert own.now() == Quota(1, 1000)
+    assert own.current() == Quota(1, 1000)
     monkeypatch.setattr(quota, "_month_start", lambda: time.time() + 1)
-    assert own.now() == Quota(0, 1000)
+    assert own.current() == Quota(0, 1000)
 
 
 def test_the_month_begins_on_its_first_day_here():
@@ -44,19 +44,19 @@ def test_usage_from_tavily_counts_for_an_hour_plus_new_searches(outbound_log, mo
     outbound_log.record("api.tavily.com", "web search", "before")
     with TavilyServer(usage=USAGE) as server:
         own = SearchQuota("tvly-secret", server.url, outbound_log)
-        assert own.ask() == Quota(500, 15000, "Bootstrap")
+        assert own.fetch() == Quota(500, 15000, "Bootstrap")
         assert server.asked == [("/usage", "Bearer tvly-secret")]
     assert [(row.kind, "secret" in row.what) for row in outbound_log.entries(1)] == [("account", False)]
     outbound_log.record("api.tavily.com", "web search", "after")
-    assert own.now() == Quota(501, 15000, "Bootstrap")
+    assert own.current() == Quota(501, 15000, "Bootstrap")
     later = time.time() + 3601
     monkeypatch.setattr(quota.time, "time", lambda: later)
-    assert own.now() == Quota(2, 1000)
+    assert own.current() == Quota(2, 1000)
 
 
 def test_without_a_key_nothing_is_asked(outbound_log):
     with TavilyServer(usage=USAGE) as server, pytest.raises(WebSearchFailed, match="no Tavily key"):
-        SearchQuota("", server.url, outbound_log).ask()
+        SearchQuota("", server.url, outbound_log).fetch()
     assert (server.asked, outbound_log.entries()) == ([], [])
 
 
@@ -68,7 +68,7 @@ def test_without_a_key_nothing_is_asked(outbound_log):
 )  # fmt: skip
 def test_a_useless_reply_is_told_in_words_after_one_request(outbound_log, status, body, word):
     with TavilyServer(status=status, body=body) as server, pytest.raises(WebSearchFailed) as failure:
-        SearchQuota("tvly-secret", server.url, outbound_log).ask()
+        SearchQuota("tvly-secret", server.url, outbound_log).fetch()
     assert word in str(failure.value).lower()
     assert "secret" not in str(failure.value)
     assert len(server.asked) == 1
@@ -78,7 +78,7 @@ def test_nobody_there(outbound_log):
     with TavilyServer() as server:
         url = server.url
     with pytest.raises(WebSearchFailed, match="reached"):
-        SearchQuota("tvly-secret", url, outbound_log).ask()
+        SearchQuota("tvly-secret", url, outbound_log).fetch()
 
 
 def test_the_limit_that_is_nearer_is_the_one_that_counts():

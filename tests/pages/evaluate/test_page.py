@@ -103,10 +103,10 @@ def test_external_hosts_are_named_before_anything_is_sent(chat, services, notes,
 
 
 def test_an_embedder_elsewhere_is_named_beforehand(chat, services, notes, monkeypatch):
-    answering = services.library.spaces.answering
+    answering = services.library.spaces.active_embedder
     space = replace(services.library.space(), provider="openai", model="text-embedding-3-small")
-    elsewhere = replace(answering.active(), space=space)
-    monkeypatch.setattr(answering, "active", lambda: elsewhere)
+    elsewhere = replace(answering.active_space(), space=space)
+    monkeypatch.setattr(answering, "active_space", lambda: elsewhere)
     opened(chat)
     assert said(chat, "questions go to **openai**")
     assert not said(chat, "Nothing leaves this machine")

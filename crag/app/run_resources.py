@@ -1,4 +1,4 @@
-"""Run dependencies: engine, retriever, web search and thresholds for given options."""
+"""Resources of a run: engine, retriever, web search and thresholds for given options."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class WebAccess:
         return WebPageReader(read, self._embedder, self._library, self._settings, self._outbound_log)
 
 
-class EmbedderChoices:
+class EmbedderCatalog:
     """Embedders of a home; each method reads the current state."""
 
     def __init__(self, settings: Settings, library: Library) -> None:
@@ -68,9 +68,9 @@ class EmbedderChoices:
 
     def wanted(self) -> ModelChoice:
         """Return the embedder to use, and why. It answers once it has embedded all documents: see `answering`."""
-        answering, choice = self._library.spaces.answering, choose_embedder(self._settings)
-        name = answering.wanted()
-        if name == answering.choices().chosen:
+        active_embedder, choice = self._library.spaces.active_embedder, choose_embedder(self._settings)
+        name = active_embedder.wanted()
+        if name == active_embedder.choices().chosen:
             return ModelChoice(name, embedder_label(name), "Chosen by hand.")
         if name == choice.name:
             return choice
@@ -78,7 +78,7 @@ class EmbedderChoices:
 
     def answering(self) -> str:
         """Return the label of the embedder that answers now."""
-        space = self._library.spaces.answering.active().space
+        space = self._library.spaces.active_embedder.active_space().space
         return embedder_label(space.name) if space else self.wanted().label
 
     def offered(self) -> int:
@@ -86,13 +86,13 @@ class EmbedderChoices:
 
         `library.space_work.choose("nomic")` moves them in the background.
         """
-        return self._passages() if self._library.spaces.answering.offered() == NOMIC else 0
+        return self._passages() if self._library.spaces.active_embedder.offered() == NOMIC else 0
 
     def count_movable_to_nomic(self) -> int:
         """Count the passages that could move to Nomic's space or are moving there."""
-        answering = self._library.spaces.answering
-        space = answering.active().space
-        on_their_way = answering.wanted() == NOMIC and space is not None and space.name != NOMIC
+        active_embedder = self._library.spaces.active_embedder
+        space = active_embedder.active_space().space
+        on_their_way = active_embedder.wanted() == NOMIC and space is not None and space.name != NOMIC
         return self._passages() if on_their_way else self.offered()
 
     def available(self) -> list[ModelChoice]:
@@ -116,7 +116,7 @@ class GradingSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class RunDependencyFactory:
+class RunResourceFactory:
     """Factory of the resources of runs. Safe to share between threads.
 
     `answering` returns the name of the model that answers under some options. `fitted` returns the stored thresholds of
@@ -125,7 +125,7 @@ class RunDependencyFactory:
 
     engines: Engines
     web: WebAccess
-    embedders: EmbedderChoices
+    embedders: EmbedderCatalog
     rechunked_libraries: RechunkedLibraries
     traces: TraceUploader
     answering: Callable[[RunOptions], str]
@@ -153,6 +153,6 @@ class RunDependencyFactory:
 
     def grading_setup(self, options: RunOptions) -> GradingSetup:
         """Return what would grade under these options. Raises as `build`."""
-        equipment = self.build(options)
-        grader = equipment.engine.grader
-        return GradingSetup(grader.name, equipment.thresholds or grader.thresholds, equipment.calibrated)
+        resources = self.build(options)
+        grader = resources.engine.grader
+        return GradingSetup(grader.name, resources.thresholds or grader.thresholds, resources.calibrated)
