@@ -59,10 +59,8 @@ class Section:
         return self.name.lower().replace(" ", "-")
 
     def found(self, wanted: str) -> tuple[SettingsRow, ...]:
-        """Return the rows that contain every word of `wanted`; all rows if the section's name matches."""
+        """Return the rows that contain every word of `wanted`, where each row contains the section's name."""
         terms = wanted.casefold().split()
-        if all(term in self.name.casefold() for term in terms):
-            return self.rows
         return tuple(row for row in self.rows if all(term in f"{self.name} {row.words}".casefold() for term in terms))
 
 
