@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from crag.evaluation.datasets import RunPins, standalone_question, suggested_reference
-from crag.options import POLICIES, PRESETS, RunOptions, apply_changes
+from crag.options import POLICIES, RunOptions
 from crag.runs.trace import Trace
 from crag.text import sanitization
 from crag.text.formatting import format_place
@@ -269,7 +269,7 @@ def are_actions_open(run_id: str) -> bool:
 
 
 def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
-    """Return the choices of `Again` by menu label: same settings, other models, policies, saved presets."""
+    """Return the choices of `Again` by menu label: same settings, other models and policies."""
     choices = {_SAME_SETTINGS: options}
     used = answering_model(options)
     for model in available_models():
@@ -280,11 +280,6 @@ def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
     for policy, (name, meaning) in POLICIES.items():
         if policy != options.policy:
             choices[f"Policy {name} {labels.grey_text(meaning)}"] = replace(options, policy=policy, preset="")
-    for preset, changes in application().preferences.presets().items():
-        if preset not in (*PRESETS, options.preset):  # the many known variants are offered by the comparison
-            choices[f"Preset {markdown.escape_line(preset, 60)}"] = apply_changes(
-                options, {**changes, "preset": preset}
-            )
     return choices
 
 
