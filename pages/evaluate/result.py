@@ -10,7 +10,6 @@ import streamlit as st
 from crag.errors import NotFound
 from crag.evaluation import metrics
 from crag.evaluation.agreement import Agreement, measure_agreement
-from crag.evaluation.dataset_format import SEED_DATASET
 from crag.evaluation.metrics import METRICS, AnswerVerdict, answer_verdict, format_metric_value
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult
 from crag.inspection import run_labels
@@ -316,9 +315,7 @@ def _choose_variant(evaluation: Evaluation, *, best_first: bool) -> int:
 
 
 def _draw_answers(evaluation: Evaluation, variant: int) -> None:
-    """Draw the seed table, the answers and the plots."""
-    if evaluation.dataset_id == SEED_DATASET.id:
-        result_figures.draw_seed_table(evaluation, variant)
+    """Draw the answers and the plots."""
     st.fragment(draw_answer_list)(evaluation, variant)
     results, cutoffs = load_results(evaluation), load_cutoffs()
     draw_folded(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -11,7 +10,7 @@ import streamlit as st
 from crag.errors import NotFound
 from crag.evaluation import chart_data
 from crag.evaluation.chart_data import ScoreSpread, compute_threshold_costs
-from crag.evaluation.metrics import METRICS, format_interval, format_metric_value, is_answer_right
+from crag.evaluation.metrics import METRICS, format_interval, format_metric_value
 from crag.evaluation.statistics import histogram
 from crag.evaluation.summary import VariantSummary
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
@@ -19,7 +18,7 @@ from crag.events import NODES
 from crag.text.formatting import format_count, format_duration
 from crag.types import Thresholds
 from pages.evaluate import charts, results
-from pages.evaluate.results import load_cutoffs, load_ranking, load_results
+from pages.evaluate.results import load_ranking
 from pages.parts import labels, markdown, score_chart
 from pages.parts.services import application
 
@@ -259,35 +258,3 @@ def _load_thresholds(results: Sequence[EvaluationResult]) -> Thresholds | None:
         except NotFound:
             return None
     return None
-
-
-def draw_seed_table(evaluation: Evaluation, variant: int) -> None:
-    """Draw a row for each question and one for the total."""
-    st.header("Question by question, as the notebook counts", anchor=False)
-    of_question: dict[str, list[EvaluationResult]] = defaultdict(list)
-    results = load_results(evaluation, variant)
-    for result in results:
-        of_question[result.example.question].append(result)
-    cutoffs = load_cutoffs()
-
-    rows = [*of_question.values(), list(results)]
-    st.table(
-        {
-            "Question": [*(markdown.escape_line(question, 160) for question in of_question), "**All**"],
-            "Right answers": [_count_right(is_answer_right(one, cutoffs) for one in given) for given in rows],
-            "Right steps": [_count_right(_has_right_steps(one) for one in given) for given in rows],
-        },
-        border="horizontal",
-        hide_index=True,
-        alt="Right answers and right steps of each question",
-    )
-
-
-def _has_right_steps(result: EvaluationResult) -> bool | None:
-    matched = result.scored.scores.get("steps_match")
-    return None if matched is None else matched == 1.0
-
-
-def _count_right(said: Iterable[bool | None]) -> str:
-    known = [one for one in said if one is not None]
-    return f"{sum(known)} of {len(known)}" if known else "not known"
