@@ -9,10 +9,10 @@ import streamlit as st
 from crag.app.model_checks import NOMIC_CHECK
 from crag.errors import CragError
 from crag.models.model_choice import embedder_label
+from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count
 from pages.parts import dialogs, labels, markdown, setup_checklist
 from pages.parts.layout import draw_watching, progress_share
-from pages.parts.option_controls import ORIGIN_BADGES
 from pages.parts.services import application
 from pages.settings import setting_row
 from pages.settings.model_settings import server_status
@@ -51,7 +51,7 @@ def _draw_nomic() -> None:
         return
     with (
         st.container(border=True),
-        setting_row.lay_out_row(NOMIC_CHECK, "", f"{check.detail[:1].upper()}{check.detail[1:]}."),
+        setting_row.lay_out_row(NOMIC_CHECK, f"{check.detail[:1].upper()}{check.detail[1:]}."),
     ):
         setup_checklist.draw_check_action(NOMIC_CHECK, "embeddings")
 
@@ -72,14 +72,14 @@ def _draw_embedder_choice() -> None:
     answering = app.library.spaces.active_embedder
     chosen, overruled = answering.choices().chosen, answering.overruled()
     is_locked = app.settings.embedder not in ("", "auto")
-    badge = ORIGIN_BADGES["environment" if is_locked else "saved" if chosen else "default"]
+    origin: ValueOrigin = "environment" if is_locked else "saved" if chosen else "default"
     wanted = app.embedders.wanted()
-    meaning = wanted.reason
+    meaning, variable = wanted.reason, ""
     if overruled:
         meaning = f"CRAG_EMBEDDER names {overruled}, but you went back to {wanted.label}. It stays so until you choose."
     elif is_locked:
-        meaning = "Set by CRAG_EMBEDDER; change it there."
-    with setting_row.lay_out_row("Embedder", badge, meaning):
+        meaning, variable = "", "CRAG_EMBEDDER"
+    with setting_row.lay_out_row("Embedder", meaning, origin, variable):
         names = {choice.name: choice.label for choice in [*server_status().embedders, wanted]}
         options = [_AUTOMATIC, *names]
         st.selectbox(
@@ -90,8 +90,7 @@ def _draw_embedder_choice() -> None:
             disabled=is_locked,
             label_visibility="collapsed",
             key=f"embedder-{chosen}",
-            on_change=_choose_embedder,
-            args=(f"embedder-{chosen}",),
+            on_change=lambda: _switch_embedder(st.session_state[f"embedder-{chosen}"]),
         )
         if overruled:
             st.button(
@@ -139,10 +138,6 @@ def _vectors_made(progress: Progress | None, passages: int) -> int:
     """
     lacking = progress.total - progress.done if progress and progress.total else passages
     return max(0, passages - lacking)
-
-
-def _choose_embedder(key: str) -> None:
-    _switch_embedder(st.session_state[key])
 
 
 def _switch_embedder(name: str) -> None:

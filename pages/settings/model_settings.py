@@ -321,14 +321,12 @@ def _draw_provider(provider: Provider) -> None:
     sign = ":green[:material/check_circle:]" if _is_ready(provider) else ":gray[:material/radio_button_unchecked:]"
     name = f"{sign} {markdown.escape_line(provider.label)}"
     if _is_ready(provider):
-        with setting_row.lay_out_row(name, "", "Package and key are there."):
+        with setting_row.lay_out_row(name, "Package and key are there."):
             st.caption(f"Choose `{provider.name}:MODEL` above.")
     elif provider.installed:
-        with setting_row.lay_out_row(
-            name, "", "The package is there, a key is not. A line for .env, then start again:"
-        ):
+        with setting_row.lay_out_row(name, "The package is there, a key is not. A line for .env, then start again:"):
             st.code(f"{provider.key_variable}=", language=None)
     else:
         key = "A key is there, the package is not." if provider.key_present else "The package is not installed."
-        with setting_row.lay_out_row(name, "", f"{key} To add it:"):
+        with setting_row.lay_out_row(name, f"{key} To add it:"):
             st.code(f"pip install {provider.package}", language="bash", wrap_lines=True)

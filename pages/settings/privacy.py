@@ -11,11 +11,11 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
+from crag.storage.preferences import ValueOrigin
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_timestamp
 from crag.types import OutboundRecord
 from pages.parts import dialogs, external_hosts, labels, layout, markdown
-from pages.parts.option_controls import ORIGIN_BADGES
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_browser_remembered
 from pages.settings import setting_row
@@ -79,9 +79,9 @@ def _draw_traces() -> None:
         f"passages, and the answer go to {account.host}, project “{account.project}”. Each is listed above, and told "
         "with its answer."
     )
-    origin = ORIGIN_BADGES["environment" if account.always else "saved" if allowed else "default"]
-    sentence = f"{meaning} Set by CRAG_LANGSMITH; change it there." if account.always else meaning
-    with setting_row.lay_out_row(_TRACES_TITLE, origin, sentence), st.container(gap="xxsmall"):
+    origin: ValueOrigin = "environment" if account.always else "saved" if allowed else "default"
+    row = setting_row.lay_out_row(_TRACES_TITLE, meaning, origin, "CRAG_LANGSMITH")
+    with row, st.container(gap="xxsmall"):
         st.session_state[_TRACES_KEY] = allowed
         fixed = account.always or not (traces.is_configured or allowed)
         st.toggle(

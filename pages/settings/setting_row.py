@@ -13,7 +13,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.options import OPTIONS, Option
 from crag.settings import Settings
-from crag.storage.preferences import EffectiveValue
+from crag.storage.preferences import EffectiveValue, ValueOrigin
 from pages.chat import state
 from pages.parts import labels, markdown, option_controls
 from pages.parts.option_controls import ORIGIN_BADGES
@@ -36,8 +36,14 @@ class SettingsRow:
 
 
 @contextmanager
-def lay_out_row(name: str, badge: str, explanation: str) -> Iterator[None]:
-    """Lay out a row whose right side is drawn inside the `with` block; `explanation` is shown as plain text."""
+def lay_out_row(name: str, explanation: str, origin: ValueOrigin | None = None, variable: str = "") -> Iterator[None]:
+    """Lay out a row whose right side is drawn inside the `with` block; `explanation` is shown as plain text.
+
+    `variable` is the environment variable that sets the value if its origin is the environment.
+    """
+    badge = ORIGIN_BADGES[origin] if origin else ""
+    if origin == "environment" and variable:
+        explanation = f"{explanation} Set by {variable}; change it there.".strip()
     explained = f"{name} {badge}  \n{labels.grey_text(markdown.escape_line(explanation))}"
     if is_phone():  # stacked columns would put the value closer to the next name than to its own
         with st.container(gap="xxsmall"):
@@ -61,8 +67,8 @@ def read_only_row(
 
     def draw() -> None:
         is_set = bool(field) and _is_set_by_environment(field)
-        badge = ORIGIN_BADGES["environment" if is_set else "default"] if field else ""
-        with lay_out_row(name, badge, f"{explanation} Set by {variable}." if is_set else explanation):
+        origin: ValueOrigin | None = ("environment" if is_set else "default") if field else None
+        with lay_out_row(name, explanation, origin, variable):
             st.text(value())
 
     return SettingsRow(f"{name} {variable} {explanation}", draw)
@@ -142,10 +148,8 @@ def save_option(name: str, value: Any) -> None:
 
 def _draw_option_row(setting: Option, title: str, draw: DrawControl, explain: ExplainValue) -> None:
     effective = application().preferences.effective(setting.name)
-    sentence = explain(setting, effective)
-    if effective.origin == "environment":
-        sentence = f"{sentence} Set by {setting.variable}; change it there."
-    with lay_out_row(title, option_controls.ORIGIN_BADGES[effective.origin], sentence), st.container(gap="xxsmall"):
+    row = lay_out_row(title, explain(setting, effective), effective.origin, setting.variable)
+    with row, st.container(gap="xxsmall"):
         draw(setting, effective)
         draw_refusal(setting.name)
         if effective.origin == "saved":
