@@ -84,13 +84,6 @@ def test_the_seed_offers_its_posts_and_names_their_origin(chat, services):
     assert "Add the three posts" in labels(chat)
 
 
-def test_the_seed_shows_the_table_of_the_notebook(chat, services, notes):
-    evaluation = finished(services, services.datasets.get("seed"), repetitions=3)
-    opened(chat, evaluation)
-    assert "Who won the 2024 NBA finals?" in [cell.replace("\\", "") for cell in tables(chat)]
-    assert [cell for cell in tables(chat) if cell.endswith("of 15")]
-
-
 def test_external_hosts_are_named_before_anything_is_sent(chat, services, notes, monkeypatch):
     monkeypatch.setattr(services, "settings", replace(services.settings, tavily_api_key="tvly-test"))
     chat.session_state["evaluate_changes"] = {"web": "auto", "grader_model": "openai:gpt-4o-mini"}
