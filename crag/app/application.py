@@ -131,7 +131,7 @@ class Application:
             self._is_busy,
         )
         self._regression_checks = BackgroundWorker(
-            "regression", lambda _: self.regression.look(time.monotonic()), _UPKEEP_SECONDS
+            "regression", lambda _: self.regression.run_if_due(time.monotonic()), _UPKEEP_SECONDS
         )
         self._rechunk_cleanup = BackgroundWorker(
             "rechunk-cleanup", lambda _: self.rechunked_libraries.remove_stale(), _UPKEEP_SECONDS
@@ -222,7 +222,7 @@ class Application:
         Raises `BadRequest`, `NotFound`.
         """
         gone = self.library.delete_collection(name)
-        self.calibration.forget_collection(name)
+        self.calibration.delete_collection(name)
         return gone
 
     def delete_conversation(self, conversation_id: str) -> None:

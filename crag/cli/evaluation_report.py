@@ -148,7 +148,7 @@ def _best_variant_text(evaluation: Evaluation, results: Sequence[EvaluationResul
     found = find_best_variant(evaluation, results, cutoffs)
     if found is None:
         return "No best one can be told: of no answer it is known whether it is right."
-    if found.clear:
+    if found.is_clear:
         return f"Best: {found.variant.name}, clearly better than each other one."
     rivals = ", ".join(f"“{one.name}”" for one in found.rivals)
     return f"Best: {found.variant.name}, but not clearly better than {rivals}."

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 Scorer = Literal["judge", "text"]
-SCORERS: tuple[Scorer, ...] = ("judge", "text")
 _FOLDS = 10
 # Questions labelled right, and as many labelled wrong, before a cutoff moves: one of each kind per fold.
 MIN_LABELS_OF_EACH = _FOLDS
@@ -72,10 +71,10 @@ def fit_cutoffs(results: Sequence[EvaluationResult]) -> Cutoffs:
     better agreement (Cohen's kappa) than the default; fitted and evaluated on the same labels, any cutoff would look
     better. Among equally good ones, the nearest to the default wins. All judge models share one cutoff.
     """
-    usual = Cutoffs()
+    default = Cutoffs()
     return Cutoffs(
-        judge=_fit_cutoff(_labelled_answers(results, "judge", usual), usual.judge),
-        text=_fit_cutoff(_labelled_answers(results, "text", usual), usual.text),
+        judge=_fit_cutoff(_labelled_answers(results, "judge", default), default.judge),
+        text=_fit_cutoff(_labelled_answers(results, "text", default), default.text),
     )
 
 
@@ -112,20 +111,20 @@ def _scorer_agreement(scorer: Scorer, title: str, labelled: Sequence[_LabelledAn
 
 def _kappa_interval(labelled: Sequence[_LabelledAnswer]) -> tuple[float, float]:
     """Resample questions, not answers, since repetitions of one question are similar."""
-    places = {question: place for place, question in enumerate(dict.fromkeys(one.question for one in labelled))}
+    places = {question: index for index, question in enumerate(dict.fromkeys(one.question for one in labelled))}
     kappa = _kappa_statistic(labelled, [places[one.question] for one in labelled])
     found = bootstrap_interval(kappa, len(places), bounds=(-1.0, 1.0))
     return found.low, found.high
 
 
-def _kappa_statistic(labelled: Sequence[_LabelledAnswer], owners: Sequence[int]) -> Statistic:
+def _kappa_statistic(labelled: Sequence[_LabelledAnswer], groups: Sequence[int]) -> Statistic:
     import numpy as np
 
     label = np.array([one.label for one in labelled], dtype=float)
     verdict = np.array([one.verdict for one in labelled], dtype=float)
 
     def figure(weights: Array) -> Array:
-        weight = weights[:, list(owners)]
+        weight = weights[:, list(groups)]
         weight = weight / weight.sum(axis=1, keepdims=True)
         agreed = weight @ (label == verdict)
         of_label, of_verdict = weight @ label, weight @ verdict
@@ -136,32 +135,32 @@ def _kappa_statistic(labelled: Sequence[_LabelledAnswer], owners: Sequence[int])
     return figure
 
 
-def _fit_cutoff(labelled: Sequence[_LabelledAnswer], usual: float) -> float:
+def _fit_cutoff(labelled: Sequence[_LabelledAnswer], default: float) -> float:
     fewest = min(len({one.question for one in labelled if one.label is kind}) for kind in (True, False))
     if fewest < MIN_LABELS_OF_EACH:
-        return usual
+        return default
     labels = [one.label for one in labelled]
     before, after = (
         cohen_kappa(labels, verdicts) or 0.0
-        for verdicts in ([one.verdict for one in labelled], _cross_validated_verdicts(labelled, usual))
+        for verdicts in ([one.verdict for one in labelled], _cross_validated_verdicts(labelled, default))
     )
-    return _CANDIDATE_CUTOFFS[_best_candidate(labelled, usual)] if after > before else usual
+    return _CANDIDATE_CUTOFFS[_best_candidate(labelled, default)] if after > before else default
 
 
-def _cross_validated_verdicts(labelled: Sequence[_LabelledAnswer], usual: float) -> list[bool]:
+def _cross_validated_verdicts(labelled: Sequence[_LabelledAnswer], default: float) -> list[bool]:
     """Return the verdict on each answer by the cutoff fitted without its fold of the questions."""
     by_kind = dict.fromkeys(one.question for one in sorted(labelled, key=lambda one: one.label))
-    part = {question: place % _FOLDS for place, question in enumerate(by_kind)}
-    fitted = [_best_candidate([one for one in labelled if part[one.question] != own], usual) for own in range(_FOLDS)]
+    part = {question: index % _FOLDS for index, question in enumerate(by_kind)}
+    fitted = [_best_candidate([one for one in labelled if part[one.question] != own], default) for own in range(_FOLDS)]
     return [one.verdicts[fitted[part[one.question]]] for one in labelled]
 
 
-def _best_candidate(labelled: Sequence[_LabelledAnswer], usual: float) -> int:
+def _best_candidate(labelled: Sequence[_LabelledAnswer], default: float) -> int:
     """Return the index of the candidate cutoff with the best agreement."""
     labels = [one.label for one in labelled]
 
-    def rank(place: int) -> tuple[float, float]:
-        kappa = cohen_kappa(labels, [one.verdicts[place] for one in labelled]) or 0.0
-        return kappa, -abs(_CANDIDATE_CUTOFFS[place] - usual)
+    def rank(index: int) -> tuple[float, float]:
+        kappa = cohen_kappa(labels, [one.verdicts[index] for one in labelled]) or 0.0
+        return kappa, -abs(_CANDIDATE_CUTOFFS[index] - default)
 
     return max(range(len(_CANDIDATE_CUTOFFS)), key=rank)

@@ -58,33 +58,36 @@ def informative_sentences(text: str) -> list[str]:
 
 
 def make_cloze_question(
-    sentence: str, strange: Sequence[str], chance: random.Random, swapped: Sequence[str] = ()
+    sentence: str, foreign: Sequence[str], rng: random.Random, replacements: Sequence[str] = ()
 ) -> str | None:
-    """Make a question that the sentence answers, with some `strange` pieces; None if it says too little.
+    """Make a question that the sentence answers, with some pieces replaced by `foreign` ones of other passages.
 
-    With `swapped` pieces of another text, one replaces a piece of its kind, so that nothing answers the question.
+    Return None if the sentence says too little.
+
+    With `replacements`, pieces of another text, one of them replaces a piece of its kind, so that nothing answers the
+    question.
     """
     language = detect_language(sentence)
     parts = split_pieces(sentence, language)
-    carrying = [at for at, part in enumerate(parts) if extract_terms(part)]
-    if len(carrying) < MIN_TERMS:
+    meaningful = [at for at, part in enumerate(parts) if extract_terms(part)]
+    if len(meaningful) < MIN_TERMS:
         return None
-    asked = _choose_answer(parts, carrying, chance)
-    kept = _nearest_places(asked, carrying, chance.randint(*_KEPT_PIECES[language]))
-    told = {at: parts[at] for at in range(kept[0], kept[-1] + 1) if at != asked}
-    for at in sorted(told.keys() & set(carrying)):
-        if strange and _answer_kind(told[at]) == "thing" and chance.random() < _SUBSTITUTION_RATE[language]:
-            told[at] = chance.choice(strange)
-    if swapped and not _swap_piece(told, [at for at in kept if at != asked], swapped, chance):
+    asked = _choose_answer(parts, meaningful, rng)
+    kept = _nearest_pieces(asked, meaningful, rng.randint(*_KEPT_PIECES[language]))
+    kept_pieces = {at: parts[at] for at in range(kept[0], kept[-1] + 1) if at != asked}
+    for at in sorted(kept_pieces.keys() & set(meaningful)):
+        if foreign and _answer_kind(kept_pieces[at]) == "thing" and rng.random() < _SUBSTITUTION_RATE[language]:
+            kept_pieces[at] = rng.choice(foreign)
+    if replacements and not _swap_piece(kept_pieces, [at for at in kept if at != asked], replacements, rng):
         return None
-    text = ("" if language == "zh" else " ").join(told.values())
+    text = ("" if language == "zh" else " ").join(kept_pieces.values())
     return _QUESTION_TEMPLATES[language][_answer_kind(parts[asked])].format(text)
 
 
-def _choose_answer(parts: Sequence[str], carrying: Sequence[int], chance: random.Random) -> int:
-    """Choose the place of the piece to ask for; like real questions, it prefers years, numbers and names."""
-    facts = [at for at in carrying if at and _answer_kind(parts[at]) != "thing"]
-    return chance.choice(facts or carrying)
+def _choose_answer(parts: Sequence[str], meaningful: Sequence[int], rng: random.Random) -> int:
+    """Choose the index of the piece to ask for, preferably a year, number or name, as real questions do."""
+    facts = [at for at in meaningful if at and _answer_kind(parts[at]) != "thing"]
+    return rng.choice(facts or meaningful)
 
 
 def _answer_kind(piece: str) -> AnswerKind:
@@ -95,21 +98,25 @@ def _answer_kind(piece: str) -> AnswerKind:
     return "name" if _NAME.match(piece) else "thing"
 
 
-def _nearest_places(asked: int, carrying: Sequence[int], count: int) -> list[int]:
-    """Return the places of the piece asked for and of the `count` meaningful pieces nearest to it."""
-    nearest = sorted(carrying, key=lambda at: (abs(at - asked), at))
+def _nearest_pieces(asked: int, meaningful: Sequence[int], count: int) -> list[int]:
+    """Return the indexes of the piece asked for and of the `count` meaningful pieces nearest to it."""
+    nearest = sorted(meaningful, key=lambda at: (abs(at - asked), at))
     return sorted(nearest[: count + 1])
 
 
-def _swap_piece(told: dict[int, str], places: Sequence[int], swapped: Sequence[str], chance: random.Random) -> bool:
-    """Replace a name or number, otherwise another word, by one of its kind; return whether there was one."""
-    by_kind = {at: [piece for piece in swapped if _answer_kind(piece) == _answer_kind(told[at])] for at in places}
-    usable = [at for at in places if by_kind[at]]
-    facts = [at for at in usable if _answer_kind(told[at]) != "thing"]
+def _swap_piece(
+    kept_pieces: dict[int, str], indexes: Sequence[int], replacements: Sequence[str], rng: random.Random
+) -> bool:
+    """Replace a name or number, otherwise another word, by one of its kind; return whether one was found."""
+    by_kind = {
+        at: [piece for piece in replacements if _answer_kind(piece) == _answer_kind(kept_pieces[at])] for at in indexes
+    }
+    usable = [at for at in indexes if by_kind[at]]
+    facts = [at for at in usable if _answer_kind(kept_pieces[at]) != "thing"]
     if not usable:
         return False
-    at = chance.choice(facts or usable)
-    told[at] = chance.choice(by_kind[at])
+    at = rng.choice(facts or usable)
+    kept_pieces[at] = rng.choice(by_kind[at])
     return True
 
 
@@ -118,7 +125,7 @@ _IDS_PER_QUERY = 500
 
 @dataclass(frozen=True, slots=True)
 class PassageSample:
-    """A passage to make questions of."""
+    """A passage sampled to make questions from."""
 
     id: int
     source_id: str
@@ -126,25 +133,25 @@ class PassageSample:
     text: str
 
 
-def sample_passages(database: Database, collection: str, count: int, chance: random.Random) -> list[PassageSample]:
+def sample_passages(database: Database, collection: str, count: int, rng: random.Random) -> list[PassageSample]:
     """Sample at most `count` passages from a collection, or from the whole library if it is empty."""
-    return _sample_where(database, [sources.c.collection == collection] if collection else [], count, chance)
+    return _sample_matching(database, [sources.c.collection == collection] if collection else [], count, rng)
 
 
 def sample_other_collections(
-    database: Database, collection: str, count: int, chance: random.Random
+    database: Database, collection: str, count: int, rng: random.Random
 ) -> list[PassageSample]:
     """Sample at most `count` passages from the other collections; none for the whole library."""
-    return _sample_where(database, [sources.c.collection != collection], count, chance) if collection else []
+    return _sample_matching(database, [sources.c.collection != collection], count, rng) if collection else []
 
 
-def _sample_where(
-    database: Database, limits: Sequence[ColumnElement[bool]], count: int, chance: random.Random
+def _sample_matching(
+    database: Database, conditions: Sequence[ColumnElement[bool]], count: int, rng: random.Random
 ) -> list[PassageSample]:
-    of_them = select(passages.c.id).select_from(passages.join(sources)).where(*limits).order_by(passages.c.id)
+    of_them = select(passages.c.id).select_from(passages.join(sources)).where(*conditions).order_by(passages.c.id)
     with database.read() as connection:
         ids = connection.scalars(of_them).all()
-        wanted = chance.sample(ids, min(count, len(ids)))
+        wanted = rng.sample(ids, min(count, len(ids)))
         query = select(passages.c.id, passages.c.source_id, sources.c.title, passages.c.text)
         found: dict[int, PassageSample] = {}
         for start in range(0, len(wanted), _IDS_PER_QUERY):
@@ -174,7 +181,7 @@ class WrittenQuestions:
 
 
 class QuestionWriter:
-    """Asks the model once per passage."""
+    """Writes questions with a chat model, in one call per passage."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -214,18 +221,18 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class _SentenceProbe:
-    """A question answered by a sentence of a passage, with its retrieved passages and foreign (`strange`) pieces."""
+    """A question answered by a sentence of a passage, with the passages found and `foreign` pieces of other texts."""
 
     question: str
-    of: PassageSample
+    sample: PassageSample
     sentence: str
-    strange: Sequence[str]
+    foreign: Sequence[str]
     found: Sequence[Passage]
     written: WrittenQuestions | None
 
 
 class ProbeMaker:
-    """Samples passages, makes questions of them, and retrieves passages to grade. Deterministic for one seed."""
+    """Samples passages, makes questions from them, and retrieves passages to grade. Deterministic for a given seed."""
 
     def __init__(
         self, database: Database, find: FindPassages, k: int, writer: QuestionWriter | None = None, seed: int = 0
@@ -238,37 +245,37 @@ class ProbeMaker:
         self._find = find
         self._k = k
         self._writer = writer
-        self._chance = random.Random(seed)  # noqa: S311 — a sample, no secret
+        self._rng = random.Random(seed)  # noqa: S311 — a sample, no secret
 
     def make(self, collection: str, count: int, stop: Cancellation) -> Iterator[Probe]:
-        """Yield, for each of at most `count` passages, a question it answers and one that nothing answers.
+        """Yield two questions for each of at most `count` passages: one it answers and one that no passage answers.
 
         Raises `ModelFault`, `Stopped`.
         """
-        drawn = sample_passages(self._database, collection, _SAMPLES_PER_PROBE * count, self._chance)
-        elsewhere = iter(sample_other_collections(self._database, collection, count, self._chance))
-        pool = [piece for one in drawn[:_MAX_FOREIGN_PIECES] for piece in _pieces_with_terms(one.text)]
+        samples = sample_passages(self._database, collection, _SAMPLES_PER_PROBE * count, self._rng)
+        elsewhere = iter(sample_other_collections(self._database, collection, count, self._rng))
+        pool = [piece for one in samples[:_MAX_FOREIGN_PIECES] for piece in _pieces_with_terms(one.text)]
         kinds: Iterator[ProbeKind] = cycle(("hidden", "swapped", "elsewhere"))
-        asked = (self._ask(one, pool, stop) for one in drawn)
+        asked = (self._ask(one, pool, stop) for one in samples)
         for _, one in zip(range(count), filter(None, asked), strict=False):
             yield Probe(one.question, "passage", True, tuple(one.found[: self._k]))
             yield self._unanswered(one, next(kinds), elsewhere, pool, stop)
 
-    def _ask(self, one: PassageSample, pool: Sequence[str], stop: Cancellation) -> _SentenceProbe | None:
+    def _ask(self, sample: PassageSample, pool: Sequence[str], stop: Cancellation) -> _SentenceProbe | None:
         """Make a question about the passage; None if it says too little."""
         stop.check()
-        if not (told := informative_sentences(one.text)):
+        if not (sentences := informative_sentences(sample.text)):
             return None
-        sentence = self._chance.choice(told)
-        strange = _foreign_pieces(one.text, self._chance.sample(pool, min(_MAX_FOREIGN_PIECES, len(pool))))
-        made = make_cloze_question(sentence, strange, self._chance)
-        written = self._writer.write(one, stop) if self._writer and made else None
+        sentence = self._rng.choice(sentences)
+        foreign = _foreign_pieces(sample.text, self._rng.sample(pool, min(_MAX_FOREIGN_PIECES, len(pool))))
+        made = make_cloze_question(sentence, foreign, self._rng)
+        written = self._writer.write(sample, stop) if self._writer and made else None
         question = written.answered if written else made
-        return _SentenceProbe(question, one, sentence, strange, self._find(question), written) if question else None
+        return _SentenceProbe(question, sample, sentence, foreign, self._find(question), written) if question else None
 
     def _unanswered(
         self,
-        one: _SentenceProbe,
+        probe: _SentenceProbe,
         kind: ProbeKind,
         elsewhere: Iterator[PassageSample],
         pool: Sequence[str],
@@ -277,32 +284,34 @@ class ProbeMaker:
         """Return an unanswerable question of this kind, or the same question with its passage hidden."""
         if kind == "elsewhere" and (other := next(elsewhere, None)) and (asked := self._ask(other, pool, stop)):
             return Probe(asked.question, kind, False, tuple(asked.found[: self._k]))
-        if kind == "swapped" and (question := self._swap(one)):
+        if kind == "swapped" and (question := self._swap(probe)):
             return Probe(question, kind, False, tuple(self._find(question)[: self._k]))
-        return Probe(one.question, "hidden", False, self._passages_without_own(one))
+        return Probe(probe.question, "hidden", False, self._passages_without_own(probe))
 
-    def _swap(self, one: _SentenceProbe) -> str | None:
+    def _swap(self, probe: _SentenceProbe) -> str | None:
         """Return the question with one fact replaced by a fact from a nearby passage."""
-        if one.written:
-            return one.written.unanswered
-        others = [passage for passage in one.found if passage.id != one.of.id][:_SWAP_SOURCES]
-        swapped = _foreign_pieces(
-            one.of.text, [piece for passage in others for piece in _pieces_with_terms(passage.text)]
+        if probe.written:
+            return probe.written.unanswered
+        others = [passage for passage in probe.found if passage.id != probe.sample.id][:_SWAP_SOURCES]
+        replacements = _foreign_pieces(
+            probe.sample.text, [piece for passage in others for piece in _pieces_with_terms(passage.text)]
         )
-        return make_cloze_question(one.sentence, one.strange, self._chance, swapped) if swapped else None
+        return make_cloze_question(probe.sentence, probe.foreign, self._rng, replacements) if replacements else None
 
-    def _passages_without_own(self, one: _SentenceProbe) -> tuple[Passage, ...]:
+    def _passages_without_own(self, probe: _SentenceProbe) -> tuple[Passage, ...]:
         """Return the passages found without those of its document.
 
         If too few remain, only the passage and its neighbours are left out.
         """
-        saying = {passage.id for passage in one.found if one.sentence in passage.text}
+        containing = {passage.id for passage in probe.found if probe.sentence in passage.text}
         others = [
-            passage for passage in one.found if passage.id not in saying and passage.source_id != one.of.source_id
+            passage
+            for passage in probe.found
+            if passage.id not in containing and passage.source_id != probe.sample.source_id
         ]
         if len(others) < self._k:
-            near = range(one.of.id - 1, one.of.id + 2)  # passages of one document have consecutive ids
-            others = [passage for passage in one.found if passage.id not in saying and passage.id not in near]
+            near = range(probe.sample.id - 1, probe.sample.id + 2)  # passages of one document have consecutive ids
+            others = [passage for passage in probe.found if passage.id not in containing and passage.id not in near]
         return tuple(others[: self._k])
 
 

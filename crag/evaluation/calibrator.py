@@ -46,7 +46,7 @@ class CalibrationRows:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def save(self, collection: str, grader: str, thresholds: Thresholds, measured: Calibration) -> None:
+    def save(self, collection: str, grader: str, thresholds: Thresholds, calibration: Calibration) -> None:
         """Store thresholds with their measurement, replacing earlier ones.
 
         Raises `NotFound` if the collection was deleted or renamed.
@@ -55,7 +55,7 @@ class CalibrationRows:
             "lower": thresholds.lower,
             "upper": thresholds.upper,
             "made_at": time.time(),
-            "report": json.dumps({"scored": [asdict(one) for one in measured.scored]}),
+            "report": json.dumps({"scored": [asdict(one) for one in calibration.scored]}),
         }
         row = insert(calibrations).values(collection=collection, grader=grader, **values)
         with self._database.write() as connection:
@@ -90,7 +90,7 @@ class CalibrationRows:
             for table in (calibrations, rulings):
                 connection.execute(update(table).where(table.c.collection == name).values(collection=new_name))
 
-    def forget_collection(self, name: str) -> None:
+    def delete_collection(self, name: str) -> None:
         """Delete the thresholds of a deleted collection, and the rulings on its passages."""
         with self._database.write() as connection:
             for table in (calibrations, rulings):
@@ -220,17 +220,19 @@ class Calibrator:
             time.time(),
         )
 
-    def save(self, measured: Calibration, thresholds: Thresholds | None = None) -> Thresholds:
+    def save(self, calibration: Calibration, thresholds: Thresholds | None = None) -> Thresholds:
         """Have the grader use these thresholds from now on, by default the proposed ones.
 
         Raises `BadRequest` if there are none or they are out of order, `NotFound` if the collection is gone.
         """
-        chosen = thresholds or measured.proposal.thresholds
+        chosen = thresholds or calibration.proposal.thresholds
         if chosen is None:
-            raise BadRequest("No thresholds could be proposed, so none were kept.", " ".join(measured.proposal.remarks))
+            raise BadRequest(
+                "No thresholds could be proposed, so none were kept.", " ".join(calibration.proposal.remarks)
+            )
         if not 0 <= chosen.lower <= chosen.upper <= 1:
             raise BadRequest("The lower threshold lies above the upper one.", "Move one of them.")
-        self._rows.save(measured.collection, measured.grader, chosen, measured)
+        self._rows.save(calibration.collection, calibration.grader, chosen, calibration)
         return chosen
 
     def load(self, collection: str, grader: str) -> Thresholds | None:
@@ -258,9 +260,9 @@ class Calibrator:
         """Move thresholds and rulings to the new name of a renamed collection."""
         self._rows.rename_collection(name, new_name)
 
-    def forget_collection(self, name: str) -> None:
+    def delete_collection(self, name: str) -> None:
         """Delete the thresholds and rulings of a deleted collection."""
-        self._rows.forget_collection(name)
+        self._rows.delete_collection(name)
 
     def _probes(
         self, resources: RunResources, options: RunOptions, plan: CalibrationPlan, count: int, stop: Cancellation
@@ -356,7 +358,7 @@ class CalibrationJob:
 
     def _measure(self, measure: MeasureGrader, stop: Cancellation) -> None:
         try:
-            self._result = measure(self._tell, stop)
+            self._result = measure(self._report_progress, stop)
         except Stopped:
             self._fault = "Stopped by you. Nothing was kept."
         except CragError as error:
@@ -367,5 +369,5 @@ class CalibrationJob:
         finally:
             self._progress = None
 
-    def _tell(self, progress: Progress) -> None:
+    def _report_progress(self, progress: Progress) -> None:
         self._progress = progress

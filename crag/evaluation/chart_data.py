@@ -180,13 +180,13 @@ _ACCURACY_METRICS = ("answer_right", "refusal_right", "contained", "token_f1", "
 class TradeOffPoint:
     """A variant by its number, with a figure and its time in seconds.
 
-    `unbeaten`: no other is as good and faster, or better and as fast.
+    `is_pareto_optimal`: no other is as good and faster, or better and as fast.
     """
 
     variant: int
     figure: Figure
     time: Figure
-    unbeaten: bool = True
+    is_pareto_optimal: bool = True
 
 
 def choose_accuracy_metric(figures: Sequence[Mapping[str, Figure]]) -> str:
@@ -203,7 +203,7 @@ def trade_off_points(figures: Mapping[int, Mapping[str, Figure]], metric: str) -
     ]
 
 
-def _dominates(one: Sequence[Figure], other: Sequence[Figure]) -> bool:
+def _dominates(first: Sequence[Figure], second: Sequence[Figure]) -> bool:
     """Return whether the first is at least as good in both, and better in one."""
-    more, less = one[0].value - other[0].value, other[1].value - one[1].value
+    more, less = first[0].value - second[0].value, second[1].value - first[1].value
     return min(more, less) >= 0 and max(more, less) > 0

@@ -57,15 +57,15 @@ def add_corpus(
     ids = {one.id: present.get((one.name, one.sha256), "") for one in paragraphs}
     missing = [one for one in paragraphs if not ids[one.id]]
 
-    def add(paragraph: _CorpusPassage, stop: Cancellation) -> AddResult:
-        document = RawDocument(paragraph.name, paragraph.data)
-        incoming = SourceInput(paragraph.name, paragraph.name, True, collection, document)
+    def add(passage: _CorpusPassage, stop: Cancellation) -> AddResult:
+        document = RawDocument(passage.name, passage.data)
+        incoming = SourceInput(passage.name, passage.name, True, collection, document)
         return library.pipeline.add_with_reader(incoming, _split_plain_text, stop=stop)
 
     done = len(paragraphs) - len(missing)
-    for paragraph, added in zip(missing, map_in_order(add, missing, stop), strict=True):
+    for passage, added in zip(missing, map_in_order(add, missing, stop), strict=True):
         report(Progress("Adding passages", done := done + 1, len(paragraphs)))
-        ids[paragraph.id] = _added_document_id(added, paragraph)
+        ids[passage.id] = _added_document_id(added, passage)
         stop.check()
     return ids
 
@@ -82,22 +82,22 @@ def _split_plain_text(document: RawDocument, report: ProgressCallback, stop: Can
     return ReadDocument(document.name, "text", None, chunks)
 
 
-def _added_document_id(added: AddResult, paragraph: _CorpusPassage) -> str:
+def _added_document_id(added: AddResult, passage: _CorpusPassage) -> str:
     if added.id:
         return added.id
     why = added.error.message if added.error else added.status
-    raise BadRequest(f"Passage {paragraph.id} was not added: {why}", "Add the file again: what is there already stays.")
+    raise BadRequest(f"Passage {passage.id} was not added: {why}", "Add the file again: what is there already stays.")
 
 
 def _read_corpus(path: Path) -> list[_CorpusPassage]:
     """Read and validate every line. Raises `BadRequest`."""
     found: dict[str, _CorpusPassage] = {}
-    said: Counter[str] = Counter()
+    text_counts: Counter[str] = Counter()
     for number, row in read_json_lines(path):
-        paragraph = _parse_corpus_row(row, number, said)
-        if paragraph.id in found:
+        passage = _parse_corpus_row(row, number, text_counts)
+        if passage.id in found:
             raise BadRequest(f"Line {number}: id was given to another passage already.", "Give each its own.")
-        found[paragraph.id] = paragraph
+        found[passage.id] = passage
     if not found:
         raise BadRequest(
             "There is no passage in the file.", 'Write one a line: {"id": "…", "title": "…", "text": "…"}.'
@@ -105,8 +105,8 @@ def _read_corpus(path: Path) -> list[_CorpusPassage]:
     return list(found.values())
 
 
-def _parse_corpus_row(row: dict[str, Any], number: int, said: Counter[str]) -> _CorpusPassage:
-    """Parse one line; `said` counts equal texts, since a collection holds the same bytes only once."""
+def _parse_corpus_row(row: dict[str, Any], number: int, text_counts: Counter[str]) -> _CorpusPassage:
+    """Parse one line; `text_counts` counts equal texts, since a collection holds the same bytes only once."""
     text, title = _read_text_field(row, "text", number), _read_text_field({"title": "", **row}, "title", number)
     given = row.get("id")
     id_ = " ".join(_read_text_field({"id": str(given) if type(given) is int else given}, "id", number).split())
@@ -114,9 +114,9 @@ def _parse_corpus_row(row: dict[str, Any], number: int, said: Counter[str]) -> _
         raise BadRequest(
             f"Line {number}: text and id are needed, id in at most {_MAX_ID_LENGTH} characters.", "Mend it."
         )
-    said[text] += 1
+    text_counts[text] += 1
     name = f"{clean_display_name(title)[:_MAX_TITLE_LENGTH]} {id_}.txt"
-    return _CorpusPassage(id_, name, (text + "\n" * (said[text] - 1)).encode())
+    return _CorpusPassage(id_, name, (text + "\n" * (text_counts[text] - 1)).encode())
 
 
 def _read_text_field(row: dict[str, Any], name: str, number: int) -> str:

@@ -114,7 +114,7 @@ class _RowFields:
     def question(self) -> str:
         value = self.row.get("question")
         if not isinstance(value, str):
-            raise self._refusal("question", "text")
+            raise self._field_error("question", "text")
         try:
             return normalize_question(value)
         except BadRequest as error:
@@ -125,7 +125,7 @@ class _RowFields:
         value = "" if value is None else value
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         if not isinstance(text, str) or len(text) > _MAX_KEY_LENGTH:
-            raise self._refusal("id", f"text of at most {_MAX_KEY_LENGTH} characters, or a number")
+            raise self._field_error("id", f"text of at most {_MAX_KEY_LENGTH} characters, or a number")
         return normalize_user_text(text)
 
     def texts(self, *names: str) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class _RowFields:
             value = value["text"] if isinstance(value, dict) and "text" in value else value
             values = value if isinstance(value, list) else [] if value is None else [value]
             if not all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in values):
-                raise self._refusal(name, "text or a list of texts")
+                raise self._field_error(name, "text or a list of texts")
             found += [normalize_user_text(str(one)) for one in values]
         return tuple(dict.fromkeys(text for text in found if text))
 
@@ -151,7 +151,7 @@ class _RowFields:
                 continue
             ways = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
             if not all(isinstance(way, list) and all(isinstance(step, str) for step in way) for way in ways):
-                raise self._refusal(name, "a list of steps, or a list of such lists")
+                raise self._field_error(name, "a list of steps, or a list of such lists")
             return tuple(tuple(map(normalize_user_text, way)) for way in ways if way)
         return ()
 
@@ -159,36 +159,36 @@ class _RowFields:
         value = self.row.get("expected_action", self.row.get("action"))
         if value is None or value in _ACTIONS:
             return cast("Action | None", value)
-        raise self._refusal("expected_action", f"one of {', '.join(_ACTIONS)}")
+        raise self._field_error("expected_action", f"one of {', '.join(_ACTIONS)}")
 
     def flag(self, name: str) -> bool | None:
         value = self.row.get(name)
         if value is None or isinstance(value, bool):
             return value
-        raise self._refusal(name, "true or false")
+        raise self._field_error(name, "true or false")
 
     def text(self, *names: str) -> str:
         for name in names:
             value = self.row.get(name)
             if value is not None and not isinstance(value, str):
-                raise self._refusal(name, "text")
+                raise self._field_error(name, "text")
             if value:
                 return normalize_user_text(value)
         return ""
 
-    def _refusal(self, name: str, wanted: str) -> BadRequest:
+    def _field_error(self, name: str, wanted: str) -> BadRequest:
         return BadRequest(f"Line {self.line}: {name} must be {wanted}.", "Mend it, then try again.")
 
 
-def _group_example(found: dict[str, list[Example]], example: Example, line: int) -> None:
+def _group_example(groups: dict[str, list[Example]], example: Example, line: int) -> None:
     """Add an example to those with the same question, or under a new key. Raises `BadRequest` for a reused id."""
     key, number = example.key, 1
-    if key in found and question_key(found[key][0].question) != question_key(example.question):
+    if key in groups and question_key(groups[key][0].question) != question_key(example.question):
         raise BadRequest(f"Line {line}: id is that of another question already.", "Give each question its own.")
-    while key in found and not _labels_agree(found[key][0], example):
+    while key in groups and not _labels_agree(groups[key][0], example):
         number += 1
         key = f"{example.key[: _MAX_KEY_LENGTH - _MAX_SUFFIX_LENGTH]}-{number}"
-    lines = found.setdefault(key, [])
+    lines = groups.setdefault(key, [])
     lines.append(example)
     lines[0] = _fill_missing_labels(lines[0], example)
 

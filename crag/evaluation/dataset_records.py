@@ -135,8 +135,8 @@ def sample_questions(dataset: Dataset, number: int, seed: int = 0) -> Dataset:
     return _subset(dataset, sorted(drawn), f"random {number:,}, seed {seed},")
 
 
-def _subset(dataset: Dataset, chosen: range | list[int], words: str) -> Dataset:
+def _subset(dataset: Dataset, chosen: range | list[int], note: str) -> Dataset:
     if len(chosen) == len(dataset.examples):
         return dataset
     examples = tuple(dataset.examples[index] for index in chosen)
-    return replace(dataset, name=f"{dataset.name} ({words} of {len(dataset.examples):,})", examples=examples)
+    return replace(dataset, name=f"{dataset.name} ({note} of {len(dataset.examples):,})", examples=examples)

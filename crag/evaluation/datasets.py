@@ -57,14 +57,14 @@ class RunPins:
 class PinnedQuestions:
     """Pins and unpins answers and passages. `user` is the owner's key, None for a home with a single owner."""
 
-    def __init__(self, database: Database, trace_of: Callable[[str], Trace]) -> None:
-        """Take a `trace_of` that raises `NotFound` for a deleted run."""
+    def __init__(self, database: Database, read_trace: Callable[[str], Trace]) -> None:
+        """Take a `read_trace` that raises `NotFound` for a deleted run."""
         self._database = database
-        self._trace_of = trace_of
+        self._read_trace = read_trace
 
     def get_pins(self, run_id: str, user: str | None = None) -> RunPins:
         """Return what is pinned of this run. Raises `NotFound`."""
-        trace = self._trace_of(run_id)
+        trace = self._read_trace(run_id)
         with self._database.read() as connection:
             found = find_pinned_example(connection, user, question_key(standalone_question(trace)))
         if found is None:
@@ -79,7 +79,7 @@ class PinnedQuestions:
     def is_pinned(self, run_id: str, user: str | None = None) -> bool:
         """Return whether this run's answer is pinned; cheap enough for every answer of a page. Raises `NotFound`."""
         with self._database.read() as connection:
-            found = find_pinned_example(connection, user, question_key(standalone_question(self._trace_of(run_id))))
+            found = find_pinned_example(connection, user, question_key(standalone_question(self._read_trace(run_id))))
         return found is not None and found.run_id == run_id
 
     def pin_answer(self, run_id: str, user: str | None = None, text: str = "") -> None:
@@ -88,7 +88,7 @@ class PinnedQuestions:
         Replaces the right answer pinned before for the same question. Raises `NotFound`, or `BadRequest` if there is no
         answer to pin.
         """
-        trace = self._trace_of(run_id)
+        trace = self._read_trace(run_id)
         refused = trace.outcome == "not_answered"
         right = normalize_user_text(text) or ("" if refused else suggested_reference(trace))
         if not right and not refused:
@@ -103,11 +103,11 @@ class PinnedQuestions:
 
     def unpin_answer(self, run_id: str, user: str | None = None) -> None:
         """Remove the pinned right answer to the question of this run. Raises `NotFound`."""
-        self._change(self._trace_of(run_id), user, lambda one: replace(one, references=(), answerable=None), "")
+        self._change(self._read_trace(run_id), user, lambda one: replace(one, references=(), answerable=None), "")
 
     def pin_passage(self, run_id: str, passage_id: int, user: str | None = None) -> None:
         """Pin the question with a sentence of a right passage. Raises `NotFound`, `BadRequest` for a web page."""
-        trace = self._trace_of(run_id)
+        trace = self._read_trace(run_id)
         passage = _find_passage(trace, passage_id)
         if passage.origin == "web":
             raise BadRequest("A page of the web may be another tomorrow.", "Add it to your documents, then ask again.")
@@ -123,7 +123,7 @@ class PinnedQuestions:
 
     def unpin_passage(self, run_id: str, passage_id: int, user: str | None = None) -> None:
         """Remove this passage from the right ones. Raises `NotFound`."""
-        trace = self._trace_of(run_id)
+        trace = self._read_trace(run_id)
         passage = _find_passage(trace, passage_id)
 
         def unpin(example: Example) -> Example:
@@ -191,10 +191,10 @@ class Datasets:
     `user` is the key of the user who asks, who may see their own datasets and shared ones; None may see all.
     """
 
-    def __init__(self, database: Database, trace_of: Callable[[str], Trace]) -> None:
-        """Take a `trace_of` that raises `NotFound` for a deleted run."""
+    def __init__(self, database: Database, read_trace: Callable[[str], Trace]) -> None:
+        """Take a `read_trace` that raises `NotFound` for a deleted run."""
         self._database = database
-        self.pins = PinnedQuestions(database, trace_of)
+        self.pins = PinnedQuestions(database, read_trace)
 
     def all(self, user: str | None = None) -> list[Dataset]:
         """Return the built-in dataset, the pinned questions, then the uploaded ones, newest first."""

@@ -38,20 +38,20 @@ class Evaluations:
         self,
         database: Database,
         runs: RunService,
-        look_up: LookUpEnvironment,
+        look_up_environment: LookUpEnvironment,
         open_judge: OpenJudge,
         prepare: PrepareOptions,
     ) -> None:
-        """Take the parts of an evaluation; for `look_up` and `open_judge` see `EvaluationRunner`.
+        """Take the parts of an evaluation; for `look_up_environment` and `open_judge` see `EvaluationRunner`.
 
         `prepare` makes everything available that some options need, such as rechunked documents. It may take minutes.
         """
         self._prepare = prepare
         self._rows = EvaluationRows(database)
         self._runs = runs
-        self._runner = EvaluationRunner(self._rows, runs, look_up, open_judge)
+        self._runner = EvaluationRunner(self._rows, runs, look_up_environment, open_judge)
         self._queue: deque[str] = deque()
-        self._worker = BackgroundWorker("evaluations", lambda _: self._work_off())
+        self._worker = BackgroundWorker("evaluations", lambda _: self._run_queue())
         self._worker.start()
         self._lock = threading.Lock()
         self._stops: dict[str, Cancellation] = {}
@@ -83,7 +83,7 @@ class Evaluations:
 
     def wait(self, evaluation_id: str, report: ProgressCallback = ignore_progress) -> Evaluation:
         """Wait until it is no longer active, reporting its progress. Raises `NotFound`."""
-        while (evaluation := self._rows.get(evaluation_id)).is_under_way:
+        while (evaluation := self._rows.get(evaluation_id)).is_active:
             stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
             report(self.preparation_progress(evaluation_id) or Progress(stage, evaluation.done, evaluation.total))
             time.sleep(_PROGRESS_POLL_SECONDS)
@@ -157,14 +157,14 @@ class Evaluations:
         self._queue.append(evaluation_id)
         self._worker.wake()
 
-    def _work_off(self) -> None:
+    def _run_queue(self) -> None:
         while self._queue:
             try:
-                self._work(self._queue.popleft())
+                self._run_queued(self._queue.popleft())
             except HomeFault as fault:  # the others must not wait for it
                 _log.warning("The end of an evaluation could not be stored: %s", fault)
 
-    def _work(self, evaluation_id: str) -> None:
+    def _run_queued(self, evaluation_id: str) -> None:
         stop = self._stops[evaluation_id]
         ended: tuple[EvaluationState, str] = ("interrupted", "Something went wrong; the log has the details.")
         try:
@@ -178,12 +178,12 @@ class Evaluations:
 
     def _run(self, evaluation_id: str, stop: Cancellation) -> tuple[EvaluationState, str]:
         try:
-            self._listen(evaluation_id, stop)
+            self._poll_for_stop(evaluation_id, stop)
             stop.check()
             self._rows.begin(evaluation_id)
             with (
                 on_behalf_of(self._rows.get(evaluation_id).owner_id or SERVER_KEY),
-                self._watching_for_stop(evaluation_id, stop),
+                self._watch_for_stop(evaluation_id, stop),
             ):
                 self._prepare_all(evaluation_id, stop)
                 self._runner.run(evaluation_id, stop)
@@ -194,16 +194,18 @@ class Evaluations:
         return "done", ""
 
     @contextmanager
-    def _watching_for_stop(self, evaluation_id: str, stop: Cancellation) -> Iterator[None]:
+    def _watch_for_stop(self, evaluation_id: str, stop: Cancellation) -> Iterator[None]:
         """Watch for a stop request from another process while the block runs, however long one question takes."""
-        listener = BackgroundWorker("evaluation-stop", lambda _: self._listen(evaluation_id, stop), _STOP_POLL_SECONDS)
+        listener = BackgroundWorker(
+            "evaluation-stop", lambda _: self._poll_for_stop(evaluation_id, stop), _STOP_POLL_SECONDS
+        )
         listener.start()
         try:
             yield
         finally:
             listener.close()
 
-    def _listen(self, evaluation_id: str, stop: Cancellation) -> None:
+    def _poll_for_stop(self, evaluation_id: str, stop: Cancellation) -> None:
         """Request a stop if a user stopped or deleted the evaluation, in whichever process."""
         if not self._rows.is_wanted(evaluation_id):
             stop.cancel()

@@ -71,7 +71,7 @@ class BestVariant:
     rivals: tuple[Variant, ...]
 
     @property
-    def clear(self) -> bool:
+    def is_clear(self) -> bool:
         """Whether no other variant could be the best as well."""
         return not self.rivals
 
@@ -84,10 +84,10 @@ def find_axis_option(name: str) -> Option:
     raise BadRequest(f"There is nothing to try under “{name}”.", f"Such as {', '.join(SUGGESTED_AXES)} can be tried.")
 
 
-def parse_axes(written: Sequence[str]) -> GridAxes:
+def parse_axes(texts: Sequence[str]) -> GridAxes:
     """Parse axes written like `k=4,8`. Raises `BadRequest`."""
     values: dict[str, tuple[Any, ...]] = {}
-    for text in written:
+    for text in texts:
         name, equals, rest = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise BadRequest(f"“{text}” names no values to try.", _axes_remedy())
@@ -136,8 +136,8 @@ def find_best_variant(
     return BestVariant(first.number, first.variant, tuple(other.variant for other in others if not is_worse(other)))
 
 
-def _variant_name(chosen: Mapping[str, Any], telling: Sequence[str]) -> str:
-    return " · ".join(describe_option(name, chosen[name]) for name in telling) or "as it is"
+def _variant_name(chosen: Mapping[str, Any], names: Sequence[str]) -> str:
+    return " · ".join(describe_option(name, chosen[name]) for name in names) or "as it is"
 
 
 def _ranking_key(summary: VariantSummary) -> tuple[float, ...]:

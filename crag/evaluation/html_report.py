@@ -91,15 +91,15 @@ class VariantView:
 
 
 def view_variant(
-    name: str, results: Sequence[EvaluationResult], summary: VariantSummary, longest: Mapping[str, float]
+    name: str, results: Sequence[EvaluationResult], summary: VariantSummary, full_values: Mapping[str, float]
 ) -> VariantView:
-    """Convert a summary; `longest` holds the values at which bars are full, by metric."""
+    """Convert a summary; `full_values` holds the values at which bars are full, by metric."""
     failed = f" · {summary.failed:,} failed" if summary.failed else ""
     slowest = max((cost.seconds for cost in summary.nodes.values()), default=0.0)
     return VariantView(
         to_one_line(name),
         f"{format_count(summary.answers, 'answer')}{failed}",
-        [view_figure(figure, longest) for figure in summary.figures.values()],
+        [view_figure(figure, full_values) for figure in summary.figures.values()],
         _view_routes(results),
         [view_node(node, cost, slowest) for node, cost in summary.nodes.items()],
     )
@@ -114,10 +114,10 @@ def full_bar_values(summaries: Sequence[VariantSummary]) -> dict[str, float]:
     return ends
 
 
-def view_figure(figure: Figure, longest: Mapping[str, float]) -> FigureView:
-    """Convert a figure; `longest` holds the values at which bars are full, by metric."""
+def view_figure(figure: Figure, full_values: Mapping[str, float]) -> FigureView:
+    """Convert a figure; `full_values` holds the values at which bars are full, by metric."""
     metric = METRICS[figure.metric]
-    full = longest[figure.metric] or 1.0
+    full = full_values[figure.metric] or 1.0
     return FigureView(
         metric.title,
         metric.meaning,
@@ -194,13 +194,13 @@ def _answer_identity(result: EvaluationResult) -> tuple[object, ...]:
     return result.variant, result.state, result.error, said, judged, str(result.label)
 
 
-def _view_answers(evaluation: Evaluation, alike: Sequence[EvaluationResult], cutoffs: Cutoffs) -> AnswerView:
+def _view_answers(evaluation: Evaluation, identical: Sequence[EvaluationResult], cutoffs: Cutoffs) -> AnswerView:
     """Convert one answer or several equal repetitions; the facts are those of the first."""
-    result, judged = alike[0], alike[0].judged
+    result, judged = identical[0], identical[0].judged
     several = [evaluation.variants[result.variant].name] if len(evaluation.variants) > 1 else []
     if evaluation.repetitions > 1:
-        noun = "repetition" if len(alike) == 1 else "repetitions"
-        several.append(f"{noun} {', '.join(str(one.repetition) for one in alike)}")
+        noun = "repetition" if len(identical) == 1 else "repetitions"
+        several.append(f"{noun} {', '.join(str(one.repetition) for one in identical)}")
     return AnswerView(
         under=to_one_line(", ".join(several)),
         badge=VERDICT_BADGES[answer_verdict(result, cutoffs)],
@@ -208,7 +208,7 @@ def _view_answers(evaluation: Evaluation, alike: Sequence[EvaluationResult], cut
         facts=" · ".join(_answer_facts(result)),
         reason=f"{to_one_line(judged.model.partition('@')[0])}: {to_one_line(judged.reason)}" if judged else "",
         error=to_one_line(result.error),
-        run_ids=[to_one_line(one.run_id) for one in alike if one.run_id],
+        run_ids=[to_one_line(one.run_id) for one in identical if one.run_id],
     )
 
 
@@ -302,7 +302,7 @@ def export_html(evaluation: Evaluation, results: Sequence[EvaluationResult], cut
 def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> ReportView:
     ranked = rank_variants(evaluation, results, cutoffs)
     in_order = sorted(ranked, key=lambda one: one.number)
-    longest = full_bar_values([one.summary for one in ranked])
+    full_values = full_bar_values([one.summary for one in ranked])
     headline = [name for name in HEADLINE_METRICS if any(name in one.summary.figures for one in ranked)]
     names = [to_one_line(one.variant.name) for one in in_order]
     parts = [[result for result in results if result.variant == one.number] for one in in_order]
@@ -312,9 +312,9 @@ def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cu
         state=None if evaluation.state == "done" else STATE_BADGES[evaluation.state],
         fault=to_one_line(evaluation.fault),
         headline=[METRICS[name].title for name in headline],
-        ranking=[_view_ranked(one, headline, longest) for one in ranked] if len(ranked) > 1 else [],
+        ranking=[_view_ranked(one, headline, full_values) for one in ranked] if len(ranked) > 1 else [],
         variants=[
-            view_variant(name, part, one.summary, longest)
+            view_variant(name, part, one.summary, full_values)
             for name, part, one in zip(names, parts, in_order, strict=True)
         ],
         comparison=_view_comparison(names, parts, cutoffs) if len(names) == 2 else None,
@@ -324,10 +324,10 @@ def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cu
     )
 
 
-def _view_ranked(one: RankedVariant, headline: Sequence[str], longest: Mapping[str, float]) -> RankedView:
-    figures = [one.summary.figures.get(name) for name in headline]
+def _view_ranked(ranked: RankedVariant, headline: Sequence[str], full_values: Mapping[str, float]) -> RankedView:
+    figures = [ranked.summary.figures.get(name) for name in headline]
     return RankedView(
-        to_one_line(one.variant.name), [view_figure(figure, longest) if figure else None for figure in figures]
+        to_one_line(ranked.variant.name), [view_figure(figure, full_values) if figure else None for figure in figures]
     )
 
 
@@ -351,15 +351,15 @@ def _view_comparison(
     return ComparisonView(names[0], names[1], [_view_change(one) for one in compared.differences], broken, mended)
 
 
-def _view_change(one: MetricDifference) -> ChangeView:
+def _view_change(difference: MetricDifference) -> ChangeView:
     return ChangeView(
-        METRICS[one.metric].title,
-        format_metric_value(one.metric, one.before),
-        format_metric_value(one.metric, one.after),
-        format_change(one),
-        format_change_interval(one),
-        f"{one.n:,}",
-        assess_change(one),
+        METRICS[difference.metric].title,
+        format_metric_value(difference.metric, difference.before),
+        format_metric_value(difference.metric, difference.after),
+        format_change(difference),
+        format_change_interval(difference),
+        f"{difference.n:,}",
+        assess_change(difference),
     )
 
 

@@ -160,7 +160,7 @@ class LangSmithUpload:
         self._evaluation = evaluation
         self._report = report
         self._what = ""
-        self._connection = LangSmithConnection(account, self._write_down, stop)
+        self._connection = LangSmithConnection(account, self._record_request, stop)
         self._client = self._connection.client
 
     def send(self, results: Sequence[EvaluationResult]) -> str:
@@ -180,11 +180,11 @@ class LangSmithUpload:
         """Close the connection."""
         self._connection.close()
 
-    def _write_down(self) -> None:
+    def _record_request(self) -> None:
         self._outbound_log.record(self._account.host, "evaluation", f"“{self._evaluation.name}”: {self._what}")
 
     @contextmanager
-    def _telling(self, what: str) -> Iterator[None]:
+    def _record_requests(self, what: str) -> Iterator[None]:
         """Record the requests of the block in the outbound log as `what`, and translate their errors."""
         self._what = what
         with self._connection.translate_faults():
@@ -194,7 +194,7 @@ class LangSmithUpload:
         from langsmith.utils import LangSmithConflictError, LangSmithNotFoundError
 
         name = dataset_name(self._evaluation)
-        with self._telling(f"the name of its dataset, “{name}”, to find or make it"):
+        with self._record_requests(f"the name of its dataset, “{name}”, to find or make it"):
             found: Dataset
             try:
                 found = self._client.read_dataset(dataset_name=name)
@@ -206,7 +206,7 @@ class LangSmithUpload:
             return found
 
     def _experiment(self, dataset: Dataset, variant: Variant) -> TracerSession:
-        with self._telling(f"the settings and models of “{variant.name}”"):
+        with self._record_requests(f"the settings and models of “{variant.name}”"):
             return self._client.create_project(
                 experiment_name(self._evaluation, variant),
                 metadata=experiment_metadata(self._evaluation, variant),
@@ -217,11 +217,13 @@ class LangSmithUpload:
             )
 
     def _send_examples(self, dataset: UUID, examples: Sequence[Example]) -> None:
-        with self._telling("which of its questions are there?"):
+        with self._record_requests("which of its questions are there?"):
             there = {example.id for example in self._client.list_examples(dataset_id=dataset)}
         missing = [example for example in examples if example_id(dataset, example) not in there]
         for batch in self._batches("Questions", missing, _QUESTION_BATCH_SIZE):
-            with self._telling(f"{format_count(len(batch), 'question')} with what is known of the right answers"):
+            with self._record_requests(
+                f"{format_count(len(batch), 'question')} with what is known of the right answers"
+            ):
                 sent = [example_record(dataset, example) for example in batch]
                 self._client.create_examples(dataset_id=dataset, examples=sent, max_concurrency=1)
 
@@ -236,7 +238,7 @@ class LangSmithUpload:
     def _finish(self, experiment: UUID, variant: Variant) -> None:
         if self._evaluation.ended_at is None:
             return
-        with self._telling(f"that “{variant.name}” is complete"):
+        with self._record_requests(f"that “{variant.name}” is complete"):
             self._client.update_project(
                 str(experiment),
                 metadata=experiment_metadata(self._evaluation, variant),

@@ -84,7 +84,7 @@ class Rechunker:
     settings: Settings
     size: int
 
-    def cut(self, sources: Sequence[Source], folder: Path, report: ProgressCallback, stop: Cancellation) -> None:
+    def rechunk(self, sources: Sequence[Source], folder: Path, report: ProgressCallback, stop: Cancellation) -> None:
         """Make a library in this new folder. Raises `Stopped`, or `BadRequest` for a document that cannot be added.
 
         A document without a file to split (imported as passages, or lost) keeps the passages of the home. Every
@@ -179,10 +179,10 @@ class RechunkScope:
 class RechunkedRetriever:
     """The retriever of a library of rechunked documents."""
 
-    def __init__(self, cut: RechunkedLibrary, size: int) -> None:
-        self._retriever = cut.library.retriever
-        self._folder = cut.folder
-        self._told = _describe_rechunking(size, cut.titles_not_rechunked())
+    def __init__(self, library: RechunkedLibrary, size: int) -> None:
+        self._retriever = library.library.retriever
+        self._folder = library.folder
+        self._notice = _describe_rechunking(size, library.titles_not_rechunked())
 
     def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
         """See `Retriever`; ids are offset so that none equals an id of the home's library.
@@ -193,7 +193,7 @@ class RechunkedRetriever:
             os.utime(self._folder)  # mark it as in use
         passages, notice = self._retriever.retrieve(query, options)
         passages = [replace(found, id=found.id + PASSAGE_ID_OFFSET) for found in passages]
-        return passages, f"{self._told} {notice}".strip()
+        return passages, f"{self._notice} {notice}".strip()
 
     def size(self, options: RunOptions) -> int:
         """Return the number of passages searched under these options."""
@@ -239,10 +239,10 @@ class RechunkedLibraries:
         if scope is None:
             return self._library.retriever
         with self._lock:
-            cut = self._opened.get(scope)
-        if cut is None or not cut.folder.is_dir():
-            cut = self._find(scope)
-        return RechunkedRetriever(cut, scope.size)
+            opened = self._opened.get(scope)
+        if opened is None or not opened.folder.is_dir():
+            opened = self._find(scope)
+        return RechunkedRetriever(opened, scope.size)
 
     def remove_stale(self) -> None:
         """Remove libraries unused for a day, those that no longer match the documents, and unfinished ones."""
@@ -253,7 +253,7 @@ class RechunkedLibraries:
             with suppress(OSError, ModelFault):  # another process may be removing it too
                 idle = time.time() - folder.stat().st_mtime
                 if idle > _IDLE_SECONDS or (idle > _STALE_SECONDS and self._is_stale(folder)):
-                    self._forget(folder)
+                    self._discard(folder)
                     shutil.rmtree(folder)
 
     def close(self) -> None:
@@ -278,7 +278,7 @@ class RechunkedLibraries:
     ) -> None:
         with staging_folder(folder) as work:
             made = work / "made"
-            Rechunker(self._library, self._database, self._settings, scope.size).cut(sources, made, report, stop)
+            Rechunker(self._library, self._database, self._settings, scope.size).rechunk(sources, made, report, stop)
             asked = {"size": scope.size, "collection": scope.collection, "source_ids": scope.source_ids}
             (made / _SCOPE_FILE).write_text(json.dumps(asked), "utf-8")
             with suppress(BadRequest):  # another process has made the same in the meantime
@@ -286,15 +286,15 @@ class RechunkedLibraries:
 
     def _open(self, scope: RechunkScope, folder: Path) -> RechunkedLibrary:
         with self._lock:
-            cut = self._opened.get(scope)
-            if cut is None or cut.folder != folder:
-                if cut:
-                    cut.close()
-                cut = self._opened[scope] = RechunkedLibrary(folder, self._library, self._settings)
+            opened = self._opened.get(scope)
+            if opened is None or opened.folder != folder:
+                if opened:
+                    opened.close()
+                opened = self._opened[scope] = RechunkedLibrary(folder, self._library, self._settings)
             os.utime(folder)
-            return cut
+            return opened
 
-    def _forget(self, folder: Path) -> None:
+    def _discard(self, folder: Path) -> None:
         with self._lock:
             for scope in [scope for scope, cut in self._opened.items() if cut.folder == folder]:
                 self._opened.pop(scope).close()
@@ -305,9 +305,9 @@ class RechunkedLibraries:
 
     def _name(self, scope: RechunkScope, sources: list[Source]) -> str:
         """Return a name that changes with the documents, the size, the embedder and the token counter."""
-        return f"cut-{scope.size}-{_digest_parts(self._said(scope, sources))}"
+        return f"cut-{scope.size}-{_digest_parts(self._name_parts(scope, sources))}"
 
-    def _said(self, scope: RechunkScope, sources: list[Source]) -> Iterator[str]:
+    def _name_parts(self, scope: RechunkScope, sources: list[Source]) -> Iterator[str]:
         yield from (
             _LAYOUT_VERSION,
             passage_counter_name(),
@@ -334,18 +334,18 @@ def _rechunk_scope(options: RunOptions) -> RechunkScope | None:
     return RechunkScope(options.passage_size, options.collection, tuple(sorted(options.source_ids)))
 
 
-def _digest_parts(said: Iterator[str]) -> str:
-    return hashlib.sha256("\x1f".join(said).encode()).hexdigest()[:16]
+def _digest_parts(parts: Iterator[str]) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
 
-def _describe_rechunking(size: int, uncut: list[str]) -> str:
-    told = f"Your documents were searched in passages of up to {size} tokens, cut for an evaluation."
-    if not uncut:
-        return told
-    named = ", ".join(f"“{title}”" for title in uncut[:_MAX_NAMED_DOCUMENTS])
+def _describe_rechunking(size: int, titles: list[str]) -> str:
+    notice = f"Your documents were searched in passages of up to {size} tokens, cut for an evaluation."
+    if not titles:
+        return notice
+    named = ", ".join(f"“{title}”" for title in titles[:_MAX_NAMED_DOCUMENTS])
     more = (
-        f" and {format_count(len(uncut) - _MAX_NAMED_DOCUMENTS, 'more', 'more')}"
-        if len(uncut) > _MAX_NAMED_DOCUMENTS
+        f" and {format_count(len(titles) - _MAX_NAMED_DOCUMENTS, 'more', 'more')}"
+        if len(titles) > _MAX_NAMED_DOCUMENTS
         else ""
     )
-    return f"{told} Not so {named}{more}: there is no file to cut anew, only the passages of the library."
+    return f"{notice} Not so {named}{more}: there is no file to cut anew, only the passages of the library."

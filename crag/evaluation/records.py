@@ -259,14 +259,14 @@ class EvaluationRows:
         examples = {one: self.examples(one) for one in {row.evaluation_id for row in rows}}
         return [result_from_row(row, examples[row.evaluation_id][row.number]) for row in rows]
 
-    def done(self, evaluation_id: str) -> set[ResultKey]:
+    def answered_keys(self, evaluation_id: str) -> set[ResultKey]:
         """Return the keys of existing answers, without the failed ones, which are to be retried."""
         query = select(_RESULT_COLUMNS.variant, _RESULT_COLUMNS.number, _RESULT_COLUMNS.repetition)
         answered = query.where(_RESULT_COLUMNS.evaluation_id == evaluation_id, _RESULT_COLUMNS.state == "done")
         with self._database.read() as connection:
             return {(row.variant, row.number, row.repetition) for row in connection.execute(answered)}
 
-    def keep(self, evaluation_id: str, result: EvaluationResult, seconds: float) -> bool:
+    def save_result(self, evaluation_id: str, result: EvaluationResult, seconds: float) -> bool:
         """Store a result, replacing an earlier one, and the time spent; return whether a stop was requested."""
         row = {
             "evaluation_id": evaluation_id,
@@ -288,13 +288,13 @@ class EvaluationRows:
             connection.execute(insert(evaluation_results).prefix_with("OR REPLACE").values(row))
         return bool(stopping)
 
-    def judged(self, evaluation_id: str, place: ResultKey, judgement: Judgement) -> None:
+    def save_judgement(self, evaluation_id: str, key: ResultKey, judgement: Judgement) -> None:
         """Store the judgement of one answer, replacing an earlier one."""
-        self._update_result(evaluation_id, place, judged=dump_judgement(judgement))
+        self._update_result(evaluation_id, key, judged=dump_judgement(judgement))
 
-    def label(self, evaluation_id: str, place: ResultKey, right: bool | None) -> None:
+    def label(self, evaluation_id: str, key: ResultKey, right: bool | None) -> None:
         """Store a user's label of one answer. Raises `NotFound`."""
-        self._update_result(evaluation_id, place, label=None if right is None else int(right))
+        self._update_result(evaluation_id, key, label=None if right is None else int(right))
 
     def change(self, evaluation_id: str, **values: Any) -> None:
         """Update these columns. Raises `NotFound`."""
@@ -337,10 +337,10 @@ class EvaluationRows:
         with self._database.write() as connection:
             connection.execute(delete(evaluations).where(evaluations.c.id == evaluation_id))
 
-    def _update_result(self, evaluation_id: str, place: ResultKey, **values: Any) -> None:
+    def _update_result(self, evaluation_id: str, key: ResultKey, **values: Any) -> None:
         with self._database.write() as connection:
             changed = connection.execute(
-                update(evaluation_results).where(_result_condition(evaluation_id, place)).values(**values)
+                update(evaluation_results).where(_result_condition(evaluation_id, key)).values(**values)
             ).rowcount
         if not changed:
             raise NotFound("This answer is no longer there.", "Reload the page.")
@@ -369,7 +369,7 @@ def _refuse_concurrent_regression(connection: Connection, dataset_id: str) -> No
         raise BadRequest("Your pinned questions are being asked already.", "Wait for them, or stop that.")
 
 
-def _result_condition(evaluation_id: str, place: ResultKey) -> ColumnElement[bool]:
-    variant, number, repetition = place
+def _result_condition(evaluation_id: str, key: ResultKey) -> ColumnElement[bool]:
+    variant, number, repetition = key
     here = (_RESULT_COLUMNS.evaluation_id == evaluation_id) & (_RESULT_COLUMNS.variant == variant)
     return here & (_RESULT_COLUMNS.number == number) & (_RESULT_COLUMNS.repetition == repetition)

@@ -20,7 +20,7 @@ _SHOWN_DIGEST_LENGTH = 12
 
 
 def describe_changes(before: Variant, options: RunOptions, now: Environment) -> tuple[str, ...]:
-    """Return one clause per difference; nothing is said about unknown earlier values."""
+    """Return one clause per difference; unknown earlier values are skipped."""
     settings = describe_change(describe_option_changes(before.options, options))
     said = [] if before.options == options or settings == "asked again" else [f"the settings: {settings}"]
     then = before.environment
@@ -72,9 +72,9 @@ QUIET_SECONDS = 60.0  # idle time without changes or questions before an automat
 class RegressionState:
     """State of a user's `pinned` questions; `changes` describes what changed since the `last` evaluation.
 
-    `due`: they should be asked again, or for the first time. `held_back` says why they are not asked automatically
-    although that is enabled. `fault` says why changes cannot be determined. Both are usually empty. `environment` is
-    the one they would be asked under now, None if unknown.
+    `due`: they should be asked again, or for the first time. `held_back` is the reason why they are not asked
+    automatically although that is enabled. `fault` says why changes cannot be determined. Both are usually empty.
+    `environment` is the one they would be asked under now, None if unknown.
     """
 
     pinned: int
@@ -105,7 +105,7 @@ class RegressionReport:
         """Number of questions that are right more often than before."""
         return len(self.comparison.changed) - self.broken
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Return a sentence such as: 2 of 14 broke since 21 Nov, 09:30; 1 was mended."""
         of, since = self.comparison.examples, format_date_time(self.before.started_at)
         if not self.comparison.changed:
@@ -115,22 +115,26 @@ class RegressionReport:
 
 
 class RegressionMonitor:
-    """Asks the pinned questions of each user. Thread-safe."""
+    """Asks each user's pinned questions again after a change. Thread-safe."""
 
     def __init__(
         self,
         evaluations: Evaluations,
         datasets: Datasets,
-        look_up: Callable[[RunOptions], Environment],
-        leaving: Callable[[RunOptions], list[str]],
+        look_up_environment: Callable[[RunOptions], Environment],
+        external_hosts: Callable[[RunOptions], list[str]],
         preferences: Preferences,
         is_busy: Callable[[], bool],
     ) -> None:
-        """Take `leaving`, which lists the external hosts of options, and `is_busy`, whether any work is in progress."""
+        """Create the monitor.
+
+        `external_hosts` lists the hosts that a question under some options is sent to; `is_busy` returns whether any
+        work is in progress.
+        """
         self._evaluations = evaluations
         self._datasets = datasets
-        self._look_up = look_up
-        self._external_hosts = leaving
+        self._look_up_environment = look_up_environment
+        self._external_hosts = external_hosts
         self._preferences = preferences
         self._is_busy = is_busy
         self._seen: dict[str, tuple[Environment | None, float]] = {}
@@ -144,14 +148,14 @@ class RegressionMonitor:
             return RegressionState(0, last, automatic=automatic)
         options = self._preferences.options()
         try:
-            environment = self._look_up(options)
-            leaving = self._external_hosts(options) if automatic else []
+            environment = self._look_up_environment(options)
+            hosts = self._external_hosts(options) if automatic else []
         except CragError as error:
             return RegressionState(pinned, last, automatic=automatic, fault=str(error))
         changes = describe_changes(last.variants[0], options, environment) if last else ()
-        under_way = last is not None and last.is_under_way
+        under_way = last is not None and last.is_active
         due = (last is None or bool(changes)) and not under_way
-        held_back = f"Not by themselves: questions would go to {', '.join(leaving)}." if leaving else ""
+        held_back = f"Not by themselves: questions would go to {', '.join(hosts)}." if hosts else ""
         return RegressionState(pinned, last, changes, due, automatic, held_back, environment=environment)
 
     def run(self, user: str | None) -> Evaluation:
@@ -176,13 +180,13 @@ class RegressionMonitor:
         """
         self._preferences.set_auto_regression(user or "", on)
 
-    def look(self, now: float) -> Evaluation | None:
+    def run_if_due(self, now: float) -> Evaluation | None:
         """Start one user's questions if they are due and nothing has changed for a minute before `now`.
 
         `now` is in seconds of any monotonic clock.
         """
         for user in self._preferences.auto_regression_users():
-            if self._is_busy() or any(one.is_under_way for one in self._evaluations.list()):
+            if self._is_busy() or any(one.is_active for one in self._evaluations.list()):
                 self._seen.clear()
                 return None
             if self._is_quiet(user, self.state(user or None), now):

@@ -53,7 +53,7 @@ _CLIPPED_NOTE = "(It was shown only the beginning of the answer.)"
 
 
 class Judge:
-    """Asks `model` about one answer at a time; thread-safe."""
+    """Has `model` judge one answer at a time; thread-safe."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -140,12 +140,15 @@ class EvaluationRunner:
     """Runs one evaluation at a time."""
 
     def __init__(
-        self, rows: EvaluationRows, runs: RunService, look_up: LookUpEnvironment, open_judge: OpenJudge
+        self, rows: EvaluationRows, runs: RunService, look_up_environment: LookUpEnvironment, open_judge: OpenJudge
     ) -> None:
-        """Take `look_up`, which returns the environment behind options, and `open_judge`, which opens a judge model."""
+        """Create the runner.
+
+        `look_up_environment` returns the environment of some options; `open_judge` opens a judge model by name.
+        """
         self._rows = rows
         self._runs = runs
-        self._look_up = look_up
+        self._look_up_environment = look_up_environment
         self._open_judge = open_judge
 
     def run(self, evaluation_id: str, stop: Cancellation) -> None:
@@ -163,15 +166,13 @@ class EvaluationRunner:
 
     def _answer_missing(self, work: _SharedWork) -> None:
         work.evaluation = self._record_environments(work.evaluation)
-        done = self._rows.done(work.evaluation.id)
-        self._work_off(
-            work, [place for place in _wanted_result_keys(work.evaluation) if place not in done], self._answer
-        )
+        done = self._rows.answered_keys(work.evaluation.id)
+        self._run_parallel(work, [key for key in _wanted_result_keys(work.evaluation) if key not in done], self._answer)
         self._record_environments(work.evaluation)
 
     def _record_environments(self, evaluation: Evaluation) -> Evaluation:
         """Store the environment of each variant; it must stay the same until the last answer."""
-        found = [replace(one, environment=self._look_up(one.options)) for one in evaluation.variants]
+        found = [replace(one, environment=self._look_up_environment(one.options)) for one in evaluation.variants]
         for before, now in zip(evaluation.variants, found, strict=True):
             if before.environment not in (Environment(), now.environment):
                 raise BadRequest(
@@ -184,43 +185,46 @@ class EvaluationRunner:
     def _judge_missing(self, work: _SharedWork, judge: Judge) -> None:
         """Judge answers given before this judge was requested, and those judged by another model."""
         results = {_result_key(result): result for result in self._rows.results(work.evaluation.id)}
-        unjudged = [place for place, one in results.items() if _needs_judging(one, judge)]
+        unjudged = [key for key, one in results.items() if _needs_judging(one, judge)]
 
-        def ask(work: _SharedWork, place: ResultKey) -> EvaluationResult:
-            result = results[place]
+        def ask(work: _SharedWork, key: ResultKey) -> EvaluationResult:
+            result = results[key]
             judgement = judge.judge(result.example, result.scored.answer, work.stop)
-            self._rows.judged(work.evaluation.id, place, judgement)
+            self._rows.save_judgement(work.evaluation.id, key, judgement)
             return result
 
-        self._work_off(work, unjudged, ask)
+        self._run_parallel(work, unjudged, ask)
 
-    def _work_off(
-        self, work: _SharedWork, places: Sequence[ResultKey], do: Callable[[_SharedWork, ResultKey], EvaluationResult]
+    def _run_parallel(
+        self,
+        work: _SharedWork,
+        keys: Sequence[ResultKey],
+        process: Callable[[_SharedWork, ResultKey], EvaluationResult],
     ) -> None:
         """Process all keys in order, a few in parallel; on an error the tasks in progress are stopped."""
         at_once = work.evaluation.parallel or DEFAULT_PARALLEL_QUESTIONS
-        with ThreadPoolExecutor(at_once, thread_name_prefix="evaluation") as pool, work.broken_off():
+        with ThreadPoolExecutor(at_once, thread_name_prefix="evaluation") as pool, work.stop_on_error():
             under_way: set[Future[EvaluationResult]] = set()
-            for place in places:
+            for key in keys:
                 if len(under_way) == at_once:
                     ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                     work.check(ended)
                 work.stop.check()
                 # The copied context holds the user it runs for.
-                under_way.add(pool.submit(copy_context().run, do, work, place))
+                under_way.add(pool.submit(copy_context().run, process, work, key))
             while under_way:
                 ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                 work.check(ended)
 
-    def _answer(self, work: _SharedWork, place: ResultKey) -> EvaluationResult:
-        variant, number, repetition = place
+    def _answer(self, work: _SharedWork, key: ResultKey) -> EvaluationResult:
+        variant, number, repetition = key
         example = work.examples[number]
         unanswered = EvaluationResult(variant, number, repetition, example, "", "failed")
         try:
             result = self._ask(work, unanswered)
         except CragError as error:
             result = replace(unanswered, error=str(error))
-        if self._rows.keep(work.evaluation.id, result, work.seconds()):
+        if self._rows.save_result(work.evaluation.id, result, work.seconds()):
             work.stop.cancel()
         return result
 
@@ -230,7 +234,7 @@ class EvaluationRunner:
         options = evaluation.variants[unanswered.variant].options
         run = self._runs.start(None, example.question, options, evaluation_id=evaluation.id)
         with work.stop.on_cancel(lambda: self._runs.stop(run.id)):
-            trace = self._follow(run.id)
+            trace = self._wait_for_trace(run.id)
         if trace.state == "stopped":
             raise Stopped
         result = replace(unanswered, run_id=run.id, state=trace.state, error=f"{trace.error} {trace.remedy}".strip())
@@ -239,7 +243,7 @@ class EvaluationRunner:
         result = replace(result, scored=score_run(example, trace, self._runs.calls(run.id)))
         return replace(result, judged=_judge_result(work, result))
 
-    def _follow(self, run_id: str) -> Trace:
+    def _wait_for_trace(self, run_id: str) -> Trace:
         """Return the final trace of a run; consent is declined, since nobody can be asked."""
         while True:
             trace = Trace().apply_all(event for _, event in self._runs.attach(run_id).follow())
@@ -276,7 +280,7 @@ class _SharedWork:
                     raise TooManyFailures(f"{self._failed} questions in a row could not be answered: {result.error}")
 
     @contextmanager
-    def broken_off(self) -> Iterator[None]:
+    def stop_on_error(self) -> Iterator[None]:
         """Request a stop of the tasks in progress if the block raises."""
         try:
             yield

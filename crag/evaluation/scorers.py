@@ -55,13 +55,13 @@ def contains_phrase(text: str, phrase: str) -> bool:
     return not _SHORT_KOREAN.fullmatch(phrase.strip()) or _starts_korean_word(text, phrase.strip())
 
 
-def token_f1(one: Sequence[str], other: Sequence[str]) -> float:
+def token_f1(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the F1 of the words two texts share, with multiplicity (SQuAD, arXiv 1606.05250); 0 if one is empty.
 
     Unlike SQuAD's own script, which joins hyphenated words, this splits them.
     """
-    shared = sum((Counter(one) & Counter(other)).values())
-    return 2 * shared / (len(one) + len(other)) if shared else 0.0
+    shared = sum((Counter(first) & Counter(second)).values())
+    return 2 * shared / (len(first) + len(second)) if shared else 0.0
 
 
 def _starts_korean_word(text: str, phrase: str) -> bool:

@@ -80,10 +80,10 @@ def _draw_resamples(begun: int, resamples: int, n: int) -> _Resamples:
     return _Resamples(weights, weights.sum(axis=1), chance.standard_gamma(0.5, (2, resamples)))
 
 
-def _pull_towards_bounds(figured: Array, draws: _Resamples, bounds: tuple[float, float]) -> Array:
+def _pull_towards_bounds(values: Array, draws: _Resamples, bounds: tuple[float, float]) -> Array:
     """Return the figures of resamples after adding half an example at either bound to each."""
     low, high = draws.ends
-    pulled: Array = (draws.totals * figured + low * bounds[0] + high * bounds[1]) / (draws.totals + low + high)
+    pulled: Array = (draws.totals * values + low * bounds[0] + high * bounds[1]) / (draws.totals + low + high)
     return pulled
 
 
@@ -95,8 +95,8 @@ def ratio_statistic(parts: Sequence[float], wholes: Sequence[float]) -> Statisti
     return lambda weights: (weights @ part) / (weights @ whole)
 
 
-def auc_statistic(scores: Sequence[float], labels: Sequence[bool], owners: Sequence[int]) -> Statistic:
-    """Return the statistic: area under the ROC curve of items; `owners` maps each item to the example it weighs with.
+def auc_statistic(scores: Sequence[float], labels: Sequence[bool], groups: Sequence[int]) -> Statistic:
+    """Return the statistic: area under the ROC curve of items; `groups` maps each item to the example it weighs with.
 
     It is the probability that a true item scores above a false one, ties counted half (Mann and Whitney 1947). Both
     labels must occur.
@@ -104,14 +104,14 @@ def auc_statistic(scores: Sequence[float], labels: Sequence[bool], owners: Seque
     import numpy as np
 
     order = np.argsort(np.array(scores, dtype=float), kind="stable")
-    score, true, owner = (np.array(column)[order] for column in (scores, labels, owners))
+    score, true, group = (np.array(column)[order] for column in (scores, labels, groups))
     below = np.searchsorted(score[~true], score[true], side="left")
     up_to = np.searchsorted(score[~true], score[true], side="right")
 
     def figure(weights: Array) -> Array:
-        of_true = weights[:, owner[true]]
+        of_true = weights[:, group[true]]
         of_false = np.zeros((len(weights), int((~true).sum()) + 1))
-        np.cumsum(weights[:, owner[~true]], axis=1, out=of_false[:, 1:])
+        np.cumsum(weights[:, group[~true]], axis=1, out=of_false[:, 1:])
         won = (of_true * (of_false[:, below] + of_false[:, up_to])).sum(axis=1) / 2
         share: Array = won / (of_true.sum(axis=1) * of_false[:, -1])
         return share
@@ -126,15 +126,15 @@ def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
     return compute_statistic(auc_statistic(scores, labels, range(len(labels))), len(labels))
 
 
-def cohen_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
     """Return the agreement of two raters beyond chance (Cohen 1960): 1 is full agreement, 0 chance level.
 
     None if undefined: no items, or both raters gave all items the same rating. Raises `ValueError` if the lengths
     differ.
     """
-    n = len(one)
-    agreed = sum(left == right for left, right in zip(one, other, strict=True))
-    of_one, of_other = Counter(one), Counter(other)
+    n = len(first)
+    agreed = sum(left == right for left, right in zip(first, second, strict=True))
+    of_one, of_other = Counter(first), Counter(second)
     by_chance = sum(count * of_other[word] for word, count in of_one.items())
     if by_chance == n * n:  # also true if there are no items
         return None

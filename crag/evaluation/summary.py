@@ -77,7 +77,7 @@ def metric_statistic(metric: str, shares: Sequence[ExampleShares]) -> Statistic 
 
 
 def _pooled_auc_statistic(shares: Sequence[ExampleShares]) -> Statistic | None:
-    items = [(grade.score or 0.0, grade.right, owner) for owner, one in enumerate(shares) for grade in one.grades]
+    items = [(grade.score or 0.0, grade.right, group) for group, one in enumerate(shares) for grade in one.grades]
     if len({is_right for _, is_right, _ in items}) < 2:
         return None
     scores, labels, owners = zip(*items, strict=True)

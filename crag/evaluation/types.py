@@ -155,7 +155,7 @@ class Evaluation:
         return self.size * self.repetitions * len(self.variants)
 
     @property
-    def is_under_way(self) -> bool:
+    def is_active(self) -> bool:
         """Whether it is running or queued."""
         return self.state in ACTIVE_STATES
 

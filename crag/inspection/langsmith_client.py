@@ -226,7 +226,7 @@ class TraceUploader:
     def _connect(self) -> LangSmithConnection:
         with self._lock:
             if self._connection is None:
-                self._connection = LangSmithConnection(self._account, self._write_down, self._stop, _TRACE_SECONDS)
+                self._connection = LangSmithConnection(self._account, self._record_request, self._stop, _TRACE_SECONDS)
             return self._connection
 
     def _hand_over(self, waiting: _PendingTrace) -> None:
@@ -254,7 +254,7 @@ class TraceUploader:
         except Exception as error:  # noqa: BLE001 — answers do not depend on it; log only the type: messages quote text
             _log.warning("A trace was not sent: %s", type(error).__name__)
 
-    def _write_down(self) -> None:
+    def _record_request(self) -> None:
         if not self.on:  # switched off meanwhile
             raise Stopped
         self._outbound_log.record(self._account.host, "trace", f"Trace of: {self._question}")

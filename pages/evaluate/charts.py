@@ -206,7 +206,7 @@ def draw_trade_off(points: Sequence[TradeOffPoint], names: Mapping[int, str], me
     """Draw a named point for each variant."""
     told = "; ".join(
         f"{names[one.variant]}: {format_figure(one.figure)} in {format_figure(one.time)}"
-        f"{', which no other beats' if one.unbeaten else ''}"
+        f"{', which no other beats' if one.is_pareto_optimal else ''}"
         for one in points
     )
     alt = f"{METRICS[metric].title} against time: {told}"
@@ -215,7 +215,7 @@ def draw_trade_off(points: Sequence[TradeOffPoint], names: Mapping[int, str], me
 
 def labelled_variants(points: Sequence[TradeOffPoint]) -> list[int]:
     """Return the variants to label: all if there are few, else those on the Pareto front."""
-    return [one.variant for one in points if one.unbeaten or len(points) <= _MAX_LABELLED_POINTS]
+    return [one.variant for one in points if one.is_pareto_optimal or len(points) <= _MAX_LABELLED_POINTS]
 
 
 def _trade_off_spec(points: Sequence[TradeOffPoint], names: Mapping[int, str], metric: str) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def _point_value(point: TradeOffPoint, name: str, is_named: bool) -> dict[str, A
         "time": point.time.value,
         "from": point.time.low,
         "to": point.time.high,
-        "is": kinds[0] if point.unbeaten else kinds[1],
+        "is": kinds[0] if point.is_pareto_optimal else kinds[1],
         "told": f"{format_figure(point.figure)} · {format_figure(point.time)}",
     }
 

@@ -53,7 +53,7 @@ def draw_best_variant(evaluation: Evaluation, results: Sequence[EvaluationResult
 def _describe_certainty(best: BestVariant, evaluation: Evaluation) -> str:
     """Say whether the best variant is clearly better, and name its rivals if not."""
     others = len(evaluation.variants) - 1
-    if best.clear:
+    if best.is_clear:
         return f"It is clearly better than {format_count(others, 'other')}."
     if len(best.rivals) == others:
         return f"Not clearly better than {'the other' if others == 1 else f'any of the {others} others'}."

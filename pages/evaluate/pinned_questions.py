@@ -65,7 +65,7 @@ def _draw_report(report: RegressionReport) -> None:
     """Draw the result of the last run against the one before, with a button to compare them."""
     sign = ":red[:material/trending_down:]" if report.broken else ":green[:material/check_circle:]"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{sign} {report.in_words()}", width="content")
+        st.markdown(f"{sign} {report.describe()}", width="content")
         st.button(
             "Compare",
             icon=":material/compare_arrows:",
@@ -77,7 +77,7 @@ def _draw_report(report: RegressionReport) -> None:
 
 
 def _draw_buttons(state: RegressionState) -> None:
-    moving = state.last is not None and state.last.is_under_way
+    moving = state.last is not None and state.last.is_active
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Run now", icon=":material/play_arrow:", key="run-pinned", disabled=moving, on_click=_run_pinned_questions

@@ -109,7 +109,7 @@ def test_a_variant_is_unbeaten_unless_another_dominates_it():
         4: {"seconds": figure("seconds", 0.1)},
     }
     points = chart_data.trade_off_points(figures, "answer_right")
-    assert {point.variant for point in points if point.unbeaten} == {1, 2, 3}
+    assert {point.variant for point in points if point.is_pareto_optimal} == {1, 2, 3}
     assert {point.variant for point in points} == {0, 1, 2, 3}
 
 

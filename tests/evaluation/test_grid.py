@@ -118,7 +118,7 @@ def test_the_best_variant_is_most_often_right_then_fastest():
     found = find_best_variant(evaluation("abc"), results, Cutoffs())
     assert found
     assert found.variant.name == "c"
-    assert not found.clear
+    assert not found.is_clear
     assert [rival.name for rival in found.rivals] == ["b"]
 
 
@@ -127,8 +127,8 @@ def test_only_a_clear_winner_is_called_one():
     close = find_best_variant(evaluation("ab"), [*answers(0, 18), *answers(1, 19)], Cutoffs())
     assert clear
     assert close
-    assert (clear.variant.name, clear.clear) == ("b", True)
-    assert (close.variant.name, close.clear) == ("b", False)
+    assert (clear.variant.name, clear.is_clear) == ("b", True)
+    assert (close.variant.name, close.is_clear) == ("b", False)
 
 
 def test_without_a_known_answer_nothing_is_best():

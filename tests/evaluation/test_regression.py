@@ -62,12 +62,12 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
     ask(application)
     report = regression.report(None)
     assert (report.broken, report.mended) == (1, 0)
-    assert report.in_words().startswith("1 of 1 broke since ")
+    assert report.describe().startswith("1 of 1 broke since ")
 
     application.library.pipeline.add_bytes("hall.md", HALL.encode())
     ask(application)
-    assert regression.report(None).in_words().startswith("None of 1 broke since ")
-    assert regression.report(None).in_words().endswith("; 1 was mended.")
+    assert regression.report(None).describe().startswith("None of 1 broke since ")
+    assert regression.report(None).describe().endswith("; 1 was mended.")
 
     application.datasets.pins.unpin_answer(application.runs.recent(1)[0])
     nothing = regression.state(None)
@@ -78,21 +78,21 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
 
 def test_automatic_runs_wait_for_a_quiet_minute_and_happen_once(application):
     regression = application.regression
-    assert [regression.look(now) for now in (0.0, 100.0)] == [None, None]
+    assert [regression.run_if_due(now) for now in (0.0, 100.0)] == [None, None]
     regression.set_automatic(None, True)
     assert regression.state(None).automatic
-    assert [regression.look(now) for now in (200.0, 230.0)] == [None, None]
+    assert [regression.run_if_due(now) for now in (200.0, 230.0)] == [None, None]
     application.library.pipeline.add_bytes("news.md", b"# News\n\nThe pond was cleaned in May.\n")
-    assert [regression.look(now) for now in (260.0, 300.0)] == [None, None]
-    begun = regression.look(330.0)
+    assert [regression.run_if_due(now) for now in (260.0, 300.0)] == [None, None]
+    begun = regression.run_if_due(330.0)
     assert begun.kind == "regression"
-    assert regression.look(400.0) is None
+    assert regression.run_if_due(400.0) is None
     application.evaluations.wait(begun.id)
-    assert [regression.look(now) for now in (500.0, 700.0)] == [None, None]
+    assert [regression.run_if_due(now) for now in (500.0, 700.0)] == [None, None]
 
     application.library.pipeline.add_bytes("more.md", b"# More\n\nThe trees were cut in June.\n")
     regression.set_automatic(None, False)
-    assert [regression.look(now) for now in (800.0, 900.0)] == [None, None]
+    assert [regression.run_if_due(now) for now in (800.0, 900.0)] == [None, None]
 
 
 def over(application, *, leaving=(), busy=None, look_up=None):
@@ -110,26 +110,26 @@ def over(application, *, leaving=(), busy=None, look_up=None):
 
 def test_automatic_runs_need_an_idle_home_and_a_local_model(application):
     leaving = over(application, leaving=["gpt-4o", "Tavily"])
-    assert [leaving.look(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
+    assert [leaving.run_if_due(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
     assert leaving.state(None).held_back == "Not by themselves: questions would go to gpt-4o, Tavily."
 
     def look_up(_):
         raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
 
     modelless = over(application, look_up=look_up)
-    assert [modelless.look(now) for now in (0.0, 100.0)] == [None, None]
+    assert [modelless.run_if_due(now) for now in (0.0, 100.0)] == [None, None]
     assert modelless.state(None).fault == "Ollama does not answer. Start it."
 
     busy = ["a question"]
     regression = over(application, busy=busy)
-    assert [regression.look(now) for now in (0.0, 100.0)] == [None, None]
+    assert [regression.run_if_due(now) for now in (0.0, 100.0)] == [None, None]
     busy.clear()
-    assert regression.look(110.0) is None
+    assert regression.run_if_due(110.0) is None
     busy.append("another")
-    assert regression.look(140.0) is None
+    assert regression.run_if_due(140.0) is None
     busy.clear()
-    assert [regression.look(now) for now in (150.0, 200.0)] == [None, None]
-    assert application.evaluations.wait(regression.look(210.0).id).state == "done"
+    assert [regression.run_if_due(now) for now in (150.0, 200.0)] == [None, None]
+    assert application.evaluations.wait(regression.run_if_due(210.0).id).state == "done"
 
 
 def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
