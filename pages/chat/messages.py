@@ -64,17 +64,13 @@ def _draw_first_documents() -> None:
                 "Add three example posts",
                 icon=":material/auto_stories:",
                 type="tertiary",
-                on_click=_add_examples,
+                on_click=document_intake.add_examples,
             )
 
 
 def _add_page() -> None:
     if document_intake.add_addresses(st.session_state.first_address):
         st.session_state.first_address = ""
-
-
-def _add_examples() -> None:
-    document_intake.add_addresses("\n".join(application().example_urls))
 
 
 def _draw_suggested_questions(sources: int, passages: int) -> None:

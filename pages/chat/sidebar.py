@@ -56,11 +56,6 @@ def _draw_undo_delete() -> None:
         st.button("Undo", icon=":material/undo:", type="tertiary", on_click=_undo_delete, args=(conversation_id,))
 
 
-def _draw_import_button() -> None:
-    """Draw the import button."""
-    st.button("Import", icon=":material/upload:", type="tertiary", on_click=dialogs.open_dialog, args=(_IMPORT_DIALOG,))
-
-
 def _choose_menu_item(key: str, conversation: Conversation) -> None:
     st.session_state.pop(state.DELETED_KEY, None)
     match st.session_state[key]:
@@ -139,7 +134,8 @@ def _draw_conversations() -> None:
     with st.container(horizontal=True):
         if found.total > shown:
             st.button("Show more", icon=":material/expand_more:", type="tertiary", on_click=_show_more_conversations)
-        _draw_import_button()
+        ask = dialogs.open_dialog
+        st.button("Import", icon=":material/upload:", type="tertiary", on_click=ask, args=(_IMPORT_DIALOG,))
 
 
 def _draw_search_summary(search: str, found: FoundConversations) -> None:

@@ -18,6 +18,8 @@ from pages.parts.layout import progress_share
 from pages.parts.services import application
 
 EXPORT_DIALOG, IMPORT_DIALOG = "export", "import"
+_RESULTS_KEY = "import_results"
+_COLLECTION_KEY = "collection"
 # A download is held in memory as a whole.
 MAX_EXPORT_BYTES = 300_000_000
 _BYTES_PER_PASSAGE = 6_000  # estimate for a passage with its vector
@@ -81,7 +83,7 @@ def _draw_export(collection: str) -> None:
 
 def _draw_import(collection: str) -> None:
     file: Any = None
-    if "imported" not in st.session_state:
+    if _RESULTS_KEY not in st.session_state:
         file = st.file_uploader(
             "A zipped LangChain folder (index.faiss and index.pkl), or JSON Lines",
             max_upload_size=application().settings.max_upload_mb,
@@ -89,9 +91,9 @@ def _draw_import(collection: str) -> None:
         )
         st.caption(f"Its documents go to *{markdown.escape_line(collection, 60)}*. Nothing in a pickle is ever run.")
     if file is not None:
-        st.session_state.imported = _import_upload(file, collection)
+        st.session_state[_RESULTS_KEY] = _import_upload(file, collection)
         st.rerun()  # rerun the whole page because its counts have changed
-    if results := st.session_state.get("imported"):
+    if results := st.session_state.get(_RESULTS_KEY):
         _draw_import_report(results)
         if st.button("Close"):
             _close_import_dialog()
@@ -116,7 +118,7 @@ def _draw_import_report(results: list[AddResult]) -> None:
 
 
 def _close_import_dialog() -> None:
-    st.session_state.pop("imported", None)
+    st.session_state.pop(_RESULTS_KEY, None)
     dialogs.close_dialog()
 
 
@@ -129,7 +131,7 @@ def draw_collections() -> str:
     """Draw the sidebar and return the selected collection, empty for all."""
     library = application().library
     found = library.collections()
-    chosen = st.session_state.get("collection", "")
+    chosen = st.session_state.get(_COLLECTION_KEY, "")
     if chosen not in {collection.name for collection in found}:
         chosen = ""
     with st.sidebar:
@@ -158,7 +160,7 @@ def draw_collections() -> str:
 
 def select_collection(name: str) -> None:
     """Select this collection, or all documents for an empty name."""
-    st.session_state.collection = name
+    st.session_state[_COLLECTION_KEY] = name
 
 
 def _draw_collection_row(name: str, sources: int, chosen: str) -> None:

@@ -19,6 +19,7 @@ from pages.parts.services import application
 from pages.parts.session import is_phone
 
 MOVE_DIALOG = "move documents"
+_MOVED_KEY, _REFRESHED_KEY = "move_results", "refresh_results"
 _MOVE_RESULT_TEXT = {
     "merged": "was there already, so one copy is left",
     "kept": "stays where it is, because another version of it is there; remove one of the two first",
@@ -32,13 +33,13 @@ def draw_move_dialog(source_ids: list[str]) -> None:
 
 
 def _close_move_dialog() -> None:
-    st.session_state.pop("moved", None)
+    st.session_state.pop(_MOVED_KEY, None)
     dialogs.close_dialog()
 
 
 def _draw_move_form(source_ids: list[str]) -> None:
-    if "moved" in st.session_state:
-        _draw_move_report(st.session_state.moved)
+    if _MOVED_KEY in st.session_state:
+        _draw_move_report(st.session_state[_MOVED_KEY])
         return
     names = [collection.name for collection in application().library.collections()]
     with st.form("move", border=False):
@@ -54,7 +55,7 @@ def _draw_move_form(source_ids: list[str]) -> None:
     if all(one.status == "moved" for one in moved):
         _close_move_dialog()
     else:
-        st.session_state.moved = moved
+        st.session_state[_MOVED_KEY] = moved
     st.rerun()
 
 
@@ -77,20 +78,20 @@ def draw_refresh_dialog(source_ids: list[str] | None) -> None:
 
 
 def _close_refresh_dialog() -> None:
-    st.session_state.pop("refreshed", None)
+    st.session_state.pop(_REFRESHED_KEY, None)
     dialogs.close_dialog()
 
 
 def _draw_refresh(source_ids: list[str] | None) -> None:
-    if "refreshed" not in st.session_state:
+    if _REFRESHED_KEY not in st.session_state:
         bar = st.progress(0.0, text="Starting")
 
         def show(progress: Progress) -> None:
             bar.progress(progress_share(progress.done, progress.total), text=markdown.escape_line(progress.stage, 80))
 
-        st.session_state.refreshed = application().library.pipeline.refresh(source_ids, progress=show)
+        st.session_state[_REFRESHED_KEY] = application().library.pipeline.refresh(source_ids, progress=show)
         bar.empty()
-    results: list[AddResult] = st.session_state.refreshed
+    results: list[AddResult] = st.session_state[_REFRESHED_KEY]
     summary = summarize_results(results) or "nothing to do"
     st.markdown(f"{format_count(len(results), 'document')} read again: {summary}.")
     draw_refusals(results)

@@ -108,7 +108,12 @@ def _draw_drawer() -> None:
     with st.container(horizontal=True):
         draw_preset_menu(held.preset, _apply_preset, "evaluate-preset")
         if st.session_state.get(_CHANGES_KEY):
-            st.button("Back to the home's values", icon=":material/undo:", type="tertiary", on_click=_reset_options)
+            st.button(
+                "Back to the home's values",
+                icon=":material/undo:",
+                type="tertiary",
+                on_click=lambda: st.session_state.pop(_CHANGES_KEY, None),
+            )
     st.caption("They count for the evaluation that you begin. What is saved for your home stays as it is.")
     OptionControls(held, _change_options, "evaluate").draw_only(_OFFERED_OPTIONS)
 
@@ -132,7 +137,3 @@ def _change_options(**changes: Any) -> None:
 
 def _apply_preset(name: str) -> None:
     _change_options(**application().preferences.presets()[name], preset=name)
-
-
-def _reset_options() -> None:
-    st.session_state.pop(_CHANGES_KEY, None)

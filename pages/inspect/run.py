@@ -166,12 +166,8 @@ def _draw_choice_buttons(run_id: str, choices: Sequence[RunChoice]) -> None:
         for one in choices:
             if st.button(one.name, key=f"{navigation.COMPARE_DIALOG}-{one.run_id}", type="tertiary", wrap=False):
                 dialogs.close_dialog()
-                open_comparison(*sorted((one.run_id, run_id), key=_started_at))
-
-
-def _started_at(run_id: str) -> float:
-    """Return the start time; the earlier run is shown on the left."""
-    return application().runs.trace(run_id).started_at
+                earlier_first = sorted((one.run_id, run_id), key=lambda each: application().runs.trace(each).started_at)
+                open_comparison(*earlier_first)
 
 
 def _find_runs(search: str, without: set[str], same: Trace | None = None) -> list[RunChoice]:

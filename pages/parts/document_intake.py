@@ -59,6 +59,11 @@ def _submit_uploads(key: str, collection: str) -> None:
     st.session_state.upload_generation += 1
 
 
+def add_examples() -> None:
+    """Add the three posts of the examples."""
+    add_addresses("\n".join(application().example_urls))
+
+
 def add_addresses(text: str, collection: str = "", limits: SiteLimits | None = None) -> int:
     """Submit the addresses, one per line, and return their number.
 
@@ -237,7 +242,7 @@ def _draw_job(job: Job) -> None:
                 _draw_job_name(job)
             with st.container():
                 _draw_job_outcome(job)
-        word, act = ("Cancel", _cancel_job) if waiting else ("Dismiss", _dismiss_job)
+        word, act = ("Cancel", application().jobs.cancel) if waiting else ("Dismiss", _dismiss_job)
         st.button(word, type="tertiary", key=f"{word.lower()}-{job.id}", on_click=act, args=(job.id,))
 
 
@@ -272,10 +277,6 @@ def _job_stage(job: Job) -> str:
     if job.progress.total:
         stage = f"{stage} {job.progress.done:,} of {job.progress.total:,}"
     return f"{format_count(len(job.results), 'file')} done · {stage}" if job.results else stage
-
-
-def _cancel_job(job_id: str) -> None:
-    application().jobs.cancel(job_id)
 
 
 def _dismiss_job(job_id: str) -> None:

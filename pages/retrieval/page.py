@@ -79,6 +79,7 @@ def _duplicates_note(titles: tuple[str, ...]) -> str:
 
 _MAX_QUERY_LENGTH = 2_000
 _MAX_HITS = 50
+_PASSAGE_KEY = "opened_passage"
 _MEANING = "What a question finds in your documents, and why. No model is asked, nothing is graded."
 _LEGEND = {
     "Score": "words and meaning weighed together, 1.00 at most",
@@ -97,7 +98,7 @@ def main() -> None:
     query, k, collection = _draw_query_form()
     if query:
         _draw_search_results(query, k, collection)
-    if passage_id := st.session_state.get("opened_passage"):
+    if passage_id := st.session_state.get(_PASSAGE_KEY):
         source_drawer.open_passage(passage_id, _close_passage)
 
 
@@ -142,11 +143,11 @@ def _search_summary(found: list[SearchHit], size: int, seconds: float) -> str:
 
 
 def _open_passage(passage_id: int) -> None:
-    st.session_state.opened_passage = passage_id
+    st.session_state[_PASSAGE_KEY] = passage_id
 
 
 def _close_passage() -> None:
-    st.session_state.pop("opened_passage", None)
+    st.session_state.pop(_PASSAGE_KEY, None)
 
 
 main()

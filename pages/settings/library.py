@@ -16,19 +16,25 @@ from pages.settings.setting_row import SettingsRow, read_only_row
 def library_rows() -> tuple[SettingsRow, ...]:
     """Return folder, size, upload limit and private networks."""
     return (
-        read_only_row("Folder", "Everything that is kept lies here.", _home_folder, "CRAG_HOME", "home"),
+        read_only_row(
+            "Folder",
+            "Everything that is kept lies here.",
+            lambda: str(application().settings.home),
+            "CRAG_HOME",
+            "home",
+        ),
         read_only_row("Size", "What the documents, their passages and vectors take on disk.", _library_size),
         read_only_row(
             "Upload limit",
             "Larger files are refused before they are read.",
-            _upload_limit,
+            lambda: f"{application().settings.max_upload_mb:,} MB a file",
             "CRAG_MAX_UPLOAD_MB",
             "max_upload_mb",
         ),
         read_only_row(
             "Private addresses",
             "Networks besides the public internet that pages may be added from.",
-            _private_networks,
+            lambda: ", ".join(map(str, application().settings.allow_private_urls)) or "None",
             "CRAG_ALLOW_PRIVATE_URLS",
             "allow_private_urls",
         ),
@@ -55,21 +61,9 @@ def web_rows() -> tuple[SettingsRow, ...]:
     )
 
 
-def _home_folder() -> str:
-    return str(application().settings.home)
-
-
 def _library_size() -> str:
     sources, passages, size = application().library.counts()
     return f"{format_size(size)}: {format_count(sources, 'document')}, {format_count(passages, 'passage')}"
-
-
-def _upload_limit() -> str:
-    return f"{application().settings.max_upload_mb:,} MB a file"
-
-
-def _private_networks() -> str:
-    return ", ".join(str(network) for network in application().settings.allow_private_urls) or "None"
 
 
 BACKUP_WORDS = "backup download restore everything documents conversations one file"

@@ -142,11 +142,6 @@ def _hosted_label(name: str) -> str:
 ALLOW_DIALOG = "allow_model"
 
 
-def _open_consent_dialog(setting_name: str, model: str) -> None:
-    """Open the dialog with the next draw of the page."""
-    dialogs.open_dialog(ALLOW_DIALOG, (setting_name, model))
-
-
 def draw_consent_dialog(asked: tuple[str, str]) -> None:
     """Draw the dialog; `asked` is the option's name and the model."""
     st.dialog("Use a model on another machine?", icon=external_hosts.EXTERNAL_ICON, on_dismiss=dialogs.close_dialog)(
@@ -227,7 +222,7 @@ def _choose_model(option: Option, key: str) -> None:
     preferences = application().preferences
     is_new = name != preferences.effective(option.name).value
     if is_new and _needs_consent(name) and not preferences.may_send_to(name):
-        _open_consent_dialog(option.name, name)
+        dialogs.open_dialog(ALLOW_DIALOG, (option.name, name))
     else:
         setting_row.save_option(option.name, name)
 
