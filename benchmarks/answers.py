@@ -1,6 +1,6 @@
 """Answers of the built-in engine with and without refinement: `python -m benchmarks.answers FOLDER`.
 
-Every paragraph of a set is a document of its own, as in `benchmarks/retrieval.py`. The questions are: of squad_a, every
+Every paragraph of a set is a separate document, as in `benchmarks/retrieval.py`. The questions are: of squad_a, every
 second answerable one (the 400 at the odd positions 1, 3, …, 799 of 800, counted from 0 in file order) and all 200
 unanswerable ones; of korquad_a and drcd_a, all 300. Thresholds are the defaults of the grader; web search is off.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.grader_data import read_lines
-from benchmarks.paragraphs import open_paragraphs
+from benchmarks.paragraph_library import open_paragraphs
 from crag.app.application import Application
 from crag.graph.citations import cited_numbers
 from crag.options import RunOptions
@@ -64,12 +64,12 @@ def _ask(application: Application, row: dict[str, Any], *, refine: bool) -> Outc
         raise SystemExit(f"A run {trace.state}: {trace.error}")
     refused = trace.outcome == "not_answered"
     cited = [] if refused else [one.sentence for one in trace.sentences if cited_numbers(one.sentence)]
-    holding = sum(_holds(sentence, row["answers"]) for sentence in cited)
-    holds = not refused and _holds(trace.text, row["answers"])
+    holding = sum(_contains_any(sentence, row["answers"]) for sentence in cited)
+    holds = not refused and _contains_any(trace.text, row["answers"])
     return Outcome(trace.action or "", refused, holds, len(cited), holding)
 
 
-def _holds(text: str, answers: list[str]) -> bool:
+def _contains_any(text: str, answers: list[str]) -> bool:
     flat = " ".join(text.split()).casefold()
     return any(" ".join(answer.split()).casefold() in flat for answer in answers)
 

@@ -33,7 +33,7 @@ def fit_trees(
     return model.fit(features, right, sample_weight=weights)
 
 
-def written(model: HistGradientBoostingClassifier, stretch: float, shift: float) -> dict[str, Any]:
+def export_trees(model: HistGradientBoostingClassifier, stretch: float, shift: float) -> dict[str, Any]:
     """Export the model in the format of the built-in scorer, with log-odds scaled by `stretch` plus `shift`.
 
     The result has a bias, and trees that are numbers or [feature, limit, tree up to `limit`, tree above it].

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, WebSocket, sync_playwright
 
-from benchmarks.start import free_port, serving
+from benchmarks.start import free_port, start_server
 from benchmarks.tables import percentile
 from crag.app.application import Application, open_application
 from crag.options import RunOptions
@@ -61,7 +61,7 @@ _SHOWN = {
 }
 
 
-class Clocked(ScriptedOllama):
+class TimestampingOllama(ScriptedOllama):
     """A model server that records when it sent each word of an answer, in milliseconds."""
 
     sent: dict[str, float]
@@ -69,7 +69,7 @@ class Clocked(ScriptedOllama):
     def next_token_due(self, asked: Asked, say: Say) -> Due:
         """Record when the previous word was sent, then return the time of the next one."""
         if "<knowledge>" in asked.prompt:
-            self.sent.setdefault(_word(asked, asked.tokens_sent - 1), 1000 * time.time())
+            self.sent.setdefault(_answer_word(asked, asked.tokens_sent - 1), 1000 * time.time())
         return super().next_token_due(asked, say)
 
 
@@ -115,22 +115,26 @@ class Table:
 
 def main() -> None:
     """Fill a home, measure and print."""
-    with tempfile.TemporaryDirectory() as folder, Clocked(per_token=0.02) as ollama, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        TimestampingOllama(per_token=0.02) as ollama,
+        sync_playwright() as playwright,
+    ):
         ollama.sent = {}
-        ollama.script = _words
-        _fill(Path(folder) / "home")
+        ollama.script = _scripted_answer
+        _fill_home(Path(folder) / "home")
         browser = launch(playwright)
         home = Path(folder) / "home"
         with (
             served(home, OLLAMA_HOST=ollama.url, CRAG_EMBEDDER="builtin", CRAG_PEOPLE="one") as address,
-            _empty(Path(folder)) as bare,
+            _serve_empty_page(Path(folder)) as bare,
         ):
             pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
             _measure(pages[0], address, pages[1], bare, ollama).show()
         browser.close()
 
 
-def _measure(page: Page, address: str, empty: Page, bare: str, ollama: Clocked) -> Table:
+def _measure(page: Page, address: str, empty: Page, bare: str, ollama: TimestampingOllama) -> Table:
     table, traffic = Table(), Traffic(page)
     empty.goto(bare)
     empty.get_by_role("heading", name="Drawn 1").wait_for()
@@ -147,7 +151,7 @@ def _measure(page: Page, address: str, empty: Page, bare: str, ollama: Clocked) 
     return table
 
 
-def _timed(page: Page, event: str, there: str, act: Callable[[], None]) -> float:
+def _time_action(page: Page, event: str, there: str, act: Callable[[], None]) -> float:
     page.evaluate(_ARM, [event, there])
     act()
     return float(page.evaluate("window.__measured"))
@@ -156,7 +160,7 @@ def _timed(page: Page, event: str, there: str, act: Callable[[], None]) -> float
 def _click_on_empty(page: Page, table: Table) -> None:
     drawn = int(page.locator("h1").inner_text().split()[1])
     there = f'document.querySelector("h1")?.textContent == "Drawn {drawn + 1}"'
-    table.add("empty page", _timed(page, "click", there, page.get_by_role("button", name="Again").click))
+    table.add("empty page", _time_action(page, "click", there, page.get_by_role("button", name="Again").click))
     page.wait_for_timeout(100)
 
 
@@ -165,7 +169,7 @@ def _open_conversations(page: Page, table: Table, traffic: Traffic) -> None:
         shown = f'[...{_MAIN}.querySelectorAll("[data-testid=stChatMessage]")].at(-2)?.textContent.includes("{last}")'
         _pause(page, traffic)
         button = page.get_by_test_id("stSidebar").get_by_role("button", name=title).first
-        taken = _timed(page, "click", shown, button.click)
+        taken = _time_action(page, "click", shown, button.click)
         table.add(f"open {title.lower()}", taken, _settle(page, traffic))
 
 
@@ -175,11 +179,11 @@ def _switch_pages(page: Page, table: Table, traffic: Traffic) -> None:
         if not link.count():
             continue
         _pause(page, traffic)
-        taken = _timed(page, "click", there, link.click)
+        taken = _time_action(page, "click", there, link.click)
         table.add(f"to {name}", taken, _settle(page, traffic))
 
 
-def _ask(page: Page, question: str, table: Table, traffic: Traffic, ollama: Clocked) -> None:
+def _ask(page: Page, question: str, table: Table, traffic: Traffic, ollama: TimestampingOllama) -> None:
     page.get_by_test_id("stSidebar").get_by_text("Trace", exact=True).click()
     box = page.get_by_test_id("stChatInputTextArea")
     box.fill(question)
@@ -187,7 +191,7 @@ def _ask(page: Page, question: str, table: Table, traffic: Traffic, ollama: Cloc
     page.evaluate(_WATCH_WORDS)
     _pause(page, traffic)
     step = f"(/^.*{question[:-1]}.*(Condense|Retrieve)/).test({_SIDEBAR}.textContent)"
-    table.add("first trace event", _timed(page, "keydown", step, lambda: box.press("Enter")))
+    table.add("first trace event", _time_action(page, "keydown", step, lambda: box.press("Enter")))
     page.locator("[class*=st-key-stop] button:visible").wait_for(state="hidden", timeout=60_000)
     seen = page.evaluate("cancelAnimationFrame(window.__watching) ?? window.__words")
     for word, sent in list(ollama.sent.items()):
@@ -206,32 +210,32 @@ def _settle(page: Page, traffic: Traffic) -> tuple[int, int]:
     return traffic.take()
 
 
-def _words(asked: Asked) -> Say:
+def _scripted_answer(asked: Asked) -> Say:
     if asked.body.get("logprobs"):
         return Say("Yes")
     if "<knowledge>" in asked.prompt:
-        return Say(" ".join(_word(asked, number) for number in range(WORDS)) + " [1].")
+        return Say(" ".join(_answer_word(asked, number) for number in range(WORDS)) + " [1].")
     return Say(question_in(asked.prompt))  # condense and rewrite must keep the number that identifies the answer
 
 
-def _word(asked: Asked, number: int) -> str:
+def _answer_word(asked: Asked, number: int) -> str:
     """Return a word of the answer to this question that occurs in no other answer."""
     return f"w{question_in(asked.prompt).rstrip('?').split()[-1]}x{number}w"
 
 
-def _fill(home: Path) -> None:
+def _fill_home(home: Path) -> None:
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
     try:
         for number in range(SOURCES):
             text = f"# Topic {number}\n\nOf question {number} is said that it was settled in the year {1800 + number}."
             application.library.pipeline.add_bytes(f"topic {number}.md", text.encode())
-        _talk(application, "The short one", 1)
-        _talk(application, "The long one", MESSAGES // 2)
+        _add_conversation(application, "The short one", 1)
+        _add_conversation(application, "The long one", MESSAGES // 2)
     finally:
         application.close()
 
 
-def _talk(application: Application, title: str, questions: int) -> None:
+def _add_conversation(application: Application, title: str, questions: int) -> None:
     conversation = application.conversations.create({"model": "builtin"})
     for number in range(questions):
         question = f"What is said of topic {number % SOURCES}, question {number}?"
@@ -242,12 +246,12 @@ def _talk(application: Application, title: str, questions: int) -> None:
 
 
 @contextmanager
-def _empty(folder: Path) -> Iterator[str]:
+def _serve_empty_page(folder: Path) -> Iterator[str]:
     script = folder / "empty.py"
     script.write_text(EMPTY)
     port = str(free_port())
     settings = ["--server.headless=true", "--server.address=127.0.0.1", "--browser.gatherUsageStats=false"]
-    with serving(["-m", "streamlit", "run", str(script), *settings, f"--server.port={port}"], port, folder):
+    with start_server(["-m", "streamlit", "run", str(script), *settings, f"--server.port={port}"], port, folder):
         yield f"http://127.0.0.1:{port}"
 
 

@@ -33,7 +33,7 @@ _WORDS = [
     "Größe",
 ]
 _TIMES, _SHOWN, _MESSAGES = 15, 50, 10
-_SOUGHT = ("", "zebra", "espresso", "größe", "nowhere")
+_SEARCHES = ("", "zebra", "espresso", "größe", "nowhere")
 
 
 def main(sizes: list[int]) -> None:
@@ -42,9 +42,9 @@ def main(sizes: list[int]) -> None:
         with tempfile.TemporaryDirectory() as home:
             database = Database(Path(home))
             _fill(database, size)
-            for sought in _SOUGHT:
-                seconds, found = _measure(Conversations(database), sought)
-                print(f"{size:6,} conversations, “{sought}”: {1000 * seconds:.1f} ms, {found:,} found")
+            for search in _SEARCHES:
+                seconds, found = _measure(Conversations(database), search)
+                print(f"{size:6,} conversations, “{search}”: {1000 * seconds:.1f} ms, {found:,} found")
             database.close()
 
 
@@ -72,12 +72,12 @@ def _fill(database: Database, size: int) -> None:
         connection.execute(insert(messages), said)
 
 
-def _measure(listed: Conversations, sought: str) -> tuple[float, int]:
+def _measure(listed: Conversations, search: str) -> tuple[float, int]:
     """Return the median processor time (s) of 15 searches for 50 rows with snippets, and the number of matches."""
     taken = []
     for _ in range(_TIMES):
         began = time.process_time()
-        found = listed.find(sought, "somebody", _SHOWN)
+        found = listed.find(search, "somebody", _SHOWN)
         taken.append(time.process_time() - began)
     return median(taken), found.total
 

@@ -23,7 +23,7 @@ from crag.types import AddResult
 
 _REFUSED = {"must_refuse": "", "empty_no_text": "no_text"}
 _BEST = {1, 2, 3, 4}
-_LOOK_SECONDS = 0.005
+_SAMPLE_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
@@ -45,65 +45,65 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         application = open_application(home=Path(home))
         try:
-            added = [_add(application.library, folder, entry) for entry in entries]
+            results = [_add(application.library, folder, entry) for entry in entries]
             print(f"{'file':44}{'seconds':>8}{'MB':>6}  came of it")
-            right = [_print(application.library, one) for one in added]
+            right = [_print(application.library, added) for added in results]
         finally:
             application.close()
-    slowest, largest = max(one.seconds for one in added), max(one.memory for one in added)
+    slowest, largest = max(added.seconds for added in results), max(added.memory for added in results)
     print(f"\n{sum(right)} of {len(right)} as expected; slowest {slowest:.1f} s, most memory {largest >> 20} MB")
 
 
 def _add(library: Library, folder: Path, entry: dict[str, str]) -> Added:
-    over = threading.Event()
-    most: list[int] = [0]
-    watch = threading.Thread(target=_watch_memory, args=(over, most))
+    is_over = threading.Event()
+    peak: list[int] = [0]
+    watch = threading.Thread(target=_watch_memory, args=(is_over, peak))
     watch.start()
     begun = time.perf_counter()
     [result] = library.pipeline.add(str(folder / entry["file"]))
     seconds = time.perf_counter() - begun
-    over.set()
+    is_over.set()
     watch.join()
-    return Added(entry["file"], entry["expect"], entry["phrase_or_reason"], result, seconds, most[0])
+    return Added(entry["file"], entry["expect"], entry["phrase_or_reason"], result, seconds, peak[0])
 
 
-def _watch_memory(over: threading.Event, most: list[int]) -> None:
+def _watch_memory(is_over: threading.Event, peak: list[int]) -> None:
     this = psutil.Process()
-    while not over.wait(_LOOK_SECONDS):
+    while not is_over.wait(_SAMPLE_SECONDS):
         for child in this.children(recursive=True):
             try:
-                most[0] = max(most[0], child.memory_info().rss)
+                peak[0] = max(peak[0], child.memory_info().rss)
             except psutil.Error:  # the process has ended
                 continue
 
 
-def _print(library: Library, one: Added) -> bool:
-    came, right = _judge(library, one)
-    print(f"{Path(one.file).name:44}{one.seconds:>8.2f}{one.memory >> 20:>6}  {'' if right else 'WRONG: '}{came}")
+def _print(library: Library, added: Added) -> bool:
+    came, right = _judge(library, added)
+    print(f"{Path(added.file).name:44}{added.seconds:>8.2f}{added.memory >> 20:>6}  {'' if right else 'WRONG: '}{came}")
     return right
 
 
-def _judge(library: Library, one: Added) -> tuple[str, bool]:
+def _judge(library: Library, added: Added) -> tuple[str, bool]:
     """Return the result in words, and whether it is right: the phrase in one of the four best hits, or the refusal.
 
     A passage under a heading with the phrase counts too; the printed text says so.
     """
-    error = one.result.error
-    if one.expect in _REFUSED:
+    error = added.result.error
+    if added.expect in _REFUSED:
         code = error.code if error else "added"
-        return code, code == (_REFUSED[one.expect] or one.wanted)
+        return code, code == (_REFUSED[added.expect] or added.wanted)
     if error:
         return f"{error.code}: {error.message}", False
-    wanted = _squeezed(one.wanted)
-    hits = library.search(one.wanted, 10)
-    places = [n for n, hit in enumerate(hits, 1) if wanted in _squeezed(hit.text)]
-    headed = [n for n, hit in enumerate(hits, 1) if wanted in _squeezed(hit.heading)]
-    found = f"in the text of hit {places[0]}" if places else "in the text of none of 10 hits"
-    found += f", in the heading over hit {headed[0]}" if headed and not set(places) & _BEST else ""
-    return f"{one.result.passages} passages, {found}", bool(_BEST.intersection(places + headed))
+    wanted = _strip_white_space(added.wanted)
+    hits = library.search(added.wanted, 10)
+    ranks = [n for n, hit in enumerate(hits, 1) if wanted in _strip_white_space(hit.text)]
+    headed = [n for n, hit in enumerate(hits, 1) if wanted in _strip_white_space(hit.heading)]
+    found = f"in the text of hit {ranks[0]}" if ranks else "in the text of none of 10 hits"
+    found += f", in the heading over hit {headed[0]}" if headed and not set(ranks) & _BEST else ""
+    return f"{added.result.passages} passages, {found}", bool(_BEST.intersection(ranks + headed))
 
 
-def _squeezed(text: str) -> str:
+def _strip_white_space(text: str) -> str:
     """Remove whitespace, which differs at line ends and in scripts without word boundaries."""
     return "".join(text.split())
 

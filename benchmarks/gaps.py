@@ -37,13 +37,13 @@ def main(arguments: Sequence[str] = ()) -> None:
                 row for row in questions if row.get("answerable", True) and _half(titles[row["passage_id"]]) == half
             ]
             elsewhere = [row["text"] for row in passages if _half(row["title"]) != half]
-            groups, seconds = _grouped([row["question"] for row in asked], elsewhere)
-            figures = _pairwise(groups, [titles[row["passage_id"]] for row in asked])
+            groups, seconds = _time_grouping([row["question"] for row in asked], elsewhere)
+            figures = _pairwise_scores(groups, [titles[row["passage_id"]] for row in asked])
             shown = "  ".join(f"{figure:.2f}" for figure in figures)
             print(f"{name:10} {named}: {len(asked):4} questions  P, R, F1 {shown}  {seconds:.2f} s of the processor")
 
 
-def _grouped(questions: Sequence[str], elsewhere: Sequence[str]) -> tuple[list[int], float]:
+def _time_grouping(questions: Sequence[str], elsewhere: Sequence[str]) -> tuple[list[int], float]:
     """Return the group number of each question, and the processor time of grouping in seconds."""
     with tempfile.TemporaryDirectory() as home:
         application: Application = open_application(Settings(home=Path(home), chat_model="builtin", embedder="builtin"))
@@ -58,7 +58,7 @@ def _grouped(questions: Sequence[str], elsewhere: Sequence[str]) -> tuple[list[i
     return [numbers[place] for place in range(len(questions))], seconds
 
 
-def _pairwise(found: Sequence[Hashable], true: Sequence[Hashable]) -> tuple[float, float, float]:
+def _pairwise_scores(found: Sequence[Hashable], true: Sequence[Hashable]) -> tuple[float, float, float]:
     """Return precision and recall of pairs in the same group, and F1."""
     together, in_found, in_true = (
         sum(count * (count - 1) / 2 for count in Counter(labels).values())

@@ -31,18 +31,18 @@ FOUND = 4  # passages retrieved for each question and judged together
 class Row:
     """One (question, text) pair of a data set; `right` is the training label.
 
-    `says` is also true for another text with the answer.
-    `foreign` is true for a question in Chinese or Korean; `held` is true if the library contains its topic.
+    `contains_answer` is also true for another text with the answer.
+    `is_cjk` is true for a question in Chinese or Korean; `is_covered` is true if the library contains its topic.
     """
 
     source: str
     question: str
-    foreign: bool
+    is_cjk: bool
     features: list[float]
     right: bool
-    held: bool = True
+    is_covered: bool = True
     answerable: bool = True
-    says: bool = False
+    contains_answer: bool = False
 
 
 class Corpus:
@@ -127,11 +127,20 @@ def passage_rows(corpus: Corpus, name: str) -> Iterator[Row]:
             )
             for (index, _), measured in zip(found, features, strict=True):
                 right = asked["answerable"] and corpus.passages[index]["id"] == asked["passage_id"]
-                says = right or (held and holds(corpus.passages[index]["text"], asked["answers"]))
-                yield Row(name, f"{name} {number}", question.is_cjk, measured, right, held, asked["answerable"], says)
+                contains_answer = right or (held and contains_any(corpus.passages[index]["text"], asked["answers"]))
+                yield Row(
+                    name,
+                    f"{name} {number}",
+                    question.is_cjk,
+                    measured,
+                    right,
+                    held,
+                    asked["answerable"],
+                    contains_answer,
+                )
 
 
-def holds(text: str, answers: list[str]) -> bool:
+def contains_any(text: str, answers: list[str]) -> bool:
     """Return whether the text contains an answer; short ones such as numbers may occur anywhere and are ignored."""
     return any(len(answer) >= (4 if answer.isascii() else 3) and answer in text for answer in answers)
 
@@ -148,15 +157,19 @@ def graded_rows(path: Path) -> Iterator[Row]:
         asked[f"{row['source'].split('/')[0]} {row['lang']}", row["question"]].append(row)
     for number, ((source, text), given) in enumerate(asked.items()):
         question = analyze_question(text, statistics)
-        yield from _judged(source, question, given, held=True)
+        yield from _rows_judged_together(source, question, given, held=True)
         of_source = [other for (name, _), other in asked.items() if name == source]
-        yield from _judged(source, question, of_source[(number + len(of_source) // 2) % len(of_source)], held=False)
+        yield from _rows_judged_together(
+            source, question, of_source[(number + len(of_source) // 2) % len(of_source)], held=False
+        )
 
 
-def _judged(source: str, question: AnalyzedQuestion, given: list[dict[str, Any]], *, held: bool) -> Iterator[Row]:
+def _rows_judged_together(
+    source: str, question: AnalyzedQuestion, given: list[dict[str, Any]], *, held: bool
+) -> Iterator[Row]:
     """Yield passages judged together; unless `held`, they belong to another question and none is right."""
     readings = [tokenize_text(row["passage"]) for row in given]
-    nearest = [max(sentence_cosines(question, reading), default=0.0) for reading in readings]
+    nearest = [max(sentence_cosines(question, tokenized), default=0.0) for tokenized in readings]
     wholes = sentence_cosines(question, tokenize_sentences(row["passage"] for row in given))
     sources = [str(number) for number, _ in enumerate(given)]
     features = measure_passages(question, readings, wholes, nearest, sources)
@@ -170,20 +183,20 @@ def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
     statistics = corpus.statistics()
     index_of = {p["id"]: i for i, p in enumerate(corpus.passages)}
     for number, asked in enumerate(corpus.questions):
-        reading = corpus.readings[index_of[asked["passage_id"]]]
-        held = [any(answer in text for answer in asked["answers"]) for text in reading.sentences]
+        tokenized = corpus.readings[index_of[asked["passage_id"]]]
+        held = [any(answer in text for answer in asked["answers"]) for text in tokenized.sentences]
         if not any(held) or all(held):
             continue
         question = analyze_question(asked["question"], statistics)
         yield from (
             Row(name, f"{name} {number}", question.is_cjk, features, right)
             for features, right in zip(
-                measure_sentences(question, reading, sentence_cosines(question, reading)), held, strict=True
+                measure_sentences(question, tokenized, sentence_cosines(question, tokenized)), held, strict=True
             )
         )
 
 
-def sentence_cosines(question: AnalyzedQuestion, reading: TokenizedText) -> list[float]:
+def sentence_cosines(question: AnalyzedQuestion, tokenized: TokenizedText) -> list[float]:
     """Return the cosine of every sentence to the question."""
-    vectors = embed([question.text, *reading.sentences])
+    vectors = embed([question.text, *tokenized.sentences])
     return [float(value) for value in vectors[1:] @ vectors[0]]

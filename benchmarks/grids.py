@@ -25,7 +25,7 @@ from crag.storage.engine import Database
 AXES = ("policy=paper,any,off", "k=2,4,8", "refine=on,off")
 QUESTIONS = 200
 SHOWN = ("answer_right", "refusal_right", "recall", "supported", "seconds")
-_LOOK_AGAIN_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 def main(folder: Path, home: Path) -> None:
@@ -54,7 +54,7 @@ def _command(data_set: Path, home: Path) -> list[str]:
 def _kill_half_way(process: subprocess.Popen[bytes], home: Path) -> Evaluation:
     """Kill the process half-way and return the evaluation as it was; raise SystemExit if the process ended earlier."""
     while process.poll() is None:
-        time.sleep(_LOOK_AGAIN_SECONDS)
+        time.sleep(_POLL_SECONDS)
         if (home / "crag.sqlite").exists() and (begun := _latest(home)) and begun.done * 2 >= begun.total:
             process.kill()
             return begun

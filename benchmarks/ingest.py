@@ -1,7 +1,7 @@
 """Ingest benchmark: a folder of text files to a durable, searchable library, compared with LangChain.
 
 The input is 50 MB of English-looking prose (set CRAG_BENCH_MB for less) as files of 200 KB, and one file of 18 MB. Each
-contender runs in a process of its own, one after the other. LangChain uses `RecursiveCharacterTextSplitter`,
+contender runs in a separate process, one after the other. LangChain uses `RecursiveCharacterTextSplitter`,
 `FAISS.from_documents` and `save_local`, which stores no full text and no originals and does not sync to disk.
 *WordLlama* is the model as run by its package, the usual choice with LangChain; *our embedder* gives LangChain the same
 vectors at our speed.
@@ -27,7 +27,7 @@ MEGABYTES = int(os.environ.get("CRAG_BENCH_MB", "50"))
 FILE_BYTES = 200_000
 LARGE_FILE_BYTES = 18_000_000
 OUR_PASSAGE_CHARACTERS = 865  # mean length of our passages of this prose, so that LangChain makes as many
-LOOK_EVERY = 0.02
+SAMPLE_SECONDS = 0.02
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 def _compare(folder: Path, size: int) -> None:
     print(f"{'':44}{'seconds':>9}{'MB/s':>8}{'processor s':>13}{'passages':>10}{'peak MB':>9}{'times ours':>12}")
     ours = 0.0
-    for name in WAYS:
+    for name in CONTENDERS:
         done = _run(name, folder)
         ours = ours or done["seconds"]
         speed, ratio = size / 1e6 / done["seconds"], done["seconds"] / ours
@@ -58,18 +58,18 @@ def _compare(folder: Path, size: int) -> None:
         )
 
 
-def _run(way: str, folder: Path) -> dict[str, float]:
+def _run(contender: str, folder: Path) -> dict[str, float]:
     """Run one contender; return its report with the peak resident memory in bytes of all its processes together."""
     with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-m", "benchmarks.ingest", way, str(folder), home]
+        command = [sys.executable, "-m", "benchmarks.ingest", contender, str(folder), home]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         peak = 0
         while process.poll() is None:
             peak = max(peak, _resident(process.pid))
-            time.sleep(LOOK_EVERY)
+            time.sleep(SAMPLE_SECONDS)
         output, _ = process.communicate()
     if process.returncode:
-        raise SystemExit(f"{way} failed")
+        raise SystemExit(f"{contender} failed")
     done: dict[str, float] = json.loads(output.splitlines()[-1])
     return done | {"peak": peak}
 
@@ -140,7 +140,7 @@ def _our_embedder(texts: list[str]) -> list[list[float]]:
     return rows
 
 
-WAYS: dict[str, Callable[[Path, Path], int]] = {
+CONTENDERS: dict[str, Callable[[Path, Path], int]] = {
     "CRAG Chat": _ours,
     "LangChain, 1,000 characters, WordLlama": lambda folder, home: _langchain(
         folder, home, _wordllama, chunk_size=1000, chunk_overlap=0
@@ -155,7 +155,7 @@ WAYS: dict[str, Callable[[Path, Path], int]] = {
 }
 
 
-def _work(way: str, folder: Path, home: Path) -> None:
+def _run_contender(contender: str, folder: Path, home: Path) -> None:
     """Run one contender in this process and print its report; imports are not timed, opening models is."""
     import warnings
 
@@ -167,13 +167,13 @@ def _work(way: str, folder: Path, home: Path) -> None:
         "crag.app.application",
     ):
         import_module(module)
-    began, spent = time.perf_counter(), _processor()
-    passages = WAYS[way](folder, home)
+    began, spent = time.perf_counter(), _processor_seconds()
+    passages = CONTENDERS[contender](folder, home)
     seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "processor": _processor() - spent, "passages": passages}))
+    print(json.dumps({"seconds": seconds, "processor": _processor_seconds() - spent, "passages": passages}))
 
 
-def _processor() -> float:
+def _processor_seconds() -> float:
     """Return processor seconds used so far by this process and its children."""
     total = 0.0
     for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
@@ -182,4 +182,4 @@ def _processor() -> float:
 
 
 if __name__ == "__main__":
-    _work(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    _run_contender(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -28,22 +28,22 @@ def main() -> None:
     """Print coverage and mean width for each kind of figure and number of examples."""
     print(f"{'':38}{'n':>5}{'ours':>8}{'width':>8}{'percentile':>12}{'width':>8}")
     for right in (0.5, 0.9, 0.98):
-        _measure(f"share of yes and no, truth {right}", _yes_and_no(right), right, _SHARE)
-    _measure("word overlap, half of them 0", _overlap, 0.3, _SHARE)
-    _measure("difference, 10 % broken, 10 % mended", _changes(0.1), 0.0, _DIFFERENCE)
+        _measure(f"share of yes and no, truth {right}", _binary_draw(right), right, _SHARE)
+    _measure("word overlap, half of them 0", _overlap_scores, 0.3, _SHARE)
+    _measure("difference, 10 % broken, 10 % mended", _change_draw(0.1), 0.0, _DIFFERENCE)
     _measure("seconds, log-normal", lambda chance, n: chance.lognormal(0, 0.5, n), 1.1331, None)
 
 
-def _yes_and_no(right: float) -> Draw:
+def _binary_draw(right: float) -> Draw:
     return lambda chance, n: (chance.random(n) < right).astype(float)
 
 
-def _overlap(chance: np.random.Generator, n: int) -> NDArray[np.float64]:
+def _overlap_scores(chance: np.random.Generator, n: int) -> NDArray[np.float64]:
     return (chance.random(n) < 0.5) * chance.beta(3, 2, n)
 
 
-def _changes(each: float) -> Draw:
-    return lambda chance, n: chance.choice([-1.0, 0.0, 1.0], n, p=[each, 1 - 2 * each, each])
+def _change_draw(share: float) -> Draw:
+    return lambda chance, n: chance.choice([-1.0, 0.0, 1.0], n, p=[share, 1 - 2 * share, share])
 
 
 def _measure(label: str, draw: Draw, truth: float, bounds: tuple[float, float] | None) -> None:
@@ -57,15 +57,15 @@ def _measure(label: str, draw: Draw, truth: float, bounds: tuple[float, float] |
             ours.append(bootstrap_interval(ratio_statistic(values.tolist(), [1.0] * n), n, bounds)[1:])
             drawn = values[chance.integers(0, n, (_RESAMPLES, n))].mean(axis=1)
             percentile.append(tuple(np.percentile(drawn, (2.5, 97.5))))
-        told = (f"{_held(found, truth):>8.3f}{_width(found):>8.2f}" for found in (ours, percentile))
-        print(f"{label:38}{n:>5}" + "    ".join(told), flush=True)
+        cells = (f"{_coverage(found, truth):>8.3f}{_mean_width(found):>8.2f}" for found in (ours, percentile))
+        print(f"{label:38}{n:>5}" + "    ".join(cells), flush=True)
 
 
-def _held(intervals: list[tuple[float, float]], truth: float) -> float:
+def _coverage(intervals: list[tuple[float, float]], truth: float) -> float:
     return sum(low <= truth <= high for low, high in intervals) / len(intervals)
 
 
-def _width(intervals: list[tuple[float, float]]) -> float:
+def _mean_width(intervals: list[tuple[float, float]]) -> float:
     return sum(high - low for low, high in intervals) / len(intervals)
 
 

@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Protocol
 
-from benchmarks.asked import Material, Question, answer_by, invent, read_posts
+from benchmarks.scripted_questions import Material, Question, answer_with_script, generate_material, read_posts
 from benchmarks.tutorial import TutorialPipeline
 from crag.app.application import Application, open_application
 from crag.events import RunEnded, TokensWritten
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--posts", type=Path, help="the folder of the tutorial's posts; else text is invented")
     parser.add_argument("--graders", nargs="*", choices=GRADERS, default=_USUAL)
     chosen = parser.parse_args(arguments)
-    material = read_posts(chosen.posts) if chosen.posts else invent()
+    material = read_posts(chosen.posts) if chosen.posts else generate_material()
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(len(RACES), get_context("spawn")) as processes:
         _fill(Path(folder), material)
         race = partial(_race, Path(folder), material.questions, chosen.graders)
@@ -144,7 +144,7 @@ def _contenders(
     with ExitStack() as opened:
 
         def open_both() -> tuple[Application, TimedOllama]:
-            ollama = opened.enter_context(TimedOllama(shared=shared, script=partial(answer_by, questions)))
+            ollama = opened.enter_context(TimedOllama(shared=shared, script=partial(answer_with_script, questions)))
             settings = Settings(home=home, chat_model=f"ollama:{MODEL}", embedder="builtin", ollama_host=ollama.url)
             application = open_application(settings)
             opened.callback(application.close)

@@ -42,6 +42,7 @@ class InstantModel:
     """A chat model of zero latency: accepts every passage, keeps every strip, writes twenty words."""
 
     name = fingerprint = "instant"
+    host = ""
     window, answer_limit, concurrency = 8192, 1024, 4
 
     def count_tokens(self, text: str) -> int:

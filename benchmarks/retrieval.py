@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.grader_data import read_lines
-from benchmarks.paragraphs import open_paragraphs
+from benchmarks.paragraph_library import open_paragraphs
 
 DEPTHS = (1, 4)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.grader_data import read_lines
-from benchmarks.paragraphs import open_paragraphs
+from benchmarks.paragraph_library import open_paragraphs
 from crag.app.application import Application
 from crag.evaluation.calibrator import CalibrationPlan
 from crag.evaluation.threshold_proposal import (
@@ -39,10 +39,10 @@ _SPLIT = 0
 def main(folder: Path) -> None:
     """Print the proposals, their effect on the other half, the curve, and the outcomes of whole runs."""
     rows = read_lines(folder / "squad_a" / "questions.jsonl")
-    calibrated_on, tried_on = halves(rows)
+    calibrated_on, tried_on = split_in_halves(rows)
     with open_paragraphs(folder / "squad_a") as (application, _):
-        real = _calibrate(application, CalibrationPlan(_given(calibrated_on)))
-        tried = _calibrate(application, CalibrationPlan(_given(tried_on)))
+        real = _calibrate(application, CalibrationPlan(_to_provided_questions(calibrated_on)))
+        tried = _calibrate(application, CalibrationPlan(_to_provided_questions(tried_on)))
         made = [_calibrate(application, CalibrationPlan(seed=seed)) for seed in SEEDS]
         candidates = {"uncalibrated": real.own, "by the other half": _proposed("by the other half", real)}
         candidates |= {
@@ -55,7 +55,7 @@ def main(folder: Path) -> None:
         _print_runs(application, tried_on, candidates)
 
 
-def halves(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def split_in_halves(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Split the rows at random into two halves, each with half of the answerable ones."""
     chance = random.Random(_SPLIT)
     first: list[dict[str, Any]] = []
@@ -69,7 +69,7 @@ def halves(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[d
     return first, second
 
 
-def _given(rows: Sequence[dict[str, Any]]) -> list[ProvidedQuestion]:
+def _to_provided_questions(rows: Sequence[dict[str, Any]]) -> list[ProvidedQuestion]:
     return [ProvidedQuestion(row["question"], row["answerable"]) for row in rows]
 
 
@@ -99,13 +99,13 @@ def _print_actions(scored: Sequence[ProbeScore], candidates: dict[str, Threshold
     for name, thresholds in candidates.items():
         figures = measure_thresholds(scored, thresholds)
         print(
-            f"{name:24}{thresholds.lower:>6g}{thresholds.upper:>6g}  {_shares(figures.answerable)} |"
-            f" {_shares(figures.unanswerable)}  correct {figures.correct.value or 0:.3f},"
+            f"{name:24}{thresholds.lower:>6g}{thresholds.upper:>6g}  {_format_shares(figures.answerable)} |"
+            f" {_format_shares(figures.unanswerable)}  correct {figures.correct.value or 0:.3f},"
             f" refused {figures.incorrect.value or 0:.3f}"
         )
 
 
-def _shares(outcomes: ActionShares) -> str:
+def _format_shares(outcomes: ActionShares) -> str:
     return " / ".join(f"{outcomes.shares[action]:.3f}" for action in ("correct", "ambiguous", "incorrect"))
 
 

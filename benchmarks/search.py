@@ -23,7 +23,7 @@ import numpy as np
 import psutil
 from sqlalchemy import text
 
-from benchmarks.filling import fill
+from benchmarks.library_fill import fill_library
 from benchmarks.tables import percentile
 from benchmarks.topics import make_passages, make_queries
 from crag.app.application import Application, open_application
@@ -56,12 +56,12 @@ def main(arguments: Sequence[str] = ()) -> None:
         with tempfile.TemporaryDirectory() as folder:
             home = (chosen.keep or Path(folder)) / name
             print(f"\n{name}", flush=True)
-            _apart(_fill, home, SIZES[name])
-            _apart(_build, home)
-            _apart(_measure, home)
+            _run_in_process(_fill, home, SIZES[name])
+            _run_in_process(_build, home)
+            _run_in_process(_measure, home)
 
 
-def _apart(stage: Callable[..., None], *arguments: Any) -> None:
+def _run_in_process(stage: Callable[..., None], *arguments: Any) -> None:
     with ProcessPoolExecutor(1, get_context("spawn")) as processes:
         processes.submit(stage, *arguments).result()
 
@@ -70,7 +70,7 @@ def _fill(home: Path, passages: int) -> None:
     with closing(_open(home)) as application:
         present = application.library.counts()[1]
         if not present:
-            seconds = fill(application, passages)
+            seconds = fill_library(application, passages)
             print(f"filled in {seconds:.0f} s, peak memory {_peak_mb()} MB")
         elif present != passages:
             raise SystemExit(f"{home} holds {present:,} passages.")

@@ -1,7 +1,7 @@
-"""Evaluates the current engine on the five questions and three posts of the LangGraph notebook on local models.
+"""Evaluate the current engine on the five questions and three posts of the LangGraph notebook on local models.
 
-`python -m benchmarks.seed [--documents FOLDER] [options of evaluate]`: with a folder, its copies of the posts are
-asked; else the posts are fetched once, into a collection of their own.
+Run with `python -m benchmarks.seed [--documents FOLDER] [options of evaluate]`. FOLDER holds copies of the posts;
+without it, the posts are fetched once and added to a separate collection.
 """
 
 from __future__ import annotations

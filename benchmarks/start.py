@@ -68,7 +68,7 @@ def _time(playwright: Playwright, arguments: list[str], port: str, folder: Path)
     try:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         began = time.perf_counter()
-        with serving(arguments, port, folder):
+        with start_server(arguments, port, folder):
             page.goto(f"http://127.0.0.1:{port}/")
             page.locator(PAINTED).first.wait_for(timeout=60_000)
             painted = time.perf_counter() - began
@@ -79,7 +79,7 @@ def _time(playwright: Playwright, arguments: list[str], port: str, folder: Path)
 
 
 @contextmanager
-def serving(arguments: list[str], port: str, folder: Path) -> Iterator[None]:
+def start_server(arguments: list[str], port: str, folder: Path) -> Iterator[None]:
     """Start a Python process that serves at the port, with a home of its own in the folder; stop it on exit."""
     home = tempfile.mkdtemp(dir=folder)
     process = subprocess.Popen(

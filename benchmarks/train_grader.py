@@ -1,12 +1,14 @@
-"""Fits the built-in scorer and says how well it does: `python -m benchmarks.train_grader FOLDER [--write]`.
+"""Fit the built-in scorer and report its accuracy: `python -m benchmarks.train_grader FOLDER [--write]`.
 
-Passages: `squad_a`, `korquad_a` and `drcd_a` (corpus.jsonl, questions.jsonl), where four passages are retrieved for
-each question, once from the whole library and once from it without the topic, and the right one is to be told from the
-others; and `grading_a.jsonl`, pairs judged by whether the passage holds the answer. Every set weighs the same, and in
-it right and wrong; small ones weigh less. Sentences: the one that holds the answer against its neighbours.
+Passages come from `squad_a`, `korquad_a` and `drcd_a` (corpus.jsonl, questions.jsonl) and from `grading_a.jsonl`. In
+the first three sets, four passages are retrieved for each question, once from the whole library and once from the
+library without the question's topic; the scorer learns to recognize the right one. `grading_a.jsonl` holds pairs that
+are labelled by whether the passage contains the answer. All sets have equal weight except small ones, and within a set
+right and wrong pairs have equal weight. Sentences are labelled by whether they contain the answer, each among the
+sentences of its passage.
 
-The folder is none of the project's: its sets are samples of SQuAD 2.0 (CC BY-SA 4.0), KorQuAD, DRCD (CC BY-SA 3.0), RGB
-(CC BY-NC-SA 4.0), ARES and Korean ones. Nothing of them is kept but the numbers in `crag/scoring_weights.json`.
+FOLDER is not part of the project: its sets are samples of SQuAD 2.0 (CC BY-SA 4.0), KorQuAD, DRCD (CC BY-SA 3.0), RGB
+(CC BY-NC-SA 4.0), ARES and Korean data sets. Only the fitted numbers are kept, in `crag/text/relevance_weights.json`.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from benchmarks.boosting import SEED, Floats, fit_trees, written
+from benchmarks.boosting import SEED, Floats, export_trees, fit_trees
 from benchmarks.grader_data import FOUND, Corpus, Row, graded_rows, passage_rows, sentence_rows
 from crag.text.relevance_features import CROSS_PASSAGE_FEATURES, FEATURE_NAMES
 from crag.text.relevance_scores import WEIGHTS_FILE
@@ -49,7 +51,7 @@ def balance(rows: list[Row]) -> Floats:
     """
     source = np.array([row.source for row in rows])
     right = np.array([row.right for row in rows])
-    easy = np.array([not row.held and row.source not in SETS for row in rows])
+    easy = np.array([not row.is_covered and row.source not in SETS for row in rows])
     weights = np.zeros(len(rows))
     for name in set(source):
         of_set = source == name
@@ -102,13 +104,14 @@ def choose_thresholds(rows: list[Row], scores: Floats) -> tuple[float, float]:
     """
     grid = np.arange(0.05, 0.99, 0.01)
     retrieved = np.array([row.source in SETS for row in rows])
-    held, answerable, says = (
-        np.array(c)[retrieved] for c in zip(*((r.held, r.answerable, r.says) for r in rows), strict=True)
+    held, answerable, contains_answer = (
+        np.array(c)[retrieved]
+        for c in zip(*((r.is_covered, r.answerable, r.contains_answer) for r in rows), strict=True)
     )
     found = scores[retrieved]
     best, known = found.reshape(-1, FOUND).max(axis=1), held & answerable
     costs = [np.mean(best[known[::FOUND]] < t) + np.mean(best[~held[::FOUND]] >= t) for t in grid]
-    precise = [t for t in grid if says[known & (found >= t)].mean() >= PRECISE]
+    precise = [t for t in grid if contains_answer[known & (found >= t)].mean() >= PRECISE]
     lower = next(t for t, cost in zip(grid, costs, strict=True) if cost <= min(costs) + FLAT)
     return float(lower), float(next(t for t in precise if t > lower + LEAST_BETWEEN))
 
@@ -120,7 +123,7 @@ def scale(bounds: tuple[float, float]) -> tuple[float, float]:
     return stretch, new_lower - stretch * lower
 
 
-def rescaled(scores: Floats, stretch: float, shift: float) -> Floats:
+def rescale(scores: Floats, stretch: float, shift: float) -> Floats:
     """Return the scores with log-odds stretched and shifted."""
     odds: Floats = stretch * np.log(scores / (1 - scores)) + shift
     return 1 / (1 + np.exp(-odds))
@@ -143,7 +146,7 @@ def report(rows: list[Row], scores: Floats, alone: Floats) -> None:
     print(f"{'cross-validated by question':30}" + "".join(f"{name:>12}" for name in COLUMNS))
     sources = np.array([row.source for row in rows])
     right = np.array([row.right for row in rows])
-    held = np.array([row.held for row in rows])
+    held = np.array([row.is_covered for row in rows])
     for name in dict.fromkeys(sources):
         of = (sources == name) & held
         common = max(right[of].mean(), 1 - right[of].mean())
@@ -168,7 +171,7 @@ def report_routes(rows: list[Row], scores: Floats) -> None:
             ("topic not in the library", False, None),
         ):
             chosen = np.array(
-                [r.source == name and r.held == held and answerable in (None, r.answerable) for r in firsts]
+                [r.source == name and r.is_covered == held and answerable in (None, r.answerable) for r in firsts]
             )
             if chosen.any():
                 correct, refused = (best[chosen] >= UPPER).mean(), (best[chosen] < LOWER).mean()
@@ -189,15 +192,17 @@ def main() -> None:
     data: dict[str, Any] = {"features": FEATURE_NAMES, "thresholds": {"lower": LOWER, "upper": UPPER}}
     data |= {"passage": {}, "sentence": {}}
     scores, alone = np.zeros(len(rows)), np.zeros(len(rows))
-    for script, foreign in SCRIPTS.items():
-        chosen = np.array([row.foreign == foreign for row in rows])
-        of_script = [row for row in rows if row.foreign == foreign]
+    for script, is_cjk in SCRIPTS.items():
+        chosen = np.array([row.is_cjk == is_cjk for row in rows])
+        of_script = [row for row in rows if row.is_cjk == is_cjk]
         crossed = cross_validate(of_script)
         bounds = choose_thresholds(of_script, crossed[0])
         stretch, shift = scale(bounds)
-        scores[chosen], alone[chosen] = (rescaled(given, stretch, shift) for given in crossed)
-        data["passage"][script] = written(fit_passages(of_script, np.ones(len(of_script), dtype=bool)), stretch, shift)
-        data["sentence"][script], auc = fit_sentences([row for row in sentences if row.foreign == foreign])
+        scores[chosen], alone[chosen] = (rescale(given, stretch, shift) for given in crossed)
+        data["passage"][script] = export_trees(
+            fit_passages(of_script, np.ones(len(of_script), dtype=bool)), stretch, shift
+        )
+        data["sentence"][script], auc = fit_sentences([row for row in sentences if row.is_cjk == is_cjk])
         print(f"{script}: thresholds {bounds[0]:.2f} and {bounds[1]:.2f} before scaling; sentences: AUC {auc:.3f}")
     report(rows, scores, alone)
     report_routes(rows, scores)

@@ -1,6 +1,6 @@
 """Baseline: corrective RAG as in LangGraph's tutorial for local models, without LangGraph.
 
-Each document is graded by a call of its own, one after the other, in JSON mode at temperature 0. Relevant documents are
+Each document is graded by a separate call, one after the other, in JSON mode at temperature 0. Relevant documents are
 passed whole to the model, which answers in at most three sentences. Nothing is kept between questions. The web is not
 searched, since neither contender is online.
 """

@@ -43,7 +43,7 @@ class Material:
     questions: list[Question]
 
 
-_ON_THE_POSTS = [
+_POST_QUESTIONS = [
     Question("What are the components of an agent system?", "core controller"),
     Question("How does the ReAct agent use self-reflection?", "ReAct works better"),
     Question("What are the types of biases that can arise with few-shot prompting?", "Majority label bias"),
@@ -56,10 +56,10 @@ _ON_THE_POSTS = [
 
 def read_posts(folder: Path) -> Material:
     """Read the posts in `folder` and add questions about them."""
-    return Material([(path.name, path.read_bytes()) for path in sorted(folder.glob("*.html"))], _ON_THE_POSTS)
+    return Material([(path.name, path.read_bytes()) for path in sorted(folder.glob("*.html"))], _POST_QUESTIONS)
 
 
-def invent() -> Material:
+def generate_material() -> Material:
     """Generate about 150 passages of invented words; each question has one answering passage and many on its topic."""
     chance = random.Random(3)
     sections = "\n\n".join(data.decode() for _, data in documents(150)).split("\n\n# ")
@@ -78,28 +78,28 @@ def _name(chance: random.Random) -> str:
     return "".join(chance.choices(("bel", "cor", "dan", "fal", "gar", "lor", "mar", "tel", "vin"), k=3)).capitalize()
 
 
-def answer_by(questions: Sequence[Question], asked: Asked) -> Say:
+def answer_with_script(questions: Sequence[Question], asked: Asked) -> Say:
     """Return the scripted reply: yes for passages with the gold words, or an answer of about 60 tokens."""
     question = next(question for question in questions if question.text in asked.prompt)
     schema = asked.body.get("format")
-    holds = question.gold.lower() in asked.prompt.lower()
+    is_gold = question.gold.lower() in asked.prompt.lower()
     if schema == "json":
-        return Say(json.dumps({"score": "yes" if holds else "no"}))
+        return Say(json.dumps({"score": "yes" if is_gold else "no"}))
     if isinstance(schema, dict):
-        return Say(json.dumps(_filled(schema["properties"], question, asked.prompt)))
+        return Say(json.dumps(_fill_schema(schema["properties"], question, asked.prompt)))
     if asked.body.get("logprobs"):
-        likely, other = ("Yes", "No") if holds else ("No", "Yes")
+        likely, other = ("Yes", "No") if is_gold else ("No", "Yes")
         return Say(likely, alternatives={likely: -0.02, other: -4.0})
     return Say(_ANSWER)
 
 
-def _filled(properties: dict[str, Any], question: Question, prompt: str) -> dict[str, Any]:
+def _fill_schema(properties: dict[str, Any], question: Question, prompt: str) -> dict[str, Any]:
     """Fill a grader's or refiner's schema: kept parts, points for each number, or a verdict with its reason."""
     holding = {n for n, text in _PART.findall(prompt) if question.gold.lower() in text.lower()}
     if "keep" in properties:
         return {"keep": [int(n) for n in holding]}
     if "verdict" not in properties:
         return {n: 9 if n in holding else 1 for n in properties}
-    holds = question.gold.lower() in prompt.lower()
-    sentence, reason, verdict = (_SENTENCE, _YES, "yes") if holds else ("", _NO, "no")
+    is_gold = question.gold.lower() in prompt.lower()
+    sentence, reason, verdict = (_SENTENCE, _YES, "yes") if is_gold else ("", _NO, "no")
     return {name: {"sentence": sentence, "reason": reason, "verdict": verdict}[name] for name in properties}

@@ -1,4 +1,4 @@
-"""Fast filling of a library through its storage functions, without files: a million passages in minutes."""
+"""Fill a library quickly through its storage functions, without files: a million passages in minutes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crag.types import DEFAULT_COLLECTION, Chunk
 PASSAGES_OF_SOURCE = 1_000
 
 
-def fill(application: Application, passages: int) -> float:
+def fill_library(application: Application, passages: int) -> float:
     """Add sources of `PASSAGES_OF_SOURCE` passages each; return the seconds this took."""
     began = time.perf_counter()
     for number in range(passages // PASSAGES_OF_SOURCE):

@@ -1,4 +1,4 @@
-"""Evaluation of questions with known passages and answers: `python -m benchmarks.quality FOLDER [SET …]`.
+"""Evaluation of questions with known passages and answers: `python -m benchmarks.builtin_quality FOLDER [SET …]`.
 
 FOLDER contains, for each set, `corpus.jsonl` (the passages, added as a collection) and `questions.jsonl`. The built-in
 engine answers with the default options of a new home. Prints one table with intervals and, for each set, answers per

@@ -1,4 +1,4 @@
-"""Agreement of answer scorers with answers labelled by hand: `python -m benchmarks.judges [MODEL]`.
+"""Agreement of answer scorers with answers labelled by hand: `python -m benchmarks.scorer_agreement [MODEL]`.
 
 There are two sets of sixty answers: hard ones, known when text comparison was last changed, and everyday ones, labelled
 without looking at any scorer. Texts are compared as in an evaluation. MODEL, such as `ollama:llama3.1:8b`, is asked as
@@ -60,16 +60,16 @@ class Labelled:
 def main(model: str = "") -> None:
     """Print the agreement of text comparison and of the judge for each set."""
     for name, path in LABELLED.items():
-        rows = list(_scored(path))
+        rows = list(_score_texts(path))
         _print(f"Comparing texts, {name}", rows)
         if model:
             try:
-                _print(f"Judge {model}, {name}", list(_judged(rows, model)))
+                _print(f"Judge {model}, {name}", list(_score_with_judge(rows, model)))
             except ModelFault as fault:
                 print(f"\nNo judge: {fault.message} {fault.remedy}")
 
 
-def _scored(path: Path) -> Iterator[Labelled]:
+def _score_texts(path: Path) -> Iterator[Labelled]:
     for number, row in read_json_lines(path):
         example = Example(str(number), row["question"], tuple(row["references"]), answerable=True)
         trace = Trace(question=example.question, text=row["answer"], action="correct", outcome="documents")
@@ -79,7 +79,7 @@ def _scored(path: Path) -> Iterator[Labelled]:
         yield Labelled(result, row["kind"], row["language"])
 
 
-def _judged(rows: Sequence[Labelled], model: str) -> Iterator[Labelled]:
+def _score_with_judge(rows: Sequence[Labelled], model: str) -> Iterator[Labelled]:
     judge = Judge(open_chat_model(model, load_settings()))
     for row in rows:
         judgement = judge.judge(row.result.example, row.result.scored.answer, Cancellation())
@@ -93,10 +93,11 @@ def _print(title: str, rows: Sequence[Labelled]) -> None:
     labels = [bool(row.result.label) for row in rows]
     print(f"\n{title}: area under the curve {auc([row.score for row in rows], labels) or 0:.2f}")
     _print_confusion(rows)
-    for name, own in {"all": rows, **_groups(rows, lambda row: row.language)}.items():
-        print(f"{_agreed(name, own)}   {_kappa(measure_agreement([row.result for row in own], Cutoffs())[0])}")
-    for name, own in _groups(rows, lambda row: row.kind).items():
-        print(_agreed(name, own))
+    for name, own in {"all": rows, **_group_rows(rows, lambda row: row.language)}.items():
+        agreement, _ = measure_agreement([row.result for row in own], Cutoffs())
+        print(f"{_agreement_row(name, own)}   {_format_kappa(agreement)}")
+    for name, own in _group_rows(rows, lambda row: row.kind).items():
+        print(_agreement_row(name, own))
     for row in rows:
         if not row.agrees:
             said = "right" if row.verdict else "wrong"
@@ -110,15 +111,15 @@ def _print_confusion(rows: Sequence[Labelled]) -> None:
         print(f"  labelled {word}: {sum(said)} right and {len(said) - sum(said)} wrong by the scorer")
 
 
-def _groups(rows: Sequence[Labelled], group: Callable[[Labelled], str]) -> dict[str, list[Labelled]]:
+def _group_rows(rows: Sequence[Labelled], group: Callable[[Labelled], str]) -> dict[str, list[Labelled]]:
     return {name: [row for row in rows if group(row) == name] for name in dict.fromkeys(map(group, rows))}
 
 
-def _agreed(name: str, rows: Sequence[Labelled]) -> str:
+def _agreement_row(name: str, rows: Sequence[Labelled]) -> str:
     return f"  {name:16} {sum(row.agrees for row in rows):3} of {len(rows):3} as labelled"
 
 
-def _kappa(found: Agreement) -> str:
+def _format_kappa(found: Agreement) -> str:
     return "" if found.kappa is None else f"kappa {found.kappa:5.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
