@@ -192,4 +192,4 @@ def test_a_question_on_very_many_lines_is_put_together_at_once():
     started = time.process_time()
     (example,) = parse_examples(lines(*({"question": "Why?", "answer": number} for number in range(20_000))))
     assert len(example.references) == 20_000
-    assert time.process_time() - started < 20.0, "processor seconds: the time must not grow with the square of the lines"
+    assert time.process_time() - started < 20.0, "processor seconds: time must not grow with the square of the lines"
