@@ -158,7 +158,7 @@ class Option:
     `scope`: a home saves the option, or only a conversation sets it, or only an evaluation. `term` is its name within a
     sentence, as in “policy any, k 6”. `values` gives a label and an explanation for each value of a choice. Numbers
     range from `lowest` to `highest`, in `unit`; they are whole numbers if `step` is an int; a question on the command
-    line or in an imported file may go up to `run_highest`. `empty_means` says what an empty value stands for.
+    line or in an imported file may go up to `run_highest`, if given. `empty_means` says what an empty value stands for.
     `offered` holds the values that a grid suggests: () all that there are, None none. `nodes` are the steps of the
     graph that read the option. Options that do not `change_answers` only change how fast it comes, or name others.
     Published variants set those `in_variants`. `receives` says which data goes to a model. `variable` is the
@@ -208,6 +208,10 @@ class Option:
         """Name in `Settings` of the value that the environment sets; empty if none can."""
         return self.variable.removeprefix("CRAG_").lower()
 
+    def bounds(self, *, for_run: bool = False) -> tuple[float, float]:
+        """Return the lowest and the highest number that can be chosen, or with `for_run`, asked with once."""
+        return self.lowest, (for_run and self.run_highest) or self.highest
+
     def check(self, value: Any) -> None:
         """Raise `BadRequest` for an invalid value."""
         if not self.is_valid(value):
@@ -222,8 +226,8 @@ class Option:
                 return isinstance(value, str) and value in self.values
             case "number":
                 numbers = int if isinstance(self.step, int) else int | float
-                highest = (for_run and self.run_highest) or self.highest
-                return isinstance(value, numbers) and not isinstance(value, bool) and self.lowest <= value <= highest
+                lowest, highest = self.bounds(for_run=for_run)
+                return isinstance(value, numbers) and not isinstance(value, bool) and lowest <= value <= highest
             case "thresholds":
                 return value is None or (isinstance(value, Thresholds) and 0 <= value.lower <= value.upper <= 1)
             case "model":

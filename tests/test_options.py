@@ -4,12 +4,15 @@
 """
 
 import ast
+from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from crag.cli import arguments
 from crag.cli.main import main
 from crag.events import NODES
 from crag.options import (
@@ -97,6 +100,21 @@ def test_every_saved_option_is_an_argument(capsys):
     main(["ask", "--help"])
     shown = capsys.readouterr().out
     assert [option.flag for option in OPTIONS.values() if option.flag and option.flag not in shown] == []
+
+
+@pytest.mark.parametrize("given", [option for option in OPTIONS.values() if option.flag and option.kind == "number"])
+@pytest.mark.parametrize("run_highest", [0, 100])
+def test_an_argument_takes_every_number_that_a_question_can_be_asked_with(given, run_highest, monkeypatch):
+    option = replace(given, run_highest=run_highest)
+    monkeypatch.setattr(arguments, "_RUN_OPTIONS", (option,))
+    parser = ArgumentParser()
+    arguments.add_run_arguments(parser)
+    for number in (option.lowest, option.highest, run_highest or option.highest):
+        assert option.is_valid(number, for_run=True)
+        assert vars(parser.parse_args([option.flag, str(number)]))[option.name] == number
+    assert not option.is_valid((run_highest or option.highest) + 1, for_run=True)
+    with pytest.raises(SystemExit):
+        parser.parse_args([option.flag, str((run_highest or option.highest) + 1)])
 
 
 def test_no_other_module_holds_a_table_of_options():

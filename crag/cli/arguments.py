@@ -103,8 +103,8 @@ def _add_option_argument(parser: argparse.ArgumentParser, option: Option) -> Non
         case "model":
             parser.add_argument(option.flag, type=parse_text, help=f"{option.help} {option.requirement()}")
         case _:
-            bounds = int(option.lowest), int(option.run_highest)
-            parser.add_argument(option.flag, type=whole_number(*bounds), help=option.help)
+            lowest, highest = option.bounds(for_run=True)
+            parser.add_argument(option.flag, type=whole_number(int(lowest), int(highest)), help=option.help)
 
 
 def build_run_options(
