@@ -20,7 +20,7 @@ from crag.evaluation.types import Environment, Evaluation, EvaluationResult, Exa
 from crag.grading.model_replies import (
     ask_with_retry,
     fence_text,
-    raise_unless_passing,
+    raise_unless_transient,
     remaining_tokens,
     shorten_reason,
     truncate_to_tokens,
@@ -80,7 +80,7 @@ class Judge:
                 self._model, _compose_judge_prompts(example, marked), JUDGE_SCHEMA, parse_judge_reply, stop
             )
         except ModelFault as fault:
-            raise_unless_passing(fault)
+            raise_unless_transient(fault)
             return Judgement(self.name, None, f"Could not be judged: {fault.message}")
         score, reason = found or (None, _UNREADABLE_REPLY)
         return Judgement(self.name, score, reason if part == answer.strip() else f"{reason} {_CLIPPED_NOTE}".strip())

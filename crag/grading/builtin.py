@@ -64,24 +64,24 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
 }
 
 
-def explain_grade(question: AnalyzedQuestion, reading: TokenizedText) -> str:
+def explain_grade(question: AnalyzedQuestion, passage: TokenizedText) -> str:
     """Return one short sentence on what the passage covers and lacks, in the question's language."""
     texts = _REASON_TEXTS[detect_written_language(question.text)]
     asked = extract_key_words(question.text)
-    every = reading.around.union(*reading.terms)
+    every = passage.around.union(*passage.terms)
     held = [word for word, parts in asked if _holds_most_terms(parts, every)]
     lacking = [word for word, parts in asked if not _holds_most_terms(parts, every)]
     if not asked:
         return texts["no words"]
     if not held:
         return fill_template(texts["nothing"], words=_list_words(lacking, texts))
-    at, _ = find_best_window(question, reading)
-    window = reading.windows()[at] if reading.terms else reading.around
+    at, _ = find_best_window(question, passage)
+    window = passage.windows()[at] if passage.terms else passage.around
     count = sum(_holds_most_terms(parts, window) for _, parts in asked)
     reason = fill_template(texts["held"], words=_list_words(held, texts), count=str(count), total=str(len(asked)))
     if lacking:
         return fill_template(texts["lacking"], reason=reason, words=_list_words(lacking, texts))
-    unfit = answer_type_score(question, join_sentences(reading.sentences[at : at + 2])) < 0
+    unfit = answer_type_score(question, join_sentences(passage.sentences[at : at + 2])) < 0
     return fill_template(texts[_lacking_key(question.answer_type, texts) if unfit else "end"], reason=reason)
 
 
@@ -89,9 +89,9 @@ def _lacking_key(kind: AnswerType, texts: dict[str, str]) -> str:
     return kind if kind in texts else "end"
 
 
-def _holds_most_terms(parts: Sequence[str], held: frozenset[str]) -> bool:
+def _holds_most_terms(parts: Sequence[str], terms: frozenset[str]) -> bool:
     """Return whether half of a word's terms are present: Korean word endings vary with their grammatical role."""
-    return 2 * sum(part in held for part in parts) >= len(parts)
+    return 2 * sum(part in terms for part in parts) >= len(parts)
 
 
 def _list_words(words: Sequence[str], texts: dict[str, str]) -> str:

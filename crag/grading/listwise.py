@@ -69,12 +69,12 @@ def score_list(
             yield starts[number] + position, scores.get(position + 1), usage if position == 0 else None
 
 
-def _make_batches(items: Sequence[ListItem], room: int, model: ChatModel) -> Iterator[list[ListItem]]:
+def _make_batches(items: Sequence[ListItem], token_budget: int, model: ChatModel) -> Iterator[list[ListItem]]:
     batch: list[ListItem] = []
     taken = 0
     for item in items:
         tokens = model.count_tokens(item.text) + _ITEM_OVERHEAD_TOKENS
-        if batch and (taken + tokens > room or len(batch) == MAX_TEXTS_PER_CALL):
+        if batch and (taken + tokens > token_budget or len(batch) == MAX_TEXTS_PER_CALL):
             yield batch
             batch, taken = [], 0
         batch.append(item)

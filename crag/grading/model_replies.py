@@ -68,11 +68,11 @@ def ask_with_retry(
 
 
 def ask_again(
-    model: ChatModel, prompts: Sequence[Prompt], said: str, schema: dict[str, Any], stop: Cancellation
+    model: ChatModel, prompts: Sequence[Prompt], reply: str, schema: dict[str, Any], stop: Cancellation
 ) -> Reply:
     """Ask for a reply in the required format, quoting the unreadable one. Raises `ModelFault`, `Stopped`."""
     request = f"That could not be read. Reply with one JSON object only, as in: {json.dumps(schema)}"
-    before = Prompt("assistant", said.strip()[:_QUOTED_REPLY_CHARS] or "-")
+    before = Prompt("assistant", reply.strip()[:_QUOTED_REPLY_CHARS] or "-")
     return model.complete([*prompts, before, Prompt("user", request)], stop, schema=schema)
 
 
@@ -122,11 +122,11 @@ def unreadable_grade(language: Language) -> Grade:
 
 def failed_grade(fault: ModelFault) -> Grade:
     """Return the grade after a transient model fault. Raises any other fault."""
-    raise_unless_passing(fault)
+    raise_unless_transient(fault)
     return Grade(None, f"Could not be judged: {fault.message}")
 
 
-def raise_unless_passing(fault: ModelFault) -> None:
+def raise_unless_transient(fault: ModelFault) -> None:
     """Raise a fault that requires the user to act; a transient one costs a verdict, not the run."""
     if fault.fault != "passing":
         raise fault
@@ -143,9 +143,9 @@ def points_reason(score: float, language: Language, sentence: str) -> str:
     return quote_sentence(_POINTS_TEXTS[language].format(points=round(9 * score)), sentence)
 
 
-def quote_sentence(words: str, sentence: str) -> str:
+def quote_sentence(reason: str, sentence: str) -> str:
     """Append the sentence that the reason rests on, if any."""
-    return f"{words.rstrip('.。')}: “{shorten_reason(sentence)}”" if sentence else words
+    return f"{reason.rstrip('.。')}: “{shorten_reason(sentence)}”" if sentence else reason
 
 
 def shorten_reason(text: str) -> str:
@@ -159,23 +159,23 @@ def nearest_sentence(question: AnalyzedQuestion, text: str) -> str:
     return max(split_sentences(text), key=lambda sentence: question.covered_share(extract_terms(sentence)), default="")
 
 
-def find_sentence(claimed: str, text: str) -> str:
+def find_sentence(quoted: str, text: str) -> str:
     """Return the sentence of `text` that a model meant to copy, as written in the text; empty if none is similar."""
     from rapidfuzz import fuzz, process, utils
 
     found = process.extractOne(
-        claimed, split_sentences(text), scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_MIN_SIMILARITY
+        quoted, split_sentences(text), scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_MIN_SIMILARITY
     )
-    return str(found[0]) if found else _find_partial_copy(claimed, text)
+    return str(found[0]) if found else _find_partial_copy(quoted, text)
 
 
-def _find_partial_copy(claimed: str, text: str) -> str:
+def _find_partial_copy(quoted: str, text: str) -> str:
     """Return a sentence that was partly copied, at least a third of it."""
     from rapidfuzz import fuzz, utils
 
     for sentence in split_sentences(text):
-        enough = len(sentence) <= 3 * len(claimed) and len(claimed) <= 3 * len(sentence)
-        if enough and fuzz.partial_ratio(claimed, sentence, processor=utils.default_process) >= _MIN_SIMILARITY:
+        enough = len(sentence) <= 3 * len(quoted) and len(quoted) <= 3 * len(sentence)
+        if enough and fuzz.partial_ratio(quoted, sentence, processor=utils.default_process) >= _MIN_SIMILARITY:
             return sentence
     return ""
 

@@ -17,7 +17,7 @@ from crag.grading.model_replies import (
     grading_prompts,
     passage_block,
     question_block,
-    raise_unless_passing,
+    raise_unless_transient,
     remaining_tokens,
     truncate_to_tokens,
 )
@@ -86,8 +86,8 @@ class BuiltinRefiner:
             parts = cut_strips(passage.text)
             yield index, keep_best_strips(parts, self._scores(asked, passage, parts))
 
-    def _scores(self, asked: AnalyzedQuestion, passage: Passage, parts: Sequence[str]) -> list[float]:
-        units = [split_sentences(part) for part in parts]
+    def _scores(self, asked: AnalyzedQuestion, passage: Passage, texts: Sequence[str]) -> list[float]:
+        units = [split_sentences(part) for part in texts]
         reading = tokenize_sentences((unit for part in units for unit in part), f"{passage.title} {passage.heading}")
         sentence_scores = iter(score_sentences(asked, reading, self._embedder))
         scores: list[float] = []
@@ -99,12 +99,12 @@ class BuiltinRefiner:
         return scores
 
 
-def keep_best_strips(parts: Sequence[str], scores: Sequence[float | None]) -> tuple[Strip, ...]:
+def keep_best_strips(texts: Sequence[str], scores: Sequence[float | None]) -> tuple[Strip, ...]:
     """Keep the best five strips above the floor, and always the best one; unknown scores count as the floor."""
     known = [MIN_STRIP_SCORE if score is None else score for score in scores]
-    order = sorted(range(len(parts)), key=lambda index: -known[index])
+    order = sorted(range(len(texts)), key=lambda index: -known[index])
     kept = {index for index in order[:MAX_KEPT_STRIPS] if known[index] >= MIN_STRIP_SCORE} | set(order[:1])
-    return tuple(Strip(part, scores[index], index in kept) for index, part in enumerate(parts))
+    return tuple(Strip(part, scores[index], index in kept) for index, part in enumerate(texts))
 
 
 _SCHEMA: dict[str, Any] = {
@@ -128,13 +128,13 @@ class StripBatch:
         ]
         self.items = [ListItem(passages[index], self._parts[index][at]) for index, at in self._places]
 
-    def whole(self) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+    def single_strips(self) -> Iterator[tuple[int, tuple[Strip, ...]]]:
         """Yield the passages with at most one strip."""
         for index, parts in enumerate(self._parts):
             if len(parts) < 2:
                 yield index, tuple(Strip(part, None, kept=True) for part in parts)
 
-    def scored(self, scores: StripScores) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+    def scored_passages(self, scores: StripScores) -> Iterator[tuple[int, tuple[Strip, ...]]]:
         """Yield each other passage as soon as all its strips are scored; `scores` holds (index into `items`, score)."""
         known: dict[int, dict[int, float | None]] = {}
         for number, score in scores:
@@ -159,18 +159,18 @@ class ScoreRefiner:
         Raises `Stopped`, and any `ModelFault` that requires the user to act.
         """
         strips = StripBatch(passages)
-        yield from strips.whole()
+        yield from strips.single_strips()
 
         def judge(number: int) -> float | None:
             item = strips.items[number]
             try:
                 return ask_yes_or_no(self._model, question, item.passage, item.text, stop)[0]
             except ModelFault as fault:
-                raise_unless_passing(fault)
+                raise_unless_transient(fault)
                 return None
 
         if strips.items:
-            yield from strips.scored(map_parallel(judge, len(strips.items), self._model.concurrency, stop))
+            yield from strips.scored_passages(map_parallel(judge, len(strips.items), self._model.concurrency, stop))
 
 
 class ListwiseRefiner:
@@ -187,8 +187,8 @@ class ListwiseRefiner:
         Raises `Stopped`, and any `ModelFault` that requires the user to act.
         """
         strips = StripBatch(passages)
-        yield from strips.whole()
-        yield from strips.scored(self._scores(question, strips.items, stop))
+        yield from strips.single_strips()
+        yield from strips.scored_passages(self._scores(question, strips.items, stop))
 
     def _scores(self, question: str, items: Sequence[ListItem], stop: Cancellation) -> StripScores:
         left = set(range(len(items)))
@@ -197,7 +197,7 @@ class ListwiseRefiner:
                 left.discard(number)
                 yield number, score
         except ModelFault as fault:
-            raise_unless_passing(fault)
+            raise_unless_transient(fault)
             yield from ((number, None) for number in sorted(left))
 
 
@@ -238,16 +238,16 @@ class ExplainedRefiner:
                 self._model, prompts, _SCHEMA, lambda reply: read_strip_numbers(reply, len(parts)), stop
             )
         except ModelFault as fault:
-            raise_unless_passing(fault)
+            raise_unless_transient(fault)
             keep = None
         kept = keep or ({_nearest_strip(question, parts)} if keep is not None else range(1, len(parts) + 1))
         return tuple(Strip(part, None, number in kept) for number, part in enumerate(parts, start=1))
 
 
-def _nearest_strip(question: str, parts: Sequence[str]) -> int:
+def _nearest_strip(question: str, texts: Sequence[str]) -> int:
     """Return the number of the strip that covers most of the question: a relevant passage keeps at least one."""
-    asked = analyze_question(question, CountedTermStatistics(parts))
-    return 1 + max(range(len(parts)), key=lambda index: asked.covered_share(extract_terms(parts[index])))
+    asked = analyze_question(question, CountedTermStatistics(texts))
+    return 1 + max(range(len(texts)), key=lambda index: asked.covered_share(extract_terms(texts[index])))
 
 
 def read_strip_numbers(reply: str, most: int) -> frozenset[int] | None:

@@ -128,9 +128,9 @@ _WEAKENED_STRENGTH: dict[SupportStrength, SupportStrength] = {
 def check_sentences(text: str, knowledge: Sequence[Knowledge]) -> tuple[Support, ...]:
     """Return each sentence that makes a claim, with how well the knowledge supports it and which parts do."""
     sources = {item.n: parse_source(item) for item in knowledge}
-    alike = TermVariants(frozenset[str]().union(*(source.held for source in sources.values())))
+    variants = TermVariants(frozenset[str]().union(*(source.all_terms for source in sources.values())))
     return tuple(
-        _sentence_support(sentence, sources, alike) for sentence in _claiming_sentences(answer_sentences(text))
+        _sentence_support(sentence, sources, variants) for sentence in _claiming_sentences(answer_sentences(text))
     )
 
 
@@ -152,101 +152,106 @@ def answer_outcome(text: str, knowledge: Sequence[Knowledge]) -> Outcome:
     return "documents" if "library" in origins else "web"
 
 
-def _sentence_support(sentence: str, sources: dict[int, SourceText], alike: TermVariants) -> Support:
+def _sentence_support(sentence: str, sources: dict[int, SourceText], variants: TermVariants) -> Support:
     cited = [sources[n] for n in cited_numbers(sentence) if n in sources]
-    stated = parse_statement(strip_citations(sentence), alike)
-    if not stated.words:
+    statement = parse_statement(strip_citations(sentence), variants)
+    if not statement.words:
         return Support(sentence, "weak" if cited else "unsupported", tuple(source.n for source in cited))
     if cited:
-        strength = _support_strength(stated, cited)
+        strength = _support_strength(statement, cited)
         return Support(
-            sentence, strength, tuple(source.n for source in cited), _supporting_quote(stated, cited, strength)
+            sentence, strength, tuple(source.n for source in cited), _supporting_quote(statement, cited, strength)
         )
-    likely = (source for source in sources.values() if stated.covered_share(source.held) >= _SUPPORTED_COVERAGE)
-    carrying = [source for source in likely if _support_strength(stated, [source]) == "supported"]
-    if not carrying:
+    likely = (source for source in sources.values() if statement.covered_share(source.all_terms) >= _SUPPORTED_COVERAGE)
+    supporting = [source for source in likely if _support_strength(statement, [source]) == "supported"]
+    if not supporting:
         return Support(sentence, "unsupported")
     return Support(
-        sentence, "supported", tuple(one.n for one in carrying), _supporting_quote(stated, carrying, "supported")
+        sentence, "supported", tuple(one.n for one in supporting), _supporting_quote(statement, supporting, "supported")
     )
 
 
-def _support_strength(stated: AnswerStatement, sources: Sequence[SourceText]) -> SupportStrength:
-    if all(_differs_in_language(stated, source) for source in sources):
+def _support_strength(statement: AnswerStatement, sources: Sequence[SourceText]) -> SupportStrength:
+    if all(_differs_in_language(statement, source) for source in sources):
         return "weak"
-    coverage, nearest = _best_coverage(stated, sources), _nearest_sentence(stated, sources)
+    coverage, nearest = _best_coverage(statement, sources), _nearest_sentence(statement, sources)
     if coverage < _WEAK_COVERAGE:
         return "unsupported"
     strength: SupportStrength = "supported" if coverage >= _SUPPORTED_COVERAGE else "weak"
-    if contradicts(stated.text, nearest.text):
+    if contradicts(statement.text, nearest.text):
         return _WEAKENED_STRENGTH[strength]
-    doubtful = is_instruction(nearest.text) or _states_unknown_fact(stated, sources) or _swaps_fact(stated, nearest)
+    doubtful = (
+        is_instruction(nearest.text) or _states_unknown_fact(statement, sources) or _swaps_fact(statement, nearest)
+    )
     return "weak" if doubtful else strength
 
 
-def _differs_in_language(stated: AnswerStatement, source: SourceText) -> bool:
-    return stated.language != source.language
+def _differs_in_language(statement: AnswerStatement, source: SourceText) -> bool:
+    return statement.language != source.language
 
 
-def _best_coverage(stated: AnswerStatement, sources: Sequence[SourceText]) -> float:
+def _best_coverage(statement: AnswerStatement, sources: Sequence[SourceText]) -> float:
     """Return the share covered by a few places: one more than there are sources, each of two adjacent sentences."""
     windows = [window for source in sources for window in source.windows]
     held = frozenset[str]()
     for _ in range(len(sources) + 1):
-        held |= max(windows, key=lambda window: stated.covered_share(held | window))
-    return stated.covered_share(held)
+        held |= max(windows, key=lambda window: statement.covered_share(held | window))
+    return statement.covered_share(held)
 
 
-def _nearest_sentence(stated: AnswerStatement, sources: Iterable[SourceText]) -> SourceSentence:
+def _nearest_sentence(statement: AnswerStatement, sources: Iterable[SourceText]) -> SourceSentence:
     """Return the sentence that covers most of the statement; the shortest one on a tie."""
-    units = (unit for source in sources for unit in source.units)
-    return max(units, key=lambda unit: (stated.covered_share(unit.held), -len(unit.terms)))
+    sentences = (unit for source in sources for unit in source.sentences)
+    return max(sentences, key=lambda unit: (statement.covered_share(unit.term_set), -len(unit.terms)))
 
 
-def _states_unknown_fact(stated: AnswerStatement, sources: Sequence[SourceText]) -> bool:
+def _states_unknown_fact(statement: AnswerStatement, sources: Sequence[SourceText]) -> bool:
     """Return whether the sentence states a figure, month or name that its sources do not contain."""
     known = frozenset[str]().union(*(source.figures for source in sources))
     known_months = frozenset[str]().union(*(extract_months(source.text) for source in sources)) or known
-    if extract_figures(stated.text) - known or extract_months(stated.text) - known_months:
+    if extract_figures(statement.text) - known or extract_months(statement.text) - known_months:
         return True
-    held = frozenset[str]().union(*(source.held for source in sources))
-    return any(not _contains_name(name, held) for name in name_terms(stated.text))
+    held = frozenset[str]().union(*(source.all_terms for source in sources))
+    return any(not _contains_name(name, held) for name in name_terms(statement.text))
 
 
-def _contains_name(name: str, held: frozenset[str]) -> bool:
+def _contains_name(name: str, terms: frozenset[str]) -> bool:
     """Return whether a name occurs, as it is or in a derived form (*Europe*, *European*)."""
-    return name in held or any(
+    return name in terms or any(
         min(len(name), len(other)) >= _MIN_ROOT_LENGTH and (other.startswith(name) or name.startswith(other))
-        for other in held
+        for other in terms
     )
 
 
-def _swaps_fact(stated: AnswerStatement, unit: SourceSentence) -> bool:
+def _swaps_fact(statement: AnswerStatement, source_sentence: SourceSentence) -> bool:
     """Return whether a figure or name replaces another one in an otherwise similar sentence of the source."""
     from rapidfuzz.distance import Levenshtein
 
-    if stated.covered_share(unit.held) < _NEAR_COPY_COVERAGE:
+    if statement.covered_share(source_sentence.term_set) < _NEAR_COPY_COVERAGE:
         return False
-    own = tuple(term for parts in stated.words for term in parts)
-    named, also_named = subject_terms(stated.text), subject_terms(unit.text)
-    if opening_terms(stated.text) - unit.held or _misplaces_figure(stated, unit):
+    own = tuple(term for parts in statement.words for term in parts)
+    named, also_named = subject_terms(statement.text), subject_terms(source_sentence.text)
+    if opening_terms(statement.text) - source_sentence.term_set or _misplaces_figure(statement, source_sentence):
         return True
-    for change in Levenshtein.opcodes(own, unit.terms):
-        said, instead = own[change.src_start : change.src_end], unit.terms[change.dest_start : change.dest_end]
+    for change in Levenshtein.opcodes(own, source_sentence.terms):
+        said, instead = (
+            own[change.src_start : change.src_end],
+            source_sentence.terms[change.dest_start : change.dest_end],
+        )
         if change.tag != "replace":
             continue
         if _is_single_figure(said) and _is_single_figure(instead) and instead[0] not in own:
             return True
-        if named.intersection(said) - unit.held and also_named.intersection(instead) - set(own):
+        if named.intersection(said) - source_sentence.term_set and also_named.intersection(instead) - set(own):
             return True
     return False
 
 
-def _misplaces_figure(stated: AnswerStatement, unit: SourceSentence) -> bool:
+def _misplaces_figure(statement: AnswerStatement, source_sentence: SourceSentence) -> bool:
     """Return whether the sentence matches the source except for a figure, which the source uses for something else."""
-    figureless = replace(stated, words=tuple(parts for parts in stated.words if not parts[0][0].isdigit()))
-    return figureless.covered_share(unit.held) >= _COPY_COVERAGE and bool(
-        extract_figures(stated.text) - allowed_figures(unit.text)
+    figureless = replace(statement, words=tuple(parts for parts in statement.words if not parts[0][0].isdigit()))
+    return figureless.covered_share(source_sentence.term_set) >= _COPY_COVERAGE and bool(
+        extract_figures(statement.text) - allowed_figures(source_sentence.text)
     )
 
 
@@ -254,6 +259,6 @@ def _is_single_figure(block: Sequence[str]) -> bool:
     return len(block) == 1 and block[0][0].isdigit()
 
 
-def _supporting_quote(stated: AnswerStatement, sources: Sequence[SourceText], strength: SupportStrength) -> str:
-    nearest = _nearest_sentence(stated, sources)
-    return "" if strength == "unsupported" or not stated.covered_share(nearest.held) else nearest.text
+def _supporting_quote(statement: AnswerStatement, sources: Sequence[SourceText], strength: SupportStrength) -> str:
+    nearest = _nearest_sentence(statement, sources)
+    return "" if strength == "unsupported" or not statement.covered_share(nearest.term_set) else nearest.text

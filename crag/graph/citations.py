@@ -81,6 +81,6 @@ def _build_citation(item: Knowledge, citing: str) -> Citation:
     )
 
 
-def _dice_coefficient(one: set[str], other: set[str]) -> float:
+def _dice_coefficient(first: set[str], second: set[str]) -> float:
     """Return the Dice coefficient of two sets of terms."""
-    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+    return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0

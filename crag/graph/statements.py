@@ -191,28 +191,28 @@ def opening_terms(text: str) -> frozenset[str]:
     return frozenset(term for term in first if not term[0].isdigit())
 
 
-def contradicts(one: str, other: str) -> bool:
+def contradicts(first: str, second: str) -> bool:
     """Return whether one of two similar sentences negates the other or reverses its direction."""
-    by_one, by_other = _negation_scopes(one), _negation_scopes(other)
-    if _negates_statement(by_one, by_other, other) or _negates_statement(by_other, by_one, one):
+    by_one, by_other = _negation_scopes(first), _negation_scopes(second)
+    if _negates_statement(by_one, by_other, second) or _negates_statement(by_other, by_one, first):
         return True
     return any(
-        _reverses_direction(one, other, up, down) or _reverses_direction(one, other, down, up)
+        _reverses_direction(first, second, up, down) or _reverses_direction(first, second, down, up)
         for up, down in _OPPOSITE_DIRECTIONS
     )
 
 
-def _reverses_direction(one: str, other: str, way: re.Pattern[str], opposite: re.Pattern[str]) -> bool:
+def _reverses_direction(first: str, second: str, direction: re.Pattern[str], opposite: re.Pattern[str]) -> bool:
     """Return whether something that goes one way in the first sentence goes the opposite way in the second."""
     return any(
-        _count_shared_terms(near, opposite, other) > _count_shared_terms(near, way, other)
-        for near in (_terms_near(one, match) for match in way.finditer(one))
+        _count_shared_terms(near, opposite, second) > _count_shared_terms(near, direction, second)
+        for near in (_terms_near(first, match) for match in direction.finditer(first))
     )
 
 
-def _count_shared_terms(near: set[str], way: re.Pattern[str], text: str) -> int:
+def _count_shared_terms(near: set[str], direction: re.Pattern[str], text: str) -> int:
     """Return the largest number of these terms near any one word of this direction."""
-    return max((len(near & _terms_near(text, match)) for match in way.finditer(text)), default=0)
+    return max((len(near & _terms_near(text, match)) for match in direction.finditer(text)), default=0)
 
 
 def _terms_near(text: str, match: re.Match[str]) -> set[str]:
@@ -257,7 +257,7 @@ class SourceSentence:
     terms: tuple[str, ...]
 
     @cached_property
-    def held(self) -> frozenset[str]:
+    def term_set(self) -> frozenset[str]:
         """The distinct terms."""
         return frozenset(self.terms)
 
@@ -269,12 +269,12 @@ class SourceText:
     n: int
     text: str
     around: frozenset[str]
-    units: tuple[SourceSentence, ...]
+    sentences: tuple[SourceSentence, ...]
 
     @cached_property
-    def held(self) -> frozenset[str]:
+    def all_terms(self) -> frozenset[str]:
         """All terms of the text, its title and its heading."""
-        return self.around.union(*(unit.held for unit in self.units))
+        return self.around.union(*(sentence.term_set for sentence in self.sentences))
 
     @cached_property
     def figures(self) -> frozenset[str]:
@@ -290,8 +290,8 @@ class SourceText:
     def windows(self) -> list[frozenset[str]]:
         """The terms of each two adjacent sentences, with the title: a pronoun refers to the sentence before."""
         return [
-            self.around.union(*(unit.held for unit in self.units[start : start + _WINDOW_SENTENCES]))
-            for start in range(max(1, len(self.units) - _WINDOW_SENTENCES + 1))
+            self.around.union(*(sentence.term_set for sentence in self.sentences[start : start + _WINDOW_SENTENCES]))
+            for start in range(max(1, len(self.sentences) - _WINDOW_SENTENCES + 1))
         ]
 
 
@@ -301,7 +301,7 @@ class AnswerStatement:
 
     text: str
     words: tuple[tuple[str, ...], ...]
-    alike: dict[str, frozenset[str]]
+    variants: dict[str, frozenset[str]]
 
     @cached_property
     def language(self) -> Language | None:
@@ -313,10 +313,10 @@ class AnswerStatement:
         """One weight per word; text without spaces weighs as many words as it has pairs of characters."""
         return [max(1.0, len(parts) / 2) if is_cjk("".join(parts)) else 1.0 for parts in self.words]
 
-    def covered_share(self, held: frozenset[str]) -> float:
+    def covered_share(self, terms: frozenset[str]) -> float:
         """Return the share of the sentence that these terms cover, in 0..1."""
         shares = (
-            weight * sum(not self.alike[term].isdisjoint(held) for term in parts) / len(parts)
+            weight * sum(not self.variants[term].isdisjoint(terms) for term in parts) / len(parts)
             for parts, weight in zip(self.words, self.weights, strict=True)
         )
         return sum(shares) / (sum(self.weights) or 1.0)
@@ -325,17 +325,17 @@ class AnswerStatement:
 class TermVariants:
     """Variants of a term in the knowledge: the term itself, else its inflections (*invent*, *invention*)."""
 
-    def __init__(self, held: frozenset[str]) -> None:
-        self._held = held
+    def __init__(self, terms: frozenset[str]) -> None:
+        self._terms = terms
         self._beginning: dict[str, list[str]] = {}
-        for term in held:
+        for term in terms:
             self._beginning.setdefault(term[:_PREFIX_LENGTH], []).append(term)
 
-    def to(self, term: str) -> frozenset[str]:
+    def variants_of(self, term: str) -> frozenset[str]:
         """Return the term and its variants."""
         from rapidfuzz.distance import JaroWinkler
 
-        if term in self._held or len(term) < _MIN_TERM_LENGTH or not term.isalpha():
+        if term in self._terms or len(term) < _MIN_TERM_LENGTH or not term.isalpha():
             return frozenset([term])
         like = self._beginning.get(term[:_PREFIX_LENGTH], ())
         return frozenset(other for other in like if JaroWinkler.similarity(term, other) >= _MIN_SIMILARITY) | {term}
@@ -344,14 +344,14 @@ class TermVariants:
 def parse_source(item: Knowledge) -> SourceText:
     """Parse a knowledge item with its title and heading."""
     over = f"{item.passage.title} {item.passage.heading}"
-    units = tuple(
-        SourceSentence(unit, tuple(extract_terms(normalize_figures(unit))))
-        for unit in split_sentences(item.text) or [item.text]
+    sentences = tuple(
+        SourceSentence(sentence, tuple(extract_terms(normalize_figures(sentence))))
+        for sentence in split_sentences(item.text) or [item.text]
     )
-    return SourceText(item.n, f"{over}\n{item.text}", frozenset(extract_terms(over)), units)
+    return SourceText(item.n, f"{over}\n{item.text}", frozenset(extract_terms(over)), sentences)
 
 
-def parse_statement(text: str, alike: TermVariants) -> AnswerStatement:
+def parse_statement(text: str, variants: TermVariants) -> AnswerStatement:
     """Parse a sentence of the answer."""
     parts = tuple(own for _, own in extract_words(normalize_figures(text)))
-    return AnswerStatement(text, parts, {term: alike.to(term) for own in parts for term in own})
+    return AnswerStatement(text, parts, {term: variants.variants_of(term) for own in parts for term in own})

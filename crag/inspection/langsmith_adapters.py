@@ -15,7 +15,7 @@ from crag.settings import LangSmithAccount
 
 
 class GuardedSession(requests.Session):
-    """Session in which `before` permits and records each request, `stop` ends it, and no redirect is followed.
+    """Session in which `authorize` permits and records each request, `stop` ends it, and no redirect is followed.
 
     `status`, `retry_after` and `text` describe the last reply; 0 and empty if there was none.
     """
@@ -24,19 +24,19 @@ class GuardedSession(requests.Session):
     retry_after = ""
     text = ""
 
-    def __init__(self, before: Callable[[], None], stop: Cancellation, seconds: float) -> None:
-        """Create the session. `before` raises to forbid a request; `seconds` limits a request including its reply."""
+    def __init__(self, authorize: Callable[[], None], stop: Cancellation, seconds: float) -> None:
+        """Create the session. `authorize` raises to forbid a request; `seconds` limits a request with its reply."""
         super().__init__()
-        self._before = before
+        self._authorize = authorize
         self._stop = stop
         self._seconds = seconds
         self.max_redirects = 0  # the key is sent only to the address that was shown
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
-        """Send a request. Raises what `before` raises, `Stopped`, and the errors of `requests`."""
+        """Send a request. Raises what `authorize` raises, `Stopped`, and the errors of `requests`."""
         self.status, self.retry_after, self.text = 0, "", ""
         self._stop.check()
-        self._before()
+        self._authorize()
         send = super().send
         try:
             reply = call_cancellable(lambda: send(request, **kwargs), self._stop, self._seconds)

@@ -67,12 +67,12 @@ LangSmithRecord = Mapping[str, Any]
 
 
 class LangSmithConnection:
-    """A client for one account. `before` runs before each request and raises to forbid it."""
+    """A client for one account. `authorize` runs before each request and raises to forbid it."""
 
     def __init__(
         self,
         account: LangSmithAccount,
-        before: Callable[[], None],
+        authorize: Callable[[], None],
         stop: Cancellation,
         seconds: float = _REQUEST_SECONDS,
     ) -> None:
@@ -82,7 +82,7 @@ class LangSmithConnection:
         )
 
         self._host = account.host
-        self._session = GuardedSession(before, stop, seconds)
+        self._session = GuardedSession(authorize, stop, seconds)
         with self.translate_faults():
             self.client = self._open(account)
 
@@ -229,24 +229,24 @@ class TraceUploader:
                 self._connection = LangSmithConnection(self._account, self._record_request, self._stop, _TRACE_SECONDS)
             return self._connection
 
-    def _hand_over(self, waiting: _PendingTrace) -> None:
+    def _hand_over(self, pending: _PendingTrace) -> None:
         if len(self._waiting) >= _MAX_PENDING:
             _log.warning("A trace is not sent: too many wait")
             return
-        self._waiting.append(waiting)
+        self._waiting.append(pending)
         self._worker.wake()
 
     def _send_all(self) -> None:
         while self._waiting:
-            waiting = self._waiting.popleft()
-            waiting.context.run(self._send, waiting)
+            pending = self._waiting.popleft()
+            pending.context.run(self._send, pending)
 
-    def _send(self, waiting: _PendingTrace) -> None:
+    def _send(self, pending: _PendingTrace) -> None:
         from crag.inspection.langsmith_adapters import run_records
 
-        self._question = waiting.question
+        self._question = pending.question
         try:
-            self._connect().ingest(run_records(waiting.run, self._account))
+            self._connect().ingest(run_records(pending.run, self._account))
         except Stopped:
             pass
         except CragError as error:

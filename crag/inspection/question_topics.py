@@ -28,28 +28,28 @@ _HANGUL = re.compile(f"[{HANGUL_RANGES}]")
 _CHARACTERS = re.compile(f"[{HAN_KANA_RANGES}]")
 
 
-def group_questions(questions: Sequence[str], vectors: Vectors, rarity: Mapping[str, float]) -> list[list[int]]:
+def group_questions(questions: Sequence[str], vectors: Vectors, idf: Mapping[str, float]) -> list[list[int]]:
     """Group the indexes of questions on the same topic; each group and the list of groups are in order.
 
-    `vectors` come from the built-in embedder, one row of length 1 per question; `rarity` maps each term of the
+    `vectors` come from the built-in embedder, one row of length 1 per question; `idf` maps each term of the
     questions to its inverse document frequency in the library.
     """
     if not questions:
         return []
-    by_words = _term_similarity([extract_terms(question) for question in questions], rarity)
+    by_words = _term_similarity([extract_terms(question) for question in questions], idf)
     by_meaning = vectors @ vectors.T - _base_similarity(questions)
     return _cluster_by_average_linkage(by_words + _VECTOR_WEIGHT * by_meaning)
 
 
-def _term_similarity(found: Sequence[Sequence[str]], rarity: Mapping[str, float]) -> Matrix:
+def _term_similarity(terms: Sequence[Sequence[str]], idf: Mapping[str, float]) -> Matrix:
     """Return the cosine similarity of the questions' terms, weighted by rarity in the library."""
     import numpy as np
 
-    places = {term: place for place, term in enumerate(sorted({term for held in found for term in held}))}
-    rows = np.zeros((len(found), len(places) or 1), dtype=np.float32)
-    for row, held in zip(rows, found, strict=True):
+    places = {term: place for place, term in enumerate(sorted({term for held in terms for term in held}))}
+    rows = np.zeros((len(terms), len(places) or 1), dtype=np.float32)
+    for row, held in zip(rows, terms, strict=True):
         for term in held:
-            row[places[term]] = rarity[term]
+            row[places[term]] = idf[term]
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
     likeness: Matrix = rows @ rows.T
     return likeness
@@ -69,23 +69,23 @@ def _script(text: str) -> str:
     return "characters" if _CHARACTERS.search(text) else "latin"
 
 
-def _cluster_by_average_linkage(likeness: Matrix) -> list[list[int]]:
+def _cluster_by_average_linkage(similarity: Matrix) -> list[list[int]]:
     """Cluster by average linkage: merge the two most similar groups until no two are similar enough.
 
     Sokal and Michener (1958), "A statistical method for evaluating systematic relationships" (UPGMA).
     """
     import numpy as np
 
-    groups = [[place] for place in range(len(likeness))]
-    np.fill_diagonal(likeness, -np.inf)
+    groups = [[place] for place in range(len(similarity))]
+    np.fill_diagonal(similarity, -np.inf)
     while True:
-        one, other = divmod(int(likeness.argmax()), len(likeness))
-        if likeness[one, other] < _MIN_SIMILARITY:
+        one, other = divmod(int(similarity.argmax()), len(similarity))
+        if similarity[one, other] < _MIN_SIMILARITY:
             return sorted(sorted(held) for held in groups if held)
         sizes = len(groups[one]), len(groups[other])
-        merged = np.average(likeness[[one, other]], axis=0, weights=sizes)
-        likeness[one] = likeness[:, one] = merged
-        likeness[other] = likeness[:, other] = -np.inf
+        merged = np.average(similarity[[one, other]], axis=0, weights=sizes)
+        similarity[one] = similarity[:, one] = merged
+        similarity[other] = similarity[:, other] = -np.inf
         groups[one] += groups[other]
         groups[other] = []
 
@@ -104,9 +104,9 @@ def topic_terms(question: str) -> set[str]:
     return {*extract_terms(question), *(term for _, found in extract_key_words(question) for term in found)}
 
 
-def name_topic(questions: Sequence[str], rarity: Mapping[str, float]) -> str:
+def name_topic(questions: Sequence[str], idf: Mapping[str, float]) -> str:
     """Name the topic by its most telling words: rare in the library, preferably names, in many of the questions."""
-    read = [list(_weighted_words(question, rarity)) for question in questions]
+    read = [list(_weighted_words(question, idf)) for question in questions]
     weights: defaultdict[WordTerms, float] = defaultdict(float)
     forms: defaultdict[WordTerms, Counter[str]] = defaultdict(Counter)
     for word, found, weight in chain.from_iterable(read):
@@ -127,7 +127,7 @@ def _usual_form(forms: Counter[str]) -> str:
     return max(forms, key=lambda form: (forms[form], form != form.lower()))
 
 
-def _weighted_words(question: str, rarity: Mapping[str, float]) -> Iterator[tuple[str, WordTerms, float]]:
+def _weighted_words(question: str, idf: Mapping[str, float]) -> Iterator[tuple[str, WordTerms, float]]:
     """Yield each word once, with its terms and its weight: that of its rarest term.
 
     A name weighs more, and so does a word that follows one: *NBA finals*, *Turing machine*. Single characters are
@@ -138,5 +138,5 @@ def _weighted_words(question: str, rarity: Mapping[str, float]) -> Iterator[tupl
         named = bool(names.intersection(found))
         if len(word) > 1 and found not in seen:
             seen.add(found)
-            yield word, found, max(rarity[term] for term in found) * (_NAME_WEIGHT if named or after_name else 1.0)
+            yield word, found, max(idf[term] for term in found) * (_NAME_WEIGHT if named or after_name else 1.0)
         after_name = named

@@ -204,10 +204,12 @@ class RunArchive:
         done = _select_runs(select(*_RUN_COLUMNS), RunFilter(states=("done",)), user)
         return _read_run_rows(self._database, done.order_by(run_summaries.c.seconds.desc()).limit(limit))
 
-    def count(self, wanted: RunFilter | None = None, user: str | None = None) -> int:
+    def count(self, run_filter: RunFilter | None = None, user: str | None = None) -> int:
         """Count the matching runs."""
         with self._database.read() as connection:
-            return int(connection.execute(_select_runs(select(func.count()), wanted or RunFilter(), user)).scalar_one())
+            return int(
+                connection.execute(_select_runs(select(func.count()), run_filter or RunFilter(), user)).scalar_one()
+            )
 
     def facets(self, user: str | None = None) -> RunFacets:
         """Count the runs per action, outcome, model and state, regardless of any filter."""
@@ -228,10 +230,10 @@ class RunArchive:
             return [DayCount(*row) for row in connection.execute(query.group_by(day, _ACTION).order_by(day))]
 
     def list(
-        self, wanted: RunFilter | None = None, user: str | None = None, limit: int = 50, offset: int = 0
+        self, run_filter: RunFilter | None = None, user: str | None = None, limit: int = 50, offset: int = 0
     ) -> list[RunRow]:
         """Return at most `limit` runs after the first `offset`, latest first."""
-        query = _select_runs(select(*_RUN_COLUMNS), wanted or RunFilter(), user)
+        query = _select_runs(select(*_RUN_COLUMNS), run_filter or RunFilter(), user)
         latest = query.order_by(runs.c.started_at.desc(), runs.c.id).limit(limit).offset(offset)
         return _read_run_rows(self._database, latest)
 
@@ -245,39 +247,39 @@ def _read_run_rows(database: Database, query: Select[Any]) -> list[RunRow]:
         return [_build_run_row(values) for values in connection.execute(query).mappings()]
 
 
-def _select_runs(columns: Select[Any], wanted: RunFilter, user: str | None) -> Select[Any]:
+def _select_runs(columns: Select[Any], run_filter: RunFilter, user: str | None) -> Select[Any]:
     joined = (
         runs.outerjoin(run_summaries, HAS_SUMMARY)
         .outerjoin(feedback, feedback.c.run_id == runs.c.id)
         .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
     )
     return columns.select_from(joined).where(
-        runs.c.evaluation_id.is_(None), visible_to(user), *_filter_conditions(wanted)
+        runs.c.evaluation_id.is_(None), visible_to(user), *_filter_conditions(run_filter)
     )
 
 
-def _filter_conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
+def _filter_conditions(run_filter: RunFilter) -> list[ColumnElement[bool]]:
     chosen: list[ColumnElement[bool]] = [
         column.in_(values)
         for column, values in (
-            (_ACTION, wanted.actions),
-            (_OUTCOME, wanted.outcomes),
-            (_MODEL, wanted.models),
-            (runs.c.state, wanted.states),
+            (_ACTION, run_filter.actions),
+            (_OUTCOME, run_filter.outcomes),
+            (_MODEL, run_filter.models),
+            (runs.c.state, run_filter.states),
         )
         if values
     ]
-    if wanted.search.strip():
-        chosen.append(contains_text(runs.c.question, wanted.search.strip()))
-    if wanted.verdicts:
-        chosen.append(or_(*(run_summaries.c[word] > 0 for word in wanted.verdicts)))
-    if wanted.helpful:
-        chosen.append(or_(*(_THUMB_CONDITIONS[thumb] for thumb in wanted.helpful)))
-    if wanted.web is not None:
+    if run_filter.search.strip():
+        chosen.append(contains_text(runs.c.question, run_filter.search.strip()))
+    if run_filter.verdicts:
+        chosen.append(or_(*(run_summaries.c[word] > 0 for word in run_filter.verdicts)))
+    if run_filter.helpful:
+        chosen.append(or_(*(_THUMB_CONDITIONS[thumb] for thumb in run_filter.helpful)))
+    if run_filter.web is not None:
         sent = func.coalesce(run_summaries.c.query_sent, "") != ""
-        chosen.append(sent if wanted.web else ~sent)
-    chosen.append(runs.c.started_at >= wanted.since if wanted.since is not None else true())
-    chosen.append(runs.c.started_at < wanted.until if wanted.until is not None else true())
+        chosen.append(sent if run_filter.web else ~sent)
+    chosen.append(runs.c.started_at >= run_filter.since if run_filter.since is not None else true())
+    chosen.append(runs.c.started_at < run_filter.until if run_filter.until is not None else true())
     return chosen
 
 

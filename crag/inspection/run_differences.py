@@ -21,9 +21,9 @@ class TextPiece(NamedTuple):
     own: bool
 
 
-def compare_texts(one: str, other: str) -> tuple[list[TextPiece], list[TextPiece]] | None:
+def compare_texts(first: str, second: str) -> tuple[list[TextPiece], list[TextPiece]] | None:
     """Split both texts into pieces, compared word by word; None if they are too different or too long."""
-    left, right = _WORD_WITH_SPACE.findall(one), _WORD_WITH_SPACE.findall(other)
+    left, right = _WORD_WITH_SPACE.findall(first), _WORD_WITH_SPACE.findall(second)
     if max(len(left), len(right)) > _MAX_COMPARED_WORDS:
         return None
     matcher = SequenceMatcher(None, _strip_words(left), _strip_words(right), autojunk=False)
@@ -42,7 +42,7 @@ def _strip_words(words: list[str]) -> list[str]:
     return [word.strip() for word in words]
 
 
-def nodes_only_in(one: Trace, other: Trace) -> list[NodeName]:
+def nodes_only_in(first: Trace, second: Trace) -> list[NodeName]:
     """Return the nodes that the first run took and the second did not, in graph order."""
-    taken, others = ({step.node for step in trace.steps} for trace in (one, other))
+    taken, others = ({step.node for step in trace.steps} for trace in (first, second))
     return [node for node in NODES if node in taken - others]

@@ -32,7 +32,7 @@ class CallLog:
         self._writer = writer
         self._followed_runs = count(1)
 
-    def follow(self, run: LiveRun) -> None:
+    def record_calls(self, run: LiveRun) -> None:
         """Record every call made for a run from now on, including those that end after it."""
         if next(self._followed_runs) % _PRUNE_EVERY_RUNS == 0:
             self.delete_old_calls()
@@ -46,7 +46,7 @@ class CallLog:
 
         run.stop.on_model_call = keep
 
-    def of(self, run_id: str) -> list[ModelCall]:
+    def read_calls(self, run_id: str) -> list[ModelCall]:
         """Return the calls of a run in sending order; none for the built-in engine or once they are deleted."""
         self._writer.flush()
         query = select(model_calls).where(model_calls.c.run_id == run_id)

@@ -59,9 +59,9 @@ class Checkpoints:
 
         return build_graph(None)
 
-    def waits(self, run_id: str) -> bool:
+    def is_waiting(self, run_id: str) -> bool:
         """Return whether a run waits for the user and can be resumed. Raises `NotFound`, `HomeFault`."""
-        return bool(self._kept(run_id).interrupts)
+        return bool(self._read_state(run_id).interrupts)
 
     def forget(self, run_ids: Iterable[str]) -> None:
         """Delete the checkpoints of these runs."""
@@ -82,7 +82,7 @@ class Checkpoints:
                     saver.conn.close()
             self._closed = True
 
-    def _kept(self, run_id: str) -> StateSnapshot:
+    def _read_state(self, run_id: str) -> StateSnapshot:
         """Read the state of a run; any damage to the file becomes `HomeFault` or `NotFound`."""
         try:
             return self.graph.get_state(checkpoint_config(run_id))

@@ -95,9 +95,9 @@ class GroupWriter:
             _log.exception("What a run did could not be kept")
 
 
-def _existing_runs(connection: Connection, named: set[str]) -> set[str]:
+def _existing_runs(connection: Connection, run_ids: set[str]) -> set[str]:
     """Return those of these runs that still exist: a conversation may be deleted while it is being answered."""
-    return set(connection.execute(select(runs.c.id).where(runs.c.id.in_(named))).scalars())
+    return set(connection.execute(select(runs.c.id).where(runs.c.id.in_(run_ids))).scalars())
 
 
 def _build_row(item: PendingRow) -> dict[str, Any] | None:

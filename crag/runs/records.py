@@ -119,7 +119,7 @@ class RunRecords:
             taken = connection.execute(update(runs).where(waits).values(state="running", owner=self._owner, draft=""))
         return taken.rowcount == 1
 
-    def keep_draft(self, run_id: str, draft: str) -> None:
+    def save_draft(self, run_id: str, draft: str) -> None:
         """Save the query as edited so far."""
         with self._database.write() as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(draft=draft))
@@ -146,12 +146,12 @@ class RunRecords:
             connection.execute(insert(events).values(run_id=run_id, number=number, body=encode_event(ended).decode()))
             save_summary(connection, run_id, trace, ended.at)
 
-    def close_orphans(self, log: EventLog, unkept: Container[str] = ()) -> None:
-        """Mark runs whose process died, or that are in `unkept`, as interrupted; keep their text so far."""
+    def close_orphans(self, log: EventLog, unsaved: Container[str] = ()) -> None:
+        """Mark runs whose process died, or that are in `unsaved`, as interrupted; keep their text so far."""
         with self._database.read() as connection:
             running = connection.execute(select(runs).where(runs.c.state == "running")).all()
         for row in running:
-            if row.id not in unkept and is_process_alive(row.owner):
+            if row.id not in unsaved and is_process_alive(row.owner):
                 continue
             kept = log.read(row.id)
             trace = Trace().apply_all(event for _, event in kept)

@@ -87,7 +87,7 @@ class LiveRun:
             self._log.append(self.id, len(self._events), event)
             self._changed.notify_all()
 
-    def rest(self, event: RunEnded | ConsentAsked) -> None:
+    def settle(self, event: RunEnded | ConsentAsked) -> None:
         """Add the final event or consent request, which is already on disk, and wake all followers."""
         with self._changed:
             self._events.append(event)
@@ -129,11 +129,11 @@ class LoggedRun:
         """Follow as described in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
-            rests = self._log.is_settled(self.id)  # checked before reading: nothing is written after the end
+            settled = self._log.is_settled(self.id)  # checked before reading: nothing is written after the end
             for number, event in self._log.read(self.id, after):
                 after = number
                 yield number, event
-            if rests or _deadline_passed(deadline):
+            if settled or _deadline_passed(deadline):
                 return
             time.sleep(_POLL_SECONDS)
 

@@ -49,7 +49,7 @@ class RunService:
         self._log = EventLog(database)
         self._calls = CallLog(database, self._log.writer)
         self._checkpoints = Checkpoints(database.home)
-        self._branches = VersionPlanner(self._records, self._versions, self._log)
+        self._planner = VersionPlanner(self._records, self._versions, self._log)
         self._worker = RunWorker(open_resources, self._records, self._log, self._calls, self._checkpoints)
         self._records.close_orphans(self._log)
         self._workers = ThreadPoolExecutor(_MAX_WORKERS, thread_name_prefix="run")
@@ -106,9 +106,9 @@ class RunService:
         self._workers.submit(self._execute, RunTask(run, options, answer={"query": query, "reason": reason}))
         return run
 
-    def keep_draft(self, run_id: str, query: str) -> None:
+    def save_draft(self, run_id: str, query: str) -> None:
         """Save the edited query of a waiting run."""
-        self._records.keep_draft(run_id, normalize_user_text(query)[:MAX_QUERY_LENGTH])
+        self._records.save_draft(run_id, normalize_user_text(query)[:MAX_QUERY_LENGTH])
 
     def draft(self, run_id: str) -> str:
         """Return the query of a waiting run: as edited, else as it was written."""
@@ -121,9 +121,9 @@ class RunService:
         The rulings of the previous version still apply. Raises `BadRequest` while the conversation is being answered or
         for a passage that was not graded, `NotFound` when too little is stored to resume.
         """
-        trace = self._ended(run_id)
+        trace = self._require_ended(run_id)
         return self._begin_version(
-            self._branches.overruled(run_id, trace, rulings), build_ruling_rows(run_id, trace, rulings)
+            self._planner.plan_override(run_id, trace, rulings), build_ruling_rows(run_id, trace, rulings)
         )
 
     def search_web_for(self, run_id: str, sentence: str) -> Run:
@@ -131,14 +131,14 @@ class RunService:
 
         Raises as `overrule`, and `BadRequest` for a sentence without content.
         """
-        return self._begin_version(self._branches.searched(run_id, self._ended(run_id), sentence))
+        return self._begin_version(self._planner.plan_search(run_id, self._require_ended(run_id), sentence))
 
     def continue_answer(self, run_id: str) -> Run:
         """Start a new version of an incomplete answer that keeps the text so far and continues it.
 
         Raises `BadRequest` for an answer that is complete or has no text, `NotFound`.
         """
-        return self._begin_version(self._branches.plan_continuation(run_id, self._ended(run_id)))
+        return self._begin_version(self._planner.plan_continuation(run_id, self._require_ended(run_id)))
 
     def revise(self, run_id: str, node: NodeName, revision: Revision) -> Run:
         """Start a new version of an answer that re-runs from just before a node, with something changed.
@@ -147,17 +147,17 @@ class RunService:
         node that the run never reached or a change that is not possible there, `NotFound`.
         """
         query = normalize_user_text(revision.query)[:MAX_QUERY_LENGTH]
-        trace = self._ended(run_id)
-        branch = self._branches.plan_revision(run_id, trace, node, replace(revision, query=query))
+        trace = self._require_ended(run_id)
+        branch = self._planner.plan_revision(run_id, trace, node, replace(revision, query=query))
         return self._begin_version(branch, build_ruling_rows(run_id, trace, revision.rulings))
 
     def regenerate(self, run_id: str, options: RunOptions) -> Run:
         """Start a new version of an answer to the same question from scratch. Raises `BadRequest`, `NotFound`."""
-        return self._begin_version(self._branches.plan_regeneration(run_id, self._ended(run_id), options))
+        return self._begin_version(self._planner.plan_regeneration(run_id, self._require_ended(run_id), options))
 
     def versions(self, run_id: str) -> list[Version]:
         """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""
-        return self._versions.of(run_id)
+        return self._versions.list_versions(run_id)
 
     def evaluation(self, run_id: str) -> str | None:
         """Return the id of the evaluation that this run belongs to, if any."""
@@ -214,7 +214,7 @@ class RunService:
 
         Empty where no model was called: the built-in engine calls none.
         """
-        return self._calls.of(run_id)
+        return self._calls.read_calls(run_id)
 
     def delete_orphaned_data(self) -> None:
         """Delete the state and rulings of deleted runs, and the model calls of old ones."""
@@ -252,16 +252,16 @@ class RunService:
         if trace is None and run.stop.wait(0):  # a stop was requested while it began to wait
             self.stop(run.id)
 
-    def _begin_version(self, branch: VersionPlan, labels: RulingRows = ()) -> Run:
-        run = branch.task.run
+    def _begin_version(self, plan: VersionPlan, ruling_rows: RulingRows = ()) -> Run:
+        run = plan.task.run
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
-            self._versions.open(run.id, branch.parent, branch.change, labels)
+            self._versions.open(run.id, plan.parent, plan.change, ruling_rows)
             self._live[run.id] = run
-        self._workers.submit(self._execute, branch.task)
+        self._workers.submit(self._execute, plan.task)
         return run
 
-    def _ended(self, run_id: str) -> Trace:
+    def _require_ended(self, run_id: str) -> Trace:
         """Return the trace of a finished run: only such a run has versions. Raises `BadRequest`, `NotFound`."""
         trace = self.trace(run_id)
         if trace.state in ("running", "waiting"):

@@ -38,9 +38,9 @@ FIRST_ANSWER_LABEL = "first answer"
 RulingRows = Sequence[dict[str, Any]]  # rows of the table `rulings`
 
 
-def build_ruling_rows(run_id: str, trace: Trace, given: Mapping[int, Ruling]) -> RulingRows:
+def build_ruling_rows(run_id: str, trace: Trace, rulings: Mapping[int, Ruling]) -> RulingRows:
     """Build the rows for rulings on passages of a run, with what another grader needs to judge them again."""
-    return [_ruling_row(run_id, trace, passage_id, ruling) for passage_id, ruling in given.items()]
+    return [_ruling_row(run_id, trace, passage_id, ruling) for passage_id, ruling in rulings.items()]
 
 
 class VersionRecords:
@@ -55,7 +55,7 @@ class VersionRecords:
             of_answer = messages.c.run_id.in_(_select_version_ids(_read_run(connection, run_id)))
             return connection.execute(select(messages.c.parent_id).where(of_answer)).scalar()
 
-    def open(self, run_id: str, parent: str, change: str, labels: RulingRows = ()) -> None:
+    def open(self, run_id: str, parent: str, change: str, ruling_rows: RulingRows = ()) -> None:
         """Store and show a new version of the answer that `parent` belongs to, together with its rulings.
 
         All or nothing. Raises `BadRequest`, `NotFound`.
@@ -75,10 +75,10 @@ class VersionRecords:
                 change=change,
             )
             _show_version(connection, run, run_id, "")
-            if labels:
-                again = rulings.c.passage_id.in_([row["passage_id"] for row in labels])
+            if ruling_rows:
+                again = rulings.c.passage_id.in_([row["passage_id"] for row in ruling_rows])
                 connection.execute(delete(rulings).where(rulings.c.run_id == parent, again))
-                connection.execute(insert(rulings), labels)
+                connection.execute(insert(rulings), ruling_rows)
 
     def show(self, run_id: str, text: str) -> None:
         """Show this version in its message. Raises `BadRequest` while another one is being written, `NotFound`."""
@@ -88,7 +88,7 @@ class VersionRecords:
                 check_not_answering(connection, run.conversation_id)
             _show_version(connection, run, run_id, text)
 
-    def of(self, run_id: str) -> list[Version]:
+    def list_versions(self, run_id: str) -> list[Version]:
         """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""
         with self._database.read() as connection:
             run = _read_run(connection, run_id)
@@ -164,14 +164,14 @@ class VersionPlanner:
         self._versions = versions
         self._log = log
 
-    def overruled(self, parent: str, trace: Trace, rulings: Mapping[int, Ruling]) -> VersionPlan:
+    def plan_override(self, parent: str, trace: Trace, rulings: Mapping[int, Ruling]) -> VersionPlan:
         """Plan a new decision under these rulings; earlier ones still apply. Raises `BadRequest`, `NotFound`."""
         _require_decision(trace)
         if not rulings:
             raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
         return self.plan_revision(parent, trace, "decide", Revision(rulings))
 
-    def searched(self, parent: str, trace: Trace, sentence: str) -> VersionPlan:
+    def plan_search(self, parent: str, trace: Trace, sentence: str) -> VersionPlan:
         """Plan an additional web search for a sentence, after asking for consent. Raises `BadRequest`, `NotFound`."""
         _require_decision(trace)
         query = " ".join(normalize_user_text(sentence).split())[:MAX_QUERY_LENGTH]
@@ -204,7 +204,7 @@ class VersionPlanner:
         run, change = self._new(parent), describe_option_changes(trace.options, options)
         start = GraphState(question=run.question, history=self._history(parent))
         begun = VersionBegun(parent, change, kept=False)
-        return VersionPlan(parent, change, RunTask(run, options, start=start, before=(begun,)))
+        return VersionPlan(parent, change, RunTask(run, options, start=start, prior_events=(begun,)))
 
     def _plan_from_node(
         self,
@@ -217,8 +217,8 @@ class VersionPlanner:
     ) -> VersionPlan:
         """Plan a re-run from the state before a node, with the events that led there and the events `written` now."""
         events = reusable_events([event for _, event in self._log.read(parent)], node, state)
-        before = VersionBegun(parent, change, kept=True), *events, *written
-        return VersionPlan(parent, change, RunTask(self._new(parent), options, start=state, before=before))
+        prior_events = VersionBegun(parent, change, kept=True), *events, *written
+        return VersionPlan(parent, change, RunTask(self._new(parent), options, start=state, prior_events=prior_events))
 
     def _history(self, run_id: str) -> tuple[Turn, ...]:
         """Return the turns before the question of a run."""

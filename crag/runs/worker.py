@@ -63,14 +63,14 @@ RunResourceBuilder = Callable[[RunOptions], RunResources]
 class RunTask:
     """What a run does: begin with `start`, which may be the state of an earlier run, or resume with `answer`.
 
-    `before` are events to record first; `answer` is the user's reply to what the run waited for.
+    `prior_events` are events to record first; `answer` is the user's reply to what the run waited for.
     """
 
     run: LiveRun
     options: RunOptions
     start: GraphState | None = None
     answer: dict[str, str | None] | None = None
-    before: tuple[Event, ...] = ()
+    prior_events: tuple[Event, ...] = ()
 
 
 class RunWorker:
@@ -96,7 +96,7 @@ class RunWorker:
         run = task.run
         try:
             run.stop.check()
-            self._calls.follow(run)
+            self._calls.record_calls(run)
             with on_behalf_of(self._records.owner_id(run.id)):
                 asked = self._run_graph(task)
             if asked is not None:
@@ -115,7 +115,7 @@ class RunWorker:
         resources = self._prepare(task)
         deps = _graph_deps(task, resources)
         short = GraphState() if task.answer else self._shorten(run, deps)
-        if task.answer is not None and not self._checkpoints.waits(run.id):
+        if task.answer is not None and not self._checkpoints.is_waiting(run.id):
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
         start = task.start and task.start | short
         begin: Any = start if task.answer is None else Command(resume=task.answer)
@@ -148,7 +148,7 @@ class RunWorker:
         run, options = task.run, task.options
         if task.answer is None:
             run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
-        for event in task.before:
+        for event in task.prior_events:
             run.record(event)
         resources = self._open_resources(options)
         if task.answer is None:
@@ -167,7 +167,7 @@ class RunWorker:
         self._log.append(run.id, len(run.events) + 1, asked)
         self._log.flush()
         self._records.wait(run.id)
-        run.rest(asked)
+        run.settle(asked)
 
     def finish(self, run: LiveRun, ended: RunEnded) -> Trace:
         """Write the answer to disk before anyone is notified of it."""
@@ -183,7 +183,7 @@ class RunWorker:
             _log.exception("The end of a run could not be kept")
             ended = RunEnded("failed", ended.at, "The answer could not be kept.", "Ask again.", "bug")
         trace.apply(ended)
-        run.rest(ended)
+        run.settle(ended)
         return trace
 
 

@@ -56,7 +56,7 @@ def draw_consent_card(run_id: str, trace: Trace) -> None:
 
 
 def _keep_draft(run_id: str) -> None:
-    application().runs.keep_draft(run_id, st.session_state[f"query-{run_id}"])
+    application().runs.save_draft(run_id, st.session_state[f"query-{run_id}"])
 
 
 def _send_query(run_id: str) -> None:

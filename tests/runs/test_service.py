@@ -304,7 +304,7 @@ def test_who_declines_is_answered_from_the_documents(house):
 def test_the_question_and_its_draft_survive_the_process(house):
     home = house(scores=NO_ANSWER)
     conversation, run, _ = ask(home)
-    home.runs.keep_draft(run.id, "finals 2024")
+    home.runs.save_draft(run.id, "finals 2024")
     home.close()
     again = house(scores=NO_ANSWER)
     assert again.runs.trace(run.id).state == "waiting"

@@ -39,7 +39,7 @@ def unsure(house):
 def test_a_query_is_kept_without_what_no_database_holds(unsure):
     home = unsure()
     run = waiting(home)
-    home.runs.keep_draft(run.id, "fi\ud800nals")
+    home.runs.save_draft(run.id, "fi\ud800nals")
     assert home.runs.draft(run.id) == "finals"
     with pytest.raises(BadRequest, match="empty"):
         home.runs.answer_consent(run.id, "\ud800\x00")
