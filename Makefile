@@ -28,7 +28,7 @@ check: setup-dev
 bench: setup-dev
 	@$(BIN)/python -m benchmarks
 
-# The five questions of the LangGraph notebook; DOCUMENTS=folder takes copies of its posts, OPTIONS go to `evaluate`.
+# Ask the five questions of the LangGraph notebook; DOCUMENTS is a folder with copies of its posts, OPTIONS are passed to `evaluate`.
 eval-seed: setup
 	@$(BIN)/python -m benchmarks.seed $(if $(DOCUMENTS),--documents "$(DOCUMENTS)") $(OPTIONS)
 

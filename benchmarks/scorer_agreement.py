@@ -94,7 +94,7 @@ def _print(title: str, rows: Sequence[Labelled]) -> None:
     print(f"\n{title}: area under the curve {auc([row.score for row in rows], labels) or 0:.2f}")
     _print_confusion(rows)
     for name, own in {"all": rows, **_group_rows(rows, lambda row: row.language)}.items():
-        agreement, _ = measure_agreement([row.result for row in own], Cutoffs())
+        agreement = measure_agreement([row.result for row in own], Cutoffs())[0]
         print(f"{_agreement_row(name, own)}   {_format_kappa(agreement)}")
     for name, own in _group_rows(rows, lambda row: row.kind).items():
         print(_agreement_row(name, own))

@@ -207,10 +207,10 @@ def run_cancellable(
     """
     stop.check()
     deadline = None if seconds is None else time.monotonic() + seconds
-    line = ConnectionGroup()
+    connections = ConnectionGroup()
     inbox: SimpleQueue[Item | _EndOfWork] = SimpleQueue()
     work = partial(
-        copy_context().run, _put_items, produce, line, inbox
+        copy_context().run, _put_items, produce, connections, inbox
     )  # the context holds the user, the run and its step
     threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
@@ -222,7 +222,7 @@ def run_cancellable(
         if item.error is not None:
             raise item.error
     finally:
-        line.cut()
+        connections.cut()
 
 
 def _take(inbox: SimpleQueue[Item], deadline: float | None) -> Item:
@@ -233,12 +233,12 @@ def _take(inbox: SimpleQueue[Item], deadline: float | None) -> Item:
 
 
 def _put_items(
-    produce: Callable[[], Iterable[Item]], line: ConnectionGroup, inbox: SimpleQueue[Item | _EndOfWork]
+    produce: Callable[[], Iterable[Item]], connections: ConnectionGroup, inbox: SimpleQueue[Item | _EndOfWork]
 ) -> None:
     try:
-        with line.collect():
+        with connections.collect():
             for item in produce():
-                if line.is_cut:
+                if connections.is_cut:
                     break
                 inbox.put(item)
         inbox.put(_EndOfWork())

@@ -44,17 +44,17 @@ class SourceRefused(CragError):
 
 
 class ServiceFault(CragError):
-    """Base class of faults of models, downloads and web services. Their words are in `FAULTS`."""
+    """Base class of faults of models, downloads and web services. Their texts are in `FAULTS`."""
 
     @classmethod
     def make(cls, key: str, **values: object) -> Self:
-        """Make the exception with the words of `FAULTS[key]`, filled in with `values`."""
+        """Make the exception with the text of `FAULTS[key]`, filled in with `values`."""
         text = FAULTS[key]
         return cls(text.what.format(**values), text.remedy.format(**values))
 
     @classmethod
     def from_status(cls, service: str, status: int, **values: object) -> Self:
-        """Make the exception for an HTTP status: with the words for this status, else for 5xx, else for any other."""
+        """Make the exception for an HTTP status, with the text for this status, for 5xx, or for any other status."""
         keys = (f"{service}.{name}" for name in (status, "5xx" if status >= 500 else "other", "other"))
         return cls.make(next(key for key in keys if key in FAULTS), status=status, **values)
 
@@ -77,7 +77,7 @@ class ModelFault(ServiceFault):
 
     @classmethod
     def make(cls, key: str, **values: object) -> Self:
-        """Make the exception with code, words, class and model of `FAULTS[key]`, filled in with `values`."""
+        """Make the exception with code, text, class and model of `FAULTS[key]`, filled in with `values`."""
         text = FAULTS[key]
         what, remedy, model = (part.format(**values) for part in (text.what, text.remedy, text.model))
         return cls(text.code or key.rpartition(".")[2], what, remedy, text.fault, model=model)
@@ -119,9 +119,9 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FaultText:
-    """The words of a fault: what happened and why, and what to do next; values are filled in by `str.format`.
+    """The text of a fault: what happened and why, and what to do next; values are filled in by `str.format`.
 
-    `code`, `fault` and `model` are those of `ModelFault`; without a code, it is the last part of the fault's key.
+    `code`, `fault` and `model` are those of `ModelFault`; an empty code means the last part of the fault's key.
     """
 
     what: str

@@ -153,14 +153,14 @@ _MAX_MODEL_NAME_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Everything that is known about one option, by its name in `RunOptions`, except the code that acts on it.
+    """The description of one option of `RunOptions`; the code that acts on the option is elsewhere.
 
-    `scope`: a home saves the option, or only a conversation sets it, or only an evaluation. `term` is its name within a
+    `scope` says who sets the option: the home, a conversation, or only an evaluation. `term` is its name within a
     sentence, as in “policy any, k 6”. `values` gives a label and an explanation for each value of a choice. Numbers
     range from `lowest` to `highest`, in `unit`; they are whole numbers if `step` is an int; a question on the command
     line or in an imported file may go up to `run_highest`, if given. `empty_means` says what an empty value stands for.
-    `offered` holds the values that a grid suggests: () all that there are, None none. `nodes` are the steps of the
-    graph that read the option. Options that do not `change_answers` only change how fast it comes, or name others.
+    `offered` holds the values that a grid suggests: () means all values, None means none. `nodes` are the steps of the
+    graph that read the option. An option without `changes_answers` only affects speed, or names other options.
     Published variants set those `in_variants`. `receives` says which data goes to a model. `variable` is the
     environment variable that sets the option; `Settings` has a field of that name.
     """
@@ -193,23 +193,23 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """Argument of the command line; empty for those that `settings set` alone changes, or none."""
+        """Command-line argument; empty if the option has none."""
         if self.role or self.scope != "home":
             return ""
         return f"--{self.name.replace('_', '-')}" if len(self.name) > 1 else f"-{self.name}"
 
     @property
     def heading(self) -> str:
-        """Title with the unit, to stand over a control whose values are bare numbers."""
+        """Title with the unit, for a control that shows bare numbers."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
     @property
     def settings_field(self) -> str:
-        """Name in `Settings` of the value that the environment sets; empty if none can."""
+        """Name of the field of `Settings` with the value from the environment; empty if no variable sets it."""
         return self.variable.removeprefix("CRAG_").lower()
 
     def bounds(self, *, for_run: bool = False) -> tuple[float, float]:
-        """Return the lowest and the highest number that can be chosen, or with `for_run`, asked with once."""
+        """Return the lowest and the highest valid number; with `for_run`, those valid for a single question."""
         return self.lowest, (for_run and self.run_highest) or self.highest
 
     def check(self, value: Any) -> None:
@@ -280,7 +280,7 @@ class Option:
         return str(value or "")
 
     def describe(self, value: Any) -> str:
-        """Return the option with a value, such as “policy any”: a choice as it is written, since this is stored."""
+        """Return the option with its value, such as “policy any”. A choice appears as stored."""
         return f"{self.term or self.title.lower()} {value if self.kind == 'choice' else self.format(value)}"
 
 
@@ -303,7 +303,7 @@ REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
 
 
 def _role_options(role: str, owner: str, nodes: tuple[str, ...]) -> tuple[Option, ...]:
-    """Return the parameters of the model in one role; `owner` goes before their names within a sentence."""
+    """Return the parameters of the model in one role; `owner` precedes their names within a sentence."""
     parameters = (
         Option(
             "window",

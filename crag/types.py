@@ -305,8 +305,8 @@ class Usage:
         )
 
 
-def _sum_known(one: int | None, other: int | None) -> int | None:
-    return None if one is None and other is None else (one or 0) + (other or 0)
+def _sum_known(left: int | None, right: int | None) -> int | None:
+    return None if left is None and right is None else (left or 0) + (right or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,7 @@ def follow_evaluation(application: Application, evaluation_id: str) -> Evaluatio
     """Wait until an evaluation ends or stops and return it; if it is not done, print how to resume it."""
     evaluations = application.evaluations
 
-    def tell(progress: Progress) -> str:
+    def describe(progress: Progress) -> str:
         left = evaluations.get(evaluation_id).seconds_left
         return describe_progress(progress) + (f", {format_duration(left)} left" if left else "")
 
@@ -249,7 +249,7 @@ def follow_evaluation(application: Application, evaluation_id: str) -> Evaluatio
     with (
         cancel_on_signals() as stop,
         stop.on_cancel(lambda: evaluations.stop(evaluation_id)),
-        progress_line(name, tell) as report,
+        progress_line(name, describe) as report,
     ):
         evaluation = evaluations.wait(evaluation_id, report)
     if evaluation.state != "done":

@@ -87,7 +87,7 @@ def describe_progress(progress: Progress) -> str:
 
 @contextmanager
 def progress_lines(
-    total: int, *, wanted: bool = True, tell: DescribeProgress = describe_progress
+    total: int, *, wanted: bool = True, describe: DescribeProgress = describe_progress
 ) -> Iterator[ProgressLines]:
     """Yield a function that opens a progress row for a task, with a total row above if `total` exceeds one."""
     if not (wanted and sys.stderr and sys.stderr.isatty()):
@@ -95,24 +95,24 @@ def progress_lines(
         return
     with _create_progress_bars() as bars:
         whole = bars.add_task("In all", total=total, stage="") if total > 1 else None
-        yield lambda name: _progress_row(bars, whole, tell, name)
+        yield lambda name: _progress_row(bars, whole, describe, name)
 
 
 @contextmanager
-def progress_line(name: str, tell: DescribeProgress = describe_progress) -> Iterator[ProgressCallback]:
-    """Yield the reporter of a single progress row; `tell` formats its text."""
-    with progress_lines(1, tell=tell) as lines, lines(name) as report:
+def progress_line(name: str, describe: DescribeProgress = describe_progress) -> Iterator[ProgressCallback]:
+    """Yield the reporter of a single progress row; `describe` formats its text."""
+    with progress_lines(1, describe=describe) as lines, lines(name) as report:
         yield report
 
 
 @contextmanager
 def _progress_row(
-    bars: rich.progress.Progress, whole: rich.progress.TaskID | None, tell: DescribeProgress, name: str
+    bars: rich.progress.Progress, whole: rich.progress.TaskID | None, describe: DescribeProgress, name: str
 ) -> Iterator[ProgressCallback]:
     task = bars.add_task(printable(name), total=None, stage="")
 
     def report(progress: Progress) -> None:
-        stage = printable(tell(progress))
+        stage = printable(describe(progress))
         bars.update(task, total=progress.total or None, completed=progress.done, stage=stage)
 
     try:

@@ -231,8 +231,10 @@ class IngestPipeline:
         """
         check_size(len(incoming.document.data), self._limit_bytes)
         identity = _identify_source(incoming)
-        if twin := self._store.find_unchanged(identity):
-            return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
+        if duplicate := self._store.find_unchanged(identity):
+            return AddResult(
+                incoming.asked, duplicate.id, duplicate.title, "unchanged", duplicate.passages, duplicate.pages
+            )
         report(Progress("Reading"))
         reading = (read or self._read)(incoming.document, report, stop)
         title = clean_text(reading.title).strip() or clean_display_name(incoming.document.name)

@@ -226,8 +226,8 @@ class BuiltinRewriter(Rewriter):
         stop.check()
         asked = extract_key_words(question)
         own = {part for _, parts in asked for part in parts}
-        stands = _has_enough_key_words(asked) and not _ANAPHORA.search(question)
-        if stands or len(question) >= MAX_QUERY_LENGTH:
+        is_self_contained = _has_enough_key_words(asked) and not _ANAPHORA.search(question)
+        if is_self_contained or len(question) >= MAX_QUERY_LENGTH:
             return question
         borrowed = [word for word, parts in _earlier_key_words(history) if not own.issuperset(parts)][
             :_MAX_BORROWED_WORDS
@@ -280,7 +280,7 @@ def pick_strongest_words(question: str) -> list[str]:
 
 
 def _cut_to_query_limit(text: str) -> str:
-    """Cut to `QUERY_LIMIT` characters, between words if possible."""
+    """Cut to `MAX_QUERY_LENGTH` characters, between words if possible."""
     if len(text) <= MAX_QUERY_LENGTH:
         return text
     return text[:MAX_QUERY_LENGTH].rsplit(" ", 1)[0]

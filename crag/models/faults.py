@@ -41,8 +41,8 @@ def not_ollama_fault(settings: Settings) -> ModelFault:
 
 def partial_answer_fault(fault: ModelFault) -> ModelFault:
     """Turn a fault into a partial one: part of the answer was written and is kept."""
-    mended = "" if fault.fault == "passing" else f"{fault.remedy} "
-    remedy = f"{mended}Continue from what had come, or ask again."
+    first_step = "" if fault.fault == "passing" else f"{fault.remedy} "
+    remedy = f"{first_step}Continue from what had come, or ask again."
     return ModelFault(fault.code, fault.message, remedy, "partial", model=fault.model)
 
 

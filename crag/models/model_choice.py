@@ -78,18 +78,18 @@ def choose_embedder(settings: Settings) -> ModelChoice:
 
 
 class InstalledEmbedders:
-    """Embedders of this machine and of the configured providers, implementing `Embedders`."""
+    """Embedders of this machine and of the configured providers, implementing `EmbedderProvider`."""
 
     def __init__(self, settings: Settings, outbound_log: OutboundLog) -> None:
         self._settings = settings
         self._outbound_log = outbound_log
 
     def wanted(self) -> ConfiguredEmbedder:
-        """Return the wanted embedder, as in `Embedders`."""
+        """Return the configured embedder, as in `EmbedderProvider`."""
         return ConfiguredEmbedder(choose_embedder(self._settings).name, self._settings.embedder not in _AUTO_NAMES)
 
     def open(self, name: str) -> Embedder:
-        """Open an embedder, as in `Embedders`."""
+        """Open an embedder, as in `EmbedderProvider`."""
         from crag.models.embedders import open_embedder
 
         return open_embedder(name, self._settings, self._outbound_log)

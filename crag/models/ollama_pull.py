@@ -87,8 +87,8 @@ def pull_model(
         raise (ModelFault.make("pull.incomplete") if fault.code == "incomplete" else fault) from fault
 
 
-def _valid_size(told: object) -> int:
-    return told if isinstance(told, int) and 0 < told <= _MAX_LAYER_BYTES else 0
+def _valid_size(value: object) -> int:
+    return value if isinstance(value, int) and 0 < value <= _MAX_LAYER_BYTES else 0
 
 
 class _FailureCounter:

@@ -33,7 +33,7 @@ class Provider:
 
     @property
     def key_variable(self) -> str:
-        """Return the variable that the user is told to set."""
+        """The environment variable recommended to the user."""
         return self.key_variables[0]
 
 

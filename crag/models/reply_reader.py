@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessageChunk
 
 
-def parse_alternatives(told: Any) -> dict[str, float]:
+def parse_alternatives(reported: Any) -> dict[str, float]:
     """Return each candidate for the first token with its natural log-probability; empty if none are reported.
 
     Ollama sends a list of objects (`ollama.Logprob`), OpenAI a mapping whose `content` lists mappings. Both name the
     chosen token and, in `top_logprobs`, the likeliest ones, which need not include it.
     """
-    entries = told.get("content") if isinstance(told, dict) else told
+    entries = reported.get("content") if isinstance(reported, dict) else reported
     if not isinstance(entries, list) or not entries:
         return {}
     first = entries[0]
@@ -86,7 +86,7 @@ class RunawayGuard:
         self._new.append(piece)
         self._equal = self._equal + 1 if piece.strip() == self._last.strip() else 1
         self._last = piece
-        if self._characters >= self._next_check and (repeated := self._look()):
+        if self._characters >= self._next_check and (repeated := self._find_repetition()):
             return Runaway("repetition", repeated)
         if self._pieces > self._most_pieces or self._characters > self._most_characters:
             return Runaway("length")
@@ -98,7 +98,7 @@ class RunawayGuard:
             return None
         return Runaway("repetition", _count_repeated(self._tail + "".join(self._new), len(self._last)))
 
-    def _look(self) -> int:
+    def _find_repetition(self) -> int:
         self._tail = (self._tail + "".join(self._new))[-2 * _TAIL_LENGTHS[-1] :]
         self._new.clear()
         for stretch in _TAIL_LENGTHS:

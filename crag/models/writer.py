@@ -133,7 +133,7 @@ class ModelRewriter:
         return condensed if condensed and is_in_language_of(condensed, question) else question
 
     def rewrite(self, question: str, options: RunOptions, stop: Cancellation) -> str:
-        """Return a web query within `QUERY_LIMIT`, as `options.rewrite` says. Raises `ModelFault`, `Stopped`.
+        """Return a web query within `MAX_QUERY_LENGTH`, as `options.rewrite` says. Raises `ModelFault`, `Stopped`.
 
         An empty reply, or one in another language than the question, is replaced by the question itself.
         """
@@ -160,7 +160,7 @@ def parse_keywords(reply: str) -> list[str]:
 
 
 def extract_query_line(text: str) -> str:
-    """Return the first line with words, without label and quotation marks, cut between words at `QUERY_LIMIT`."""
+    """Return the first line with words, without label and quotation marks, cut between words at `MAX_QUERY_LENGTH`."""
     lines = (_REPLY_LABEL.sub("", line).strip(_SURROUNDING_MARKS) for line in text.splitlines())
     line = " ".join(next((line for line in lines if line), "").split())
     if len(line) <= MAX_QUERY_LENGTH:

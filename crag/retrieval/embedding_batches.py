@@ -62,13 +62,13 @@ def fill_vectors(store: SourceStore, embedder: VerifiedEmbedder, report: Progres
     total = count_unembedded(store.database, embedder.space.id)
     done = last = 0
 
-    def tell(batch: Progress) -> None:
+    def report_total(batch: Progress) -> None:
         report(Progress(batch.stage, done + batch.done, max(total, done + batch.total)))
 
     while rows := read_unembedded(store.database, embedder.space.id, _PASSAGES_PER_READ, after=last):
         stop.check()
         texts = [passage_text(heading, body) for _, heading, body in rows]
-        vectors = embed_in_batches(embedder, texts, tell, stop)
+        vectors = embed_in_batches(embedder, texts, report_total, stop)
         done += store.add_vectors([id_ for id_, _, _ in rows], vectors, embedder.space, embedder.canary)
         last = rows[-1][0]
     return done

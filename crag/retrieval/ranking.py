@@ -128,15 +128,15 @@ def make_fingerprint(text: str, matched: frozenset[str]) -> Fingerprint:
     return Fingerprint(frozenset(runs), frozenset(_NUMBER.findall(text)), matched)
 
 
-def are_duplicates(one: Fingerprint, other: Fingerprint) -> bool:
+def are_duplicates(first: Fingerprint, second: Fingerprint) -> bool:
     """Return whether two texts are interchangeable for this query: nearly equal (Broder 1997), with the same numbers.
 
     Texts from one template of which only one contains the query terms are not duplicates.
     """
-    if one.numbers != other.numbers or one.matched != other.matched:
+    if first.numbers != second.numbers or first.matched != second.matched:
         return False
-    together = len(one.shingles | other.shingles)
-    return len(one.shingles & other.shingles) >= _DUPLICATE_SIMILARITY * together
+    together = len(first.shingles | second.shingles)
+    return len(first.shingles & second.shingles) >= _DUPLICATE_SIMILARITY * together
 
 
 _DEFAULT_SHARE = 0.5  # for an unknown model, words and vectors are trusted equally
@@ -225,11 +225,11 @@ def merge_duplicates(hits: Iterator[SearchHit], k: int) -> list[SearchHit]:
     kept: list[_KeptHit] = []
     while len(kept) < k and (hit := next(hits, None)):
         fingerprint = make_fingerprint(hit.passage.text, hit.matched)
-        twin = next((other for other in kept if are_duplicates(other.fingerprint, fingerprint)), None)
-        if twin is None:
+        original = next((other for other in kept if are_duplicates(other.fingerprint, fingerprint)), None)
+        if original is None:
             kept.append(_KeptHit(hit, fingerprint, {}))
         else:
-            twin.also_in[hit.passage.title] = None
+            original.also_in[hit.passage.title] = None
     return [replace(one.hit, passage=replace(one.hit.passage, also_in=tuple(one.also_in))) for one in kept]
 
 

@@ -92,7 +92,7 @@ class SpaceSwitcher:
             SpaceStatus(
                 one.space, one.vectors, passages, state(one.space), read_vector_weight(self._database, one.space)
             )
-            for one in self._holdings()
+            for one in self._space_usage()
         ]
         return sorted(made, key=lambda report: report.state != "answering")
 
@@ -109,7 +109,7 @@ class SpaceSwitcher:
         return self._use(self._cache.open(name), report, stop)
 
     def go_back(self, report: ProgressCallback, stop: Cancellation) -> EmbeddingSpace:
-        """Switch by hand to the previous space, as `use` does. Raises `NotFound` if there is none."""
+        """Switch by hand to the previous space, as `use` does. Raises `NotFound` if no previous space is left."""
         space = self.previous_space()
         if space is None:
             raise NotFound("There is no space to go back to.")
@@ -196,9 +196,9 @@ class SpaceSwitcher:
 
     def _other_names(self, name: str) -> set[str]:
         """Return all known embedders except this one: choosing it rejects them."""
-        return ({one.space.name for one in self._holdings()} | {self._provider.wanted().name}) - {name}
+        return ({one.space.name for one in self._space_usage()} | {self._provider.wanted().name}) - {name}
 
-    def _holdings(self) -> list[SpaceUsage]:
+    def _space_usage(self) -> list[SpaceUsage]:
         with self._database.read() as connection:
             return read_space_usage(connection)
 

@@ -33,7 +33,7 @@ class Database:
         try:
             with self.write() as connection:
                 migrate(connection)
-            self._write_ahead()
+            self._enable_wal()
         except HomeFault:
             self.close()
             raise
@@ -86,7 +86,7 @@ class Database:
         wait=wait_random(0.01, 0.05),
         reraise=True,
     )
-    def _write_ahead(self) -> None:
+    def _enable_wal(self) -> None:
         """Switch to WAL mode, with retries: SQLite does not wait here while another process creates the same home."""
         with self._engine.connect() as connection:
             connection.execute(text("PRAGMA journal_mode = WAL"))

@@ -95,10 +95,10 @@ def check_absent(destination: Path) -> None:
         raise BadRequest(f"“{destination.name}” exists already; nothing was written.", "Choose another name.")
 
 
-def move_into_place(made: Path, destination: Path) -> None:
+def move_into_place(finished: Path, destination: Path) -> None:
     """Move a finished file or folder to its destination durably. Raises `BadRequest`, `OSError`."""
     check_absent(destination)
-    made.rename(destination)
+    finished.rename(destination)
     with suppress(OSError):  # some file systems refuse this; the rename has succeeded
         sync_folder(destination.parent)
 

@@ -247,11 +247,11 @@ class SourceStore:
 
         Returns None if there is none, or if the location still has a different version.
         """
-        twin = next(iter(self.sources(*same_content_conditions(identity))), None)
-        if twin and identity.located:
+        duplicate = next(iter(self.sources(*same_content_conditions(identity))), None)
+        if duplicate and identity.located:
             old = next(iter(self.sources(*same_location_conditions(identity))), None)
-            return twin if old is None or old.id == twin.id else None
-        return twin
+            return duplicate if old is None or old.id == duplicate.id else None
+        return duplicate
 
     def put(
         self,
@@ -263,18 +263,18 @@ class SourceStore:
     ) -> StoreResult:
         """Make a source visible in one commit. `prepare` runs within it, as the last step that may fail.
 
-        `check` is called regularly meanwhile and may raise to abort. Status *unchanged* comes with the id of the twin
-        that another worker stored meanwhile, *replaced* with the existing id of the location. Raises `SpaceSwitched` if
-        another space is active by now.
+        `check` is called regularly meanwhile and may raise to abort. Status *unchanged* comes with the id of the
+        duplicate that another worker stored meanwhile, *replaced* with the existing id of the location. Raises
+        `SpaceSwitched` if another space is active by now.
         """
         with self.database.write() as connection:
             active = read_active_space(connection)
             if active.number != content.activation:
                 raise SpaceSwitched
-            twin = find_source_row(connection, same_content_conditions(identity))
+            duplicate = find_source_row(connection, same_content_conditions(identity))
             old = find_source_row(connection, same_location_conditions(identity)) if identity.located else None
-            if twin:
-                return _keep_twin(connection, twin, old)
+            if duplicate:
+                return _keep_duplicate(connection, duplicate, old)
             ensure_collection(connection, identity.collection)
             source_id = write_source(connection, identity, description, old.id if old else None)
             write_passages(connection, source_id, content, check)
@@ -328,12 +328,12 @@ class SourceStore:
             return connection.scalar(select(func.sum(files.c.size))) or 0
 
 
-def _keep_twin(connection: Connection, twin: Row[Any], old: Row[Any] | None) -> StoreResult:
-    """Keep the twin with the same bytes, and delete the old version at the location."""
-    if old is None or old.id == twin.id:
-        return StoreResult("unchanged", twin.id, None)
+def _keep_duplicate(connection: Connection, duplicate: Row[Any], old: Row[Any] | None) -> StoreResult:
+    """Keep the duplicate with the same bytes, and delete the old version at the location."""
+    if old is None or old.id == duplicate.id:
+        return StoreResult("unchanged", duplicate.id, None)
     delete_source(connection, old.id)
-    return StoreResult("unchanged", twin.id, old.sha256)
+    return StoreResult("unchanged", duplicate.id, old.sha256)
 
 
 def _source_from_row(row: Row[Any]) -> Source:

@@ -187,7 +187,7 @@ def _launch_python(arguments: list[str], standard_input: Any, standard_output: i
 _fork_server = ForkServer(lambda theirs: _launch_python(["crag.ingest.parse.fork_server"], theirs, subprocess.DEVNULL))
 
 
-class Deadline(threading.Event):
+class KillTimer(threading.Event):
     """Timer that kills the child; the event is set once it has fired."""
 
     def __init__(self, child: ChildProcess, seconds: float) -> None:
@@ -216,20 +216,20 @@ class Deadline(threading.Event):
 
 
 @contextmanager
-def kill_after(child: ChildProcess, seconds: float) -> Iterator[Deadline]:
+def kill_after(child: ChildProcess, seconds: float) -> Iterator[KillTimer]:
     """Kill the child if the block takes longer; the event tells whether that happened."""
-    until = Deadline(child, seconds)
+    timer = KillTimer(child, seconds)
     try:
-        yield until
+        yield timer
     finally:
-        until.cancel()
+        timer.cancel()
 
 
-def child_failure(child: ChildProcess, late: bool, limits: ParseLimits) -> SourceRefused:
+def child_failure(child: ChildProcess, timed_out: bool, limits: ParseLimits) -> SourceRefused:
     """Return why the child ended without a reply: `too_slow`, `too_large` or `corrupt`."""
     child.kill()
     code = child.wait()
-    if late or code == _signal_exit_code("SIGXCPU"):
+    if timed_out or code == _signal_exit_code("SIGXCPU"):
         what = f"Reading the file took longer than {limits.seconds:,.0f} seconds."
         return SourceRefused("too_slow", what, "Split it and add the parts.")
     if code in (
@@ -265,18 +265,18 @@ def parse_file(
     request["tesseract"] = shutil.which("tesseract") or ""
     with (
         run_child("crag.ingest.parse.child", request, data, limits, stop) as child,
-        kill_after(child, limits.seconds) as until,
+        kill_after(child, limits.seconds) as timer,
     ):
-        reply = _read_last_reply(child, limits, until, progress or ignore_progress)
+        reply = _read_last_reply(child, limits, timer, progress or ignore_progress)
     if "document" in reply:
         return Document.from_json(reply["document"])
     if "refused" in reply:
         raise SourceRefused(*reply["refused"])
-    raise child_failure(child, until.is_set(), replace(limits, seconds=until.seconds))
+    raise child_failure(child, timer.is_set(), replace(limits, seconds=timer.seconds))
 
 
 def _read_last_reply(
-    child: ChildProcess, limits: ParseLimits, until: Deadline, progress: ProgressCallback
+    child: ChildProcess, limits: ParseLimits, timer: KillTimer, progress: ProgressCallback
 ) -> dict[str, Any]:
     """Return the last line of the child, reporting earlier ones as progress; empty if the child ended before it."""
     assert child.stdout  # noqa: S101 — opened as a pipe
@@ -288,8 +288,8 @@ def _read_last_reply(
             return {}
         if "progress" in message:
             progress(Progress(*message["progress"]))
-        elif "ocr" in message and until.seconds == limits.seconds:
-            until.extend(limits.seconds_with_ocr(message["ocr"]))
+        elif "ocr" in message and timer.seconds == limits.seconds:
+            timer.extend(limits.seconds_with_ocr(message["ocr"]))
         else:
             return message
     return {}

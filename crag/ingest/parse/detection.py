@@ -1,4 +1,4 @@
-"""Detection of a file's format by its content, and the refusals of what is not supported."""
+"""Detection of a file's format by its content, and refusals of unsupported files."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def plain_block(text: str, page: int) -> Block:
 
 def join_lines(lines: Sequence[str], words: set[str]) -> str:
     """Join the lines of one paragraph."""
-    text = _mend_hyphenation("\n".join(line.strip() for line in lines), words)
+    text = _rejoin_hyphenated_words("\n".join(line.strip() for line in lines), words)
     return _remove_cjk_spaces(text.replace("\n", "" if is_cjk(text) else " "))
 
 
@@ -147,16 +147,16 @@ def _remove_cjk_spaces(text: str) -> str:
     return _CJK_SPACES.sub("", text) if 2 * spaced > len(re.findall(f"[{HAN_KANA_RANGES}]", text)) else text
 
 
-def _mend_hyphenation(text: str, words: set[str]) -> str:
+def _rejoin_hyphenated_words(text: str, words: set[str]) -> str:
     """Rejoin words hyphenated at a line end; keep the hyphen if the document uses it elsewhere."""
 
-    def mended(broken: re.Match[str]) -> str:
+    def rejoin(broken: re.Match[str]) -> str:
         left, right = broken.groups()
         with_hyphen = f"{left}-{right}"
         compound = with_hyphen.lower() in words and (left + right).lower() not in words
         return with_hyphen if compound or right[0].isupper() else left + right
 
-    return _HYPHENATED.sub(mended, text)
+    return _HYPHENATED.sub(rejoin, text)
 
 
 LineRow = list[TextLine]
@@ -186,7 +186,7 @@ def _group_rows(lines: Sequence[TextLine]) -> Iterator[LineRow]:
             gap = " " if line.left - row[-1].right > _SPACE_WIDTH * line.height else ""
             row[-1] = replace(row[-1], text=f"{row[-1].text}{gap}{line.text}", right=line.right)
             continue
-        if row and not all(_is_beside(line, other) for other in row):
+        if row and not all(_is_side_by_side(line, other) for other in row):
             yield row
             row = []
         row.append(line)
@@ -194,14 +194,14 @@ def _group_rows(lines: Sequence[TextLine]) -> Iterator[LineRow]:
         yield row
 
 
-def _is_beside(line: TextLine, other: TextLine) -> bool:
+def _is_side_by_side(line: TextLine, other: TextLine) -> bool:
     overlap = min(line.bottom + line.height, other.bottom + other.height) - max(line.bottom, other.bottom)
     apart = line.left >= other.right or other.left >= line.right
     return apart and overlap > 0.5 * min(line.height, other.height)
 
 
 def _continues_line(line: TextLine, after: TextLine) -> bool:
-    return _is_beside(line, after) and 0 <= after.left - line.right < WIDE_GAP * max(line.height, after.height)
+    return _is_side_by_side(line, after) and 0 <= after.left - line.right < WIDE_GAP * max(line.height, after.height)
 
 
 def _order_rows(rows: list[LineRow]) -> Iterator[TextLine]:
