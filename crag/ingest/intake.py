@@ -211,12 +211,12 @@ class Intake:
     settings: Settings
     outbound_log: OutboundLog
 
-    def upload(self, name: str, data: bytes, collection: str) -> SourceInput:
+    def read_upload(self, name: str, data: bytes, collection: str) -> SourceInput:
         """Accept uploaded bytes. The name is for display and never used as a path."""
         shown = clean_display_name(name)
         return SourceInput(shown, shown, False, collection, RawDocument(shown, data))
 
-    def file(self, path: Path, collection: str) -> SourceInput:
+    def read_file(self, path: Path, collection: str) -> SourceInput:
         """Read a file on disk after checking its size; its path identifies it permanently."""
         name = clean_display_name(path.name)
         try:
@@ -240,18 +240,18 @@ class Intake:
         except OSError as error:
             raise _unreadable_file(clean_display_name(archive.asked)) from error
 
-    def member(
+    def read_member(
         self, place: str, name: str, collection: str, report: ProgressCallback, stop: Cancellation
     ) -> SourceInput:
         """Read one file of an archive on disk or on the web."""
-        archive = self.address(place, collection, report, stop).document.data if is_url(place) else Path(place)
+        archive = self.fetch_address(place, collection, report, stop).document.data if is_url(place) else Path(place)
         try:
             found = next(read_members(archive, ParseLimits(size=self.settings.max_upload_bytes), stop, only=name))
         except OSError as error:
             raise _unreadable_file(clean_display_name(Path(place).name)) from error
         return _member_input(found, member_location(place, name), True, collection)
 
-    def address(
+    def fetch_address(
         self, url: str, collection: str, report: ProgressCallback, stop: Cancellation, found_by: str = ""
     ) -> SourceInput:
         """Fetch what a URL currently holds; its final URL identifies it permanently."""
@@ -259,7 +259,7 @@ class Intake:
         fetched = self._fetcher(stop)(url.strip(), progress=report, extra_types=ARCHIVE_TYPES)
         return replace(_page_input(CrawledPage(url.strip(), fetched), collection), found_by=found_by)
 
-    def site(
+    def crawl(
         self, url: str, collection: str, limits: SiteLimits, report: ProgressCallback, stop: Cancellation
     ) -> Iterator[tuple[str, Callable[..., SourceInput]]]:
         """Yield for each page of a site its URL and a function that returns its input."""
@@ -279,14 +279,14 @@ class Intake:
         """
         return source.kind != IMPORTED_KIND and (is_url(source.location) or Path(source.location).is_absolute())
 
-    def again(self, source: Source, report: ProgressCallback, stop: Cancellation) -> SourceInput:
+    def reread(self, source: Source, report: ProgressCallback, stop: Cancellation) -> SourceInput:
         """Read the source again in its current state, keeping its location."""
         if place := split_member_location(source.location):
-            now = self.member(*place, source.collection, report, stop)
+            now = self.read_member(*place, source.collection, report, stop)
         elif is_url(source.location):
-            now = self.address(source.location, source.collection, report, stop)
+            now = self.fetch_address(source.location, source.collection, report, stop)
         else:
-            now = self.file(Path(source.location), source.collection)
+            now = self.read_file(Path(source.location), source.collection)
         return SourceInput(source.location, source.location, True, source.collection, now.document, source.found_by)
 
 

@@ -80,7 +80,7 @@ class IngestPipeline:
         **options: Unpack[AddOptions],
     ) -> AddResult:
         """Add an upload. `name` is for display and a hint at the format, never a path."""
-        return self._add(name, lambda *_: self._intake.upload(name, data, _collection(options)), options)
+        return self._add(name, lambda *_: self._intake.read_upload(name, data, _collection(options)), options)
 
     def add_upload(
         self,
@@ -101,7 +101,7 @@ class IngestPipeline:
         **options: Unpack[AddOptions],
     ) -> AddResult:
         """Add one file; a changed file replaces its old version."""
-        return self._add(str(path), lambda *_: self._intake.file(path, _collection(options)), options)
+        return self._add(str(path), lambda *_: self._intake.read_file(path, _collection(options)), options)
 
     def add_address(
         self,
@@ -115,7 +115,7 @@ class IngestPipeline:
         `found_by` is the question whose web search found the URL, if any.
         """
         try:
-            incoming = self._intake.address(url, _collection(options), *_progress_and_stop(options), found_by)
+            incoming = self._intake.fetch_address(url, _collection(options), *_progress_and_stop(options), found_by)
         except SourceRefused as error:
             yield failed_result(url, error)
             return
@@ -135,7 +135,7 @@ class IngestPipeline:
         """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
         report, stop = _progress_and_stop(options)
         found = False
-        for address, get in self._intake.site(url, _collection(options), limits, report, stop):
+        for address, get in self._intake.crawl(url, _collection(options), limits, report, stop):
             found = True
             yield self._add(address, get, {"stop": stop})
         if not found:
@@ -206,7 +206,7 @@ class IngestPipeline:
 
     def _refresh(self, source: Source, options: AddOptions) -> AddResult:
         if self._intake.can_reread(source):
-            return self._add(source.location, lambda *way: self._intake.again(source, *way), options)
+            return self._add(source.location, lambda report, stop: self._intake.reread(source, report, stop), options)
         return AddResult(source.location, source.id, source.title, "unchanged", source.passages, source.pages)
 
     def _add(
