@@ -30,7 +30,7 @@ from crag.text.relevance_features import tokenize_sentences
 from crag.text.relevance_scores import CountedTermStatistics, score_sentences
 from crag.types import Passage, Strip
 
-MAX_KEPT_STRIPS = 5
+MAX_STRIPS_PER_PASSAGE = 5  # the graph limits the scored strips of all passages together, too
 MIN_STRIP_SCORE = 0.5
 _MAX_SENTENCES = 3
 _MAX_LIST_ITEMS = 8
@@ -84,7 +84,7 @@ class BuiltinRefiner:
         for index, passage in enumerate(passages):
             stop.check()
             parts = cut_strips(passage.text)
-            yield index, keep_best_strips(parts, self._scores(asked, passage, parts))
+            yield index, select_strips(parts, self._scores(asked, passage, parts))
 
     def _scores(self, asked: AnalyzedQuestion, passage: Passage, texts: Sequence[str]) -> list[float]:
         units = [split_sentences(part) for part in texts]
@@ -99,11 +99,13 @@ class BuiltinRefiner:
         return scores
 
 
-def keep_best_strips(texts: Sequence[str], scores: Sequence[float | None]) -> tuple[Strip, ...]:
-    """Keep the best five strips above the floor, and always the best one; unknown scores count as the floor."""
+def select_strips(
+    texts: Sequence[str], scores: Sequence[float | None], limit: int = MAX_STRIPS_PER_PASSAGE
+) -> tuple[Strip, ...]:
+    """Keep the best strips of a passage above the floor, and always the best one; unknown scores count as the floor."""
     known = [MIN_STRIP_SCORE if score is None else score for score in scores]
     order = sorted(range(len(texts)), key=lambda index: -known[index])
-    kept = {index for index in order[:MAX_KEPT_STRIPS] if known[index] >= MIN_STRIP_SCORE} | set(order[:1])
+    kept = {index for index in order[:limit] if known[index] >= MIN_STRIP_SCORE} | set(order[:1])
     return tuple(Strip(part, scores[index], index in kept) for index, part in enumerate(texts))
 
 
@@ -142,7 +144,7 @@ class StripBatch:
             held = known.setdefault(index, {})
             held[at] = score
             if len(held) == len(self._parts[index]):
-                yield index, keep_best_strips(self._parts[index], [held[place] for place in sorted(held)])
+                yield index, select_strips(self._parts[index], [held[place] for place in sorted(held)])
 
 
 class ScoreRefiner:

@@ -25,7 +25,7 @@ from crag.graph.state import Deps, GraphState, fitted_question, retrieval_questi
 from crag.text.questions import extract_asking_sentences
 from crag.types import Knowledge, Passage, Strip, Verdict
 
-MAX_KEPT_STRIPS = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
+MAX_STRIPS_PER_ANSWER = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
 NodeFunction = Callable[[GraphState, Deps], GraphState]
 
 
@@ -100,22 +100,23 @@ def refine_knowledge(state: GraphState, deps: Deps) -> GraphState:
             strips[passages[index].id] = cut
             deps.emit(StripsScored(passages[index].id, cut))
     wanted = {passage_id for passage_id, ruling in state.get("rulings", {}).items() if ruling == "use"}
-    limited = keep_best_strips({passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted})
+    limitable = {passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted}
+    limited = limit_strips(limitable, MAX_STRIPS_PER_ANSWER)
     for passage_id, cut in limited.items():
         if cut != strips[passage_id]:
             deps.emit(StripsScored(passage_id, cut))
     return {"strips": strips | limited}
 
 
-def keep_best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, ...]]:
-    """Keep the best `MAX_KEPT_STRIPS` scored strips, as in the paper; strips without a score stay as they are."""
+def limit_strips(strips: dict[int, tuple[Strip, ...]], limit: int) -> dict[int, tuple[Strip, ...]]:
+    """Keep the best `limit` of the scored strips of all passages; strips without a score stay as they are."""
     scores = {
         (passage_id, at): strip.score
         for passage_id, cut in strips.items()
         for at, strip in enumerate(cut)
         if strip.kept and strip.score is not None
     }
-    struck = sorted(scores, key=lambda place: -scores[place])[MAX_KEPT_STRIPS:]
+    struck = sorted(scores, key=lambda place: -scores[place])[limit:]
     return {
         passage_id: tuple(
             replace(strip, kept=strip.kept and (passage_id, at) not in struck) for at, strip in enumerate(cut)

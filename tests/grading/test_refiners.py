@@ -11,13 +11,14 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.grading.refiners import (
-    MAX_KEPT_STRIPS,
+    MAX_STRIPS_PER_PASSAGE,
     BuiltinRefiner,
     ExplainedRefiner,
     ListwiseRefiner,
     ScoreRefiner,
     cut_strips,
     read_strip_numbers,
+    select_strips,
 )
 from crag.protocols import ChatModel, Embedder, Refiner
 from crag.text.language import split_sentences
@@ -80,8 +81,21 @@ def test_the_answering_strip_is_kept_and_the_order_stays(embedder: Embedder) -> 
 
 def test_at_most_five_strips_and_at_least_one_are_kept(embedder: Embedder) -> None:
     crowd = " ".join(["The Halden lighthouse was built by Clara Moor in 1874."] * 30)
-    assert sum(strip.kept for strip in refined(embedder, "Who built the Halden lighthouse?", crowd)) == MAX_KEPT_STRIPS
+    assert (
+        sum(strip.kept for strip in refined(embedder, "Who built the Halden lighthouse?", crowd))
+        == MAX_STRIPS_PER_PASSAGE
+    )
     assert sum(strip.kept for strip in refined(embedder, "Who won the Orbital Cup?", LONG)) >= 1
+
+
+def test_strips_without_a_score_count_against_the_limit_of_their_passage() -> None:
+    """The limit for all passages leaves such strips alone."""
+    assert [strip.kept for strip in select_strips("abcd", [None, 0.9, 0.2, None], limit=2)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_table_is_kept_with_what_leads_into_it(embedder: Embedder) -> None:
@@ -92,7 +106,7 @@ def test_a_table_is_kept_with_what_leads_into_it(embedder: Embedder) -> None:
 @pytest.mark.parametrize("text", ["", "{}", "```\n{0.__class__}\n```", "|" * 500, "\n".join(["- x"] * 300)])
 def test_hostile_text_is_only_cut(embedder: Embedder, text: str) -> None:
     strips = refined(embedder, "Who built the Halden lighthouse?", text)
-    assert sum(strip.kept for strip in strips) <= MAX_KEPT_STRIPS
+    assert sum(strip.kept for strip in strips) <= MAX_STRIPS_PER_PASSAGE
 
 
 @pytest.mark.parametrize(
@@ -170,7 +184,7 @@ def test_a_passage_of_one_strip_costs_nothing(refiner: Callable[[ChatModel], Ref
 @pytest.mark.parametrize("refiner", REFINERS)
 def test_at_most_five_strips_of_a_passage_are_kept(refiner: Callable[[ChatModel], Refiner]) -> None:
     crowd = " ".join(["The Halden lighthouse was built by Clara Moor, an engineer, in 1874."] * 30)
-    assert sum(strip.kept for strip in refine(refiner(ScriptedModel(judge)), crowd)[0]) == MAX_KEPT_STRIPS
+    assert sum(strip.kept for strip in refine(refiner(ScriptedModel(judge)), crowd)[0]) == MAX_STRIPS_PER_PASSAGE
 
 
 @pytest.mark.parametrize("refiner", REFINERS)
@@ -191,7 +205,7 @@ def test_a_fault_that_may_pass_strikes_nothing_out(refiner: Callable[[ChatModel]
         raise ModelFault("busy", "Busy.", fault="passing")
 
     strips = refine(refiner(ScriptedModel(busy)), MIXED)[0]
-    assert all(strip.kept for strip in strips[:MAX_KEPT_STRIPS])
+    assert all(strip.kept for strip in strips[:MAX_STRIPS_PER_PASSAGE])
 
 
 @pytest.mark.parametrize("refiner", REFINERS)

@@ -3,7 +3,7 @@
 import pytest
 
 from crag.errors import ModelFault, WebSearchFailed
-from crag.graph.nodes import keep_best_strips
+from crag.graph.nodes import limit_strips
 from crag.options import PRESETS, RunOptions
 from crag.protocols import PromptFit
 from crag.types import Strip, Turn
@@ -252,5 +252,5 @@ def test_five_strips_are_kept_plus_those_of_passages_used_anyway():
 def test_unscored_strips_neither_take_nor_lose_a_place():
     cut = (Strip("one", 0.9, kept=True),) * 4
     strips = {1: cut, 2: (Strip("whole", None, kept=True),), 3: cut}
-    kept = [sum(strip.kept for strip in best) for best in keep_best_strips(strips).values()]
+    kept = [sum(strip.kept for strip in best) for best in limit_strips(strips, 5).values()]
     assert kept == [4, 1, 1]
