@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -21,6 +21,8 @@ from pages.parts.services import application
 
 ChangeOptions = Callable[..., None]
 _FIRST_OPTIONS = ("policy", "k", "refine")
+# the option whose value stands in the heading of its section
+_SECTION_SUMMARIES: dict[OptionSection, str] = {"Models": "model", "Grading": "grader", "Web search": "web"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,10 @@ class OptionControls:
         """Draw frequent options first, and the rest in folded groups with their values in the headings."""
         self._rows(_FIRST_OPTIONS)
         option = self.options
-        self._group("Models", option_controls.format_value("model", option), _section_options("Models"))
-        self._group("Grading", option_controls.format_value("grader", option), _section_options("Grading"))
-        self._group("Web search", option_controls.format_value("web", option), _section_options("Web search"))
-        self._group("Answers", "", _section_options("Answers"))
+        for section in get_args(OptionSection):
+            if names := _section_options(section):
+                shown = _SECTION_SUMMARIES.get(section)
+                self._group(section, option_controls.format_value(shown, option) if shown else "", names)
         st.caption("Fine-tuning")
         for role in ROLES:
             window, limit = (
@@ -140,8 +142,9 @@ class OptionControls:
 
 
 def _section_options(section: OptionSection) -> list[str]:
+    """Return the options of a section that stand neither among the first nor under a role."""
     names = [name for name in option_controls.DRAWN_OPTIONS if OPTIONS[name].section == section]
-    return [name for name in names if name not in _FIRST_OPTIONS]
+    return [name for name in names if name not in _FIRST_OPTIONS and not OPTIONS[name].role]
 
 
 def _option_help(setting: Option, value: object) -> str:

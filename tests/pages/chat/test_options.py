@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from crag.options import RunOptions, apply_changes
+from crag.options import OPTIONS, RunOptions, apply_changes
 from pages.chat import question_editor
 from pages.parts.services import application
 from tests.doubles.little_model import answer_like_a_little_model
@@ -35,6 +37,14 @@ def test_every_setting_says_where_its_value_comes_from(drawer, services):
     assert "Policy" in badges(drawer, "default")
     assert "Context window" in badges(drawer, "default")
     assert badges(drawer, "this conversation") == []
+
+
+def test_an_option_in_a_section_of_its_own_is_drawn(chat, notes, monkeypatch):
+    added = replace(OPTIONS["thinking"], section="Documents", title="Something new")
+    monkeypatch.setitem(OPTIONS, "thinking", added)
+    chat.run()
+    chat.button(key="chip_options").click().run()
+    assert "Something new" in badges(chat, "default")
 
 
 def test_a_value_of_the_conversation_is_taken_back(drawer, services):

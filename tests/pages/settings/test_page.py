@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from crag.options import SAVED_OPTIONS
 from pages.parts.services import application
+from pages.settings.sections import all_sections
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import LLAMA
 from tests.pages.conftest import labels, open_settings, said, until
@@ -34,6 +36,11 @@ def type_into(page, name, text):
 
 def headers(page):
     return [header.value for header in page.header]
+
+
+def test_every_option_that_can_be_saved_has_a_row():
+    words = "\n".join(row.words for section in all_sections() for row in section.rows)
+    assert [name for name, option in SAVED_OPTIONS.items() if f"{option.title} {option.help}" not in words] == []
 
 
 def search(page, words):
