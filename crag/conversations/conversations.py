@@ -269,29 +269,29 @@ class ConversationOwners:
                 asked = departures.c.kind.in_(_QUESTION_KINDS) & (departures.c.person == "")
                 connection.execute(update(departures).where(asked).values(person=user))
 
-    def transfer(self, to: str, conversation_ids: Sequence[str]) -> int:
+    def transfer(self, user: str, conversation_ids: Sequence[str]) -> int:
         """Transfer conversations to the user with this key, and return how many.
 
         Raises `BadRequest` if it is not a key.
         """
         with self._database.write() as connection:
-            return connection.execute(_set_owner(to).where(conversations.c.id.in_(conversation_ids))).rowcount
+            return connection.execute(_set_owner(user).where(conversations.c.id.in_(conversation_ids))).rowcount
 
-    def transfer_all(self, to: str) -> int:
+    def transfer_all(self, user: str) -> int:
         """Transfer all conversations and their outbound records; return the number of conversations.
 
         Raises `BadRequest`.
         """
-        sent = update(departures).where(departures.c.person != "").values(person=to)
+        sent = update(departures).where(departures.c.person != "").values(person=user)
         with self._database.write() as connection:
             connection.execute(sent)
-            return connection.execute(_set_owner(to)).rowcount
+            return connection.execute(_set_owner(user)).rowcount
 
 
-def _set_owner(to: str) -> Update:
-    if not is_user_key(to):
+def _set_owner(user: str) -> Update:
+    if not is_user_key(user):
         raise BadRequest("This is not the key of a browser.", "Copy the one that its Settings show, under Privacy.")
-    return update(conversations).values(person=to)
+    return update(conversations).values(person=user)
 
 
 UNDO_SECONDS = 600.0

@@ -216,7 +216,7 @@ def _merge_examples(key: str, lines: Sequence[Example]) -> Example:
 
 
 def _clear_unanswerable(example: Example) -> Example:
-    """Clear the right answers and passages of an unanswerable example, whatever its row says."""
+    """Clear the right answers and passages of an unanswerable example, regardless of its row."""
     if example.answerable is not False:
         return example
     return replace(example, references=(), must_mention=(), sources=(), phrases=())

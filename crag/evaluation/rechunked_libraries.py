@@ -42,7 +42,7 @@ _MEDIA_TYPES = {known.kind: known.media_types[0] for known in FORMATS if known.m
 
 
 class _HomeEmbedder:
-    """Embeds with the home's embedder, whatever the settings name; see `Embedders`."""
+    """Embeds with the home's embedder, regardless of the settings; see `Embedders`."""
 
     def __init__(self, library: Library) -> None:
         self._library = library

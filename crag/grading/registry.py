@@ -22,9 +22,9 @@ AUTO_GRADER: GraderKind = "cascade"
 class GraderResources:
     """What graders are made from.
 
-    `embedder` is the built-in one, because the built-in coefficients hold for its vectors only, whatever embeds the
-    library. `model` is None for the built-in grader. `cached` wraps a grader that asks the model; built-in verdicts are
-    not cached: they are cheap, and change with the words of the library.
+    `embedder` is the built-in one, because the built-in coefficients are valid for its vectors only, even if the
+    library uses another embedder. `model` is None for the built-in grader. `cached` wraps a grader that asks the model;
+    built-in verdicts are not cached, since they are cheap and change with the words of the library.
     """
 
     embedder: Embedder

@@ -126,7 +126,7 @@ _WEAKENED_STRENGTH: dict[SupportStrength, SupportStrength] = {
 
 
 def check_sentences(text: str, knowledge: Sequence[Knowledge]) -> tuple[Support, ...]:
-    """Return each sentence that makes a claim, with how well the knowledge supports it and which parts do."""
+    """Return the support of each sentence that makes a claim: its strength and the supporting knowledge."""
     sources = {item.n: parse_source(item) for item in knowledge}
     variants = TermVariants(frozenset[str]().union(*(source.all_terms for source in sources.values())))
     return tuple(
@@ -216,7 +216,7 @@ def _states_unknown_fact(statement: AnswerStatement, sources: Sequence[SourceTex
 
 
 def _contains_name(name: str, terms: frozenset[str]) -> bool:
-    """Return whether a name occurs, as it is or in a derived form (*Europe*, *European*)."""
+    """Return whether a name occurs, unchanged or in a derived form (*Europe*, *European*)."""
     return name in terms or any(
         min(len(name), len(other)) >= _MIN_ROOT_LENGTH and (other.startswith(name) or name.startswith(other))
         for other in terms

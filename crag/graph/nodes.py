@@ -49,7 +49,7 @@ def graph_node(name: NodeName) -> Callable[[NodeFunction], Callable[[GraphState,
 
 @graph_node("condense_question")
 def condense_question(state: GraphState, deps: Deps) -> GraphState:
-    """Rewrite the question so that it stands without the conversation, and extract what it asks from its text."""
+    """Rewrite the question to be understood without the conversation, and separate what it asks from its text."""
     question = extract_asking_sentences(fitted_question(state))
     if history := state.get("history"):
         question = deps.engine.rewriter.condense(question, history, deps.stop)

@@ -70,7 +70,7 @@ def fitted_question(state: GraphState) -> str:
 
 
 def question_to_answer(state: GraphState) -> str:
-    """Return the question to answer: condensed if there was history, but never without the text that came with it."""
+    """Return the question to answer: condensed if there was history, always with the text that came with it."""
     return fitted_question(state) if is_long_question(fitted_question(state)) else retrieval_question(state)
 
 

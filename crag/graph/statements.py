@@ -203,7 +203,7 @@ def contradicts(first: str, second: str) -> bool:
 
 
 def _reverses_direction(first: str, second: str, direction: re.Pattern[str], opposite: re.Pattern[str]) -> bool:
-    """Return whether something that goes one way in the first sentence goes the opposite way in the second."""
+    """Return whether a direction in the first sentence is reversed in the second."""
     return any(
         _count_shared_terms(near, opposite, second) > _count_shared_terms(near, direction, second)
         for near in (_terms_near(first, match) for match in direction.finditer(first))

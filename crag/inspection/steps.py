@@ -1,7 +1,7 @@
-"""Step descriptions: the steps of a run in words. Screen, exports and diagrams paint them and add nothing.
+"""Step descriptions: the steps of a run in words. Screen, exports and diagrams render them and add nothing.
 
 The texts are plain single lines. Lines, passages and sentences may hold text of documents, models or the web, which
-a painter must escape; titles, badges and summaries never do.
+a renderer must escape; titles, badges and summaries never do.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class PromptSize:
 
 @dataclass(frozen=True, slots=True)
 class StepDescription:
-    """One step. `badge` and `summary` stand next to the title; `candidates` counts passages, judged or not yet."""
+    """One step. `badge` and `summary` are shown next to the title; `candidates` counts passages, judged or not yet."""
 
     node: NodeName
     title: str
@@ -126,7 +126,7 @@ def _describe_skipped_search(trace: Trace) -> StepDescription:
 
 
 def summarize_step(step: Step, trace: Trace) -> str:
-    """Return what came of a step, and its duration or the state in which it is."""
+    """Return the result of a step, and its duration or current state."""
     return " · ".join(part for part in (_outcome(step, trace), _timing(step)) if part)
 
 
@@ -316,7 +316,7 @@ def _describe_passage(passage: Passage, trace: Trace, cut: Sequence[Strip] = ())
 
 
 def describe_activity(trace: Trace) -> tuple[str, str]:
-    """Return what a run is doing, and how far it is; the latter may hold the query."""
+    """Return what a run is doing and its progress; the progress may contain the query."""
     if not trace.steps:
         return "Getting ready", ""
     return NODES[trace.steps[-1].node].activity, _progress(trace.steps[-1].node, trace)

@@ -89,7 +89,7 @@ class _RunningJob:
     results: list[AddResult] = field(default_factory=list)
     reported_at: float = field(default_factory=time.monotonic)
 
-    def seen(self) -> Job:
+    def snapshot(self) -> Job:
         """Return the job in its current state."""
         return replace(self.job, state="working", progress=self.progress, results=tuple(self.results))
 
@@ -109,7 +109,9 @@ class JobWorkers:
         self._tasks: dict[str, _RunningJob] = {}
         self._polls = 0
         self._watcher = BackgroundWorker("jobs-watch", lambda _: self._watch(), _POLL_SECONDS)
-        self._workers = [BackgroundWorker(f"ingest-{number}", self._work_off) for number in range(_WORKER_THREADS)]
+        self._workers = [
+            BackgroundWorker(f"ingest-{number}", self._run_waiting_jobs) for number in range(_WORKER_THREADS)
+        ]
         self._is_started = False
 
     def start(self) -> None:
@@ -130,7 +132,7 @@ class JobWorkers:
     def running_jobs(self) -> dict[str, Job]:
         """Return the jobs of this process in their current state, by id."""
         with self._lock:
-            return {job_id: task.seen() for job_id, task in self._tasks.items()}
+            return {job_id: task.snapshot() for job_id, task in self._tasks.items()}
 
     def cancel(self, job_ids: Collection[str]) -> None:
         """Cancel those of these jobs that run in this process."""
@@ -172,7 +174,7 @@ class JobWorkers:
         if own:
             self.cancel(self._rows.cancelled(own))
 
-    def _work_off(self, closing: Cancellation) -> None:
+    def _run_waiting_jobs(self, closing: Cancellation) -> None:
         """Run waiting jobs until none is left, then save the index if no process has work."""
         while not closing.wait(0) and (job := self._rows.claim(self._owner)):
             task = _RunningJob(job)

@@ -158,19 +158,24 @@ class Library:
 
     def suggest_follow_ups(
         self,
-        used: Sequence[int],
-        said: str,
+        cited_ids: Sequence[int],
+        answer: str,
         asked: Sequence[str] = (),
         n: int = 3,
         collection: str = "",
         source_ids: Sequence[str] = (),
     ) -> list[str]:
-        """Return at most `n` questions about passages near those that the answer `said` cites.
+        """Return at most `n` questions about passages near those that `answer` cites.
 
         Each question finds its own passage among the first four within these limits, and repeats none of those `asked`.
         """
         return suggest_follow_ups(
-            self._database, lambda question: self.search(question, 4, collection, source_ids), used, said, asked, n
+            self._database,
+            lambda question: self.search(question, 4, collection, source_ids),
+            cited_ids,
+            answer,
+            asked,
+            n,
         )
 
     def counts(self) -> tuple[int, int, int]:

@@ -113,21 +113,21 @@ class _PageLetters:
         at = self._squeezed.find(letters, start) if len(letters) >= _SHORTEST_MATCH else -1
         return (at, at + len(letters)) if at >= 0 else None
 
-    def _lines(self, places: Sequence[int]) -> Iterator[PixelBox]:
+    def _lines(self, indexes: Sequence[int]) -> Iterator[PixelBox]:
         """Yield the boxes of adjacent letters, joined while they are on one line of the page."""
         line: tuple[float, float, float, float] | None = None
-        for place in places:
+        for place in indexes:
             left, bottom, right, top = self._text.get_charbox(place, loose=True)
             if line and left >= line[0] and abs(bottom - line[1]) < (line[3] - line[1]) / 2:
                 line = (line[0], min(line[1], bottom), max(line[2], right), max(line[3], top))
                 continue
             if line:
-                yield self._on_picture(*line)
+                yield self._box_to_pixels(*line)
             line = (left, bottom, right, top)
         if line:
-            yield self._on_picture(*line)
+            yield self._box_to_pixels(*line)
 
-    def _on_picture(self, left: float, bottom: float, right: float, top: float) -> PixelBox:
+    def _box_to_pixels(self, left: float, bottom: float, right: float, top: float) -> PixelBox:
         """Convert a box to pixels; a page may be rotated."""
         corners = [self._positions.to_bitmap(x, y) for x, y in ((left, bottom), (right, top))]
         (x1, x2), (y1, y2) = (sorted(values) for values in zip(*corners, strict=True))
@@ -165,14 +165,14 @@ def _group_columns(boxes: Sequence[PixelBox]) -> list[list[PixelBox]]:
     return columns
 
 
-def _stack_images(pictures: Sequence[Image]) -> Image:
+def _stack_images(images: Sequence[Image]) -> Image:
     """Stack the images vertically."""
     from PIL import Image as Pictures
 
-    size = max(one.width for one in pictures), sum(one.height for one in pictures)
+    size = max(one.width for one in images), sum(one.height for one in images)
     sheet = Pictures.new("RGB", size, "white")
     top = 0
-    for one in pictures:
+    for one in images:
         sheet.paste(one, (0, top))
         top += one.height
     return sheet

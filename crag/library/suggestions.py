@@ -35,7 +35,7 @@ def suggest_questions(database: Database, n: int) -> list[str]:
 
 
 def heading_to_question(heading: str, written: WrittenLanguage = "zh-Hant") -> str:
-    """Turn a heading into a question; one that already asks stays as it is. `written` selects the Chinese script."""
+    """Turn a heading into a question, unless it is one already. `written` selects the Chinese script."""
     if heading.endswith(("?", "？")):
         return heading
     if is_cjk(heading):
@@ -120,7 +120,7 @@ _CHINESE_TITLE = re.compile(r"[《「](?P<name>[^》」]{2,16})[》」]")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A subject of a text, and the question what it is, if the text answers that."""
+    """A subject of a text; `question` asks what it is and is empty if the text does not say."""
 
     name: str
     question: str = ""
@@ -177,7 +177,7 @@ def _chinese_topics(sentence: str, text: str) -> Iterator[Topic]:
     yield from (Topic(found["name"]) for found in _CHINESE_TITLE.finditer(sentence))
 
 
-_PASSAGES_BEFORE, _PASSAGES_AFTER = 3, 8  # passages around a used one
+_PASSAGES_BEFORE, _PASSAGES_AFTER = 3, 8  # passages around a cited one
 _MAX_CHECKED = 8
 
 SearchPassages = Callable[[str], Sequence[Passage]]
@@ -193,55 +193,57 @@ class FollowUp:
 
 
 def suggest_follow_ups(
-    database: Database, search: SearchPassages, used: Sequence[int], said: str, asked: Sequence[str], n: int
+    database: Database, search: SearchPassages, cited_ids: Sequence[int], answer: str, asked: Sequence[str], n: int
 ) -> list[str]:
-    """Suggest at most `n` questions about what the answer `said`, which cites the passages `used`, does not say.
+    """Suggest at most `n` questions about what `answer`, which cites the passages `cited_ids`, leaves out.
 
     Each question finds its own passage by `search`, repeats none of those `asked`, and has a subject of its own.
     """
     found: list[str] = []
-    heard = set(extract_terms(" ".join([said, *asked])))
-    for one in list(_skip_covered(collect_follow_ups(database, used), heard))[:_MAX_CHECKED]:
+    covered_terms = set(extract_terms(" ".join([answer, *asked])))
+    for one in list(_skip_covered(collect_follow_ups(database, cited_ids), covered_terms))[:_MAX_CHECKED]:
         if len(found) < n and not one.answered_by.isdisjoint(passage.id for passage in search(one.question)):
             found.append(one.question)
     return found
 
 
-def collect_follow_ups(database: Database, used: Sequence[int]) -> list[FollowUp]:
+def collect_follow_ups(database: Database, cited_ids: Sequence[int]) -> list[FollowUp]:
     """Return all questions that the neighbours of these passages offer, nearest first, headings and topics in turn."""
-    rows = sorted(_read_neighbours(database, used), key=lambda row: _distance_to_used(row, used))
+    rows = sorted(_read_neighbours(database, cited_ids), key=lambda row: _distance_to_cited(row, cited_ids))
     return [
-        one for one in chain.from_iterable(zip_longest(_heading_follow_ups(rows, used), _topic_follow_ups(rows))) if one
+        one
+        for one in chain.from_iterable(zip_longest(_heading_follow_ups(rows, cited_ids), _topic_follow_ups(rows)))
+        if one
     ]
 
 
-def _skip_covered(offered: Sequence[FollowUp], heard: set[str]) -> Iterator[FollowUp]:
+def _skip_covered(offered: Sequence[FollowUp], covered_terms: set[str]) -> Iterator[FollowUp]:
     """Yield the questions whose subject neither the answer nor an earlier question covers."""
-    heard = set(heard)
+    covered_terms = set(covered_terms)
     for one in offered:
         about = set(extract_terms(one.about))
-        if about and not about <= heard:
-            heard |= about
+        if about and not about <= covered_terms:
+            covered_terms |= about
             yield one
 
 
-def _read_neighbours(database: Database, used: Sequence[int]) -> Sequence[Row[Any]]:
-    """Read the neighbours of the used passages: ids of one source are consecutive, so nearby ids are nearby text."""
-    ranges = [passages.c.id.between(one - _PASSAGES_BEFORE, one + _PASSAGES_AFTER) for one in used]
-    own = select(passages.c.source_id).where(passages.c.id.in_(used))
+def _read_neighbours(database: Database, cited_ids: Sequence[int]) -> Sequence[Row[Any]]:
+    """Read the neighbours of the cited passages: ids of one source are consecutive, so nearby ids are nearby text."""
+    ranges = [passages.c.id.between(one - _PASSAGES_BEFORE, one + _PASSAGES_AFTER) for one in cited_ids]
+    own = select(passages.c.source_id).where(passages.c.id.in_(cited_ids))
     query: Select[Any] = select(passages).where(passages.c.source_id.in_(own), or_(false(), *ranges))
     with database.read() as connection:
         return connection.execute(query).all()
 
 
-def _distance_to_used(row: Row[Any], used: Sequence[int]) -> tuple[int, int]:
-    """Return the distance to the nearest used passage; following passages come before preceding ones."""
-    return min((abs(row.id - one), int(row.id < one)) for one in used)
+def _distance_to_cited(row: Row[Any], cited_ids: Sequence[int]) -> tuple[int, int]:
+    """Return the distance to the nearest cited passage; following passages come before preceding ones."""
+    return min((abs(row.id - one), int(row.id < one)) for one in cited_ids)
 
 
-def _heading_follow_ups(rows: Sequence[Row[Any]], used: Sequence[int]) -> Iterator[FollowUp]:
-    """Yield a question for each heading that covers no used passage; any passage under it answers the question."""
-    known = {row.heading for row in rows if row.id in used}
+def _heading_follow_ups(rows: Sequence[Row[Any]], cited_ids: Sequence[int]) -> Iterator[FollowUp]:
+    """Yield a question for each heading that covers no cited passage; any passage under it answers the question."""
+    known = {row.heading for row in rows if row.id in cited_ids}
     for heading in dict.fromkeys(row.heading for row in rows if row.heading not in known):
         if bare := clean_heading(heading):
             under = [row for row in rows if row.heading == heading]

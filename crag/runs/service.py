@@ -68,7 +68,7 @@ class RunService:
     ) -> Run:
         """Store the question, then start to answer it. Without a conversation only the run itself is stored.
 
-        With the id of an `edited` question, the question begins a branch beside that one. A run of an evaluation is
+        With the id of an `edited` question, the question starts a sibling branch. A run of an evaluation is
         deleted with it and not listed among the questions of users. Raises `BadRequest` for a question that is empty or
         too long, or while the conversation is still being answered; `NotFound` when the conversation was deleted.
         """

@@ -117,7 +117,7 @@ class Trace:
         return next((step for step in reversed(self.steps) if step.node == node), None)
 
     def quote(self, passage_id: int) -> str:
-        """Return what the answer cites a passage for; empty if it does not cite it."""
+        """Return the quote for which the answer cites a passage; empty if it does not cite it."""
         return next((cited.quote for cited in self.citations if cited.passage_id == passage_id), "")
 
     def apply_all(self, events: Iterable[Event]) -> Trace:

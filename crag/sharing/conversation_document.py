@@ -94,7 +94,7 @@ class SharedConversation(_SharedModel):
     messages: Annotated[list[SharedMessage], Field(max_length=2 * _MAX_RUNS)]
     runs: Annotated[list[SharedRun], Field(max_length=_MAX_RUNS)]
 
-    def shown(self) -> list[SharedMessage]:
+    def shown_messages(self) -> list[SharedMessage]:
         """Return the messages of the displayed branch, oldest first."""
         by_id = {message.id: message for message in self.messages}
         branch: list[SharedMessage] = []
@@ -167,12 +167,14 @@ def read_run(database: Database, run_id: str) -> tuple[SharedRun, list[SharedRun
     return answers[run_id], list(answers.values())
 
 
-def _load_runs(connection: Connection, which: ColumnElement[bool]) -> dict[str, SharedRun]:
+def _load_runs(connection: Connection, condition: ColumnElement[bool]) -> dict[str, SharedRun]:
     """Load the matching runs by id, numbered by start time."""
-    rows = connection.execute(select(runs).where(which).order_by(runs.c.started_at, runs.c.id)).all()
+    rows = connection.execute(select(runs).where(condition).order_by(runs.c.started_at, runs.c.id)).all()
     numbers = {row.id: number for number, row in enumerate(rows, start=1)}
-    events_by_run = _load_events(connection, which)
-    feedback_rows = connection.execute(select(feedback).join(runs, feedback.c.run_id == runs.c.id).where(which)).all()
+    events_by_run = _load_events(connection, condition)
+    feedback_rows = connection.execute(
+        select(feedback).join(runs, feedback.c.run_id == runs.c.id).where(condition)
+    ).all()
     feedback_by_run = {row.run_id: _shared_feedback(row) for row in feedback_rows}
     return {
         row.id: SharedRun.model_construct(
@@ -190,8 +192,8 @@ def _load_runs(connection: Connection, which: ColumnElement[bool]) -> dict[str, 
     }
 
 
-def _load_events(connection: Connection, which: ColumnElement[bool]) -> dict[str, list[Event]]:
-    query = select(events.c.run_id, events.c.body).join(runs, events.c.run_id == runs.c.id).where(which)
+def _load_events(connection: Connection, condition: ColumnElement[bool]) -> dict[str, list[Event]]:
+    query = select(events.c.run_id, events.c.body).join(runs, events.c.run_id == runs.c.id).where(condition)
     events_by_run: dict[str, list[Event]] = {}
     for row in connection.execute(query.order_by(events.c.run_id, events.c.number)):
         events_by_run.setdefault(row.run_id, []).append(decode_event(row.body))

@@ -57,7 +57,7 @@ _MAX_PAGES = 10**6
 _MAX_ID = 2**53
 
 
-def within_bounds(event: Event) -> bool:
+def is_within_bounds(event: Event) -> bool:
     """Return whether every number of an event is plausible."""
     if isinstance(event, RunStarted) and not are_options_valid(event.options):
         return False
@@ -175,7 +175,7 @@ def _check_run(run: SharedRun, runs: dict[int, SharedRun]) -> None:
             raise _damaged_file_error("a version goes on from an answer that is not there")
         if isinstance(event, RunEnded) and (number < len(run.events) or event.state in ("running", "waiting")):
             raise _damaged_file_error("an answer goes on after its end")
-        if not within_bounds(event):
+        if not is_within_bounds(event):
             raise _damaged_file_error("a number is out of all bounds")
 
 

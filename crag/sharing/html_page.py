@@ -215,7 +215,7 @@ class _PageView:
 def render_conversation_page(shared: SharedConversation, may_link: LinkPolicy) -> str:
     """Render the displayed branch."""
     runs = {run.id: run for run in shared.runs}
-    shown = [runs[message.run] for message in shared.shown() if message.run in runs]
+    shown = [runs[message.run] for message in shared.shown_messages() if message.run in runs]
     answers = [
         build_answer_view(number, run, shared.versions(run), may_link) for number, run in enumerate(shown, start=1)
     ]

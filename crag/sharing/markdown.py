@@ -27,7 +27,7 @@ UNFINISHED_NOTES = {
 def write_markdown(shared: SharedConversation) -> str:
     """Render the displayed branch: questions, answers, sources with quotes, and notes."""
     runs = {run.id: run for run in shared.runs}
-    shown = shared.shown()
+    shown = shared.shown_messages()
     asked = sum(message.role == "user" for message in shown)
     facts = [format_date_time(shared.created_at), format_count(asked, "question"), "CRAG Chat"]
     parts = [f"# {escape_line(shared.title)}", " · ".join(facts)]

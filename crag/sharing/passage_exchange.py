@@ -48,15 +48,15 @@ from crag.types import (
 class LinesBySource:
     """A file of passage lines. All lines are checked before the first source is returned."""
 
-    def __init__(self, path: Path, nameless: str, stop: Cancellation) -> None:
-        """`nameless`: the location for passages without a source. Raises `SourceRefused`, `Stopped`, `OSError`."""
+    def __init__(self, path: Path, default_location: str, stop: Cancellation) -> None:
+        """`default_location` is for passages without a source. Raises `SourceRefused`, `Stopped`, `OSError`."""
         self._path = path
-        self._nameless = nameless
+        self._default_location = default_location
         self._places: dict[tuple[str, str], array[int]] = {}
         with path.open("rb") as file:
             for number, (offset, line) in enumerate(_read_lines(file), start=1):
                 stop.check()
-                key = decode_line(line, number, nameless).source_key
+                key = decode_line(line, number, default_location).source_key
                 self._places.setdefault(key, array("q")).append(offset)
         if not self._places:
             raise SourceRefused("empty", "There is no passage in it.")
@@ -73,7 +73,7 @@ class LinesBySource:
 
     def _line(self, file: IO[bytes], place: int) -> PassageLine:
         file.seek(place)
-        return decode_line(file.readline(MAX_LINE_BYTES), 0, self._nameless)
+        return decode_line(file.readline(MAX_LINE_BYTES), 0, self._default_location)
 
 
 def _read_lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:

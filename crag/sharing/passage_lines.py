@@ -63,10 +63,10 @@ def encode_line(text: str, metadata: Json, vector: list[float] | None = None, sp
     return json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
-def decode_line(line: bytes, number: int, nameless: str) -> PassageLine:
+def decode_line(line: bytes, number: int, default_location: str) -> PassageLine:
     """Parse a line, or one that other tools wrote as `page_content` and `metadata`. Only the text is required.
 
-    `nameless` is the location for passages without a source. Raises `SourceRefused`, which gives the line `number`.
+    `default_location` is for passages without a source. Raises `SourceRefused`, which gives the line `number`.
     """
     try:
         record = json.loads(line)
@@ -78,7 +78,7 @@ def decode_line(line: bytes, number: int, nameless: str) -> PassageLine:
         raise _invalid_line_error(number, "has no text")
     if not isinstance(metadata, dict):
         raise _invalid_line_error(number, "has metadata that are no object")
-    location = _get_string(metadata, "source").strip() or nameless
+    location = _get_string(metadata, "source").strip() or default_location
     return PassageLine(
         text=clean_text(text).strip(),
         location=location,

@@ -121,7 +121,7 @@ def _open_archive(file: Path) -> zipfile.ZipFile:
 
 
 def _extract(archive: zipfile.ZipFile, name: str, member: BackupMember, path: Path, stop: Cancellation) -> None:
-    """Extract one file. Never writes more bytes than the manifest states, whatever the archive holds."""
+    """Extract one file. Never writes more bytes than the manifest states, regardless of the archive's content."""
     if archive.getinfo(name).file_size != member.size:
         raise damaged_backup_error("a file in it has another size than its list says")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -188,20 +188,20 @@ def _check_documents(home: Path, manifest: BackupManifest) -> None:
         raise damaged_backup_error("documents are missing from it")
 
 
-def _move_into_place(made: Path, home: Path, replace: bool) -> Path | None:
+def _move_into_place(new_home: Path, home: Path, replace: bool) -> Path | None:
     """Move the new home into place and return the new path of the old one."""
     if not home.exists():
-        move_into_place(made, home)
+        move_into_place(new_home, home)
         return None
     if not any(home.iterdir()):
         home.rmdir()
-        move_into_place(made, home)
+        move_into_place(new_home, home)
         return None
     _check_home(home, replace)  # the home may have changed during unpacking
     aside = home.with_name(f"{home.name}-before-{time.strftime('%Y%m%d-%H%M%S')}")
     home.rename(aside)
     try:
-        move_into_place(made, home)
+        move_into_place(new_home, home)
     except BaseException:
         with suppress(OSError):
             aside.rename(home)

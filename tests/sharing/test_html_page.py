@@ -46,7 +46,7 @@ def test_answers_keep_their_formatting_and_lose_what_loads():
 
 def test_in_markdown_no_answer_swallows_what_follows(original):
     shared = read_conversation(original.house.database, original.conversation)
-    run = next(one for one in shared.runs if one.id == shared.shown()[1].run)
+    run = next(one for one in shared.runs if one.id == shared.shown_messages()[1].run)
     for text in ("~~~~ text\nnot closed", "```\nnot closed\n``", "<!-- not closed", "<div>\n<pre>"):
         events = [replace(one, text=text) if isinstance(one, AnswerWritten) else one for one in run.events]
         changed = [one.model_copy(update={"events": events}) if one.id == run.id else one for one in shared.runs]
