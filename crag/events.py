@@ -7,23 +7,23 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from crag.options import RunOptions
-from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Thresholds, Usage, Verdict
+from crag.types import (
+    Action,
+    Citation,
+    NodeName,
+    Origin,
+    Outcome,
+    Passage,
+    RunState,
+    Strip,
+    Support,
+    Thresholds,
+    Usage,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-
-NodeName = Literal[
-    "condense_question",
-    "retrieve",
-    "grade_documents",
-    "decide",
-    "transform_query",
-    "web_search",
-    "refine_knowledge",
-    "generate",
-    "check_answer",
-]
 
 
 @dataclass(frozen=True, slots=True)

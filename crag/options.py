@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from crag.errors import BadRequest
-from crag.types import Thresholds
+from crag.types import NodeName, Thresholds
 
 PolicyName = Literal["paper", "any", "none", "off"]
 WebMode = Literal["off", "ask", "auto"]
@@ -180,7 +180,7 @@ class Option:
     unit: str = ""
     empty_means: str = ""
     offered: tuple[Any, ...] | None = None
-    nodes: tuple[str, ...] = ()
+    nodes: tuple[NodeName, ...] = ()
     changes_answers: bool = True
     in_variants: bool = False
     receives: str = ""
@@ -302,7 +302,7 @@ REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
 }
 
 
-def _role_options(role: str, owner: str, nodes: tuple[str, ...]) -> tuple[Option, ...]:
+def _role_options(role: str, owner: str, nodes: tuple[NodeName, ...]) -> tuple[Option, ...]:
     """Return the parameters of the model in one role; `owner` precedes their names within a sentence."""
     parameters = (
         Option(

@@ -77,6 +77,18 @@ Outcome = Literal["documents", "documents_and_web", "web", "not_answered"]
 SupportStrength = Literal["supported", "weak", "unsupported"]
 RunState = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 AddStatus = Literal["added", "unchanged", "replaced", "failed"]
+NodeName = Literal[
+    "condense_question",
+    "retrieve",
+    "grade_documents",
+    "decide",
+    "transform_query",
+    "web_search",
+    "refine_knowledge",
+    "generate",
+    "check_answer",
+]
+"""The steps of the graph."""
 
 DEFAULT_COLLECTION = "Documents"
 

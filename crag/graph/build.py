@@ -10,10 +10,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from crag.events import NodeName
 from crag.graph import answer_nodes, nodes, web_nodes
 from crag.graph.state import Deps, GraphState, fitted_question
 from crag.text.questions import is_long_question
+from crag.types import NodeName
 
 Graph = CompiledStateGraph[GraphState, Deps, GraphState, GraphState]
 

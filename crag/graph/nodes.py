@@ -11,7 +11,6 @@ from crag.cancellation import call_cancellable
 from crag.events import (
     ActionDecided,
     NodeEnded,
-    NodeName,
     NodeStarted,
     Noted,
     PassageGraded,
@@ -23,7 +22,7 @@ from crag.events import (
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, retrieval_question
 from crag.text.questions import extract_asking_sentences
-from crag.types import Knowledge, Passage, Strip, Verdict
+from crag.types import Knowledge, NodeName, Passage, Strip, Verdict
 
 MAX_STRIPS_PER_ANSWER = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
 NodeFunction = Callable[[GraphState, Deps], GraphState]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from crag.cancellation import Cancellation
-from crag.events import Event, NodeName
+from crag.events import Event
 from crag.options import RunOptions
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.text.questions import is_long_question
-from crag.types import Knowledge, Passage, Ruling, Strip, Thresholds, Turn, Verdict
+from crag.types import Knowledge, NodeName, Passage, Ruling, Strip, Thresholds, Turn, Verdict
 
 
 class GraphState(TypedDict, total=False):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from crag.events import NodeName
 from crag.inspection.run_labels import describe_grader, describe_thresholds, format_option_value
 from crag.inspection.steps import (
     PassageDescription,
@@ -19,7 +18,7 @@ from crag.inspection.steps import (
 from crag.options import OPTIONS, WEB_MODES, get_option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
-from crag.types import Passage, Turn
+from crag.types import NodeName, Passage, Turn
 
 NodeContent = (
     str

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from crag.events import NODES, NodeName
+from crag.events import NODES
 from crag.inspection.steps import summarize_step
 from crag.runs.trace import Step, Trace
-from crag.types import ModelCall
+from crag.types import ModelCall, NodeName
 
 _DIAGRAM_LAYOUT = (
     '%%{init: {"flowchart": {"nodeSpacing": 24, "rankSpacing": 26, "wrappingWidth": 320},'

@@ -6,8 +6,9 @@ import re
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from crag.events import NODES, NodeName
+from crag.events import NODES
 from crag.runs.trace import Trace
+from crag.types import NodeName
 
 _WORD_WITH_SPACE = re.compile(r"\s*\S+\s*")
 _MIN_SIMILARITY = 0.3  # with a lower similarity, nearly every word would be marked

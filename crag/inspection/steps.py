@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from crag.events import NODES, NodeName
+from crag.events import NODES
 from crag.inspection.run_labels import (
     ACTION_BADGES,
     RUN_STATE_BADGES,
@@ -23,7 +23,7 @@ from crag.inspection.run_labels import (
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_count, format_duration, format_place, format_score
 from crag.text.sanitization import to_one_line
-from crag.types import Origin, Passage, RunState, Strip, Support
+from crag.types import NodeName, Origin, Passage, RunState, Strip, Support
 
 _EXPANDED_NODES: frozenset[NodeName] = frozenset({"grade_documents", "decide", "web_search"})
 _UNTIMED_NODES: frozenset[NodeName] = frozenset({"decide", "check_answer"})  # a few milliseconds

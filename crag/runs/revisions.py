@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from crag.errors import BadRequest
-from crag.events import NODES, ConsentAsked, ConsentGiven, Event, NodeName, NodeStarted, PassageGraded, RunEnded
+from crag.events import NODES, ConsentAsked, ConsentGiven, Event, NodeStarted, PassageGraded, RunEnded
 from crag.graph.state import GraphState
 from crag.options import OPTIONS, RunOptions, diff_options, get_option
 from crag.runs.trace import Trace
-from crag.types import Passage, Ruling, Thresholds, Turn, Verdict
+from crag.types import NodeName, Passage, Ruling, Thresholds, Turn, Verdict
 
 _NODE_ORDER = tuple(NODES)
 _QUERY_NODES: tuple[NodeName, ...] = ("transform_query", "web_search")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from crag.cancellation import Wait
 from crag.concurrency.caches import LRUCache
 from crag.errors import BadRequest
-from crag.events import ConsentGiven, NodeName, RunEnded
+from crag.events import ConsentGiven, RunEnded
 from crag.graph.policy import SEARCH_DECLINED
 from crag.graph.state import GraphState
 from crag.options import RunOptions
@@ -29,7 +29,7 @@ from crag.runs.versions import RulingRows, VersionPlan, VersionPlanner, VersionR
 from crag.runs.worker import RunResourceBuilder, RunTask, RunWorker
 from crag.storage.engine import Database
 from crag.text.sanitization import normalize_question, normalize_user_text
-from crag.types import ModelCall, Ruling, Turn, Version
+from crag.types import ModelCall, NodeName, Ruling, Turn, Version
 
 _MAX_WORKERS = 64  # they mostly wait for models, each of which has a queue of its own
 _MAX_CACHED_TRACES = 200

@@ -15,7 +15,6 @@ from crag.events import (
     EngineOpened,
     Event,
     NodeEnded,
-    NodeName,
     NodeStarted,
     Noted,
     PassageGraded,
@@ -34,7 +33,20 @@ from crag.events import (
     WebSkipped,
 )
 from crag.options import RunOptions
-from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Thresholds, Usage, Verdict
+from crag.types import (
+    Action,
+    Citation,
+    NodeName,
+    Origin,
+    Outcome,
+    Passage,
+    RunState,
+    Strip,
+    Support,
+    Thresholds,
+    Usage,
+    Verdict,
+)
 
 
 @dataclass(slots=True)

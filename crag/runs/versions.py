@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, o
 
 from crag.conversations.conversations import check_not_answering, check_not_deleted
 from crag.errors import BadRequest, NotFound
-from crag.events import Event, NodeName, QueryWritten, VersionBegun
+from crag.events import Event, QueryWritten, VersionBegun
 from crag.graph.state import GraphState
 from crag.options import RunOptions
 from crag.protocols import MAX_QUERY_LENGTH
@@ -32,7 +32,7 @@ from crag.runs.worker import RunTask
 from crag.storage.engine import Database
 from crag.storage.tables import messages, rulings, runs
 from crag.text.sanitization import normalize_user_text
-from crag.types import Ruling, Turn, Version
+from crag.types import NodeName, Ruling, Turn, Version
 
 FIRST_ANSWER_LABEL = "first answer"
 RulingRows = Sequence[dict[str, Any]]  # rows of the table `rulings`

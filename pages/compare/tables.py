@@ -9,13 +9,13 @@ from functools import partial
 import streamlit as st
 
 from crag.errors import NotFound
-from crag.events import NODES, NodeName
+from crag.events import NODES
 from crag.inspection.run_labels import threshold_origin
 from crag.inspection.steps import describe_sent_query
 from crag.options import DOCUMENT_OPTIONS, OPTIONS, Option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_date, format_duration, format_score
-from crag.types import Passage, Version
+from crag.types import NodeName, Passage, Version
 from pages.parts import labels, markdown, option_controls
 from pages.parts.services import application
 from pages.parts.session import current_owner

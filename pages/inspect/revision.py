@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from crag.events import NODES, NodeName
+from crag.events import NODES
 from crag.options import RunOptions, apply_changes
 from crag.protocols import MAX_QUERY_LENGTH
 from crag.runs.revisions import Revision, options_used_from
 from crag.runs.trace import Trace
-from crag.types import Ruling, Verdict
+from crag.types import NodeName, Ruling, Verdict
 from pages.chat.options import OptionControls
 from pages.inspect import navigation
 from pages.parts import dialogs, labels, markdown

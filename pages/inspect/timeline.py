@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from crag.events import NODES, NodeName
+from crag.events import NODES
 from crag.inspection import run_charts
 from crag.inspection.run_charts import Span, SpanKind, nodes_kept, timeline_spans
 from crag.runs.trace import Trace
 from crag.text.formatting import format_duration
-from crag.types import ModelCall
+from crag.types import ModelCall, NodeName
 
 _SPAN_KINDS: tuple[SpanKind, ...] = ("model", "web", "own")
 _THEME_COLOURS = ["blue", "green", "orange", "red", "violet", "gray"]  # chart colours of the theme, in its order

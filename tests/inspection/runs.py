@@ -10,7 +10,6 @@ from crag.events import (
     EngineOpened,
     Event,
     NodeEnded,
-    NodeName,
     NodeStarted,
     PassageGraded,
     PassagesFound,
@@ -25,7 +24,7 @@ from crag.events import (
 )
 from crag.options import RunOptions
 from crag.runs.trace import Trace
-from crag.types import RunState, Strip, Support, Thresholds, Usage, Verdict
+from crag.types import NodeName, RunState, Strip, Support, Thresholds, Usage, Verdict
 from tests.doubles.engine import passage
 
 THRESHOLDS = Thresholds(0.31, 0.59)

@@ -4,9 +4,9 @@ from typing import get_args
 
 import pytest
 
-from crag.events import NODES, AnswerWritten, NodeName, RunEnded, ThoughtWritten, TokensWritten
+from crag.events import NODES, AnswerWritten, RunEnded, ThoughtWritten, TokensWritten
 from crag.runs.trace import Trace
-from crag.types import Usage
+from crag.types import NodeName, Usage
 
 
 def test_thoughts_stay_apart_from_the_answer_and_take_their_time():
