@@ -19,14 +19,25 @@ PolicyName = Literal["paper", "any", "none", "off"]
 WebMode = Literal["off", "ask", "auto"]
 RewriteStyle = Literal["none", "question", "keywords"]
 GraderKind = Literal["auto", "builtin", "score", "explained", "listwise", "cascade"]
-# Label and explanation by kind; `crag.grading.registry` opens each but `auto`.
-GRADERS: dict[GraderKind, tuple[str, str]] = {
-    "auto": ("Automatic", "a cascade with a language model, else built-in"),
-    "builtin": ("Built-in", "no model is asked: milliseconds for all passages"),
-    "score": ("One-token score", "one short call for each passage, one token each"),
-    "explained": ("Explained", "one call for each passage, with the reason in words: the slowest"),
-    "listwise": ("All in one call", "one call for all passages together"),
-    "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
+
+
+@dataclass(frozen=True, slots=True)
+class GraderDescription:
+    """How a grader is called and explained, and whether it asks a language model."""
+
+    label: str
+    explanation: str
+    asks_model: bool = True
+
+
+# `crag.grading.registry` opens each but `auto`.
+GRADERS: dict[GraderKind, GraderDescription] = {
+    "auto": GraderDescription("Automatic", "a cascade with a language model, else built-in"),
+    "builtin": GraderDescription("Built-in", "no model is asked: milliseconds for all passages", asks_model=False),
+    "score": GraderDescription("One-token score", "one short call for each passage, one token each"),
+    "explained": GraderDescription("Explained", "one call for each passage, with the reason in words: the slowest"),
+    "listwise": GraderDescription("All in one call", "one call for all passages together"),
+    "cascade": GraderDescription("Cascade", "built-in first, a model only for what it leaves open"),
 }
 
 OptionChanges = Mapping[str, Any]  # option values by name, such as `k` or `answering.window`
@@ -433,7 +444,7 @@ _OPTION_RECORDS = (
         "Grader",
         "How passages are judged.",
         "choice",
-        values=GRADERS,
+        values={kind: (grader.label, grader.explanation) for kind, grader in GRADERS.items()},
         offered=(),
         nodes=("grade_documents",),
     ),

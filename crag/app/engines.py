@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from crag.concurrency.caches import LRUCache, TTLCache
 from crag.errors import ModelFault
-from crag.grading.registry import BUILTIN, GRADERS, GraderResources, choose_grader
+from crag.grading.registry import BUILTIN, GRADER_FACTORIES, GraderResources, choose_grader
 from crag.library.library import Library
 from crag.models.model_choice import model_label
 from crag.options import GraderKind, ModelParameters, RunOptions
@@ -96,9 +96,9 @@ class Engines:
         The built-in grader weights words by their rarity in the library, or by the `statistics` given.
         """
         kind, model = choose_grader(kind, model)
-        opened = None if kind == BUILTIN else self.chat_model(ModelRole(model))
+        opened = None if model == BUILTIN else self.chat_model(ModelRole(model))
         resources = GraderResources(self._embedder, statistics or self._library, opened, lambda grader: grader)
-        return GRADERS[kind](resources)[0]
+        return GRADER_FACTORIES[kind](resources)[0]
 
     def may_send(self, name: str, host: str) -> bool:
         """Return whether questions and passages may be sent to this model, which runs at `host` (empty: this machine).
@@ -139,7 +139,7 @@ class Engines:
             models.get(r) for r in (assigned.answering, assigned.grading, assigned.rewriting)
         )
         resources = GraderResources(self._embedder, self._library, grading, self._cached)
-        grader, refiner = GRADERS[assigned.kind](resources)
+        grader, refiner = GRADER_FACTORIES[assigned.kind](resources)
         return Engine(
             assigned.answering.model,
             model_label(assigned.answering.model),

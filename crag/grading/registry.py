@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 from typing import Literal
 
 from crag.errors import BadRequest
-from crag.options import GraderKind
+from crag.options import GRADERS, GraderKind
 from crag.protocols import ChatModel, Embedder, Grader, Refiner
 from crag.text.questions import TermStatistics
 
@@ -49,7 +49,7 @@ def _open_cascade(resources: GraderResources) -> tuple[Grader, Refiner]:
     from crag.grading.composites import CascadeGrader
 
     builtin, refiner = _open_builtin(resources)
-    return CascadeGrader(builtin, GRADERS["score"](resources)[0]), refiner
+    return CascadeGrader(builtin, GRADER_FACTORIES["score"](resources)[0]), refiner
 
 
 def _model_grader(grader: str, refiner: str) -> GraderFactory:
@@ -63,7 +63,7 @@ def _model_grader(grader: str, refiner: str) -> GraderFactory:
 
 
 # The factory by kind, of a grader and the refiner that scores strips the same way. Labels are in `crag.options`.
-GRADERS: dict[GraderKind, GraderFactory] = {
+GRADER_FACTORIES: dict[GraderKind, GraderFactory] = {
     BUILTIN: _open_builtin,
     "score": _model_grader("score:ScoreGrader", "refiners:ScoreRefiner"),
     "explained": _model_grader("explained:ExplainedGrader", "refiners:ExplainedRefiner"),
@@ -76,15 +76,17 @@ def choose_grader(kind: GraderKind, *models: str) -> tuple[GraderKind, str]:
     """Choose the grader and its model: the first named one of `models` that this grader can use.
 
     Under `auto` the built-in engine grades by itself, and a language model grades as `AUTO_GRADER`. Raises `BadRequest`
-    if the grader needs a language model and none is named.
+    if the grader asks a language model and none is named.
     """
     named = [model for model in models if model]
-    if kind == BUILTIN or (kind == "auto" and named[0] == BUILTIN):
-        return BUILTIN, BUILTIN
+    if kind == "auto":
+        kind = BUILTIN if named[0] == BUILTIN else AUTO_GRADER
+    if not GRADERS[kind].asks_model:
+        return kind, BUILTIN
     model = next((name for name in named if name != BUILTIN), None)
     if model is None:
         raise BadRequest(
             "This grader needs a language model, and the built-in engine is none.",
             "Choose a model to grade with, or the built-in grader.",
         )
-    return (AUTO_GRADER if kind == "auto" else kind), model
+    return kind, model

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from crag.events import NODES
 from crag.inspection.steps import summarize_step
+from crag.options import GRADERS
 from crag.runs.trace import Step, Trace
 from crag.types import ModelCall, NodeName
 
@@ -160,7 +161,8 @@ def _span_kind(node: NodeName, trace: Trace, calls: Sequence[ModelCall]) -> Span
     if calls and NODES[node].asks_model:
         return "model"
     asked_writer = node == "generate" and trace.prompt is not None and trace.prompt.window > 0
-    asked_grader = node == "grade_documents" and not trace.grader.startswith("builtin")
+    kind = trace.grader.partition(":")[0]
+    asked_grader = node == "grade_documents" and (kind not in GRADERS or GRADERS[kind].asks_model)
     return "model" if asked_writer or asked_grader else "own"
 
 

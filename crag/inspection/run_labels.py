@@ -158,7 +158,8 @@ def describe_grader(name: str) -> str:
         return name
     last = rest.rpartition("+")[2]  # in a cascade: the grader for passages that the built-in one leaves open
     model = last.partition("@")[0].rpartition("ollama:")[2]
-    return f"{GRADERS[kind][0]}, {model}" if model and kind != "builtin" else GRADERS[kind][0]
+    label = GRADERS[kind].label
+    return f"{label}, {model}" if model and GRADERS[kind].asks_model else label
 
 
 def _describe_model_change(change: str) -> str:

@@ -57,7 +57,7 @@ def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
         grader = st.selectbox(
             "Grader",
             kinds,
-            format_func=lambda kind: GRADERS[kind][0],
+            format_func=lambda kind: GRADERS[kind].label,
             key="calibration_grader",
             width=180,
         )

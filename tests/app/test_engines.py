@@ -14,6 +14,7 @@ from crag.cancellation import Cancellation
 from crag.errors import BadRequest
 from crag.grading import registry
 from crag.grading.registry import choose_grader
+from crag.inspection.run_labels import describe_grader
 from crag.options import GraderKind, RunOptions
 from crag.settings import Settings
 from tests.doubles.engine import passage
@@ -41,7 +42,17 @@ def test_the_first_model_that_can_grade_so_does(kind: GraderKind, models: list[s
 
 
 def test_each_grader_kind_has_a_label_and_a_factory() -> None:
-    assert set(get_args(GraderKind)) == set(options.GRADERS) == {"auto", *registry.GRADERS}
+    assert set(get_args(GraderKind)) == set(options.GRADERS) == {"auto", *registry.GRADER_FACTORIES}
+
+
+def test_a_grader_that_asks_no_model_needs_none(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its kind: only its description says whether it asks one."""
+    monkeypatch.setitem(options.GRADERS, "listwise", options.GraderDescription("Words", "no model", asks_model=False))
+    monkeypatch.setitem(registry.GRADER_FACTORIES, "listwise", registry.GRADER_FACTORIES["builtin"])
+    assert choose_grader("listwise", BIG) == ("listwise", "builtin")
+    grader = application.engines.grader(BIG, kind="listwise")
+    assert dict(grader.grade("Who built the lighthouse?", [passage(1)], Cancellation()))
+    assert describe_grader("listwise:words@1") == "Words"
 
 
 def test_a_grader_that_needs_a_model_says_so() -> None:
@@ -81,7 +92,7 @@ def test_a_grader_is_named_by_its_kind_and_the_exact_model(application: Applicat
     names = {kind: application.engines.grader(BIG, kind=kind).name for kind in get_args(GraderKind)}
     assert names["score"] == f"score:{BIG}@{'a' * 64}"
     assert names["auto"] == names["cascade"]
-    assert len(set(names.values())) == 5
+    assert len(set(names.values())) == len(names) - 1
 
 
 def test_verdicts_of_two_kinds_are_remembered_apart(application: Application, ollama: ScriptedOllama) -> None:
