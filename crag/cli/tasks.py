@@ -72,7 +72,7 @@ def run_tasks(tasks: Sequence[IngestTask], lines: ProgressLines, stop: Cancellat
 
 @contextmanager
 def cancel_on_signals() -> Iterator[Cancellation]:
-    """Yield a cancellation that Ctrl-C and SIGTERM request; a second signal ends the process as usual."""
+    """Yield a cancellation that is requested on Ctrl-C or SIGTERM; a second signal ends the process as usual."""
     stop = Cancellation()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -221,7 +221,7 @@ def check_not_answering(connection: Connection, conversation_id: str) -> None:
 
 
 def find_active_run(connection: Connection, conversation_id: str) -> Any:
-    """Return the row (id, state) of the run that is active in this conversation or waits for the user, or None."""
+    """Return (id, state, owner) of the conversation's run that is running or waiting for the user, or None."""
     active = runs.c.state.in_(("running", "waiting"))
     query = select(runs.c.id, runs.c.state, runs.c.owner).where(runs.c.conversation_id == conversation_id, active)
     rows = connection.execute(query).all()

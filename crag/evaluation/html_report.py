@@ -100,7 +100,7 @@ def view_variant(
         to_one_line(name),
         f"{format_count(summary.answers, 'answer')}{failed}",
         [view_figure(figure, full_values) for figure in summary.figures.values()],
-        _view_routes(results),
+        _make_routes_view(results),
         [view_node(node, cost, slowest) for node, cost in summary.nodes.items()],
     )
 
@@ -136,7 +136,7 @@ def view_node(name: str, cost: NodeCost, slowest: float) -> NodeView:
     return NodeView(shown, format_duration(cost.seconds), share, read, written)
 
 
-def _view_routes(results: Sequence[EvaluationResult]) -> list[RouteView]:
+def _make_routes_view(results: Sequence[EvaluationResult]) -> list[RouteView]:
     """Return one row for each expectation that occurs."""
     rows = groupby(count_routes(results), lambda one: one.expected)
     return [RouteView(expected, list(counts)) for expected, counts in rows]
@@ -170,20 +170,21 @@ def view_questions(evaluation: Evaluation, results: Sequence[EvaluationResult], 
     """Return all questions in order, each with its answers by variant and repetition."""
     ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
     return [
-        _view_question(evaluation, list(answers), cutoffs) for _, answers in groupby(ordered, lambda one: one.number)
+        _make_question_view(evaluation, list(answers), cutoffs)
+        for _, answers in groupby(ordered, lambda one: one.number)
     ]
 
 
-def _view_question(evaluation: Evaluation, answers: Sequence[EvaluationResult], cutoffs: Cutoffs) -> QuestionView:
+def _make_question_view(evaluation: Evaluation, answers: Sequence[EvaluationResult], cutoffs: Cutoffs) -> QuestionView:
     example = answers[0].example
     counted = Counter(VERDICT_BADGES[answer_verdict(answer, cutoffs)] for answer in answers)
     badges = [
         replace(one, number=f"{n} of {len(answers)}" if len(answers) > 1 else "") for one, n in counted.most_common()
     ]
     same = groupby(sorted(answers, key=_answer_identity), _answer_identity)
-    views = [_view_answers(evaluation, list(alike), cutoffs) for _, alike in same]
+    views = [_make_answers_view(evaluation, list(alike), cutoffs) for _, alike in same]
     return QuestionView(
-        answers[0].number + 1, strip_invisible(example.question), badges, _view_expected(example), views
+        answers[0].number + 1, strip_invisible(example.question), badges, _make_expected_view(example), views
     )
 
 
@@ -194,7 +195,7 @@ def _answer_identity(result: EvaluationResult) -> tuple[object, ...]:
     return result.variant, result.state, result.error, said, judged, str(result.label)
 
 
-def _view_answers(evaluation: Evaluation, identical: Sequence[EvaluationResult], cutoffs: Cutoffs) -> AnswerView:
+def _make_answers_view(evaluation: Evaluation, identical: Sequence[EvaluationResult], cutoffs: Cutoffs) -> AnswerView:
     """Convert one answer or several equal repetitions; the facts are those of the first."""
     result, judged = identical[0], identical[0].judged
     several = [evaluation.variants[result.variant].name] if len(evaluation.variants) > 1 else []
@@ -232,7 +233,7 @@ def _answer_facts(result: EvaluationResult) -> list[str]:
     return [to_one_line(fact) for fact in told]
 
 
-def _view_expected(example: Example) -> list[tuple[str, str]]:
+def _make_expected_view(example: Example) -> list[tuple[str, str]]:
     known = (
         ("Right answer", " · ".join(example.references)),
         ("Must mention", " · ".join(example.must_mention)),
@@ -296,10 +297,10 @@ class ReportView:
 
 def export_html(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
     """Render the report: figures with intervals, routes, times, settings, and every answer."""
-    return _report_template().render(page=_view_report(evaluation, results, cutoffs))
+    return _report_template().render(page=_make_report_view(evaluation, results, cutoffs))
 
 
-def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> ReportView:
+def _make_report_view(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> ReportView:
     ranked = rank_variants(evaluation, results, cutoffs)
     in_order = sorted(ranked, key=lambda one: one.number)
     full_values = full_bar_values([one.summary for one in ranked])
@@ -312,19 +313,19 @@ def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cu
         state=None if evaluation.state == "done" else STATE_BADGES[evaluation.state],
         fault=to_one_line(evaluation.fault),
         headline=[METRICS[name].title for name in headline],
-        ranking=[_view_ranked(one, headline, full_values) for one in ranked] if len(ranked) > 1 else [],
+        ranking=[_make_ranked_view(one, headline, full_values) for one in ranked] if len(ranked) > 1 else [],
         variants=[
             view_variant(name, part, one.summary, full_values)
             for name, part, one in zip(names, parts, in_order, strict=True)
         ],
-        comparison=_view_comparison(names, parts, cutoffs) if len(names) == 2 else None,
+        comparison=_make_comparison_view(names, parts, cutoffs) if len(names) == 2 else None,
         settings=setting_rows(evaluation.variants),
         questions=view_questions(evaluation, results, cutoffs),
         right_from=f"from {cutoffs.judge:g} on by the judge, from {cutoffs.text:g} on by comparing texts",
     )
 
 
-def _view_ranked(ranked: RankedVariant, headline: Sequence[str], full_values: Mapping[str, float]) -> RankedView:
+def _make_ranked_view(ranked: RankedVariant, headline: Sequence[str], full_values: Mapping[str, float]) -> RankedView:
     figures = [ranked.summary.figures.get(name) for name in headline]
     return RankedView(
         to_one_line(ranked.variant.name), [view_figure(figure, full_values) if figure else None for figure in figures]
@@ -340,7 +341,7 @@ def _evaluation_facts(evaluation: Evaluation) -> str:
     return " · ".join([*told, format_progress(evaluation), format_date_time(evaluation.started_at), took])
 
 
-def _view_comparison(
+def _make_comparison_view(
     names: Sequence[str], parts: Sequence[Sequence[EvaluationResult]], cutoffs: Cutoffs
 ) -> ComparisonView:
     compared = compare_results(parts[0], parts[1], cutoffs)
@@ -348,10 +349,10 @@ def _view_comparison(
         [to_one_line(one.example.question) for one in compared.changed if one.what == what]
         for what in ("broken", "mended")
     )
-    return ComparisonView(names[0], names[1], [_view_change(one) for one in compared.differences], broken, mended)
+    return ComparisonView(names[0], names[1], [_make_change_view(one) for one in compared.differences], broken, mended)
 
 
-def _view_change(difference: MetricDifference) -> ChangeView:
+def _make_change_view(difference: MetricDifference) -> ChangeView:
     return ChangeView(
         METRICS[difference.metric].title,
         format_metric_value(difference.metric, difference.before),

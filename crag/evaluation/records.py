@@ -320,13 +320,13 @@ class EvaluationRows:
             return connection.execute(query).scalar() == 0
 
     def end(self, evaluation_id: str, state: EvaluationState, fault: str = "") -> None:
-        """Mark it as ended; does nothing if it was deleted."""
+        """Mark the evaluation as ended; do nothing if it was deleted."""
         values = {"state": state, "fault": fault, "owner": "", "stopping": 0, "ended_at": time.time()}
         with self._database.write() as connection:
             connection.execute(update(evaluations).where(evaluations.c.id == evaluation_id).values(values))
 
     def queue(self, evaluation_id: str, **values: Any) -> bool:
-        """Queue it for this process; False if it is already active."""
+        """Queue the evaluation for this process; return False if it is already active."""
         free = (evaluations.c.id == evaluation_id) & evaluations.c.state.not_in(ACTIVE_STATES)
         row = {"state": "queued", "owner": self._owner, "stopping": 0, "fault": "", **values}
         with self._database.write() as connection:

@@ -166,13 +166,14 @@ def summarise_results(results: Sequence[EvaluationResult], cutoffs: Cutoffs = Cu
     )
 
 
-def _compute_figure(metric: str, shares: Sequence[ExampleShares]) -> Figure | None:
-    telling = [one for one in shares if one.has_data]
-    figured = metric_statistic(metric, telling)
-    if figured is None:
+def _compute_figure(metric: str, examples: Sequence[ExampleShares]) -> Figure | None:
+    """Return the metric with its interval, or None if no example has data for it."""
+    with_data = [one for one in examples if one.has_data]
+    statistic = metric_statistic(metric, with_data)
+    if statistic is None:
         return None
-    interval = bootstrap_interval(figured, len(telling), (0.0, 1.0) if METRICS[metric].unit == "share" else None)
-    return Figure(metric, interval.value, len(telling), interval.low, interval.high)
+    interval = bootstrap_interval(statistic, len(with_data), (0.0, 1.0) if METRICS[metric].unit == "share" else None)
+    return Figure(metric, interval.value, len(with_data), interval.low, interval.high)
 
 
 def _count_actions(done: Sequence[EvaluationResult]) -> list[ActionCount]:

@@ -166,11 +166,11 @@ class IngestPipeline:
     def add_with_reader(
         self,
         incoming: SourceInput,
-        read: DocumentReader,
+        reader: DocumentReader,
         **options: Unpack[AddOptions],
     ) -> AddResult:
-        """Add passages that were split elsewhere: `read` supplies them instead of parsing a file."""
-        return self._add(incoming.asked, lambda *_: incoming, options, read)
+        """Add a source whose passages come from `reader` instead of a parsed file."""
+        return self._add(incoming.asked, lambda *_: incoming, options, reader)
 
     def refresh(
         self,

@@ -112,7 +112,7 @@ class JobQueue:
             connection.execute(delete(jobs).where(ended, jobs.c.number.not_in(kept)))
 
     def cancel(self, job_ids: Collection[str]) -> list[str]:
-        """Cancel waiting jobs at once and return their ids; mark running ones for their owners."""
+        """Cancel waiting jobs and return their ids; ask the owners of running ones to stop."""
         chosen = update(jobs).where(jobs.c.id.in_(job_ids))
         ended = chosen.where(jobs.c.state == "waiting").values(state="cancelled").returning(jobs.c.id)
         with self._database.write() as connection:

@@ -71,7 +71,7 @@ def _wordllama_folder() -> Path:
 
 @contextmanager
 def _preserve_logging() -> Iterator[None]:
-    """Restore the root logger, which WordLlama configures on import; that is the application's task."""
+    """Restore the root logger on exit: WordLlama configures it on import, but only the application should."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     try:

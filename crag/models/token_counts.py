@@ -80,9 +80,9 @@ def replace_surrogates(text: str) -> str:
 
 
 def _is_splittable(text: str) -> bool:
-    """Return whether `text` may be split at spaces.
+    """Return whether the tokens of `text` are those of its words added up.
 
-    Several spaces in a row form one token, and special tokens absorb adjacent ones.
+    They are not if it has several spaces in a row, which form one token, or special tokens, which absorb spaces.
     """
     if "  " in text or _SPACE_MARK in text or text[:1] in ("", " ") or text[-1] == " ":
         return False

@@ -73,7 +73,10 @@ class CallLog:
 
 
 def _node_running_at(events: Sequence[Event], at: float) -> str:
-    """Return the node that ran at that time; events kept from an earlier version come first and bear its times."""
+    """Return the node that was running at `at`.
+
+    The search goes backwards: events copied from an earlier version of the run come first and keep their own times.
+    """
     return next((event.node for event in reversed(events) if isinstance(event, NodeStarted) and event.at <= at), "")
 
 

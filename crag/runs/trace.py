@@ -165,7 +165,7 @@ class Trace:
             case QueryWritten():
                 self.query = event.query
             case ConsentAsked():
-                self._wait(event)
+                self._wait_for_consent(event)
             case ConsentGiven():
                 self.waiting, self.state = None, "running"
             case WebQuerySent():
@@ -211,7 +211,7 @@ class Trace:
         self.thought += event.text
         self.thought_until = event.at
 
-    def _wait(self, event: ConsentAsked) -> None:
+    def _wait_for_consent(self, event: ConsentAsked) -> None:
         self.waiting, self.state = event, "waiting"
         if self.steps:
             self.steps[-1].state = "waiting"

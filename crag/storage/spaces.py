@@ -164,8 +164,8 @@ def _space_from_row(row: Row[Any]) -> EmbeddingSpace:
     return EmbeddingSpace(*(getattr(row, field) for field in _SPACE_FIELDS))
 
 
-def _matches_canary(body: bytes, canary: Vectors) -> bool:
+def _matches_canary(stored: bytes, canary: Vectors) -> bool:
     import numpy as np
 
-    kept = np.frombuffer(body, dtype="<f4")
-    return kept.shape == canary.shape and float(kept @ canary) >= MIN_CANARY_COSINE
+    vector = np.frombuffer(stored, dtype="<f4")
+    return vector.shape == canary.shape and float(vector @ canary) >= MIN_CANARY_COSINE

@@ -131,7 +131,7 @@ def show_version(run_id: str) -> None:
 
 
 def submit_question() -> None:
-    """Handle a submitted question box: add its files to the library, then ask, waiting for them."""
+    """Queue the files of the question box for the library, then ask its question once they are added."""
     value: Any = st.session_state[QUESTION_BOX_KEY]
     jobs, collection = application().jobs, state.current_options().collection or DEFAULT_COLLECTION
     added = {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}

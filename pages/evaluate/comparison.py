@@ -35,10 +35,10 @@ NamePair = tuple[str, str]
 
 
 def draw_changed_questions(
-    both: tuple[ComparedVariant, ComparedVariant], names: NamePair, comparison: Comparison
+    variants: tuple[ComparedVariant, ComparedVariant], names: NamePair, comparison: Comparison
 ) -> None:
-    """Draw broken and mended questions in two columns; runs as a fragment."""
-    runs = {result.run_id: result for side in both for result in side.results}
+    """Draw the questions that broke and those that were fixed in two columns; runs as a fragment."""
+    runs = {result.run_id: result for side in variants for result in side.results}
     for column, (kind, title) in zip(st.columns(2, gap="medium"), _CHANGE_TITLES.items(), strict=True):
         found = [one for one in comparison.changed if one.what == kind]
         with column:

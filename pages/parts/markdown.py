@@ -78,9 +78,9 @@ def sanitize_answer(
     return done
 
 
-def escape_sentence(text: str, length: int = _LABEL_LENGTH) -> str:
-    """Escape a single sentence of an answer, without its list marker and citations."""
-    return escape_line(_CITATION_MARK.sub("", _LIST_MARKER.sub("", text)), length)
+def escape_sentence(text: str, max_length: int = _LABEL_LENGTH) -> str:
+    """Escape a sentence of an answer, without list marker and citations, cut at `max_length` characters."""
+    return escape_line(_CITATION_MARK.sub("", _LIST_MARKER.sub("", text)), max_length)
 
 
 def escape_place(title: str, page: int | None, length: int = _LABEL_LENGTH) -> str:

@@ -27,17 +27,17 @@ _SHORTCUTS = {
 
 def _keyboard_rows() -> tuple[SettingsRow, ...]:
     """Return one row per shortcut."""
-    return tuple(_shortcut_row(does, keys) for does, keys in _SHORTCUTS.items())
+    return tuple(_shortcut_row(action, keys) for action, keys in _SHORTCUTS.items())
 
 
-def _shortcut_row(does: str, keys: str) -> SettingsRow:
-    return SettingsRow(f"keyboard key {does} {keys}", lambda: _draw_shortcut(does, keys))
+def _shortcut_row(action: str, keys: str) -> SettingsRow:
+    return SettingsRow(f"keyboard key {action} {keys}", lambda: _draw_shortcut(action, keys))
 
 
-def _draw_shortcut(does: str, keys: str) -> None:
+def _draw_shortcut(action: str, keys: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
-            st.markdown(does)
+            st.markdown(action)
         st.markdown(" ".join(f"`{part}`" if part not in "·+" else part for part in keys.split(" ")), width="content")
 
 
