@@ -36,7 +36,7 @@ class CragError(Exception):
 
 
 class SourceRefused(CragError):
-    """A file or address that cannot be added. `code` is an error code from CONTRACT.md."""
+    """A file or address that cannot be added. `code` names the reason in JSON output."""
 
     def __init__(self, code: SourceErrorCode, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy)

@@ -335,7 +335,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request was refused: an error code from CONTRACT.md and a sentence for the user."""
+    """Why a request was refused: the code of an error, as in JSON output, and a sentence for the user."""
 
     code: str
     message: str

@@ -1,4 +1,4 @@
-"""Command line: argument parser and registry of the commands in CONTRACT.md."""
+"""Command line: argument parser and registry of the commands."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from crag.errors import HomeFault
 from crag.storage.engine import Database
-from crag.storage.migrations import OLDEST_SCHEMA_VERSION, migrate
+from crag.storage.migrations import MIGRATIONS, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, migrate
 from crag.storage.tables import collections, conversations
 
 
@@ -107,14 +107,15 @@ def test_a_home_of_this_version_is_left_as_it_is(tmp_path):
 
 
 def test_a_migration_is_applied_once(database):
-    steps = ["ALTER TABLE collections ADD COLUMN note TEXT DEFAULT 'none' NOT NULL"], ["DELETE FROM collections"]
+    add_column = ("ALTER TABLE collections ADD COLUMN tested TEXT DEFAULT 'none' NOT NULL",)
+    steps = (*MIGRATIONS, add_column, ("DELETE FROM collections",))
     with database.write() as connection:
         add(connection, "Papers")
-        migrate(connection, steps[:1])
-        assert connection.execute(text("SELECT name, note FROM collections")).all() == [("Papers", "none")]
+        migrate(connection, steps[:-1])
+        assert connection.execute(text("SELECT name, tested FROM collections")).all() == [("Papers", "none")]
         migrate(connection, steps)
         assert connection.execute(text("SELECT name FROM collections")).all() == []
-        assert connection.scalar(text("PRAGMA user_version")) == OLDEST_SCHEMA_VERSION + 2
+        assert connection.scalar(text("PRAGMA user_version")) == SCHEMA_VERSION + 2
         migrate(connection, steps)
 
 
