@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crag.options import PolicyName
-from crag.text.formatting import format_count, format_score
+from crag.text.formatting import describe_best_score, format_best_score, format_count
 from crag.types import Action, Thresholds, Verdict, VerdictWord
 
 
@@ -62,29 +62,17 @@ def _describe_rulings(verdicts: Sequence[Verdict]) -> str:
 
 
 def _explain_scores(policy: PolicyName, action: Action, counted: str, best: float, thresholds: Thresholds) -> str:
-    shown, lower, upper = (
-        _format_score(best, thresholds),
-        format_score(thresholds.lower),
-        format_score(thresholds.upper),
-    )
+    compared = describe_best_score(best, thresholds)
     if action == "correct":
-        return f"{counted}, best {shown} ≥ {upper}: your documents answer this."
+        return f"{counted}, {compared}: your documents answer this."
     if action == "incorrect":
-        return f"{counted}, best {shown} < {lower}: your documents do not answer this."
+        return f"{counted}, {compared}: your documents do not answer this."
     if policy == "any" and best >= thresholds.upper:
         return f"{counted}, and this policy wants all of them to be: documents and web together."
     if best < thresholds.lower:
+        shown = format_best_score(best, thresholds)
         return f"{counted}, best {shown}, and some could not be judged: documents and web together."
-    return f"Best {shown}, between {lower} and {upper}: documents and web together."
-
-
-def _format_score(best: float, thresholds: Thresholds) -> str:
-    """Format a score with the fewest decimals, at least two, that keep it on its side of the thresholds."""
-    rounded = (f"{best:.{decimals}f}" for decimals in (2, 3, 4))
-    return next(
-        (shown for shown in rounded if thresholds.verdict_for(float(shown)) == thresholds.verdict_for(best)),
-        f"{best:g}",
-    )
+    return f"{compared.capitalize()}: documents and web together."
 
 
 SEARCH_DECLINED = "You chose to answer from your documents only."

@@ -21,7 +21,7 @@ from crag.inspection.run_labels import (
     verdict_badge,
 )
 from crag.runs.trace import Step, Trace
-from crag.text.formatting import format_count, format_duration, format_place, format_score
+from crag.text.formatting import describe_best_score, format_count, format_duration, format_place
 from crag.text.sanitization import to_one_line
 from crag.types import NodeName, Origin, Passage, RunState, Strip, Support
 
@@ -169,15 +169,7 @@ def _best_score(trace: Trace) -> str:
     """Return the grader's best score with the threshold it is above or below."""
     verdicts = (trace.verdicts.get(item) for item in trace.found.get("library", ()))
     scores = [one.score for one in verdicts if one and one.ruling is None and one.score is not None]
-    held = trace.thresholds
-    if not scores or held is None:
-        return ""
-    best = max(scores)
-    if best >= held.upper:
-        return f"best {best:.2f} ≥ {format_score(held.upper)}"
-    if best < held.lower:
-        return f"best {best:.2f} < {format_score(held.lower)}"
-    return f"best {best:.2f}, between {format_score(held.lower)} and {format_score(held.upper)}"
+    return describe_best_score(max(scores), trace.thresholds) if scores and trace.thresholds else ""
 
 
 def _timing(step: Step) -> str:

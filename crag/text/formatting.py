@@ -6,6 +6,7 @@ import re
 from datetime import UTC, date, datetime
 
 from crag.text.sanitization import to_one_line
+from crag.types import Thresholds
 
 _MAX_RETRY_SECONDS = 3600
 
@@ -19,6 +20,25 @@ def format_score(value: float) -> str:
     """Format a score or threshold with two decimals, or with more if two would round it, as in 0.999."""
     short = f"{value:.2f}"
     return short if float(short) == value else f"{value:g}"
+
+
+def format_best_score(best: float, thresholds: Thresholds) -> str:
+    """Format a score with the fewest decimals, at least two, that keep it on its side of the thresholds."""
+    rounded = (f"{best:.{decimals}f}" for decimals in (2, 3, 4))
+    return next(
+        (shown for shown in rounded if thresholds.verdict_for(float(shown)) == thresholds.verdict_for(best)),
+        f"{best:g}",
+    )
+
+
+def describe_best_score(best: float, thresholds: Thresholds) -> str:
+    """Return the best score with the threshold it is above or below, as in “best 0.94 ≥ 0.59”."""
+    shown, lower, upper = format_best_score(best, thresholds), thresholds.lower, thresholds.upper
+    if best >= upper:
+        return f"best {shown} ≥ {format_score(upper)}"
+    if best < lower:
+        return f"best {shown} < {format_score(lower)}"
+    return f"best {shown}, between {format_score(lower)} and {format_score(upper)}"
 
 
 def format_size(amount: int) -> str:

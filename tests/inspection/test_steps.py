@@ -152,3 +152,8 @@ def test_activity_and_duration_of_the_run():
     assert describe_duration(runs.correct()) == "3.3 s in all"
     assert describe_duration(runs.halted("stopped")) == "Stopped after 0.5 s"
     assert describe_duration(runs.waiting()) == ""
+
+
+def test_the_best_score_stands_on_its_side_of_the_threshold():
+    trace = runs.of(runs.begun(), runs.graded(0.3099), runs.node("decide", 1.72, 1.73))
+    assert steps(trace)["decide"].summary == "best 0.3099 < 0.31"
