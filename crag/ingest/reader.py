@@ -11,6 +11,9 @@ from crag.ingest.parse.document import Block, Document
 from crag.text.language import is_list_item, split_sentences
 from crag.types import HEADING_SEPARATOR, Chunk, Progress, ProgressCallback, Vectors
 
+CHUNK_TOKENS = 250
+CHUNK_OVERLAP = 0
+
 CountTokens = Callable[[str], int]
 
 _NEW_SECTION_FILL = 0.4  # how full a chunk must be for a heading to begin the next one
@@ -44,7 +47,7 @@ class _Span(NamedTuple):
     tokens: int
 
 
-def split_document(document: Document, count_tokens: CountTokens, size: int = 250, overlap: int = 0) -> list[Chunk]:
+def split_document(document: Document, count_tokens: CountTokens, size: int, overlap: int = 0) -> list[Chunk]:
     """Split a document into chunks of at most `size` tokens, at boundaries that a reader would choose.
 
     Every word is in exactly one chunk, except for `overlap` tokens that are in two. Each piece and each chunk is
@@ -197,10 +200,6 @@ def _context_range(n: int, spans: list[_Span], headings: list[str], size: int) -
             end, grown = end + 1, True
             left -= spans[end].tokens
     return start, end
-
-
-CHUNK_TOKENS = 250
-CHUNK_OVERLAP = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from crag.app.application import Application
 from crag.text.sanitization import WORD_JOINER
 from pages.parts.services import application
+from tests.doubles.tavily import TavilyServer
 
 ROOT = Path(__file__).parents[2]
 NOTES = """# Brewing notes
@@ -109,3 +110,21 @@ def open_settings(app: AppTest, section: str) -> AppTest:
     app.switch_page("pages/settings/page.py").run()
     assert not app.exception
     return app
+
+
+FINALS = {
+    "title": "2024 NBA Finals",
+    "url": "https://en.example.org/finals",
+    "score": 0.9,
+    "content": "The Boston Celtics won the 2024 NBA Finals. They beat the Dallas Mavericks four games to one.",
+}
+
+
+@pytest.fixture
+def tavily(monkeypatch):
+    """A web search that finds the finals, beside a document that does not know them."""
+    with TavilyServer(results=[FINALS]) as server:
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
+        monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
+        add(application(), "brewing.md", NOTES)
+        yield server

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from crag.options import RunOptions
@@ -11,26 +10,10 @@ from pages.parts.services import application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
-from tests.doubles.tavily import TavilyServer
-from tests.pages.conftest import NOTES, ROOT, add, ask, labels, said, until
+from tests.pages.conftest import ROOT, ask, labels, said, until
 
 QUESTION = "What is the espresso machine descaled with?"
 UNANSWERED = "Who won the 2024 NBA Finals?"
-FINALS = {
-    "title": "2024 NBA Finals",
-    "url": "https://en.example.org/finals",
-    "score": 0.9,
-    "content": "The Boston Celtics won the 2024 NBA Finals. They beat the Dallas Mavericks four games to one.",
-}
-
-
-@pytest.fixture
-def tavily(monkeypatch):
-    with TavilyServer(results=[FINALS]) as server:
-        monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
-        monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
-        add(application(), "brewing.md", NOTES)
-        yield server
 
 
 def press(app, start, label=""):

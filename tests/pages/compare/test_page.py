@@ -6,26 +6,10 @@ import pytest
 
 from crag.options import RunOptions
 from pages.parts.services import application
-from tests.doubles.tavily import TavilyServer
-from tests.pages.conftest import NOTES, add, ask, said, until
+from tests.pages.conftest import ask, said, until
 
 QUESTION = "What is the espresso machine descaled with?"
 UNANSWERED = "Who won the 2024 NBA Finals?"
-FINALS = {
-    "title": "2024 NBA Finals",
-    "url": "https://en.example.org/finals",
-    "score": 0.9,
-    "content": "The Boston Celtics won the 2024 NBA Finals. They beat the Dallas Mavericks four games to one.",
-}
-
-
-@pytest.fixture
-def tavily(monkeypatch):
-    with TavilyServer(results=[FINALS]) as server:
-        monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
-        monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
-        add(application(), "brewing.md", NOTES)
-        yield server
 
 
 def waiting(app):
