@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from crag.cancellation import Cancellation
 from crag.prompts import fill_template
 from crag.protocols import Embedder
 from crag.text.language import detect_written_language, extract_key_words, join_sentences
-from crag.text.questions import AnalyzedQuestion, AnswerType, TermStatistics, analyze_question, answer_type_score
+from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
 from crag.types import Grade, Passage, Thresholds, WrittenLanguage
@@ -17,49 +18,66 @@ _MAX_LISTED_WORDS = 4
 _MAX_WORD_CHARS = 40  # characters
 _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
-        "no words": "The question has no key words to look for.",
-        "nothing": "Says nothing of $words.",
-        "held": "Names $words; best sentences cover $count of $total key words",
-        "lacking": "$reason; nothing of $words.",
-        "time": "$reason, but gives no date.",
-        "number": "$reason, but gives no number.",
-        "person": "$reason, but names nobody else.",
-        "end": "$reason.",
+        "no words": "The question names nothing to look for.",
+        "nothing": "Does not mention $words.",
+        "part": "Covers $held; does not mention $missing.",
+        "apart": "Mentions $held, but not together.",
+        "covered": "Covers $held.",
+        "time": "Covers $held and gives a date.",
+        "number": "Covers $held and gives a number.",
+        "person": "Covers $held and names someone.",
+        "no time": "Covers $held, but gives no date.",
+        "no number": "Covers $held, but gives no number.",
+        "no person": "Covers $held, but names nobody.",
+        "quoted": "“$word”",
         "comma": ", ",
         "and": " and ",
+        "or": " or ",
     },
     "ko": {
-        "no words": "질문에 찾아볼 핵심어가 없습니다.",
-        "nothing": "핵심어 $words에 대한 내용이 없습니다.",
-        "held": "핵심어 $words 언급, 가장 알맞은 문장에 핵심어 $total개 중 $count개",
-        "lacking": "$reason, $words에 대한 내용은 없음.",
-        "time": "$reason, 그러나 날짜가 없음.",
-        "number": "$reason, 그러나 숫자가 없음.",
-        "end": "$reason.",
+        "no words": "질문에 찾아볼 말이 없습니다.",
+        "nothing": "$words에 대한 내용이 없습니다.",
+        "part": "$held에 대한 내용은 있지만 $missing에 대한 내용은 없습니다.",
+        "apart": "$held 모두 나오지만 한곳에서 함께 다루지 않습니다.",
+        "covered": "$held에 대한 내용이 있습니다.",
+        "time": "$held에 대한 내용과 날짜가 있습니다.",
+        "number": "$held에 대한 내용과 숫자가 있습니다.",
+        "no time": "$held에 대한 내용은 있지만 날짜가 없습니다.",
+        "no number": "$held에 대한 내용은 있지만 숫자가 없습니다.",
+        "quoted": "‘$word’",
         "comma": ", ",
         "and": ", ",
+        "or": ", ",
     },
     "zh": {
-        "no words": "问题中没有可以查找的关键词。",
+        "no words": "问题中没有可以查找的词。",
         "nothing": "没有提到$words。",
-        "held": "提到$words；最相关的句子含有$total个关键词中的$count个",
-        "lacking": "$reason，没有提到$words。",
-        "time": "$reason，但没有给出日期。",
-        "number": "$reason，但没有给出数字。",
-        "end": "$reason。",
+        "part": "提到$held，没有提到$missing。",
+        "apart": "提到$held，但不在一处。",
+        "covered": "谈到$held。",
+        "time": "谈到$held，并给出日期。",
+        "number": "谈到$held，并给出数字。",
+        "no time": "谈到$held，但没有给出日期。",
+        "no number": "谈到$held，但没有给出数字。",
+        "quoted": "“$word”",
         "comma": "、",
         "and": "和",
+        "or": "和",
     },
     "zh-Hant": {
-        "no words": "問題中沒有可以查找的關鍵詞。",
+        "no words": "問題中沒有可以查找的詞。",
         "nothing": "沒有提到$words。",
-        "held": "提到$words；最相關的句子含有$total個關鍵詞中的$count個",
-        "lacking": "$reason，沒有提到$words。",
-        "time": "$reason，但沒有給出日期。",
-        "number": "$reason，但沒有給出數字。",
-        "end": "$reason。",
+        "part": "提到$held，沒有提到$missing。",
+        "apart": "提到$held，但不在一處。",
+        "covered": "談到$held。",
+        "time": "談到$held，並給出日期。",
+        "number": "談到$held，並給出數字。",
+        "no time": "談到$held，但沒有給出日期。",
+        "no number": "談到$held，但沒有給出數字。",
+        "quoted": "「$word」",
         "comma": "、",
         "and": "和",
+        "or": "和",
     },
 }
 
@@ -70,23 +88,27 @@ def explain_grade(question: AnalyzedQuestion, passage: TokenizedText) -> str:
     asked = extract_key_words(question.text)
     every = passage.around.union(*passage.terms)
     held = [word for word, parts in asked if _holds_most_terms(parts, every)]
-    lacking = [word for word, parts in asked if not _holds_most_terms(parts, every)]
+    missing = [word for word, parts in asked if not _holds_most_terms(parts, every)]
     if not asked:
         return texts["no words"]
     if not held:
-        return fill_template(texts["nothing"], words=_list_words(lacking, texts))
+        return fill_template(texts["nothing"], words=_list_words(missing, texts, "or"))
     at, _ = find_best_window(question, passage)
+    key = "part" if missing else _coverage_key(question, passage, at)
+    return fill_template(
+        texts.get(key, texts["covered"]),
+        held=_list_words(held, texts, "and"),
+        missing=_list_words(missing, texts, "or") if missing else "",
+    )
+
+
+def _coverage_key(question: AnalyzedQuestion, passage: TokenizedText, at: int) -> str:
+    """Return whether the best sentences, from index `at`, hold every key word and the kind of answer asked for."""
     window = passage.windows()[at] if passage.terms else passage.around
-    count = sum(_holds_most_terms(parts, window) for _, parts in asked)
-    reason = fill_template(texts["held"], words=_list_words(held, texts), count=str(count), total=str(len(asked)))
-    if lacking:
-        return fill_template(texts["lacking"], reason=reason, words=_list_words(lacking, texts))
-    unfit = answer_type_score(question, join_sentences(passage.sentences[at : at + 2])) < 0
-    return fill_template(texts[_lacking_key(question.answer_type, texts) if unfit else "end"], reason=reason)
-
-
-def _lacking_key(kind: AnswerType, texts: dict[str, str]) -> str:
-    return kind if kind in texts else "end"
+    if not all(_holds_most_terms(parts, window) for _, parts in extract_key_words(question.text)):
+        return "apart"
+    fit = answer_type_score(question, join_sentences(passage.sentences[at : at + 2]))
+    return question.answer_type if fit > 0 else f"no {question.answer_type}" if fit < 0 else "covered"
 
 
 def _holds_most_terms(parts: Sequence[str], terms: frozenset[str]) -> bool:
@@ -94,9 +116,11 @@ def _holds_most_terms(parts: Sequence[str], terms: frozenset[str]) -> bool:
     return 2 * sum(part in terms for part in parts) >= len(parts)
 
 
-def _list_words(words: Sequence[str], texts: dict[str, str]) -> str:
-    *others, last = list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS]
-    return texts["and"].join([texts["comma"].join(others), last]) if others else last
+def _list_words(words: Sequence[str], texts: dict[str, str], joint: Literal["and", "or"]) -> str:
+    """Return the first words in quotation marks, as in “built”, “Halden” and “lighthouse”."""
+    listed = list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS]
+    *others, last = (fill_template(texts["quoted"], word=word) for word in listed)
+    return texts[joint].join([texts["comma"].join(others), last]) if others else last
 
 
 class BuiltinGrader:

@@ -59,8 +59,8 @@ def test_nothing_is_relevant_to_an_absent_subject(embedder: Embedder, question: 
 
 def test_the_reason_names_what_is_there_and_what_is_missing(embedder: Embedder) -> None:
     answering, *_, off_topic = grade(embedder, "Who built the Halden lighthouse?", ENGLISH)
-    assert answering.reason == "Names built, Halden and lighthouse; best sentences cover 3 of 3 key words."
-    assert off_topic.reason == "Says nothing of built, Halden and lighthouse."
+    assert answering.reason == "Covers “built”, “Halden” and “lighthouse” and names someone."
+    assert off_topic.reason == "Does not mention “built”, “Halden” or “lighthouse”."
 
 
 @pytest.mark.parametrize(
@@ -69,20 +69,20 @@ def test_the_reason_names_what_is_there_and_what_is_missing(embedder: Embedder) 
         (
             "한강 도서관을 설계한 건축가는 누구인가?",
             KOREAN,
-            "핵심어 한강, 도서관, 설계한, 건축가 언급, 가장 알맞은 문장에 핵심어 4개 중 4개.",
-            "핵심어 한강, 도서관, 설계한, 건축가에 대한 내용이 없습니다.",
+            "‘한강’, ‘도서관’, ‘설계한’, ‘건축가’에 대한 내용이 있습니다.",
+            "‘한강’, ‘도서관’, ‘설계한’, ‘건축가’에 대한 내용이 없습니다.",
         ),
         (
             "青山圖書館由哪一位建築師設計？",
             CHINESE,
-            "提到青山圖書館和位建築師設計；最相關的句子含有2個關鍵詞中的2個。",
-            "沒有提到青山圖書館和位建築師設計。",
+            "談到「青山圖書館」和「位建築師設計」。",
+            "沒有提到「青山圖書館」和「位建築師設計」。",
         ),
         (
             "青山图书馆的藏书有多少？",
             ("青山图书馆的藏书很有名。", "豆腐是用黄豆做成的。"),
-            "提到青山图书馆和藏书；最相关的句子含有2个关键词中的2个，但没有给出数字。",
-            "没有提到青山图书馆和藏书。",
+            "谈到“青山图书馆”和“藏书”，但没有给出数字。",
+            "没有提到“青山图书馆”和“藏书”。",
         ),
     ],
 )
@@ -91,6 +91,24 @@ def test_the_reason_is_in_the_language_of_the_question(
 ) -> None:
     first, *_, last = grade(embedder, question, texts)
     assert (first.reason, last.reason) == (answering, off_topic)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "reason"),
+    [
+        ("When was the Halden lighthouse built?", "The Halden lighthouse was built in 1911.", "gives a date."),
+        ("When was the Halden lighthouse built?", "The Halden lighthouse was built of stone.", "but gives no date."),
+        ("When was the Halden recall, and its cost?", "The Halden recall began in 2021.", "does not mention “cost”."),
+        (
+            "When was the Halden lighthouse built?",
+            "Halden is a town. Many ferries call. Fish is cheap. A lighthouse is near. Ships were built in 1911.",
+            "but not together.",
+        ),
+    ],
+)
+def test_the_reason_says_whether_the_passage_answers(embedder: Embedder, question: str, text: str, reason: str) -> None:
+    (graded,) = grade(embedder, question, (text,))
+    assert graded.reason.endswith(reason)
 
 
 def test_what_other_passages_say_too_counts(embedder: Embedder) -> None:
