@@ -105,7 +105,9 @@ class LangSmithServer:
         return 200, wanted
 
     def _ingest(self, body: bytes, content_type: str) -> None:
+        """Keep all runs of a request at once: a test that waits for the first one sees the others too."""
         message = BytesParser().parsebytes(b"Content-Type: " + content_type.encode() + b"\r\n\r\n" + body)
+        runs: dict[str, dict[str, Any]] = {}
         for part in message.get_payload():
             assert not isinstance(part, str)
             name = str(part.get_param("name", header="content-disposition"))
@@ -114,9 +116,10 @@ class LangSmithServer:
             if kind == "feedback":
                 self.feedback[which] = value
             elif rest:
-                self.runs[which][rest[0]] = value
+                runs[which][rest[0]] = value
             else:
-                self.runs[which] = value
+                runs[which] = value
+        self.runs = self.runs | runs
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         script = self
