@@ -32,12 +32,12 @@ class GraderDescription:
 
 # `crag.grading.registry` opens each but `auto`.
 GRADERS: dict[GraderKind, GraderDescription] = {
-    "auto": GraderDescription("Automatic", "a cascade with a language model, else built-in"),
-    "builtin": GraderDescription("Built-in", "no model is asked: milliseconds for all passages", asks_model=False),
-    "score": GraderDescription("One-token score", "one short call for each passage, one token each"),
-    "explained": GraderDescription("Explained", "one call for each passage, with the reason in words: the slowest"),
-    "listwise": GraderDescription("All in one call", "one call for all passages together"),
-    "cascade": GraderDescription("Cascade", "built-in first, a model only for what it leaves open"),
+    "auto": GraderDescription("Automatic", "built-in, and a language model, if there is one, for unclear passages"),
+    "builtin": GraderDescription("Built-in", "no language model, takes milliseconds", asks_model=False),
+    "score": GraderDescription("Fast", "one short call for each passage"),
+    "explained": GraderDescription("Explained", "one call for each passage, with a reason in words (slowest)"),
+    "listwise": GraderDescription("All at once", "one call for all passages"),
+    "cascade": GraderDescription("Built-in first", "a language model grades only the unclear passages"),
 }
 
 OptionChanges = Mapping[str, Any]  # option values by name, such as `k` or `answering.window`
@@ -156,7 +156,7 @@ def _has_option_type(name: str, value: Any) -> bool:
     return isinstance(value, int | float if usual is float else usual) and isinstance(value, bool) == (usual is bool)
 
 
-OptionSection = Literal["Models", "Fine-tuning", "Grading", "Web search", "Answers", "Documents"]
+OptionSection = Literal["Models", "Model parameters", "Grading", "Web search", "Answers", "Documents"]
 OptionKind = Literal["model", "choice", "switch", "number", "thresholds", "documents", "preset"]
 OptionScope = Literal["home", "conversation", "evaluation"]
 _MAX_MODEL_NAME_LENGTH = 200
@@ -249,11 +249,11 @@ class Option:
         """Return which values are valid, as a sentence."""
         match self.kind:
             case "switch":
-                return "It is on or off."
+                return "Choose on or off."
             case "choice":
                 return f"Choose one of {', '.join(self.values)}."
             case "model":
-                return "Write builtin, ollama:NAME, or provider:model such as openai:gpt-4o-mini."
+                return "Use builtin, ollama:NAME, or provider:model such as openai:gpt-4o-mini."
         return f"Choose a number from {self.lowest:,} to {self.highest:,}."
 
     def parse(self, written: str) -> Any:
@@ -296,20 +296,20 @@ class Option:
 
 
 POLICIES: dict[PolicyName, tuple[str, str]] = {
-    "paper": ("Paper", "the web when no passage is surely relevant"),
-    "any": ("Strict", "the web as soon as one passage is not relevant"),
-    "none": ("Lenient", "the web only when no passage is relevant"),
-    "off": ("No grading", "every passage is used, never the web"),
+    "paper": ("Balanced", "searches the web unless a passage is clearly relevant"),
+    "any": ("Strict", "searches the web if any passage is not relevant"),
+    "none": ("Lenient", "searches the web only if no passage is relevant"),
+    "off": ("Off", "uses every passage and never searches the web"),
 }
 WEB_MODES: dict[WebMode, tuple[str, str]] = {
-    "off": ("Off", "only your documents are used"),
+    "off": ("Off", "answers from your documents only"),
     "ask": ("Ask first", "you see and edit each query"),
-    "auto": ("On", "when the documents do not answer, the rewritten question goes to Tavily"),
+    "auto": ("On", "sends the rewritten question to Tavily when your documents do not answer"),
 }
 REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
-    "question": ("Question", "a better question"),
-    "keywords": ("Keywords", "three at most, as in the paper"),
-    "none": ("None", "the question as you wrote it"),
+    "question": ("Question", "your question in better words"),
+    "keywords": ("Keywords", "up to three, as in the paper"),
+    "none": ("Unchanged", "your question as you asked it"),
 }
 
 
@@ -318,9 +318,9 @@ def _role_options(role: str, owner: str, nodes: tuple[NodeName, ...]) -> tuple[O
     parameters = (
         Option(
             "window",
-            "Fine-tuning",
+            "Model parameters",
             "context window",
-            "How much the model reads at once. Larger windows need more memory; roles that share a model share the "
+            "How much the model reads at once. Larger windows need more memory. Roles that share a model use the "
             "largest of their windows.",
             "number",
             lowest=1024,
@@ -331,9 +331,9 @@ def _role_options(role: str, owner: str, nodes: tuple[NodeName, ...]) -> tuple[O
         ),
         Option(
             "answer_limit",
-            "Fine-tuning",
+            "Model parameters",
             "longest reply",
-            "Where the model is stopped. It is taken from the window: at most half of it.",
+            "The model stops at this length. At most half of the context window.",
             "number",
             lowest=64,
             highest=16_384,
@@ -343,9 +343,9 @@ def _role_options(role: str, owner: str, nodes: tuple[NodeName, ...]) -> tuple[O
         ),
         Option(
             "temperature",
-            "Fine-tuning",
+            "Model parameters",
             "temperature",
-            "0 says the likeliest; more varies. Judging is best at 0.",
+            "0 picks the most likely words; higher values vary more. Use 0 for grading.",
             "number",
             lowest=0.0,
             highest=2.0,
@@ -354,9 +354,9 @@ def _role_options(role: str, owner: str, nodes: tuple[NodeName, ...]) -> tuple[O
         ),
         Option(
             "keep_alive",
-            "Fine-tuning",
-            "stays loaded",
-            "How long the model stays in memory after its last use. -1: until the server stops.",
+            "Model parameters",
+            "keep loaded",
+            "How long the model stays in memory after its last use. -1 keeps it until the server stops.",
             "number",
             lowest=-1,
             highest=86_400,
@@ -365,9 +365,10 @@ def _role_options(role: str, owner: str, nodes: tuple[NodeName, ...]) -> tuple[O
         ),
         Option(
             "parallelism",
-            "Fine-tuning",
-            "requests at once",
-            "More than the server works on (OLLAMA_NUM_PARALLEL) only wait there. 0: automatic.",
+            "Model parameters",
+            "parallel requests",
+            "How many requests are sent at the same time. The server queues those above its own limit "
+            "(OLLAMA_NUM_PARALLEL). 0 is automatic.",
             "number",
             highest=32,
             changes_answers=False,
@@ -390,26 +391,26 @@ _OPTION_RECORDS = (
         empty_means="automatic",
         offered=(),
         nodes=("generate",),
-        receives="Your question, the conversation so far and the passages that were found",
+        receives="Your question, the conversation so far and the passages found",
         variable="CRAG_CHAT_MODEL",
     ),
     Option(
         "grader_model",
         "Models",
         "Grading model",
-        "Judges each passage. A smaller model is usually enough and much faster.",
+        "Grades each passage. A smaller model is usually enough and much faster.",
         "model",
         empty_means="same as answering",
         offered=(),
         nodes=("grade_documents",),
-        receives="Your question and every passage that is to be graded",
+        receives="Your question and every passage to grade",
         variable="CRAG_GRADER_MODEL",
     ),
     Option(
         "rewriter_model",
         "Models",
         "Rewriting model",
-        "Makes follow-up questions stand alone, and writes queries for the web.",
+        "Rewrites follow-up questions so that they stand alone, and writes web queries.",
         "model",
         empty_means="same as answering",
         nodes=("condense_question", "transform_query"),
@@ -419,7 +420,7 @@ _OPTION_RECORDS = (
         "thinking",
         "Models",
         "Think first",
-        "Models that can think aloud do so before they answer; it takes longer. The thoughts are shown folded.",
+        "The model reasons before it answers, if it can. This takes longer. Its reasoning is shown folded.",
         "switch",
         term="thinking",
         nodes=("generate",),
@@ -431,7 +432,7 @@ _OPTION_RECORDS = (
         "policy",
         "Grading",
         "Policy",
-        "From verdicts to what is done.",
+        "Decides from the verdicts whether your documents are enough.",
         "choice",
         values=POLICIES,
         offered=(),
@@ -442,7 +443,7 @@ _OPTION_RECORDS = (
         "grader",
         "Grading",
         "Grader",
-        "How passages are judged.",
+        "How passages are graded.",
         "choice",
         values={kind: (grader.label, grader.explanation) for kind, grader in GRADERS.items()},
         offered=(),
@@ -452,7 +453,7 @@ _OPTION_RECORDS = (
         "thresholds",
         "Grading",
         "Thresholds",
-        "Irrelevant below the first, relevant from the second.",
+        "Below the first score a passage is not relevant; from the second on it is relevant.",
         "thresholds",
         scope="conversation",
         empty_means="automatic",
@@ -462,7 +463,7 @@ _OPTION_RECORDS = (
         "k",
         "Grading",
         "Passages to grade (k)",
-        "How many are found and judged.",
+        "How many passages are found and graded for each question.",
         "number",
         term="k",
         lowest=1,
@@ -476,7 +477,7 @@ _OPTION_RECORDS = (
         "web",
         "Web search",
         "Search the web",
-        "When the documents do not answer.",
+        "What to do when your documents do not answer.",
         "choice",
         term="web",
         values=WEB_MODES,
@@ -486,8 +487,8 @@ _OPTION_RECORDS = (
     Option(
         "rewrite",
         "Web search",
-        "Rewritten as",
-        "How the question is written anew for the web.",
+        "Web query",
+        "How your question is rewritten for the web.",
         "choice",
         term="rewriting",
         values=REWRITE_STYLES,
@@ -498,7 +499,7 @@ _OPTION_RECORDS = (
         "web_results",
         "Web search",
         "Web results",
-        "How many are asked for.",
+        "How many results each web search asks for.",
         "number",
         lowest=1,
         highest=10,
@@ -510,7 +511,7 @@ _OPTION_RECORDS = (
         "join_web",
         "Web search",
         "Web results as one passage",
-        "All results are joined and graded as one.",
+        "Joins all results and grades them as one passage.",
         "switch",
         scope="conversation",
         nodes=("web_search",),
@@ -520,7 +521,7 @@ _OPTION_RECORDS = (
         "fetch_pages",
         "Web search",
         "Read whole pages",
-        "The pages that were found are fetched, not only quoted.",
+        "Reads the full pages found, not just the search results.",
         "switch",
         term="whole pages",
         nodes=("web_search",),
@@ -529,10 +530,10 @@ _OPTION_RECORDS = (
     Option(
         "refine",
         "Answers",
-        "Refine knowledge",
-        "Passages are cut into strips; only those that help are used.",
+        "Keep excerpts",
+        "Splits passages into excerpts and uses only those that help to answer.",
         "switch",
-        term="refinement",
+        term="excerpts",
         offered=(),
         nodes=("refine_knowledge",),
         in_variants=True,
@@ -541,7 +542,7 @@ _OPTION_RECORDS = (
         "parent_context",
         "Answers",
         "Wider context",
-        "The text around each passage is given to the model, too.",
+        "Also gives the model the text around each passage.",
         "switch",
         offered=(),
         nodes=("generate",),
@@ -551,7 +552,7 @@ _OPTION_RECORDS = (
         "collection",
         "Documents",
         "Collection",
-        "The documents that are searched.",
+        "The documents to search.",
         "documents",
         scope="conversation",
         empty_means="all documents",
@@ -561,7 +562,7 @@ _OPTION_RECORDS = (
         "source_ids",
         "Documents",
         "Chosen documents",
-        "If any are chosen, only these are searched.",
+        "Searches only these documents.",
         "documents",
         term="documents",
         scope="conversation",
@@ -572,7 +573,7 @@ _OPTION_RECORDS = (
         "passage_size",
         "Documents",
         "Passage size",
-        "The documents are split into passages of up to this size, in a library of their own. That takes a while.",
+        "Splits the documents into passages of up to this size, in a separate copy. This takes a while.",
         "number",
         scope="evaluation",
         lowest=50,
@@ -586,7 +587,7 @@ _OPTION_RECORDS = (
         "preset",
         "Answers",
         "Preset",
-        "The preset that the other values come from.",
+        "The preset these values come from.",
         "preset",
         scope="conversation",
         changes_answers=False,

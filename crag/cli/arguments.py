@@ -95,16 +95,18 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_option_argument(parser: argparse.ArgumentParser, option: Option) -> None:
+    help_text = f"{option.help[0].lower()}{option.help[1:].removesuffix('.')}"
     match option.kind:
         case "switch":
-            parser.add_argument(option.flag, action=argparse.BooleanOptionalAction, help=option.help)
+            parser.add_argument(option.flag, action=argparse.BooleanOptionalAction, help=help_text)
         case "choice":
-            parser.add_argument(option.flag, choices=option.values, help=option.help)
+            meanings = "; ".join(f"{value}: {meaning}" for value, (_, meaning) in option.values.items())
+            parser.add_argument(option.flag, choices=option.values, help=f"{help_text}. {meanings}")
         case "model":
-            parser.add_argument(option.flag, type=parse_text, help=f"{option.help} {option.requirement()}")
+            parser.add_argument(option.flag, type=parse_text, help=f"{help_text}. {option.requirement()}")
         case _:
             lowest, highest = option.bounds(for_run=True)
-            parser.add_argument(option.flag, type=whole_number(int(lowest), int(highest)), help=option.help)
+            parser.add_argument(option.flag, type=whole_number(int(lowest), int(highest)), help=help_text)
 
 
 def build_run_options(

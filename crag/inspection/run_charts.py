@@ -53,7 +53,7 @@ def describe_path(trace: Trace) -> str:
         f"{NODES[step.node].title}{f' ({told})' if (told := summarize_step(step, trace)) else ''}"
         for step in trace.steps
     ]
-    return f"The path taken: {', '.join(steps)}" if steps else "The run took no step"
+    return f"Steps taken: {', '.join(steps)}" if steps else "No steps taken"
 
 
 def edges_taken(trace: Trace) -> list[Edge]:

@@ -152,7 +152,7 @@ def version_label(number: int, total: int, change: str) -> str:
 
 
 def describe_grader(name: str) -> str:
-    """Return a grader's display name with its model, such as “One-token score, llama3.1:8b”; else the name itself."""
+    """Return a grader's display name with its model, such as “Fast, llama3.1:8b”; else the name itself."""
     kind, _, rest = name.partition(":")
     if kind not in GRADERS:
         return name

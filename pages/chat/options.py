@@ -46,7 +46,7 @@ class OptionControls:
             if names := _section_options(section):
                 shown = _SECTION_SUMMARIES.get(section)
                 self._group(section, option_controls.format_value(shown, option) if shown else "", names)
-        st.caption("Fine-tuning")
+        st.caption("Model parameters")
         for role in ROLES:
             window, limit = (
                 option_controls.format_value(f"{role}.{name}", option) for name in ("window", "answer_limit")
@@ -59,7 +59,7 @@ class OptionControls:
         self._rows(name for name in known if not OPTIONS[name].role)
         for role in ROLES:
             if parameters := [name for name in known if OPTIONS[name].role == role]:
-                self._group(f"Fine-tuning: {role}", "", parameters)
+                self._group(f"Model parameters: {role}", "", parameters)
 
     def _group(self, title: str, value: str, names: Iterable[str]) -> None:
         names = list(names)

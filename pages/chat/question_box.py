@@ -121,8 +121,9 @@ def _choose_web_mode() -> None:
 
 def _draw_options_chip(options: RunOptions) -> None:
     own = 0 if options.preset else len(state.changed_options())
-    basis = markdown.escape_line(options.preset, 30) or POLICIES[options.policy][0]
-    facts = [basis, f"k {options.k}", *([format_count(own, "change")] if own else [])]
+    policy = "Grading off" if options.policy == "off" else POLICIES[options.policy][0]
+    basis = markdown.escape_line(options.preset, 30) or policy
+    facts = [basis, format_count(options.k, "passage"), *([format_count(own, "change")] if own else [])]
     st.button(
         " · ".join(facts),
         icon=":material/tune:",

@@ -85,7 +85,7 @@ def all_sections() -> tuple[Section, ...]:
     """Return all sections in sidebar order."""
     return (
         Section("Models", "memory", _model_rows()),
-        Section("Fine-tuning", "tune", model_settings.tuning_rows(), model_settings.draw_role_choice),
+        Section("Model parameters", "tune", model_settings.tuning_rows(), model_settings.draw_role_choice),
         Section("Grading", "rule", _section_rows("Grading")),
         Section("Web search", "public", (*_section_rows("Web search"), *library.web_rows())),
         Section("Answers", "chat", _section_rows("Answers")),

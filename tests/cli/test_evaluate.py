@@ -225,7 +225,7 @@ def test_one_variant_is_told_in_full():
     for words in (
         "95% interval",
         "answered by  builtin (f1)",
-        "settings     policy Paper, k 1, refinement on, grader Automatic",
+        "settings     policy Balanced, k 1, excerpts on, grader Automatic",
         "Not right (1 question)",
         "run-0-1-1  Who is the mayor?",
     ):

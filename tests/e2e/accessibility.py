@@ -124,7 +124,7 @@ def _dialogs(sweep: Sweep) -> None:
     for menu, option in (("More", "Copy with sources"), ("More", "Share this answer"), ("Again", "Compare with other")):
         sweep.choose(menu, option)
         sweep.look_into(option)
-    sweep.press("Paper")
+    sweep.press("Balanced")
     sweep.look_into("options")
     settled(page)
     page.get_by_role("radio", name="Thumbs down").click()
@@ -183,8 +183,8 @@ def _inspect(sweep: Sweep) -> None:
     page.get_by_test_id("stVegaLiteChart").first.wait_for()
     sweep.look("inspect, a run")
     steps = page.get_by_test_id("stMain").get_by_test_id("stExpander")
-    write = steps.filter(has_text="Write the answer").last
-    write.get_by_text("Write the answer").first.click()
+    write = steps.filter(has_text="Write").last
+    write.get_by_text("Write").first.click()
     sweep.press("Prompt as sent", "tab")
     sweep.look("inspect, a prompt")
     for button in ("Compare", "Share"):

@@ -72,9 +72,9 @@ def test_variants_are_all_combinations_named_by_what_differs():
     axes = parse_axes(["policy=paper,any", "k=4,8", "refine=off", "passage_size=250,500"])
     made = make_variants(base, axes)
     assert [variant.name for variant in made][:3] == [
-        "policy Paper · k 4 · passage size 250 tokens",
-        "policy Paper · k 4 · passage size 500 tokens",
-        "policy Paper · k 8 · passage size 250 tokens",
+        "policy Balanced · k 4 · passage size 250 tokens",
+        "policy Balanced · k 4 · passage size 500 tokens",
+        "policy Balanced · k 8 · passage size 250 tokens",
     ]
     assert len({variant.name for variant in made}) == len(made) == 8
     assert made[-1].options == apply_changes(
@@ -86,8 +86,8 @@ def test_variants_are_all_combinations_named_by_what_differs():
 def test_models_and_switches_have_the_names_of_people():
     axes = parse_axes(["model=builtin,ollama:llama3.1:8b", "refine=on,off"])
     assert [variant.name for variant in make_variants(RunOptions(), axes)][1:3] == [
-        "model Built-in engine · refinement off",
-        "model Llama 3.1 8B · refinement on",
+        "model Built-in engine · excerpts off",
+        "model Llama 3.1 8B · excerpts on",
     ]
     assert [variant.name for variant in make_variants(RunOptions(), parse_axes(["grader=builtin"]))] == [
         "grader Built-in"

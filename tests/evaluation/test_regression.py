@@ -148,7 +148,7 @@ def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
             {"fingerprint": "ollama:llama3:8b@b2"},
             ("the model Llama 3.1 8B: ollama:llama3.1 with digest a1a1a1a1a1a1 → ollama:llama3:8b with digest b2",),
         ),
-        ({"grader": "listwise:ollama:llama3.1:8b@a1"}, ("the grader: Built-in → All in one call, llama3.1:8b",)),
+        ({"grader": "listwise:ollama:llama3.1:8b@a1"}, ("the grader: Built-in → All at once, llama3.1:8b",)),
         ({"thresholds": "0.2 to 0.7"}, ("the thresholds: 0.3 to 0.6 → 0.2 to 0.7",)),
         ({"space": "n2"}, ("the embedder Nomic (local) has other weights",)),
         ({"embedder": "Built-in vectors", "space": "b"}, ("the embedder: Nomic (local) → Built-in vectors",)),

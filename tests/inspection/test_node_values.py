@@ -25,8 +25,8 @@ def names(values):
             {"Passages": runs.FOUND, "Thresholds": "relevant from 0.59, irrelevant below 0.31"},
             {"Verdicts": describe_verdicts(runs.incorrect(), "library")},
         ),
-        ("decide", {"Policy": "Paper"}, {"Action": "incorrect", "Reason": "Best 0.06.", "Wants the web": "yes"}),
-        ("transform_query", {"Rewritten as": "Question"}, {"Query": "winner 2024"}),
+        ("decide", {"Policy": "Balanced"}, {"Action": "incorrect", "Reason": "Best 0.06.", "Wants the web": "yes"}),
+        ("transform_query", {"Web query": "Question"}, {"Query": "winner 2024"}),
         (
             "web_search",
             {"Query, as written": "winner 2024", "Query, as you edited it": "winner of 2024"},

@@ -15,8 +15,8 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
         (
             runs.incorrect(),
             [
-                'retrieve["Retrieve<br/>2 of 1,284 passages · 20 ms"]',
-                'grade_documents["Grade passages<br/>0 of 2 relevant · 1.7 s"]',
+                'retrieve["Find passages<br/>2 of 1,284 passages · 20 ms"]',
+                'grade_documents["Grade<br/>0 of 2 relevant · 1.7 s"]',
                 'decide("Decide<br/>best 0.06 #lt; 0.31")',
                 "decide ==>|incorrect| transform_query",
                 "decide -.->|ambiguous| transform_query",
@@ -33,7 +33,7 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
                 "decide ==>|correct| refine_knowledge",
                 "decide -.->|incorrect| transform_query",
                 "transform_query -.-> web_search",
-                'transform_query["Rewrite the question"]',
+                'transform_query["Rewrite query"]',
                 "class transform_query,web_search off",
                 "1 of 2 strips kept",
             ],
@@ -41,7 +41,7 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
         (runs.correct(refine=False, rewrite="none"), ["decide -.->|incorrect| web_search", "web_search -.-> generate"]),
         (runs.without_web(), ["decide ==>|incorrect| generate", "refine_knowledge -.-> generate"]),
         (runs.waiting(), ["Search the web<br/>waiting for you", "web_search -.-> refine"]),
-        (runs.halted("stopped"), ["Grade passages<br/>0 of 0 · stopped here", "class grade_documents halted"]),
+        (runs.halted("stopped"), ["Grade<br/>0 of 0 · stopped here", "class grade_documents halted"]),
         (runs.halted("failed"), ["failed here", "grade_documents -.-> decide"]),
         (runs.halted("interrupted"), ["interrupted here"]),
         (runs.version(), ["2 of 1,284 passages · kept", "1 of 2 relevant · kept", "decide ==>|ambiguous| generate"]),
@@ -71,7 +71,7 @@ def test_the_diagram_holds_no_text_of_documents_or_people():
 
 
 def test_the_path_is_told_in_words_too():
-    assert describe_path(runs.incorrect()).startswith("The path taken: Retrieve (2 of 1,284 passages · 20 ms), Grade")
+    assert describe_path(runs.incorrect()).startswith("Steps taken: Find passages (2 of 1,284 passages · 20 ms), Grade")
 
 
 def call(node, at, seconds=0.5):
@@ -87,29 +87,29 @@ def told(trace, calls=(), now=None):
 
 def test_each_node_has_its_calls_and_its_search_below_it():
     assert told(runs.incorrect(), CALLS)[:8] == [
-        ("Retrieve", "own", 0.0, 0.02),
-        ("Grade passages", "model", 0.02, 1.72),
+        ("Find passages", "own", 0.0, 0.02),
+        ("Grade", "model", 0.02, 1.72),
         ("call 1", "model", 0.03, 0.53),
         ("call 2", "model", 0.9, 1.4),
         ("Decide", "own", 1.72, 1.72),
-        ("Rewrite the question", "own", 1.72, 2.6),
+        ("Rewrite query", "own", 1.72, 2.6),
         ("Search the web", "web", 2.6, 3.4),
         ("search", "web", 2.6, 3.2),
     ]
 
 
-@pytest.mark.parametrize(("name", "kind"), [("Grade passages", "model"), ("Write the answer", "model")])
+@pytest.mark.parametrize(("name", "kind"), [("Grade", "model"), ("Write", "model")])
 def test_without_calls_the_events_tell_what_was_waited_for(name, kind):
     assert kind in [span.kind for span in timeline_spans(runs.correct(), []) if span.name == name]
 
 
 def test_what_a_version_kept_has_no_bar():
-    assert [name for name, *_ in told(runs.version())] == ["Decide", "Write the answer", "Check the answer"]
+    assert [name for name, *_ in told(runs.version())] == ["Decide", "Write", "Check"]
     assert nodes_kept(runs.version()) == ["retrieve", "grade_documents"]
 
 
 def test_a_running_node_ends_now_and_waiting_takes_no_time():
     trace = runs.waiting()
-    assert told(trace, now=9.0)[-1] == ("Rewrite the question", "own", 1.72, 2.6)
+    assert told(trace, now=9.0)[-1] == ("Rewrite query", "own", 1.72, 2.6)
     trace.steps[-1].state = "running"
     assert told(trace, now=9.0)[-1] == ("Search the web", "web", 2.6, 9.0)

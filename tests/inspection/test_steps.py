@@ -17,9 +17,7 @@ from crag.runs.trace import Step, Trace
 from crag.types import Support, Verdict
 from tests.inspection import runs
 
-GRADED_BY = (
-    "Graded by: One-token score, llama · relevant from 0.59, irrelevant below 0.31 · the grader's own thresholds"
-)
+GRADED_BY = "Graded by: Fast, llama · relevant from 0.59, irrelevant below 0.31 · the grader's own thresholds"
 
 
 def steps(trace):

@@ -193,7 +193,7 @@ def test_the_same_question_under_other_settings_is_a_version(house):
     conversation, first, _ = answered(home, question="First?")
     wait(home.runs.start(conversation.id, "Second?", RunOptions()))
     trace = wait(home.runs.regenerate(first.id, RunOptions(policy="any", k=1, refine=False)))
-    assert trace.change == "k 1, policy any, refinement off"
+    assert trace.change == "k 1, policy any, excerpts off"
     assert home.retriever.queries[-1] == "First?", "what came after the question is no history of it"
     assert [message.text for message in home.conversations.messages(conversation.id)][0::2] == ["First?", "Second?"]
     assert not any(step.kept for step in trace.steps)

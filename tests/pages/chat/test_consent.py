@@ -171,7 +171,7 @@ def test_thresholds_are_set_for_a_conversation_and_given_back(chat, notes, servi
     chat.run()
     chat.button(key="chip_options").click().run()
     automatic = chat.slider(key="option_thresholds").value
-    assert said(chat, "relevant from the second: the grader's own thresholds.")
+    assert said(chat, "from the second on it is relevant: the grader's own thresholds.")
     chat.slider(key="option_thresholds").set_value((0.1, 0.95)).run()
     assert said(chat, "set by you")
     ask(chat, QUESTION)

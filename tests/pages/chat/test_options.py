@@ -53,12 +53,12 @@ def test_a_value_of_the_conversation_is_taken_back(drawer, services):
     drawer.slider(key="option_k").set_value(2).run()
     drawer.select_slider(key="option_answering.window").set_value(4096).run()
     assert badges(drawer, "this conversation") == ["Passages to grade (k)", "Context window"]
-    assert "Paper · k 2 · 2 changes" in labels(drawer.run())
+    assert "Balanced · 2 passages · 2 changes" in labels(drawer.run())
     drawer.button(key="option_forget-k").click().run()
     assert drawer.slider(key="option_k").value == 6
     assert badges(drawer, "this conversation") == ["Context window"]
     drawer.button(key="forget_all").click().run()
-    assert "Paper · k 6" in labels(drawer.run())
+    assert "Balanced · 6 passages" in labels(drawer.run())
 
 
 def test_what_a_conversation_settles_its_questions_run_under(drawer, services):
@@ -74,9 +74,9 @@ def test_what_a_conversation_settles_its_questions_run_under(drawer, services):
 def test_a_new_conversation_begins_with_what_holds_for_the_home(drawer):
     drawer.slider(key="option_k").set_value(2).run()
     ask(drawer, QUESTION)
-    assert "Paper · k 2 · 1 change" in labels(drawer)
+    assert "Balanced · 2 passages · 1 change" in labels(drawer)
     next(button for button in drawer.button if button.label == "New").click().run()
-    assert "Paper · k 4" in labels(drawer)
+    assert "Balanced · 4 passages" in labels(drawer)
 
 
 def test_two_answers_differ_in_how_a_role_was_tuned(drawer, services):
@@ -96,10 +96,10 @@ def test_two_answers_differ_in_how_a_role_was_tuned(drawer, services):
 
 def test_a_preset_is_used_saved_and_offered_again(drawer, services):
     menu(drawer, "chosen_preset").set_value("langgraph-js").run()
-    assert r"langgraph\-js · k 4" in labels(drawer.run())
+    assert r"langgraph\-js · 4 passages" in labels(drawer.run())
     assert drawer.selectbox(key="option_policy").value == "none"
     drawer.slider(key="option_k").set_value(9).run()  # no longer that preset
-    assert "Lenient · k 9" in " ".join(labels(drawer.run()))
+    assert "Lenient · 9 passages" in " ".join(labels(drawer.run()))
     drawer.text_input(key="new_preset").set_value("Nine")
     next(button for button in drawer.button if button.label == "Save").click().run()
     assert services.preferences.presets()["Nine"]["k"] == 9

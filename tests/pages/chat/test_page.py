@@ -25,7 +25,7 @@ def test_an_empty_library_starts_with_what_this_is(chat):
     for name in ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"):
         assert said(chat, name)
     legend = [step.label for step in chat.sidebar.expander]
-    assert legend[0].startswith("Retrieve")
+    assert legend[0].startswith("Find passages")
     assert len(legend) == 8
     assert r"Built\-in engine" in labels(chat)
 
@@ -47,7 +47,7 @@ def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes):
     assert said(chat, "retrieval correct · 1 of 1 passage used")
     assert said(chat, "six weeks")
     steps = [step.label for step in chat.sidebar.expander]
-    for name in ("Retrieve", "Grade passages", "Decide", "Refine knowledge", "Write the answer", "Check the answer"):
+    for name in ("Find passages", "Grade", "Decide", "Keep excerpts", "Write", "Check"):
         assert any(step.startswith(name) for step in steps)
     assert any(":green-badge[:material/check_circle: relevant" in label for label in labels(chat))
     assert any("in all" in caption.value for caption in chat.sidebar.caption)
@@ -138,7 +138,7 @@ def test_options_belong_to_the_conversation(chat, notes, services):
     del chat.session_state["dialog"]
     ask(chat, QUESTION)
     assert services.conversations.list()[0].changes == {"policy": "off", "k": 2, "preset": ""}
-    assert "No grading · k 2 · 2 changes" in labels(chat)
+    assert "Grading off · 2 passages · 2 changes" in labels(chat)
     trace = services.runs.trace(services.conversations.messages(services.conversations.list()[0].id)[-1].run_id)
     assert trace.options == RunOptions(policy="off", k=2)
 

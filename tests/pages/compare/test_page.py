@@ -33,11 +33,11 @@ def test_two_settings_stand_side_by_side(chat, notes, services):
     chat.query_params["a"], chat.query_params["b"] = first, other.id
     chat.switch_page("pages/compare/page.py").run()
     assert not chat.exception
-    assert any("policy No grading, refinement off" in header.value for header in chat.header)
-    assert said(chat, "| **Policy** | Paper | No grading |")
-    assert said(chat, "| **Refine knowledge** | on | off |")
+    assert any("policy Off, excerpts off" in header.value for header in chat.header)
+    assert said(chat, "| **Policy** | Balanced | Off |")
+    assert said(chat, "| **Keep excerpts** | on | off |")
     assert said(chat, "| Brewing notes :small[:blue[differs]] | :green-badge[:material/check_circle: relevant")
-    assert said(chat, "| Refine knowledge |")
+    assert said(chat, "| Keep excerpts |")
     assert said(chat, "| Web searches | none | none |")
     chat.query_params["b"] = "nothing"
     chat.run()

@@ -93,7 +93,7 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     assert "| Refused | 100.0% | 0.0% |" in table
     assert any("Refused −100.0 points" in alt for alt in pictures(chat))
     assert said(chat, "Over 3 questions that both have")
-    assert said(chat, "| Policy | Paper | No grading |")
+    assert said(chat, "| Policy | Balanced | Off |")
     assert said(chat, "No clear difference: ")
     assert said(chat, "Who won the 2024 NBA finals?")
     assert {"Trace of A", "Trace of B", "Compare both"} <= {*labels(chat)}
@@ -112,7 +112,7 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
 def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
     chat.session_state[f"plots-of-{grid.id}"] = True
     drawn(chat, evaluation=grid.id)
-    assert said(chat, "Built-in engine · refinement on · grader Automatic")
+    assert said(chat, "Built-in engine · excerpts on · grader Automatic")
     assert said(chat, "Not clearly better than any of the 3 others.")
     table = next(frame.value for frame in chat.dataframe if "Place" in frame.value)
     assert len(table) == 4

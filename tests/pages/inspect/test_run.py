@@ -40,7 +40,7 @@ def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: A
     app = laid_open(chat, run_id)
     assert [title.value for title in app.title] == [QUESTION]
     assert said(app, ":green-badge[:material/task_alt: correct] :green-badge[:material/task_alt: from your documents]")
-    assert said(app, "policy Paper")
+    assert said(app, "policy Balanced")
     assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Nodes"]
     assert said(app, "decide ==>|correct| refine_knowledge")
     table = app.dataframe[0].value
@@ -81,7 +81,7 @@ def test_going_on_from_a_node_makes_a_version_and_shows_it(chat: AppTest, servic
     until(app, lambda: said(app, "Version 2 of 2 · you dropped “Brewing notes”"))
     until(app, lambda: said(app, ":gray-badge[:material/block: not in your documents]"))
     assert app.query_params["run"] != [run_id]
-    assert said(app, "Taken over from the version before, in no time: Retrieve, Grade passages.")
+    assert said(app, "Taken over from the version before, in no time: Find passages, Grade.")
     assert not app.exception
 
 
@@ -106,8 +106,8 @@ def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, servic
     assert not app.exception
     assert app.header[0].value == "What differs"
     assert said(app, "**Action**: :green-badge[:material/task_alt: correct] → :red-badge")
-    assert said(app, "only First took *Refine knowledge")
-    assert said(app, "| **Policy** | Paper | Lenient |")
+    assert said(app, "only First took *Keep excerpts")
+    assert said(app, "| **Policy** | Balanced | Lenient |")
 
 
 def test_a_run_over_rechunked_documents_opens_lost_passages(chat: AppTest, services: Application, notes: str):

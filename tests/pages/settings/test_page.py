@@ -77,9 +77,9 @@ def test_a_backup_can_be_made(chat, services):
     [
         ("k", "grading", 9, "Passages to grade (k)"),
         ("policy", "grading", "any", "Policy"),
-        ("refine", "answers", False, "Refine knowledge"),
-        ("answering.window", "fine-tuning", 16_384, "Context window"),
-        ("answering.temperature", "fine-tuning", 0.7, "Temperature"),
+        ("refine", "answers", False, "Keep excerpts"),
+        ("answering.window", "model-parameters", 16_384, "Context window"),
+        ("answering.temperature", "model-parameters", 0.7, "Temperature"),
     ],
 )
 def test_a_change_is_saved_at_once_and_the_default_comes_back(chat, services, name, section, value, title):
@@ -96,18 +96,18 @@ def test_a_change_is_saved_at_once_and_the_default_comes_back(chat, services, na
 
 
 def test_a_time_is_typed_in_seconds_and_a_bad_one_refused(chat, services):
-    page = open_settings(chat, "fine-tuning")
+    page = open_settings(chat, "model-parameters")
     type_into(page, "answering.keep_alive", "900")
     assert services.preferences.effective("answering.keep_alive").value == 900
     assert "15 minutes (900 s)" in control(page, "answering.keep_alive").options
     type_into(page, "answering.keep_alive", "for ages")
     assert not page.exception
-    assert said(page, "Answering: stays loaded cannot be “for ages”. Choose a number from -1 to 86,400.")
+    assert said(page, "Answering: keep loaded cannot be “for ages”. Choose a number from -1 to 86,400.")
     assert services.preferences.effective("answering.keep_alive").value == 900
 
 
 def test_each_role_is_tuned_by_itself(chat, services):
-    page = open_settings(chat, "fine-tuning")
+    page = open_settings(chat, "model-parameters")
     page.button_group(key="tuned_role").set_value("grading").run()
     control(page, "grading.window").set_value(4096).run()
     options = services.preferences.options()
@@ -126,20 +126,20 @@ def test_what_the_environment_sets_is_locked(chat, monkeypatch):
 def test_search_finds_titles_help_choices_and_variables(chat):
     page = open_settings(chat, "models")
     for words, found in {
-        "OLLAMA_NUM_PARALLEL": ["Fine-tuning"],
+        "OLLAMA_NUM_PARALLEL": ["Model parameters"],
         "strict": ["Grading"],
         "citric": [],
         "upload limit": ["Library"],
         "crag_embedder": ["Embeddings"],
         "take back": ["Privacy"],
-        "think aloud": ["Models"],
+        "reasons before": ["Models"],
     }.items():
         search(page, words)
         assert headers(page)[: len(found)] == found, words
     search(page, "citric acid")
     assert said(page, "No setting fits “citric acid”.")
-    search(page, "strips")
-    assert said(page, "Refine knowledge"), "only the rows that fit"
+    search(page, "excerpts")
+    assert said(page, "Keep excerpts"), "only the rows that fit"
     assert not said(page, "Wider context")
     search(page, "")
     assert headers(page)[0] == "Models"
