@@ -15,6 +15,7 @@ from crag.types import (
     Outcome,
     Passage,
     RunState,
+    SmallTalk,
     Strip,
     Support,
     Thresholds,
@@ -44,6 +45,7 @@ class NodeSpec:
 
 
 NODES: dict[NodeName, NodeSpec] = {
+    "reply": NodeSpec(title="Reply", activity="Replying"),
     "condense_question": NodeSpec(
         title="Understand the follow-up",
         activity="Understanding the follow-up",
@@ -141,6 +143,14 @@ class NodeEnded:
     node: NodeName
     at: float
     type: Literal["node_ended"] = "node_ended"
+
+
+@dataclass(frozen=True, slots=True)
+class SmallTalkDetected:
+    """The message asks nothing of the documents, so nothing is searched."""
+
+    kind: SmallTalk
+    type: Literal["small_talk_detected"] = "small_talk_detected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +358,7 @@ Event = (
     | NodeStarted
     | NodeEnded
     | QuestionShortened
+    | SmallTalkDetected
     | QuestionCondensed
     | PassagesFound
     | PassageGraded

@@ -142,6 +142,10 @@ class Retriever(Protocol):
         """Return the number of passages searched under these options."""
         ...
 
+    def titles(self, options: RunOptions) -> list[str]:
+        """Return the titles of the documents searched under these options, newest first."""
+        ...
+
 
 class Grader(Protocol):
     """Judges whether passages contain the answer to a question."""

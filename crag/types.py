@@ -73,11 +73,16 @@ Action = Literal["correct", "ambiguous", "incorrect"]
 Origin = Literal["library", "web"]
 Ruling = Literal["use", "drop"]
 OutboundKind = Literal["web search", "web page", "model", "embedding", "account", "download", "evaluation", "trace"]
-Outcome = Literal["documents", "documents_and_web", "web", "not_answered"]
+Outcome = Literal["documents", "documents_and_web", "web", "not_answered", "talk"]
+SmallTalk = Literal[
+    "documents", "identity", "capabilities", "wellbeing", "thanks", "farewell", "greeting", "acknowledgement"
+]
+"""Kinds of small talk. If a message holds several, the first of them in this order is answered."""
 SupportStrength = Literal["supported", "weak", "unsupported"]
 RunState = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 AddStatus = Literal["added", "unchanged", "replaced", "failed"]
 NodeName = Literal[
+    "reply",
     "condense_question",
     "retrieve",
     "grade_documents",

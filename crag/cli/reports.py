@@ -118,6 +118,7 @@ def answer_json(run_id: str, trace: Trace) -> Json:
         "answer": trace.text,
         "complete": trace.state == "done" and not trace.unfinished,
         "outcome": trace.outcome,
+        "route": "talk" if trace.small_talk else None,
         "action": trace.action,
         "reason": trace.action_reason,
         "steps": trace.trajectory,

@@ -199,6 +199,10 @@ class RechunkedRetriever:
         """Return the number of passages searched under these options."""
         return self._retriever.size(options)
 
+    def titles(self, options: RunOptions) -> list[str]:
+        """Return the titles of the documents searched under these options, newest first."""
+        return self._retriever.titles(options)
+
 
 class RechunkedLibraries:
     """All rechunked libraries of a home. Safe to share between threads and processes."""

@@ -10,9 +10,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from crag.graph import answer_nodes, nodes, web_nodes
+from crag.graph import answer_nodes, nodes, talk_node, web_nodes
 from crag.graph.state import Deps, GraphState, fitted_question
 from crag.text.questions import is_long_question
+from crag.text.small_talk import detect_small_talk
 from crag.types import NodeName
 
 Graph = CompiledStateGraph[GraphState, Deps, GraphState, GraphState]
@@ -25,6 +26,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
     """
     graph = StateGraph(GraphState, context_schema=Deps)
     for function in (
+        talk_node.reply,
         nodes.condense_question,
         nodes.retrieve,
         nodes.grade_documents,
@@ -37,6 +39,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
     ):
         graph.add_node(function.__name__, function)  # type: ignore[call-overload]
     graph.add_conditional_edges(START, _after_start, _edge_targets(*get_args(NodeName)))
+    graph.add_edge("reply", END)
     graph.add_edge("condense_question", "retrieve")
     graph.add_conditional_edges("retrieve", _after_retrieve, _edge_targets("grade_documents", "decide"))
     graph.add_edge("grade_documents", "decide")
@@ -57,6 +60,8 @@ def _edge_targets(*names: str) -> dict[Hashable, str]:
 def _after_start(state: GraphState) -> str:
     if "begin_at" in state:
         return state["begin_at"]
+    if detect_small_talk(state["question"]) and not state.get("extra_query"):
+        return "reply"
     return "condense_question" if state.get("history") or is_long_question(fitted_question(state)) else "retrieve"
 
 

@@ -186,6 +186,10 @@ def _generate_outputs(trace: Trace) -> list[NodeValue]:
 
 ValueReader = Callable[[Trace], list[NodeValue]]
 _VALUE_READERS: dict[NodeName, tuple[ValueReader, ValueReader]] = {
+    "reply": (
+        lambda trace: [NodeValue("Question", trace.question)],
+        lambda trace: [NodeValue("Reply", trace.text)],
+    ),
     "condense_question": (
         lambda trace: [NodeValue("Question", trace.question)],
         lambda trace: [NodeValue("Question that stands alone", trace.condensed)],

@@ -63,7 +63,9 @@ def edges_taken(trace: Trace) -> list[Edge]:
 
 
 def _possible_edges(trace: Trace) -> list[Edge]:
-    """Return the edges that the run's settings allow."""
+    """Return the edges that the run's settings allow; none after small talk, which is not looked up."""
+    if trace.small_talk:
+        return []
     options = trace.options
     answer: NodeName = "refine_knowledge" if options.refine else "generate"
     web: NodeName = "web_search" if options.rewrite == "none" else "transform_query"

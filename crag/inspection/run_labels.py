@@ -52,6 +52,7 @@ OUTCOME_BADGES: dict[Outcome, Badge] = {
     "documents_and_web": Badge("orange", "contrast", "documents and web"),
     "web": Badge("blue", "travel_explore", "from the web"),
     "not_answered": Badge("gray", "block", "not in your documents"),
+    "talk": Badge("gray", "forum", "chat"),
 }
 RUN_STATE_BADGES: dict[RunState, Badge] = {
     "running": Badge("blue", "pending", "running"),
@@ -73,8 +74,10 @@ def verdict_badge(verdict: Verdict | None) -> Badge:
     return replace(VERDICT_BADGES[verdict.word], number=score)
 
 
-def run_badge(state: RunState, action: Action | None) -> Badge:
+def run_badge(state: RunState, action: Action | None, outcome: Outcome | None = None) -> Badge:
     """Return the badge for how a run ended: its action when it completed, else its state."""
+    if outcome == "talk":
+        return OUTCOME_BADGES[outcome]
     return ACTION_BADGES[action] if state == "done" else RUN_STATE_BADGES[state]
 
 
@@ -100,6 +103,8 @@ def answer_facts(trace: Trace) -> list[str]:
     """
     if trace.waiting and trace.waiting.from_answer:
         return ["a sentence of the answer rests on nothing that was found"]
+    if trace.outcome == "talk":
+        return []
     told = [f"retrieval {trace.action}"] if trace.action else []
     told += [used] if (used := _passages_used(trace)) else []
     if trace.seconds is not None and trace.outcome != "not_answered":

@@ -23,12 +23,22 @@ from crag.inspection.run_labels import (
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import describe_best_score, format_count, format_duration, format_place
 from crag.text.sanitization import to_one_line
-from crag.types import NodeName, Origin, Passage, RunState, Strip, Support
+from crag.types import NodeName, Origin, Passage, RunState, SmallTalk, Strip, Support
 
-_EXPANDED_NODES: frozenset[NodeName] = frozenset({"grade_documents", "decide", "web_search"})
-_UNTIMED_NODES: frozenset[NodeName] = frozenset({"decide", "check_answer"})  # a few milliseconds
+_EXPANDED_NODES: frozenset[NodeName] = frozenset({"reply", "grade_documents", "decide", "web_search"})
+_UNTIMED_NODES: frozenset[NodeName] = frozenset({"decide", "check_answer", "reply"})  # a few milliseconds
 _GRADED_ORIGINS: dict[NodeName, Origin] = {"grade_documents": "library", "web_search": "web"}
 _SKIPPED_ICON = "remove_circle_outline"
+_SMALL_TALK_NAMES: dict[SmallTalk, str] = {
+    "greeting": "This is a greeting",
+    "wellbeing": "This is small talk",
+    "thanks": "This is a thank-you",
+    "farewell": "This is a goodbye",
+    "acknowledgement": "This is a short reply, not a question",
+    "identity": "This asks about the application",
+    "capabilities": "This asks about the application",
+    "documents": "This asks which documents there are, not what they say",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +191,12 @@ def _timing(step: Step) -> str:
     return word if step.state in ("running", "waiting") else f"{word} here"
 
 
-def _step_lines(step: Step, trace: Trace) -> Iterable[str]:
+def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — one case per node, nothing nested
     """Yield the sentences on a step; empty ones are dropped by the caller."""
     running = step.state == "running"
     match step.node:
+        case "reply" if trace.small_talk:
+            yield f"{_SMALL_TALK_NAMES[trace.small_talk]}, so neither your documents nor the web were searched."
         case "condense_question":
             yield _quote(trace.condensed) or ("Reading what was said before." if running else "")
         case "retrieve":

@@ -17,7 +17,7 @@ from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.full_text import FullTextIndex
 from crag.retrieval.ranking import merge_duplicates, rank_candidates, read_vector_weight, write_vector_weight
 from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
-from crag.storage.passages import count_passages, read_passage_ids
+from crag.storage.passages import count_passages, read_passage_ids, read_titles
 from crag.storage.sources import SourceStore
 from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
 
@@ -65,6 +65,10 @@ class HybridSearch:
     def size(self, options: RunOptions) -> int:
         """Return the number of passages searched under these options."""
         return count_passages(self._store.database, options.collection, options.source_ids)
+
+    def titles(self, options: RunOptions) -> list[str]:
+        """Return the titles of the documents searched under these options, newest first."""
+        return read_titles(self._store.database, options.collection, options.source_ids)
 
     def search(
         self, query: str, k: int, collection: str = "", source_ids: Sequence[str] = ()

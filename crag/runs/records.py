@@ -20,6 +20,7 @@ from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import conversations, evaluations, events, messages, model_calls, run_summaries, runs
+from crag.text.small_talk import detect_small_talk
 from crag.types import Turn
 
 
@@ -256,5 +257,6 @@ def _parent_message(connection: Connection, message_id: int) -> int | None:
 
 def _read_history(connection: Connection, last_answer: int | None) -> tuple[Turn, ...]:
     rows = message_tree.read_branch(connection, last_answer, 2 * _HISTORY_TURNS)
-    answered = [pair for pair in zip(rows[::2], rows[1::2], strict=False) if pair[1].text]
+    pairs = zip(rows[::2], rows[1::2], strict=False)
+    answered = [(asked, answer) for asked, answer in pairs if answer.text and not detect_small_talk(asked.text)]
     return tuple(Turn(row.role, row.text) for pair in answered for row in pair)

@@ -25,6 +25,7 @@ from crag.events import (
     QuestionShortened,
     RunEnded,
     RunStarted,
+    SmallTalkDetected,
     StripsScored,
     ThoughtWritten,
     TokensWritten,
@@ -41,6 +42,7 @@ from crag.types import (
     Outcome,
     Passage,
     RunState,
+    SmallTalk,
     Strip,
     Support,
     Thresholds,
@@ -87,6 +89,7 @@ class Trace:
     action: Action | None = None
     action_reason: str = ""
     wants_web: bool = False
+    small_talk: SmallTalk | None = None
     shortened: QuestionShortened | None = None
     condensed: str = ""
     query: str = ""
@@ -154,6 +157,8 @@ class Trace:
                 self._end_step(event)
             case QuestionShortened():
                 self.shortened = event
+            case SmallTalkDetected():
+                self.small_talk = event.kind
             case QuestionCondensed():
                 self.condensed = event.question
             case PassagesFound():

@@ -68,6 +68,13 @@ def count_passages(database: Database, collection: str, source_ids: Sequence[str
         return connection.scalar(query.where(*limits)) or 0
 
 
+def read_titles(database: Database, collection: str, source_ids: Sequence[str]) -> list[str]:
+    """Return the titles of the documents within these limits, newest first."""
+    query = select(sources.c.title).where(*scope_conditions(collection, source_ids))
+    with database.read() as connection:
+        return list(connection.scalars(query.order_by(sources.c.added_at.desc(), sources.c.id)))
+
+
 def read_vector_ids(connection: Connection, space_id: str, first: int, last: int) -> Ids:
     """Return the ids from `first` to `last` of all passages with a vector of this space."""
     of_space = (vectors.c.space_id == space_id) & vectors.c.passage_id.between(first, last)

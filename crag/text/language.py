@@ -242,7 +242,7 @@ def _character_pairs(run: str) -> tuple[str, ...]:
 
 _MIN_SCRIPT_SHARE = 0.2
 _TRADITIONAL_CHINESE = frozenset(
-    "這個們為誰國時間麼嗎過對發產動會來說東車馬長門問見貝書雲電話業學實現於後種號點幾開關圖館設計師灣臺裡裏"
+    "這個們為誰國時間麼嗎過對發產動會來說東車馬長門問見貝書雲電話業學實現於後種號點幾開關圖館設計師灣臺裡裏謝檔資囉"
 )
 _HANGUL = re.compile(f"[{HANGUL_RANGES}]")
 _HAN_KANA = re.compile(f"[{HAN_KANA_RANGES}]")

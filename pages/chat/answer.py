@@ -101,6 +101,10 @@ def draw_answer(message: Message, trace: Trace, question_id: int, *, last: bool)
     Each element costs the browser a few milliseconds.
     """
     run_id = message.run_id or ""
+    if trace.outcome == "talk":
+        draw_answer_text(run_id, trace)
+        answer_actions.draw_more_menu(run_id, trace, question_id, folded=True)
+        return
     expanded = last or answer_actions.are_actions_open(run_id)
     _draw_head(message, run_id, trace, expanded=expanded)
     _draw_thinking(run_id, trace)
@@ -146,6 +150,8 @@ def outcome_sentence(trace: Trace) -> str:
     """Return how a run ended, for screen readers."""
     if trace.state != "done" or trace.outcome is None:
         return {"stopped": "Stopped", "failed": failures.failure_title(trace)}.get(trace.state, "")
+    if trace.outcome == "talk":
+        return "Reply ready"
     return f"Answer ready, {labels.outcome_word(trace.outcome)}, {format_count(len(trace.citations), 'source')}"
 
 

@@ -181,7 +181,8 @@ def _run_label(row: RunRow) -> str:
     change = labels.version_change(row.change) if row.change else ""
     facts = " · ".join(part for part in (change, format_date_time(row.started_at)) if part)
     question = markdown.escape_line(row.question, 80)
-    return f"{labels.badge_label(run_labels.run_badge(row.state, row.action))} {question} {labels.grey_text(facts)}"
+    badge = run_labels.run_badge(row.state, row.action, row.outcome)
+    return f"{labels.badge_label(badge)} {question} {labels.grey_text(facts)}"
 
 
 _REFRESH_SECONDS = 1.0

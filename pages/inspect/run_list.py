@@ -61,7 +61,7 @@ def _draw_run_rows(rows: Iterable[RunRow], run_id: str) -> None:
 
 def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "") -> None:
     """Draw a run: its question as a button, and below it `fact` (safe Markdown), by default its outcome."""
-    title, badge = markdown.escape_line(row.question, 120), run_labels.run_badge(row.state, row.action)
+    title, badge = markdown.escape_line(row.question, 120), run_labels.run_badge(row.state, row.action, row.outcome)
     with st.container(gap=None):
         opened = st.button(
             f"{labels.badge_icon(badge)} {f'**{title}**' if is_chosen else title}",

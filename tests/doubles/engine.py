@@ -33,6 +33,9 @@ class ListRetriever:
     def size(self, options: RunOptions) -> int:
         return len(self.passages)
 
+    def titles(self, options: RunOptions) -> list[str]:
+        return list(dict.fromkeys(passage.title for passage in self.passages))
+
 
 @dataclass
 class TableGrader:

@@ -191,3 +191,12 @@ def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, pr
     assert not asked.exception
     assert [toast.value for toast in asked.toast] == ["This conversation is no longer there\\. Start a new one\\."]
     assert "dialog" not in asked.session_state
+
+
+def test_small_talk_has_no_badge_and_no_sources(chat, notes):
+    chat.run()
+    ask(chat, "Thanks!")
+    assert said(chat, "You’re welcome.")
+    assert not said(chat, "your documents**")
+    assert not said(chat, "-badge[")
+    assert not [button for button in chat.button if button.key and button.key.startswith(("trace-of-", "nearest-"))]

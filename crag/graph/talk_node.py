@@ -1,0 +1,103 @@
+"""Graph node that replies to small talk, and the texts of its replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crag.events import AnswerWritten, SmallTalkDetected, TokensWritten
+from crag.graph.nodes import graph_node
+from crag.graph.state import Deps, GraphState
+from crag.text.language import detect_written_language
+from crag.text.sanitization import to_one_line
+from crag.text.small_talk import detect_small_talk
+from crag.types import SmallTalk, Usage, WrittenLanguage
+
+_MAX_TITLES = 10
+REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
+    "en": {
+        "greeting": "Hello! Ask me a question about your documents.",
+        "wellbeing": "I am running fine, thank you. What would you like to know from your documents?",
+        "thanks": "You’re welcome.",
+        "farewell": "Goodbye!",
+        "acknowledgement": "All right. Ask me another question whenever you like.",
+        "identity": "I am CRAG Chat, a program that answers questions from your documents. Answers come from: {model}.",
+        "capabilities": "I answer questions from the documents you add, and show the source of each sentence. "
+        "I grade every passage I find before I use it. {otherwise}",
+        "web": "If your documents do not answer a question, I say so, and can search the web if you allow it.",
+        "no web": "If your documents do not answer a question, I say so instead of guessing.",
+        "documents": "I can search these documents:",
+        "no documents": "There are no documents to search yet. Add some on the Documents page.",
+        "more": "and {more} more",
+    },
+    "ko": {
+        "greeting": "안녕하세요! 문서에 대해 궁금한 것을 물어보세요.",
+        "wellbeing": "네, 잘 작동하고 있습니다. 문서에서 무엇을 찾아드릴까요?",
+        "thanks": "천만에요.",
+        "farewell": "안녕히 가세요!",
+        "acknowledgement": "알겠습니다. 다른 질문이 있으면 언제든지 물어보세요.",
+        "identity": "저는 CRAG Chat입니다. 추가하신 문서를 바탕으로 질문에 답하는 프로그램입니다. 답변 엔진: {model}.",
+        "capabilities": "추가하신 문서를 바탕으로 질문에 답하고, 문장마다 출처를 보여 드립니다. "
+        "찾은 구절은 사용하기 전에 모두 평가합니다. {otherwise}",
+        "web": "문서에 답이 없으면 없다고 말씀드리고, 허락하시면 웹에서 찾아봅니다.",
+        "no web": "문서에 답이 없으면 지어내지 않고 없다고 말씀드립니다.",
+        "documents": "다음 문서에서 찾을 수 있습니다:",
+        "no documents": "아직 문서가 없습니다. Documents 페이지에서 추가해 주세요.",
+        "more": "외 {more}개",
+    },
+    "zh": {
+        "greeting": "你好！请问我关于您的文档的问题。",
+        "wellbeing": "谢谢，我运行正常。您想从文档中了解什么？",
+        "thanks": "不客气。",
+        "farewell": "再见！",
+        "acknowledgement": "好的。有其他问题请随时问我。",
+        "identity": "我是 CRAG Chat，一个根据您的文档回答问题的程序。回答引擎：{model}。",
+        "capabilities": "我根据您添加的文档回答问题，并显示每句话的出处。找到的每个段落都先评估再使用。{otherwise}",
+        "web": "如果文档中没有答案，我会说明；经您允许，我也可以搜索网络。",
+        "no web": "如果文档中没有答案，我会说明，而不会编造。",
+        "documents": "我可以在这些文档中查找：",
+        "no documents": "还没有文档。请在 Documents 页面添加。",
+        "more": "以及另外 {more} 个",
+    },
+    "zh-Hant": {
+        "greeting": "你好！請問我關於您的文件的問題。",
+        "wellbeing": "謝謝，我運作正常。您想從文件中了解什麼？",
+        "thanks": "不客氣。",
+        "farewell": "再見！",
+        "acknowledgement": "好的。有其他問題請隨時問我。",
+        "identity": "我是 CRAG Chat，一個根據您的文件回答問題的程式。回答引擎：{model}。",
+        "capabilities": "我根據您加入的文件回答問題，並顯示每句話的出處。找到的每個段落都先評估再使用。{otherwise}",
+        "web": "如果文件中沒有答案，我會說明；經您允許，我也可以搜尋網路。",
+        "no web": "如果文件中沒有答案，我會說明，而不會編造。",
+        "documents": "我可以在這些文件中查找：",
+        "no documents": "還沒有文件。請在 Documents 頁面加入。",
+        "more": "以及另外 {more} 個",
+    },
+}
+
+
+@graph_node("reply")
+def reply(state: GraphState, deps: Deps) -> GraphState:
+    """Reply to small talk in its language, without a search, a model or a verdict."""
+    kind = detect_small_talk(state["question"]) or "greeting"
+    deps.emit(SmallTalkDetected(kind))
+    text = _write_reply(kind, detect_written_language(state["question"]), deps)
+    deps.emit(TokensWritten(text))
+    deps.emit(AnswerWritten(text, (), "talk", Usage()))
+    return {"answer": text, "knowledge": ()}
+
+
+def _write_reply(kind: SmallTalk, language: WrittenLanguage, deps: Deps) -> str:
+    replies = REPLIES[language]
+    if kind == "documents":
+        return _list_titles(deps.retriever.titles(deps.options), replies)
+    otherwise = replies["no web" if deps.web is None else "web"]
+    return replies[kind].format(model=deps.engine.label, otherwise=otherwise)
+
+
+def _list_titles(titles: Sequence[str], replies: dict[SmallTalk | str, str]) -> str:
+    if not titles:
+        return replies["no documents"]
+    lines = [f"- {to_one_line(title)}" for title in titles[:_MAX_TITLES]]
+    if more := len(titles) - len(lines):
+        lines.append(f"- {replies['more'].format(more=more)}")
+    return "\n".join([replies["documents"], "", *lines])

@@ -1,0 +1,55 @@
+"""Small talk through the real graph: a reply, and nothing searched, graded or cited."""
+
+import pytest
+
+from crag.graph.talk_node import REPLIES
+from crag.inspection.steps import describe_steps
+from crag.options import RunOptions
+from crag.types import Turn
+from tests.doubles.engine import ListWeb, passage
+from tests.graph.conftest import Bench
+
+
+@pytest.mark.parametrize(
+    ("message", "reply"),
+    [
+        ("Hello!", "Hello! Ask me a question about your documents."),
+        ("고마워요!", "천만에요."),
+        ("谢谢", "不客气。"),
+        ("謝謝", "不客氣。"),
+        ("Who are you?", "I am CRAG Chat"),
+    ],
+)
+def test_a_reply_is_in_the_language_of_the_message_and_nothing_is_searched(message, reply):
+    bench = Bench({1: 1.0}, RunOptions(web="auto"), ListWeb([passage(-1, origin="web")]))
+    trace = bench.ask(message, history=(Turn("user", "Who founded it?"), Turn("assistant", "Ada Brown.")))
+    assert trace.text.startswith(reply)
+    assert (trace.outcome, trace.action, trace.citations, trace.verdicts) == ("talk", None, (), {})
+    assert not trace.query_sent
+    assert bench.retriever.queries == []
+    assert not trace.condensed
+    (step,) = describe_steps(trace)
+    assert step.lines[0].endswith("so neither your documents nor the web were searched.")
+
+
+def test_the_documents_are_listed_and_long_lists_are_cut():
+    titles = [f"Report {number}" for number in range(12)]
+    held = [passage(number, title=title) for number, title in enumerate(titles, start=1)]
+    trace = Bench({}, passages=held).ask("Which documents do you have?")
+    assert trace.text.splitlines()[2:] == [*(f"- {title}" for title in titles[:10]), "- and 2 more"]
+    assert Bench({}, passages=[]).ask("Which documents do you have?").text.startswith("There are no documents")
+
+
+def test_the_web_is_promised_only_where_it_can_be_searched():
+    assert "search the web" not in Bench({}).ask("What can you do?").text
+    assert "search the web" in Bench({}, web=ListWeb([])).ask("What can you do?").text
+
+
+def test_a_greeting_around_a_question_is_not_searched_for():
+    bench = Bench({1: 1.0})
+    bench.ask("Hi! What holds? Thanks!")
+    assert bench.retriever.queries == ["What holds?"]
+
+
+def test_every_language_has_every_reply():
+    assert len({tuple(replies) for replies in REPLIES.values()}) == 1

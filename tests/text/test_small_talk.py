@@ -1,0 +1,75 @@
+"""Small talk is told from questions, in three languages."""
+
+import pytest
+
+from crag.text.small_talk import detect_small_talk, strip_small_talk
+
+TALK = {
+    "greeting": ("hi", "Hello there!", "Good morning, everyone", "hellooo 😀", "안녕하세요", "你好", "您好！", "早安"),
+    "wellbeing": ("How are you?", "Hi, how are you doing today?", "잘 지내요?", "你好吗？"),
+    "thanks": ("Thanks a lot for your help!", "ok, thanks, bye", "thx", "고마워요!", "감사합니다.", "谢谢你", "謝謝"),
+    "farewell": ("Bye!", "That’s all for now", "안녕히 계세요", "再见", "晚安"),
+    "acknowledgement": ("OK", "Great!", "I see.", "네", "알겠습니다", "好的"),
+    "identity": (
+        "Who are you?",
+        "hi! what's your name?",
+        "Who are you and what can you do?",
+        "너는 누구야?",
+        "你是谁？",
+    ),
+    "capabilities": (
+        "What can you do?",
+        "help",
+        "How can you help me?",
+        "뭐 할 수 있어?",
+        "你能做什么？",
+        "你會做什麼",
+    ),
+    "documents": (
+        *(
+            "Which documents do you have?",
+            "what files are loaded",
+            "Please list my documents",
+            "How many docs are there?",
+        ),
+        *("어떤 문서가 있나요?", "문서 목록 보여줘", "你有哪些文件？", "列出所有文档"),
+    ),
+}
+QUESTIONS = (
+    *("What can you do about a broken pipe?", "Which documents do I need for a visa?", "help desk phone number"),
+    *("hello world program", "Who are you allowed to invite?", "What documents are required?", "How does it work?"),
+    *("thanksgiving date", "OK Computer release date", "No. 7 pump pressure", "Good morning hours of the clinic"),
+    *(
+        "How many files are there in the repository?",
+        "감사 보고서는 누가 썼나요?",
+        "어떤 문서가 필요한가요?",
+        "你好公司的地址",
+    ),
+    *("好的产品是什么", "", "???"),
+)
+
+
+@pytest.mark.parametrize(("kind", "message"), [(kind, one) for kind, messages in TALK.items() for one in messages])
+def test_small_talk_has_a_kind(kind, message):
+    assert detect_small_talk(message) == kind
+
+
+@pytest.mark.parametrize("message", QUESTIONS)
+def test_a_question_is_no_small_talk_and_stays_whole(message):
+    assert detect_small_talk(message) is None
+    assert strip_small_talk(message) == message
+
+
+@pytest.mark.parametrize(
+    ("message", "question"),
+    [
+        ("Hi! When was Acme founded? Thanks!", "When was Acme founded?"),
+        ("Hello, who leads the team?", "who leads the team?"),
+        ("Thanks. And when does it close?", "And when does it close?"),
+        ("안녕하세요, 회사는 언제 설립되었나요?", "회사는 언제 설립되었나요?"),
+        ("你好，公司什么时候成立的？", "公司什么时候成立的？"),
+        ("Thanks, bye!", "Thanks, bye!"),
+    ],
+)
+def test_a_question_loses_the_greetings_around_it(message, question):
+    assert strip_small_talk(message) == question
