@@ -101,6 +101,10 @@ class BadRequest(CragError):
     code = "bad_request"
 
 
+class StillAnswering(BadRequest):
+    """The conversation cannot take another question yet: an answer is being written or waits for the user."""
+
+
 class NotFound(CragError):
     """No object with this id exists, or it was deleted."""
 

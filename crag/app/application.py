@@ -41,6 +41,7 @@ from crag.models.ollama_server import OllamaServer
 from crag.models.token_counts import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions
 from crag.protocols import ChatModel
+from crag.runs.question_queue import QuestionQueue
 from crag.runs.service import RunService
 from crag.settings import Settings, load_settings
 from crag.sharing.passage_exchange import PassageExchange
@@ -109,6 +110,9 @@ class Application:
         )
         open_resources = self._run_resources.build
         self.runs = RunService(self.database, open_resources)
+        self.queue = QuestionQueue(self.database, self.runs, self._conversation_options, self.jobs.unfinished)
+        self.runs.on_end = self.queue.wake
+        self.jobs.notify_on_end(self.queue.wake)
         self._delayed_deletion = DelayedDeletion(self._purge)
         self.archive = RunArchive(self.database)
         self.gaps = CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
@@ -191,6 +195,7 @@ class Application:
         self.library.space_work.begin()
         self.model_preloader.begin()
         self.archive.begin()
+        self.queue.begin()
         self._regression_checks.start()
         self._rechunk_cleanup.start()
 
@@ -231,9 +236,9 @@ class Application:
         `Conversations.restore` undoes this for ten minutes, at most until the next start; then its data is deleted for
         good.
         """
+        self.conversations.delete(conversation_id)  # first, so that its next question is not asked when the run stops
         if active := self.runs.active(conversation_id):
             self.runs.stop(active.id)
-        self.conversations.delete(conversation_id)
         self._delayed_deletion.schedule()
 
     def _purge(self, older_than: float = UNDO_SECONDS) -> None:
@@ -250,6 +255,7 @@ class Application:
         self.calibration_job.close()
         self.archive.close()
         self.evaluations.close()
+        self.queue.close()
         self.runs.close()
         self.traces.close()
         self.rechunked_libraries.close()
@@ -260,6 +266,9 @@ class Application:
     def answering(self, options: RunOptions) -> str:
         """Return the name of the model that answers under these options now."""
         return self.model_choice().name if options.model == "auto" else options.model
+
+    def _conversation_options(self, conversation_id: str) -> RunOptions:
+        return self.preferences.options(self.conversations.get(conversation_id).changes)
 
     def load_model(self, name: str) -> None:
         """Load an Ollama model into memory as questions would use it; this may take minutes.

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, func, or_, select, true
 
-from crag.storage.tables import conversations, messages
+from crag.storage.tables import conversations, messages, queued_questions
 from crag.types import Conversation
 
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 30, 60  # characters around a match
@@ -50,9 +50,11 @@ def select_listed(query: Select[Any], search: str, user: str | None) -> Select[A
 
 
 def _is_listed(search: str, user: str | None) -> ColumnElement[bool]:
-    """Match conversations that the user may see, that have messages, and that contain the search text, if any."""
+    """Match conversations that the user may see and that contain the search text, if any; empty ones do not match."""
     of_it = messages.c.conversation_id == conversations.c.id
-    shown = select(messages.c.id).where(of_it).exists() & visible_to(user)
+    queued = queued_questions.c.conversation_id == conversations.c.id
+    has_content = or_(select(messages.c.id).where(of_it).exists(), select(queued_questions.c.id).where(queued).exists())
+    shown = has_content & visible_to(user)
     if not search:
         return shown
     in_text = select(messages.c.id).where(of_it, contains_text(messages.c.text, search)).exists()

@@ -15,7 +15,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.conversations import conversation_list, message_tree
 from crag.conversations.conversation_list import FoundConversations
-from crag.errors import BadRequest, CragError, NotFound
+from crag.errors import BadRequest, CragError, NotFound, StillAnswering
 from crag.options import OptionChanges, dump_changes, load_changes
 from crag.storage.engine import Database
 from crag.storage.ownership import is_process_alive
@@ -205,6 +205,13 @@ def title_of(question: str) -> str:
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
 
 
+def set_first_title(connection: Connection, conversation_id: str, question: str) -> None:
+    """Name a conversation without messages after its first question."""
+    empty = ~select(messages.c.id).where(messages.c.conversation_id == conversation_id).exists()
+    named = update(conversations).where(conversations.c.id == conversation_id, empty)
+    connection.execute(named.values(title=title_of(question)))
+
+
 def check_not_deleted(connection: Connection, conversation_id: str) -> None:
     """Raise `NotFound` for a deleted conversation, even while the deletion can be undone."""
     query = select(conversations.c.id).where(conversations.c.id == conversation_id, conversation_list.visible_to(None))
@@ -213,11 +220,13 @@ def check_not_deleted(connection: Connection, conversation_id: str) -> None:
 
 
 def check_not_answering(connection: Connection, conversation_id: str) -> None:
-    """Raise `BadRequest` while an answer of this conversation is being written or waits for the user."""
+    """Raise `StillAnswering` while an answer of this conversation is being written or waits for the user."""
     if found := find_active_run(connection, conversation_id):
         if found.state == "waiting":
-            raise BadRequest("The answer before this one waits for you.", "Say first whether its query may be sent.")
-        raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
+            raise StillAnswering(
+                "The answer before this one waits for you.", "Say first whether its query may be sent."
+            )
+        raise StillAnswering("The answer before this one is still being written.", "Wait for it, or stop it.")
 
 
 def find_active_run(connection: Connection, conversation_id: str) -> Any:

@@ -84,6 +84,12 @@ class JobQueue:
         with self._database.read() as connection:
             return connection.scalar(select(func.count()).where(jobs.c.state.in_(states))) or 0
 
+    def unfinished(self, job_ids: Collection[str]) -> set[str]:
+        """Return which of these jobs are waiting or running."""
+        with self._database.read() as connection:
+            found = select(jobs.c.id).where(jobs.c.id.in_(job_ids), jobs.c.state.not_in(FINISHED_STATES))
+            return set(connection.scalars(found))
+
     def claim(self, owner: str) -> Job | None:
         """Assign the job that has waited longest to the owner; return None if none is waiting."""
         if not self.count("waiting"):  # checking costs no write transaction

@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -113,6 +113,7 @@ class JobWorkers:
             BackgroundWorker(f"ingest-{number}", self._run_waiting_jobs) for number in range(_WORKER_THREADS)
         ]
         self._is_started = False
+        self.on_end: Callable[[], object] = lambda: None
 
     def start(self) -> None:
         """Start the threads. Starting twice is harmless."""
@@ -235,6 +236,7 @@ class JobWorkers:
                 if closing.wait(_REPORT_SECONDS):
                     return
         self._spool.remove(task.job.id)
+        self.on_end()
 
     def _fail(self, task: _RunningJob, code: str, message: str) -> None:
         name = task.job.name
@@ -280,6 +282,14 @@ class IngestJobs:
         own = self._workers.running_jobs()
         return [own.get(job.id, job) if not job.finished else job for job in self._rows.all()]
 
+    def unfinished(self, job_ids: Collection[str]) -> set[str]:
+        """Return which of these jobs are waiting or running."""
+        return self._rows.unfinished(job_ids) if job_ids else set()
+
+    def notify_on_end(self, listener: Callable[[], object]) -> None:
+        """Call `listener` whenever a job has ended or was cancelled in this process."""
+        self._workers.on_end = listener
+
     @property
     def active(self) -> bool:
         """Whether any job is waiting or running."""
@@ -324,6 +334,7 @@ class IngestJobs:
         self._workers.cancel(job_ids)
         for job_id in self._rows.cancel(job_ids):
             self._spool.remove(job_id)
+        self._workers.on_end()
 
 
 def _new_named_job(kind: JobKind, spec: str, name: str, collection: str, **options: object) -> Job:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from crag.conversations import message_tree
 from crag.conversations.conversation_list import visible_to
-from crag.conversations.conversations import check_not_answering, check_not_deleted, find_active_run, title_of
+from crag.conversations.conversations import check_not_answering, check_not_deleted, find_active_run, set_first_title
 from crag.errors import NotFound
 from crag.events import RunEnded, encode_event
 from crag.runs.event_log import EventLog
@@ -19,7 +19,16 @@ from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.ownership import current_process_name, is_process_alive
-from crag.storage.tables import conversations, evaluations, events, messages, model_calls, run_summaries, runs
+from crag.storage.tables import (
+    conversations,
+    evaluations,
+    events,
+    messages,
+    model_calls,
+    queued_questions,
+    run_summaries,
+    runs,
+)
 from crag.text.small_talk import detect_small_talk
 from crag.types import Turn
 
@@ -77,17 +86,21 @@ class RunRecords:
         question: str,
         edited: int | None = None,
         evaluation_id: str | None = None,
+        queued: int | None = None,
     ) -> None:
-        """Store the question, the run and a placeholder for its answer, in one commit. Raises `NotFound`, `BadRequest`.
+        """Store the question, the run and a placeholder for its answer, in one commit.
 
         The question follows the branch that is shown; with `edited` it begins a branch next to the question with this
-        id.
+        id. With `queued`, that question leaves the queue in the same commit, so that only one caller asks it. Raises
+        `NotFound`, `StillAnswering`.
         """
         now = time.time()
         with self._database.write() as connection:
             if conversation_id:
                 check_not_answering(connection, conversation_id)  # in here: another process may be faster
                 check_not_deleted(connection, conversation_id)
+                if queued is not None:
+                    _take_from_queue(connection, queued, question)
                 here = conversations.c.id == conversation_id
                 connection.execute(update(conversations).where(here).values(updated_at=now))
             if evaluation_id:
@@ -96,11 +109,7 @@ class RunRecords:
             insert_run(connection, id=run_id, question=question, **place)
             if not conversation_id:
                 return
-            of_conversation = messages.c.conversation_id == conversation_id
-            if connection.execute(select(func.count()).where(of_conversation)).scalar_one() == 0:
-                connection.execute(
-                    update(conversations).where(conversations.c.id == conversation_id).values(title=title_of(question))
-                )
+            set_first_title(connection, conversation_id, question)
             after = (
                 message_tree.read_head(connection, conversation_id)
                 if edited is None
@@ -228,6 +237,13 @@ def insert_run(connection: Connection, **values: Any) -> None:
     """Insert a new run of this process."""
     own = {"state": "running", "owner": current_process_name(), "started_at": time.time()}
     connection.execute(insert(runs).values(**own, **values))
+
+
+def _take_from_queue(connection: Connection, queued: int, question: str) -> None:
+    """Delete a queued question. Raises `NotFound` if it was asked, removed, edited or held meanwhile."""
+    chosen = (queued_questions.c.id == queued) & (queued_questions.c.text == question)
+    if connection.execute(delete(queued_questions).where(chosen, queued_questions.c.on_hold == 0)).rowcount == 0:
+        raise NotFound("This question no longer waits.")
 
 
 def _require_evaluation(connection: Connection, evaluation_id: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -55,6 +55,7 @@ class RunService:
         self._workers = ThreadPoolExecutor(_MAX_WORKERS, thread_name_prefix="run")
         self._lock = threading.Lock()
         self._live: dict[str, LiveRun] = {}
+        self.on_end: Callable[[], object] = lambda: None  # called after each run of this process that ended
         self._traces: LRUCache[str, Trace] = LRUCache(_MAX_CACHED_TRACES)
 
     def start(
@@ -65,18 +66,20 @@ class RunService:
         *,
         evaluation_id: str | None = None,
         edited: int | None = None,
+        queued: int | None = None,
     ) -> Run:
         """Store the question, then start to answer it. Without a conversation only the run itself is stored.
 
-        With the id of an `edited` question, the question starts a sibling branch. A run of an evaluation is
-        deleted with it and not listed among the questions of users. Raises `BadRequest` for a question that is empty or
-        too long, or while the conversation is still being answered; `NotFound` when the conversation was deleted.
+        With the id of an `edited` question, the question starts a sibling branch; with the id of a `queued` one, it
+        leaves the queue. A run of an evaluation is deleted with it and not listed among the questions of users. Raises
+        `BadRequest` for a question that is empty or too long; `StillAnswering`; `NotFound` when the conversation was
+        deleted or the queued question was asked already.
         """
         run = LiveRun(uuid.uuid4().hex, normalize_question(question), self._log)
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
             history = self._history(conversation_id, edited)
-            self._records.open(run.id, conversation_id, run.question, edited, evaluation_id)
+            self._records.open(run.id, conversation_id, run.question, edited, evaluation_id, queued)
             self._live[run.id] = run
         self._workers.submit(
             self._execute, RunTask(run, options, start=GraphState(question=run.question, history=history))
@@ -197,6 +200,7 @@ class RunService:
         if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since a moment ago
             self._traces.put(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
             self._live.pop(run_id, None)
+            self.on_end()
 
     def trace(self, run_id: str) -> Trace:
         """Return the trace of a run so far. Raises `NotFound`."""
@@ -251,6 +255,8 @@ class RunService:
                 del self._live[run.id]
         if trace is None and run.stop.wait(0):  # a stop was requested while it began to wait
             self.stop(run.id)
+        if trace is not None:
+            self.on_end()
 
     def _begin_version(self, plan: VersionPlan, ruling_rows: RulingRows = ()) -> Run:
         run = plan.task.run

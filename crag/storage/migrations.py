@@ -1,7 +1,8 @@
 """Schema creation and migrations.
 
-To add a column: add it to its table in `tables.py`, nullable or with a `server_default`, and append a step with the
-`ALTER TABLE` statement to `MIGRATIONS`. New homes are created from the tables, existing ones get the step.
+To add a table or column: add it to `tables.py`, a column nullable or with a `server_default`, and append a step with
+the `CREATE TABLE` or `ALTER TABLE` statement to `MIGRATIONS`. New homes are created from the tables, existing ones get
+the step.
 """
 
 from __future__ import annotations
@@ -14,7 +15,19 @@ from crag.errors import HomeFault
 from crag.storage.tables import FULL_TEXT_INDEX, metadata
 
 OLDEST_SCHEMA_VERSION = 6  # no earlier one was released
-MIGRATIONS: tuple[tuple[str, ...], ...] = ()
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE queued_questions (
+            id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+            conversation_id TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            files TEXT DEFAULT '{}' NOT NULL,
+            on_hold INTEGER DEFAULT '0' NOT NULL
+        )""",
+        "CREATE INDEX ix_queued_questions_conversation_id ON queued_questions (conversation_id)",
+    ),
+)
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)
 

@@ -51,6 +51,20 @@ messages = Table(
     Index("messages_of_conversation", "conversation_id", "id"),
 )
 
+# Questions that wait for the answer before them, or for their files. `files` maps the ids of ingest jobs to file names,
+# as JSON. A question is on hold while the user edits it.
+queued_questions = Table(
+    "queued_questions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("position", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("files", Text, nullable=False, server_default="{}"),
+    Column("on_hold", Integer, nullable=False, server_default="0"),
+    sqlite_autoincrement=True,  # an id names one question for good: another tab may still show one that was asked
+)
+
 events = Table(
     "events",
     metadata,
@@ -394,6 +408,7 @@ __all__ = [
     "passages",
     "preferences",
     "presets",
+    "queued_questions",
     "rulings",
     "run_summaries",
     "runs",

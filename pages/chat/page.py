@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from crag.runs.run import Run
-from crag.types import Conversation, Message, Ruling
+from crag.types import Message, Ruling
 from pages.chat import (
     answer,
     answer_actions,
@@ -17,6 +17,7 @@ from pages.chat import (
     question_box,
     question_editor,
     questions,
+    queued_questions,
     sidebar,
     state,
 )
@@ -42,9 +43,12 @@ def main() -> None:
 
     The running answer is drawn last, since it is followed after everything else is on the page.
     """
-    questions.ask_waiting_question()
     conversation = state.current_conversation()
+    if conversation:
+        application().queue.ask_next(conversation.id)
     active = application().runs.active(conversation.id) if conversation else None
+    if active is not None:
+        state.follow_active_run(active.id)
     consent_run = active if active is not None and application().runs.trace(active.id).waiting else None
     running = None if consent_run else active
     messages = shown_messages(conversation)
@@ -64,36 +68,14 @@ def main() -> None:
     dialogs.show_refusal()
     _draw_open_dialog()
     places = draw_messages(conversation, messages, running)
-    _draw_waiting_question(conversation, consent_run)
+    if conversation:
+        queued_questions.draw_queue(conversation.id, active, waits=consent_run is not None)
     if running is not None and running.id in places:
         with places[running.id]:
             live_run.draw_live_run(running, trace_place)
     elif last_run and active is None:
         with places[last_run]:
             draw_next_questions(last_run, application().runs.trace(last_run), messages)
-
-
-def _draw_waiting_question(conversation: Conversation | None, consent_run: Run | None) -> None:
-    """Draw the question that waits for another answer, for the user's consent, or for its files to be read."""
-    waiting = state.waiting_question()
-    if waiting is None:
-        return
-    with question_editor.question_message():
-        question_editor.draw_question_text(waiting, "waiting")
-        if conversation:
-            questions.draw_attachments(conversation.id, waiting)
-    reason = "asked when this answer is done"
-    if consent_run is not None:
-        reason = "decide about the web search first"
-    elif state.waits_for_files():
-        reason = "its files are read first"
-    st.caption(f":material/hourglass_empty: Waiting: {reason}.")
-    st.fragment(_ask_when_ready, run_every=1.0)()
-
-
-def _ask_when_ready() -> None:
-    if questions.ask_waiting_question():
-        st.rerun()
 
 
 def _draw_open_dialog() -> None:

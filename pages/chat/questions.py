@@ -23,10 +23,11 @@ class _Attachment:
     became: str = ""
 
 
-def _keep_attachments(conversation_id: str, question: str, jobs: Mapping[str, str]) -> None:
+def keep_attachments(conversation_id: str, question: str, jobs: Mapping[str, str]) -> None:
     """Remember in this session the ingest jobs of a question's files; `jobs` maps job ids to file names."""
     if jobs:
-        _attachments()[conversation_id, question.strip()] = [_Attachment(job_id, name) for job_id, name in jobs.items()]
+        own = [_Attachment(job_id, name) for job_id, name in jobs.items()]
+        _attachments().setdefault((conversation_id, question.strip()), own)
 
 
 def draw_question_attachments(question: Message) -> None:
@@ -58,15 +59,14 @@ _STOP_SECONDS = 0.5
 QUESTION_BOX_KEY = "question_box"
 
 
-def ask_question(question: str, options: RunOptions | None = None) -> None:
-    """Answer a question in the open conversation; let it wait while another answer or its files are in progress."""
+def ask_question(question: str) -> None:
+    """Answer a question in the open conversation; queue it while another answer or its files are in progress."""
+    files = state.pop_unasked_files()
     conversation = state.ensure_conversation()
-    application_ = application()
-    if application_.runs.active(conversation.id) or state.waits_for_files():
-        st.session_state[state.WAITING_KEY] = question
-        return
     with dialogs.catch_refusals():
-        state.show_trace(application_.runs.start(conversation.id, question, options or state.current_options()).id)
+        keep_attachments(conversation.id, question, files)
+        if run := application().queue.submit(conversation.id, question, files):
+            state.show_trace(run.id)
 
 
 def edit_question(message_id: int, question: str) -> bool:
@@ -131,28 +131,17 @@ def show_version(run_id: str) -> None:
 
 
 def submit_question() -> None:
-    """Queue the files of the question box for the library, then ask its question once they are added."""
+    """Queue the files of the question box for the library, then ask its question once they are added.
+
+    Files without a question are waited for by the next one.
+    """
     value: Any = st.session_state[QUESTION_BOX_KEY]
     jobs, collection = application().jobs, state.current_options().collection or DEFAULT_COLLECTION
-    added = {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}
-    st.session_state[state.FILES_FIRST_KEY] = bool(added)
+    state.add_unasked_files(
+        {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}
+    )
     if value.text.strip():
-        _keep_attachments(state.ensure_conversation().id, value.text, added)
         ask_question(value.text)
-
-
-def ask_waiting_question() -> bool:
-    """Ask the waiting question if nothing blocks it; return whether it was asked."""
-    conversation = state.current_conversation()
-    app = application()
-    if (conversation and app.runs.active(conversation.id)) or (state.waits_for_files() and app.jobs.active):
-        return False
-    st.session_state.pop(state.FILES_FIRST_KEY, None)
-    question = st.session_state.pop(state.WAITING_KEY, None)
-    if question is None:
-        return False
-    ask_question(question)
-    return True
 
 
 def stop_run(run_id: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -27,7 +27,7 @@ _SOURCE_KEY, _TRACE_KEY = "source", "trace_open"
 _EDITED_KEY = "edited"
 _SIDEBAR_CLOSED_KEY, _KEEP_SCROLL_KEY = "sidebar_left", "stays"
 SIDEBAR_VIEW_KEY = "sidebar_view"
-WAITING_KEY, FILES_FIRST_KEY = "waiting", "files_first"
+_UNASKED_FILES_KEY, _ACTIVE_RUN_KEY = "unasked_files", "active_run"
 MESSAGES_SHOWN_KEY = "messages_shown"
 OPENED_ACTIONS_KEY = "acted_on"
 DELETED_KEY = "deleted"
@@ -39,8 +39,8 @@ _KEYS_OF_A_CONVERSATION = (
     _SOURCE_KEY,
     _TRACE_KEY,
     _EDITED_KEY,
-    WAITING_KEY,
-    FILES_FIRST_KEY,
+    _UNASKED_FILES_KEY,
+    _ACTIVE_RUN_KEY,
     MESSAGES_SHOWN_KEY,
     OPENED_ACTIONS_KEY,
     DELETED_KEY,
@@ -154,7 +154,7 @@ def ensure_conversation() -> Conversation:
     conversation = current_conversation()
     if conversation is None:
         conversation = _conversations().create(option_changes(), current_owner() or "")
-        for name in (_NEW_CHANGES_KEY, DELETED_KEY):  # what waits for files goes on waiting
+        for name in (_NEW_CHANGES_KEY, DELETED_KEY):
             st.session_state.pop(name, None)
         _keep_open(conversation.id)
     return conversation
@@ -183,6 +183,12 @@ def show_trace(run_id: str) -> None:
     st.session_state[_SHOWN_RUN_KEY] = run_id
     if not is_phone():
         st.session_state[SIDEBAR_VIEW_KEY] = TRACE_VIEW
+
+
+def follow_active_run(run_id: str) -> None:
+    """Show the trace of the run that is active now, when it began without this session."""
+    if st.session_state.get(_ACTIVE_RUN_KEY) != run_id:
+        st.session_state[_ACTIVE_RUN_KEY] = st.session_state[_SHOWN_RUN_KEY] = run_id
 
 
 def open_trace(run_id: str) -> None:
@@ -229,15 +235,15 @@ def opened_trace() -> str:
     return run_id
 
 
-def waiting_question() -> str | None:
-    """Return the question that waits to be asked."""
-    question: str | None = st.session_state.get(WAITING_KEY)
-    return question
+def add_unasked_files(jobs: Mapping[str, str]) -> None:
+    """Keep the files, ingest jobs with their names, that came before the question about them."""
+    st.session_state[_UNASKED_FILES_KEY] = {**st.session_state.get(_UNASKED_FILES_KEY, {}), **jobs}
 
 
-def waits_for_files() -> bool:
-    """Return whether questions wait until the files that came with one are read."""
-    return bool(st.session_state.get(FILES_FIRST_KEY))
+def pop_unasked_files() -> dict[str, str]:
+    """Return these files for the question that is asked now, and forget them."""
+    files: dict[str, str] = st.session_state.pop(_UNASKED_FILES_KEY, {})
+    return files
 
 
 def is_open(conversation_id: str) -> bool:

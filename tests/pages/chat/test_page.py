@@ -236,7 +236,7 @@ def test_another_conversation_opens_without_drawer_or_waiting_files(chat, notes)
     ask(chat, QUESTION)
     chat.button(key="chip_options").click().run()
     assert "Calibrate thresholds on your documents" in labels(chat)
-    chat.session_state["files_first"] = True
+    chat.session_state["unasked_files"] = {"job": "notes.md"}
     next(button for button in chat.button if button.label == "New").click().run()
     assert "Calibrate thresholds on your documents" not in labels(chat)
-    assert "files_first" not in chat.session_state
+    assert "unasked_files" not in chat.session_state

@@ -1,0 +1,115 @@
+"""Questions that wait in a conversation: why, and their editor, order and removal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from crag.runs.question_queue import QueuedQuestion
+from crag.runs.run import Run
+from crag.text.formatting import format_count
+from pages.chat import question_editor, questions
+from pages.parts import dialogs, layout, markdown
+from pages.parts.services import application
+from pages.parts.session import is_phone
+
+_POLL_SECONDS = 1.0
+_EDITOR_HEIGHT = 110
+
+
+def draw_queue(conversation_id: str, active: Run | None, *, waits: bool) -> None:
+    """Draw the questions that wait behind the active run; `waits` means that this run waits for consent."""
+    queued = application().queue.questions(conversation_id)
+    if not queued:
+        return
+    for place, question in enumerate(queued):
+        questions.keep_attachments(conversation_id, question.text, question.files)
+        with question_editor.question_message():
+            if question.on_hold:
+                _draw_editor(question)
+            else:
+                question_editor.draw_question_text(question.text, f"queued-{question.id}")
+                questions.draw_attachments(conversation_id, question.text)
+                _draw_controls(question, place, len(queued), _reason(question, place, active, waits=waits))
+    # It may also be asked or changed in another tab, or wait for files that another process reads.
+    layout.draw_watching((queued, active and active.id), lambda: _read_queue(conversation_id), _POLL_SECONDS)
+
+
+def _read_queue(conversation_id: str) -> tuple[list[QueuedQuestion], str | None]:
+    application().queue.wake()
+    active = application().runs.active(conversation_id)
+    return application().queue.questions(conversation_id), active and active.id
+
+
+def _reason(question: QueuedQuestion, place: int, active: Run | None, *, waits: bool) -> str:
+    """Return why the question has not been asked yet; safe Markdown."""
+    if unread := application().queue.unread_files(question):
+        name = f"“{markdown.escape_line(unread[0], 60)}”"
+        return f"{name} is being read" if len(unread) == 1 else f"{format_count(len(unread), 'file')} are being read"
+    if place:
+        return "asked after the question above"
+    if waits:
+        return "decide about the web search first"
+    return "asked when this answer is done" if active else "asked next"
+
+
+def _draw_controls(question: QueuedQuestion, place: int, count: int, reason: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(f":material/hourglass_empty: Waiting: {reason}.", width="content")
+        _draw_button("Edit", ":material/edit:", question, _hold)
+        if place:
+            _draw_button("Move up", ":material/arrow_upward:", question, _move_up)
+        if place < count - 1:
+            _draw_button("Move down", ":material/arrow_downward:", question, _move_down)
+        _draw_button("Remove", ":material/close:", question, _remove)
+
+
+def _draw_button(word: str, icon: str, question: QueuedQuestion, act: Callable[[int], None]) -> None:
+    st.button(word, icon=icon, type="tertiary", key=f"queued-{word}-{question.id}", on_click=act, args=(question.id,))
+
+
+def _draw_editor(question: QueuedQuestion) -> None:
+    with st.form(f"queued-{question.id}", border=False, enter_to_submit=not is_phone()):
+        st.text_area(
+            "Edit the question",
+            value=question.text,
+            key=_editor_key(question.id),
+            height=_EDITOR_HEIGHT,
+            label_visibility="collapsed",
+        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.form_submit_button("Save", icon=":material/check:", on_click=_save, args=(question.id,))
+            st.form_submit_button("Cancel", type="tertiary", on_click=_cancel, args=(question.id,))
+            st.caption("It is asked after you save or cancel.", width="content")
+
+
+def _hold(question_id: int) -> None:
+    with dialogs.catch_refusals():
+        application().queue.hold(question_id)
+
+
+def _save(question_id: int) -> None:
+    with dialogs.catch_refusals():
+        application().queue.release(question_id, st.session_state[_editor_key(question_id)] or "")
+
+
+def _cancel(question_id: int) -> None:
+    with dialogs.catch_refusals():
+        application().queue.release(question_id)
+
+
+def _move_up(question_id: int) -> None:
+    application().queue.move(question_id, up=True)
+
+
+def _move_down(question_id: int) -> None:
+    application().queue.move(question_id, up=False)
+
+
+def _remove(question_id: int) -> None:
+    application().queue.remove(question_id)
+
+
+def _editor_key(question_id: int) -> str:
+    return f"queued-text-{question_id}"

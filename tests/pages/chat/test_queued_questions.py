@@ -1,0 +1,45 @@
+"""Questions that wait on the chat page: their rows, and what a reload keeps."""
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.chat.test_consent import press, waiting
+from tests.pages.conftest import ROOT, labels, said
+
+
+def queue_two(chat, tavily):
+    """A conversation that waits for consent, and two questions behind it."""
+    waiting(chat)
+    for question in ("When is the grinder cleaned?", "Where are the beans from?"):
+        chat.chat_input[0].set_value(question).run()
+    assert not chat.exception
+
+
+def rows(app):
+    """The questions that wait, in order."""
+    wanted = ("When is the grinder cleaned?", "Where are the beans from?")
+    return [item.value for item in app.markdown if item.value in wanted]
+
+
+def test_every_waiting_question_has_a_row_that_can_be_moved_and_removed(chat, tavily):
+    queue_two(chat, tavily)
+    assert rows(chat) == ["When is the grinder cleaned?", "Where are the beans from?"]
+    assert said(chat, "Waiting: decide about the web search first.")
+    assert said(chat, "Waiting: asked after the question above.")
+    press(chat, "queued-Move up-")
+    assert rows(chat) == ["Where are the beans from?", "When is the grinder cleaned?"]
+    press(chat, "queued-Remove-")
+    assert rows(chat) == ["When is the grinder cleaned?"]
+    assert not {"Move up", "Move down"} & {*labels(chat)}
+
+
+def test_waiting_questions_are_there_after_a_reload_and_can_be_edited(chat, tavily):
+    queue_two(chat, tavily)
+    press(chat, "queued-Edit-")
+    reopened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    reopened.query_params["c"] = chat.query_params["c"]
+    reopened.run()
+    editor = next(area for area in reopened.text_area if area.value == "When is the grinder cleaned?")
+    editor.set_value("Who cleans the grinder?")
+    next(button for button in reopened.button if button.label == "Save").click().run()
+    assert said(reopened, "Who cleans the grinder?")
+    assert rows(reopened) == ["Where are the beans from?"]
