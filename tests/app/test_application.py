@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-import time
 from typing import get_args
 
 import pytest
@@ -158,15 +157,14 @@ def test_passages_are_graded_in_parallel_and_tokens_stream(opened):
 
 def test_stop_closes_the_stream_of_the_model(opened):
     with ScriptedOllama(per_token=0.05) as ollama:
-        ollama.script = lambda asked: Say('{"verdict": "yes", "reason": "r"}' if asked.schema else "word " * 400)
+        said = Say("word " * 40, end="hang")
+        ollama.script = lambda asked: said if asked.writes else Say('{"verdict": "yes", "reason": "r"}')
         application = opened(ollama_host=ollama.url)
         application.library.pipeline.add_bytes("paper.md", PAPER.encode())
         run = application.runs.start(None, QUESTION, RunOptions(refine=False))
         next(event for _, event in run.follow(seconds=30) if isinstance(event, TokensWritten))
-        began = time.monotonic()
         application.runs.stop(run.id)
         trace = wait(run)
-        assert time.monotonic() - began < 5  # the reply would take twenty seconds
         assert (trace.state, trace.text.startswith("word")) == ("stopped", True)
         ollama.wait_until(lambda: ollama.chats[-1].outcome == "dropped")
 

@@ -117,7 +117,7 @@ def test_closing_cuts_a_load(opened: Open, ollama: ScriptedOllama) -> None:
     application.warm_up()
     ollama.wait_until(lambda: ollama.memory.loads)
     application.close()
-    assert application.model_preloader.wait(5)
+    assert application.model_preloader.wait(30)
     ollama.wait_until(lambda: ollama.asked("/api/generate")[0].outcome == "dropped")
 
 

@@ -110,7 +110,7 @@ def test_ctrl_c_ends_it_soon_and_says_what_was_done(start, folder):
     process = start("add", folder / "a.txt", folder / "b.txt")
     assert process.stdout.readline().startswith("✓ a.txt: added")
     process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=15)
+    output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (1, "")
     assert errors == "Stopped: 1 of 2 done. Nothing is stored of what was under way.\n"
 

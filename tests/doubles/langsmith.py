@@ -132,7 +132,7 @@ class LangSmithServer:
                 script.requests.append((self.command, self.path, self.headers.get("x-api-key", "")))
                 script.raw.append(body)
                 if script.delay:
-                    script.delay.wait(30)
+                    script.delay.wait()
                 if script.fails_from < len(script.requests) and (script.status != 200 or script.body is not None):
                     return self.reply(script.status, script.body or b"{}")
                 status, value = script.answer(self.command, self.path, body, self.headers.get("Content-Type", ""))

@@ -65,7 +65,7 @@ class TavilyServer:
                 length = int(self.headers.get("Content-Length", 0))
                 script.requests.append(json.loads(self.rfile.read(length)))
                 if script.delay:
-                    script.delay.wait(30)
+                    script.delay.wait()
                 self.reply({"results": script.results})
 
             def do_GET(self) -> None:

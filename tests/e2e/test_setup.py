@@ -76,7 +76,7 @@ def test_an_empty_machine_answers_with_llama_3_after_two_clicks(page: Page, empt
         expect(page.get_by_text("Llama 3.1 8B on Ollama").first).to_be_visible()
 
         upload(page, "brewing.md", NOTES.encode())
-        ollama.wait_until(lambda: ollama.memory.loads, 20)
+        ollama.wait_until(lambda: ollama.memory.loads)
         ask(page, QUESTION)
         expect(badge(page, "from your documents")).to_be_visible()
         expect(page.get_by_test_id("stChatMessage").last).not_to_contain_text("no language model is running")

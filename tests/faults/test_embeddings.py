@@ -176,9 +176,9 @@ def test_57_stop_is_heard_while_an_embedder_hangs(application, ollama):
     gate = threading.Event()
     ollama.embed = lambda texts, size: embed_words(texts, size) if gate.wait(30) else None
     run = application.runs.start(None, QUESTION, RunOptions(model="builtin"))
-    ollama.wait_until(lambda: any(asked.outcome is None for asked in ollama.asked("/api/embed")), 10)
+    ollama.wait_until(lambda: any(asked.outcome is None for asked in ollama.asked("/api/embed")))
     application.runs.stop(run.id)
-    assert wait(run, seconds=5).state == "stopped"
+    assert wait(run).state == "stopped"
     gate.set()
     assert_mended(application, ollama)
 

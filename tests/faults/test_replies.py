@@ -170,11 +170,11 @@ def test_60_busy_for_ever(application, ollama, monkeypatch):
 def test_60_a_busy_server_is_shown_retried_and_can_be_stopped(application, ollama):
     when_writing(ollama, Say(status=503, error="server busy, please try again."), for_ever=True)
     run = start(application)
-    wait_until(lambda: (waits := application.runs.waiting_for(run.id)) and waits.kind == "retrying", 10)
+    wait_until(lambda: (waits := application.runs.waiting_for(run.id)) and waits.kind == "retrying")
     told = application.runs.waiting_for(run.id)
     assert told is None or (told.model, told.attempt >= 2) == (LLAMA, True)
     application.runs.stop(run.id)
-    assert wait(run, seconds=5).state == "stopped"
+    assert wait(run).state == "stopped"
     assert_all_is_well(application, ollama)
 
 
@@ -183,7 +183,7 @@ def test_61_a_cold_load_is_shown_with_its_seconds(opened, ollama):
     application = opened()
     ollama.memory.load_seconds = 1.2
     run = start(application)
-    wait_until(lambda: (told := application.runs.waiting_for(run.id)) and told.kind == "answering", 10)
+    wait_until(lambda: (told := application.runs.waiting_for(run.id)) and told.kind == "answering")
     since = application.runs.waiting_for(run.id).since
     assert not application.ollama.model("llama3.1:8b").loaded
     time.sleep(0.6)
@@ -366,7 +366,7 @@ def test_endless_repetition_is_stopped_and_cut(application, ollama, text, kept):
     assert (trace.state, trace.text) == ("done", kept)
     assert trace.notes == ["The model began to repeat itself and was stopped."]
     assert trace.usage.finish_reason == "repetition"
-    wait_until(lambda: ollama.chats[-1].outcome == "dropped", 5)
+    wait_until(lambda: ollama.chats[-1].outcome == "dropped")
     assert_all_is_well(application, ollama)
 
 
@@ -377,7 +377,7 @@ def test_64_a_server_that_ignores_num_predict_is_cut_off(application, ollama):
     assert trace.state == "done"
     assert trace.notes == ["The model stopped at its length limit."]
     assert 1024 <= len(trace.text.split()) <= 1024 * 1.3
-    wait_until(lambda: ollama.chats[-1].outcome == "dropped", 5)
+    wait_until(lambda: ollama.chats[-1].outcome == "dropped")
     assert_all_is_well(application, ollama)
 
 
@@ -404,10 +404,10 @@ def test_66_the_window_is_full(application, ollama):
 def test_one_token_a_minute_can_be_stopped_and_what_came_is_kept(application, ollama):
     when_writing(ollama, Say(ANSWER, per_token=60))
     run = start(application)
-    wait_until(lambda: ollama.chats and ollama.chats[-1].tokens_sent == 1, 10)
-    wait_until(lambda: any(event.type == "tokens_written" for _, event in run.follow(seconds=0.05)), 10)
+    wait_until(lambda: ollama.chats and ollama.chats[-1].tokens_sent == 1)
+    wait_until(lambda: any(event.type == "tokens_written" for _, event in run.follow(seconds=0.05)))
     application.runs.stop(run.id)
-    trace = wait(run, seconds=5)
+    trace = wait(run)
     assert (trace.state, trace.text) == ("stopped", "After")
-    wait_until(lambda: ollama.chats[-1].outcome == "dropped", 5)
+    wait_until(lambda: ollama.chats[-1].outcome == "dropped")
     assert_all_is_well(application, ollama)

@@ -7,7 +7,6 @@ the next question is answered as ever.
 import ipaddress
 import json
 import threading
-import time
 from functools import partial
 
 import pytest
@@ -165,15 +164,14 @@ def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, 
     assert_all_is_well(application, home, caplog)
 
 
-def test_stop_does_not_wait_for_a_server_that_hangs(application, home, tavily, caplog):
+def test_stop_does_not_wait_for_a_server_that_hangs(application, home, tavily, caplog, monkeypatch):
+    monkeypatch.setattr("crag.app.run_resources.TavilySearch", partial(TavilySearch, timeout=3600))
     tavily.delay = threading.Event()
     run = application.runs.start(None, QUESTION, WEB)
     next(event for _, event in run.follow(seconds=30) if event.type == "web_query_sent")
-    began = time.monotonic()
     application.runs.stop(run.id)
     trace = Trace().apply_all(event for _, event in run.follow(seconds=30))
     assert trace.state == "stopped"
-    assert time.monotonic() - began < 8  # the search would give up after twenty seconds
     tavily.delay.set()
     assert_all_is_well(application, home, caplog)
 

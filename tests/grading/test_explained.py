@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 
 import pytest
 
@@ -75,7 +74,7 @@ def test_the_question_comes_first_and_passages_stay_framed() -> None:
 
 
 def test_passages_are_judged_at_once_and_handed_out_as_they_come() -> None:
-    meeting = threading.Barrier(4, timeout=10)
+    meeting = threading.Barrier(4, timeout=30)
     last = threading.Event()
 
     def reply(prompt: str) -> str:
@@ -95,18 +94,18 @@ def test_passages_are_judged_at_once_and_handed_out_as_they_come() -> None:
 
 
 def test_a_stop_does_not_wait_for_the_model() -> None:
-    release, stop = threading.Event(), Cancellation()
+    release, replied, stop = threading.Event(), threading.Event(), Cancellation()
 
     def reply(_: str) -> str:
         threading.Timer(0.05, stop.cancel).start()
-        release.wait(10)
+        release.wait(60)
+        replied.set()
         return "{}"
 
     model = ScriptedModel(reply, concurrency=1)
-    began = time.monotonic()
     with pytest.raises(Stopped):
         list(ExplainedGrader(model).grade("q?", passages(ENGLISH), stop))
-    assert time.monotonic() - began < 5
+    assert not replied.is_set()
     release.set()
     assert len(model.asked) == 1
 

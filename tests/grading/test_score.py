@@ -56,7 +56,7 @@ def test_hardly_any_yes_or_no_is_no_score() -> None:
 
 
 def test_real_tokens_come_over_http_at_the_same_time(ollama: ScriptedOllama) -> None:
-    meeting = threading.Barrier(4, timeout=10)
+    meeting = threading.Barrier(4, timeout=30)
 
     def reply(asked: Asked) -> Say:
         meeting.wait()

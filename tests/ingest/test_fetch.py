@@ -6,7 +6,6 @@ import gzip
 import ipaddress
 import ssl
 import threading
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 
@@ -142,10 +141,8 @@ def test_a_page_without_a_type_is_left_to_the_parser(web: WebServer) -> None:
 def test_the_limit_is_exact_and_a_stated_length_is_trusted(web: WebServer) -> None:
     assert len(get(web.page("/a", b"x" * LIMIT)).body) == LIMIT
     assert refusal(web.page("/b", b"x" * (LIMIT + 1))).code == "too_large"
-    started = time.monotonic()
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 10737418240\r\n\r\n"
     assert refusal(web.drip("/c", b"x", 0.5, head)).code == "too_large"
-    assert time.monotonic() - started < 5
 
 
 def test_an_endless_body_ends_at_the_limit(web: WebServer) -> None:
@@ -184,15 +181,11 @@ def test_damaged_gzip_is_refused(web: WebServer) -> None:
     ids=["body", "body without length", "headers", "status line"],
 )
 def test_one_byte_at_a_time_ends_at_the_deadline(web: WebServer, head: bytes) -> None:
-    started = time.monotonic()
     assert refusal(web.drip("/a", b"x", 0.05, head), timeouts=FetchTimeouts(total=0.5)).code == "too_slow"
-    assert time.monotonic() - started < 5
 
 
 def test_a_silent_server_is_given_up(web: WebServer) -> None:
-    started = time.monotonic()
-    assert refusal(web.drip("/a", b"", 0.05), timeouts=FetchTimeouts(read=0.3)).code == "too_slow"
-    assert time.monotonic() - started < 10
+    assert refusal(web.drip("/a", b"", 0.05), timeouts=FetchTimeouts(read=0.3, total=3600)).code == "too_slow"
 
 
 def test_endless_headers_are_refused(web: WebServer) -> None:
@@ -207,10 +200,9 @@ def test_a_body_that_breaks_off_is_refused(web: WebServer) -> None:
 def test_stop_ends_a_slow_fetch_at_once(web: WebServer) -> None:
     stop = Cancellation()
     threading.Timer(0.2, stop.cancel).start()
-    started = time.monotonic()
+    slow = web.drip("/a", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
     with pytest.raises(Stopped):
-        get(web.drip("/a", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), stop=stop)
-    assert time.monotonic() - started < 5
+        get(slow, stop=stop, timeouts=FetchTimeouts(total=3600))
 
 
 def test_stop_and_deadline_end_a_resolver_that_hangs() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,14 +123,12 @@ def test_a_page_that_hangs_is_left_at_the_deadline(
     assert _reader(outbound_log, tmp_path, seconds=0.5).read(QUESTION, [slow], Cancellation()) == ([slow], 1)
 
 
-def test_stop_is_heard_at_once(reader: WebPageReader, web: WebServer) -> None:
+def test_stop_is_heard_at_once(outbound_log: ListOutboundLog, web: WebServer, tmp_path: Path) -> None:
     slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
     stop = Cancellation()
     threading.Timer(0.3, stop.cancel).start()
-    began = time.monotonic()
     with pytest.raises(Stopped):
-        reader.read(QUESTION, [slow], stop)
-    assert time.monotonic() - began < 20  # the deadline is a minute away
+        _reader(outbound_log, tmp_path, seconds=3600).read(QUESTION, [slow], stop)
 
 
 def test_a_request_that_cannot_be_written_down_is_not_made(web: WebServer, tmp_path: Path) -> None:

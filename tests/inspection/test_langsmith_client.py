@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -139,13 +138,12 @@ def test_a_failed_trace_fails_no_answer_and_leaks_no_key(opened, langsmith, capl
     assert TEXT not in caplog.text
 
 
-def test_a_server_that_hangs_delays_no_answer_and_no_end(opened, langsmith):
+def test_a_server_that_hangs_delays_no_answer_and_no_end(opened, langsmith, monkeypatch):
+    monkeypatch.setattr("crag.inspection.langsmith_client._TRACE_SECONDS", 3600)
     langsmith.delay = threading.Event()
     application = opened(always=True)
     assert [ask(application).state for _ in range(2)] == ["done"] * 2
-    began = time.monotonic()
     application.close()
-    assert time.monotonic() - began < 15
 
 
 def test_a_run_that_asks_a_person_is_two_traces_of_one_thread(opened, langsmith):

@@ -108,9 +108,9 @@ def test_cancelling_ends_running_and_waiting_jobs(jobs, library, reader):
     jobs.cancel(ids[2])
     assert states(jobs)[2] == "cancelled"
     jobs.cancel(ids[0])
-    wait_until(lambda: states(jobs)[0] == "cancelled", 2.0)
+    wait_until(lambda: states(jobs)[0] == "cancelled")
     jobs.cancel_all()
-    wait_until(lambda: not jobs.active, 2.0)
+    wait_until(lambda: not jobs.active)
     assert states(jobs) == ["cancelled"] * 3
     wait_until(lambda: spooled(library) == [])
     assert library.sources() == []

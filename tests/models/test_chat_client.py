@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -53,22 +52,19 @@ def test_the_last_piece_carries_the_usage(ollama: ScriptedOllama, settings: Sett
 @pytest.mark.parametrize("silence", ["before the first token", "in the middle"])
 def test_stop_is_heard_while_the_server_is_silent(ollama: ScriptedOllama, settings: Settings, silence: str) -> None:
     early = silence == "before the first token"
-    say(ollama, Say("Paris is", first_token_after=60 if early else 0, end="hang"))
+    say(ollama, Say("Paris is", first_token_after=3600 if early else 0, end="hang"))
     stop, got = Cancellation(), list[ReplyPiece]()
     stream = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, stop)
 
-    def ask() -> float:
+    def ask() -> None:
         with pytest.raises(Stopped):
             got.extend(stream)
-        return time.monotonic()
 
     with ThreadPoolExecutor(1) as pool:
         ended = pool.submit(ask)
         ollama.wait_until(lambda: ollama.chats and (early or ollama.chats[0].tokens_sent == 2))
-        time.sleep(0.05)
-        asked_at = time.monotonic()
         stop.cancel()
-        assert ended.result(timeout=5) - asked_at < 0.5
+        ended.result(timeout=30)
     ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
 
 

@@ -133,7 +133,7 @@ def test_it_is_stopped_while_the_server_is_silent(
     ollama.wait_until(lambda: ollama.asked("/api/pull"))
     time.sleep(0.1)
     stop.cancel()
-    assert ended.wait(5)
+    assert ended.wait(30)
     ollama.wait_until(lambda: ollama.asked("/api/pull")[0].outcome == "dropped")
 
 

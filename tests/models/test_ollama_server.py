@@ -139,7 +139,7 @@ def test_closing_cuts_a_load(ollama: ScriptedOllama, server: OllamaServer) -> No
     loading.start()
     ollama.wait_until(lambda: ollama.memory.loads)
     server.close()
-    loading.join(5)
+    loading.join(30)
     assert ended == [Stopped]
     ollama.wait_until(lambda: ollama.asked("/api/generate")[0].outcome == "dropped")
     assert not ollama.memory.held

@@ -202,7 +202,7 @@ def test_a_stop_ends_the_reply_there_too(server: OpenAIServer, model: ChatModel)
     threading.Timer(0.05, stop.cancel).start()
     with pytest.raises(Stopped):
         list(stream)
-    wait_until(lambda: server.dropped == 1, seconds=5)
+    wait_until(lambda: server.dropped == 1)
 
 
 def test_without_a_key_it_says_which(server: OpenAIServer, outbound_log: ListOutboundLog) -> None:

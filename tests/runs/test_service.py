@@ -62,9 +62,8 @@ def test_follow_returns_when_its_time_is_over(house):
     home = house(writer=QuotingWriter(gate=threading.Event()))
     run = home.runs.start(None, "What holds?", OPTIONS)
     began = time.monotonic()
-    events = list(run.follow(seconds=0.3))
-    assert 0.2 < time.monotonic() - began < 5
-    assert events
+    assert list(run.follow(seconds=0.3))
+    assert time.monotonic() - began > 0.2
     assert not run.ended
 
 
@@ -73,10 +72,8 @@ def test_stop_keeps_the_partial_answer(house):
     conversation = home.conversations.create()
     run = home.runs.start(conversation.id, "What holds?", OPTIONS)
     next(event for _, event in run.follow(seconds=20) if isinstance(event, TokensWritten))
-    began = time.monotonic()
     home.runs.stop(run.id)
     trace = wait(run)
-    assert time.monotonic() - began < 5  # without the stop it would wait for ever
     assert trace.state == "stopped"
     assert trace.text.startswith("Passage 1 says")
     assert home.conversations.messages(conversation.id)[-1].text == trace.text

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 
 import pytest
 
@@ -149,10 +148,8 @@ def test_stop_does_not_wait_for_the_reply():
     stop = Cancellation()
     with TavilyServer(delay=threading.Event()) as server:
         threading.Timer(0.1, stop.cancel).start()
-        began = time.monotonic()
         with pytest.raises(Stopped):
-            tavily(server.url).search("q", 3, stop)
-        assert time.monotonic() - began < 2
+            tavily(server.url, timeout=3600).search("q", 3, stop)
 
 
 def test_without_a_key_there_is_no_client_at_all():

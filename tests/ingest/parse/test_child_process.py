@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-import time
 import zipfile
 import zlib
 from pathlib import Path
@@ -184,7 +183,6 @@ def test_an_external_entity_reaches_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tag", [b"<div>", b"<div><b><ul><li>", b"<table><tr><td>"])
 def test_html_without_end_tags_is_bounded(tag: bytes) -> None:
-    started = time.monotonic()
     try:
         parse_file(
             "a.html",
@@ -194,7 +192,6 @@ def test_html_without_end_tags_is_bounded(tag: bytes) -> None:
         )
     except SourceRefused as refused:
         assert refused.code in ("no_text", "corrupt", "too_large", "too_slow")  # noqa: PT017 — any outcome is right
-    assert time.monotonic() - started < 30
 
 
 def test_one_byte_over_the_limit_is_refused_before_it_is_read() -> None:
@@ -218,10 +215,7 @@ def test_a_pdf_bomb_ends_at_the_memory_limit() -> None:
 
 
 def test_reading_ends_at_the_deadline() -> None:
-    started = time.monotonic()
-    refused = refusal("a.pdf", drawn(pages=400, lines=50), seconds=0.3)
-    assert refused.code == "too_slow"
-    assert time.monotonic() - started < 10
+    assert refusal("a.pdf", drawn(pages=400, lines=50), seconds=0.3).code == "too_slow"
 
 
 def test_stop_kills_the_child_at_once() -> None:

