@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 HEADING_SEPARATOR = " › "
+
+PageStarts = tuple[tuple[int, int], ...]
+"""Where pages begin within a text, as (offset in characters, page from 1), in order."""
+_SHORTEST_BEGINNING = 3  # words by which a sentence is still recognized
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,7 @@ class Chunk:
     """A future passage. `page` is the page of its first word, `heading` the path of headings above it (`A › B`).
 
     Its wider context consists of the chunks with the ordinals `context_start` to `context_end`, both included.
+    `page_starts` are the later pages that begin within `text`; None if unknown.
     """
 
     text: str
@@ -25,6 +30,7 @@ class Chunk:
     ordinal: int
     context_start: int
     context_end: int
+    page_starts: PageStarts | None = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +184,9 @@ class Passage:
 
     Library passages have their positive database id; web passages are numbered -1, -2, … within one run. `context` is
     the wider parent text around `text`, or `text` itself. `score` is the retrieval score; higher is more similar.
-    `also_in` names each document, once, whose near-duplicate passages were omitted in favour of this one.
+    `also_in` names each document, once, whose near-duplicate passages were omitted in favour of this one. `page` is the
+    page of the first word; `page_starts` are the later pages that begin within `text`, and `context_page_starts` all
+    pages of `context`, the first one included.
     """
 
     id: int
@@ -192,11 +200,52 @@ class Passage:
     origin: Origin = "library"
     score: float = 0.0
     also_in: tuple[str, ...] = ()
+    page_starts: PageStarts = ()
+    context_page_starts: PageStarts = ()
 
     def __post_init__(self) -> None:
-        """Restore the tuple: JSON state of a saved run holds a list."""
+        """Restore the tuples: JSON state of a saved run holds lists."""
         if not isinstance(self.also_in, tuple):
             object.__setattr__(self, "also_in", tuple(self.also_in))
+        for name in ("page_starts", "context_page_starts"):
+            if not isinstance(getattr(self, name), tuple):
+                object.__setattr__(self, name, tuple((offset, page) for offset, page in getattr(self, name)))
+
+    @property
+    def last_page(self) -> int | None:
+        """The page of the last word; None where the document has no pages."""
+        return self.page_starts[-1][1] if self.page_starts else self.page
+
+    def page_of(self, quote: str) -> int | None:
+        """Return the page on which a quote from the passage or its context begins; `page` if it is in neither."""
+        if self.page is None:
+            return None
+        places = ((self.text, ((0, self.page), *self.page_starts)), (self.context, self.context_page_starts))
+        for text, starts in places:
+            if len(starts) > 1 and (offset := _find_words(text, quote.split())) is not None:
+                return [self.page, *(page for start, page in starts if start <= offset)][-1]
+        return self.page
+
+    def text_on_page(self, page: int) -> str:
+        """Return the part of `text` that is on a page; empty for a page that the passage does not touch."""
+        starts = ((0, self.page), *self.page_starts)
+        ends = (*(start for start, _ in self.page_starts), len(self.text))
+        return "\n\n".join(
+            self.text[start:end].strip() for (start, on), end in zip(starts, ends, strict=True) if on == page
+        )
+
+
+def _find_words(text: str, words: Sequence[str]) -> int | None:
+    """Return the offset of the words in a text, whatever separates them there.
+
+    A sentence that was put together from excerpts is found by its beginning.
+    """
+    shortest = min(len(words), _SHORTEST_BEGINNING)
+    while words and len(words) >= shortest:
+        if found := re.search(r"\s+".join(map(re.escape, words)), text):
+            return found.start()
+        words = words[: len(words) // 2]
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +315,10 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One numbered source of an answer. `quote` is the sentence of the source that supports the answer."""
+    """One numbered source of an answer. `quote` is the sentence of the source that supports the answer.
+
+    `page` is the page of the quote.
+    """
 
     n: int
     passage_id: int

@@ -99,6 +99,7 @@ def hit_json(passage: Passage) -> Json:
         "title": passage.title,
         "location": passage.location,
         "page": passage.page,
+        "last_page": passage.last_page,
         "heading": passage.heading,
         "score": passage.score,
         "text": passage.text,
@@ -152,7 +153,7 @@ def sources_text(trace: Trace) -> str:
     ]
     if trace.outcome == "not_answered":
         nearest = [trace.passages[number] for number in trace.found.get("library", ())]
-        lines = [f"Nearest: {format_place(passage.title, passage.page)}" for passage in nearest]
+        lines = [f"Nearest: {format_place(passage.title, passage.page, passage.last_page)}" for passage in nearest]
     return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
 
 
@@ -195,6 +196,7 @@ def _verdict_json(trace: Trace, verdict: Verdict) -> Json:
         "source_id": passage.source_id,
         "title": passage.title,
         "page": passage.page,
+        "last_page": passage.last_page,
         "origin": passage.origin,
         "score": verdict.score,
         "verdict": verdict.word,

@@ -31,6 +31,7 @@ from crag.settings import Settings
 from crag.storage.engine import Database
 from crag.storage.files import move_into_place, original_relative_path, staging_folder
 from crag.storage.ownership import is_process_alive
+from crag.storage.passages import decode_page_starts
 from crag.storage.tables import passages
 from crag.storage.tables import sources as source_rows
 from crag.text.formatting import format_count
@@ -134,7 +135,11 @@ class Rechunker:
                 select(passages).where(passages.c.source_id == source.id).order_by(passages.c.ordinal)
             ).all()
         chunks = [
-            Chunk(row.text, row.page, row.heading, row.ordinal, row.context_start, row.context_end) for row in rows
+            Chunk(
+                *(row.text, row.page, row.heading, row.ordinal, row.context_start, row.context_end),
+                decode_page_starts(row.page_starts),
+            )
+            for row in rows
         ]
         reading = ReadDocument(source.title, source.kind, source.pages, chunks, chunker=NOT_RECHUNKED)
         document = RawDocument(source.title, source.id.encode())

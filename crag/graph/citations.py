@@ -77,7 +77,14 @@ def _build_citation(item: Knowledge, citing: str) -> Citation:
     quote = max(candidates, key=lambda sentence: _dice_coefficient(wanted, set(extract_terms(sentence))))
     passage = item.passage
     return Citation(
-        item.n, passage.id, passage.source_id, passage.title, passage.location, passage.page, quote, passage.origin
+        n=item.n,
+        passage_id=passage.id,
+        source_id=passage.source_id,
+        title=passage.title,
+        location=passage.location,
+        page=passage.page_of(quote),
+        quote=quote,
+        origin=passage.origin,
     )
 
 

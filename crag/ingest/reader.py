@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from crag.cancellation import Cancellation
 from crag.ingest.parse.document import Block, Document
 from crag.text.language import is_list_item, split_sentences
-from crag.types import HEADING_SEPARATOR, Chunk, Progress, ProgressCallback, Vectors
+from crag.types import HEADING_SEPARATOR, Chunk, PageStarts, Progress, ProgressCallback, Vectors
 
 CHUNK_TOKENS = 250
 CHUNK_OVERLAP = 0
@@ -59,7 +60,9 @@ def split_document(document: Document, count_tokens: CountTokens, size: int, ove
     chunks = []
     for ordinal, span in enumerate(spans):
         start, end = _context_range(ordinal, spans, headings, _CONTEXT_SIZES * size)
-        chunks.append(Chunk(span.text, pieces[span.start].block.page, headings[ordinal], ordinal, start, end))
+        inside = pieces[span.start : span.end]
+        place = (inside[0].block.page, headings[ordinal], ordinal, start, end)
+        chunks.append(Chunk(span.text, *place, _find_page_starts(inside)))
     return chunks
 
 
@@ -177,6 +180,18 @@ def _overlap_start(pieces: list[_Piece], end: int, overlap: int) -> int:
 
 def _join_pieces(pieces: list[_Piece]) -> str:
     return pieces[0].text + "".join([piece.separator + piece.text for piece in pieces[1:]])
+
+
+def _find_page_starts(pieces: list[_Piece]) -> PageStarts:
+    """Return where pages begin within the joined pieces, except the first page."""
+    starts: list[tuple[int, int]] = []
+    end = len(pieces[0].text)
+    for before, piece in pairwise(pieces):
+        start = end + len(piece.separator)
+        if piece.block.page is not None and piece.block.page != before.block.page:
+            starts.append((start, piece.block.page))
+        end = start + len(piece.text)
+    return tuple(starts)
 
 
 def _span_heading(pieces: list[_Piece]) -> str:

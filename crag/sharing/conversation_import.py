@@ -106,6 +106,7 @@ def _passage_bounds(event: PassagesFound) -> Iterable[BoundedValue]:
     for passage in event.passages:
         yield (1 if library else -_MAX_ID), passage.id, (_MAX_ID if library else -1)
         yield 0, passage.page or 0, _MAX_PAGES
+        yield from ((0, page, _MAX_PAGES) for _, page in (*passage.page_starts, *passage.context_page_starts))
     yield 0, event.searched, _MAX_ID
     yield len(event.passages), len({passage.id for passage in event.passages}), _MAX_PASSAGES
 

@@ -124,7 +124,7 @@ class ImportedSource:
         """Return the passages unchanged, except that overlong ones are split (see `DocumentReader`)."""
         report(Progress("Splitting"))
         first = self.lines[0]
-        pages = [line.page for line in self.lines if line.page]
+        pages = [line.page_starts[-1][1] if line.page_starts else line.page for line in self.lines if line.page]
         chunks = [chunk for line in self.lines for chunk in self._chunks(line, stop)]
         whole = len(chunks) == len(self.lines) and all(len(line.text) <= _MAX_PASSAGE_CHARACTERS for line in self.lines)
         contexts = [line.context for line in self.lines] if whole else [None] * len(chunks)
@@ -157,7 +157,7 @@ class ImportedSource:
 
     def _chunks(self, line: PassageLine, stop: Cancellation) -> list[Chunk]:
         if len(line.text) <= _MAX_PASSAGE_CHARACTERS:
-            return [Chunk(line.text, line.page, line.heading, 0, 0, 0)]
+            return [Chunk(line.text, line.page, line.heading, 0, 0, 0, line.page_starts)]
 
         def count(text: str) -> int:
             stop.check()
@@ -189,6 +189,7 @@ def _with_ordinal(chunk: Chunk, ordinal: int, context: tuple[int, int] | None, c
 def _line_metadata(line: PassageLine) -> Json:
     metadata: Json = {"source": line.location, "title": line.title, "page": line.page, "heading": line.heading}
     metadata |= {"author": line.author, "published": line.published, "found_by": line.found_by, "context": line.context}
+    metadata |= {"page_starts": line.page_starts}
     return {name: value for name, value in metadata.items() if value}
 
 

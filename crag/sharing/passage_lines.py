@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from crag.cancellation import Cancellation
 from crag.errors import BadRequest, SourceRefused
 from crag.storage.engine import Database
 from crag.storage.files import check_absent, move_into_place, staging_folder
-from crag.storage.passages import scope_conditions
+from crag.storage.passages import decode_page_starts, scope_conditions
 from crag.storage.tables import passages, sources, vectors
 from crag.text.sanitization import clean_display_name, clean_text
-from crag.types import EmbeddingSpace, Progress, ProgressCallback, Vectors
+from crag.types import EmbeddingSpace, PageStarts, Progress, ProgressCallback, Vectors
 
 MAX_LINE_BYTES = 16 * 1024 * 1024  # bytes
 _MAX_PAGES = 1_000_000
@@ -30,15 +31,16 @@ Json = dict[str, Any]
 class PassageLine:
     """One passage with the cleaned metadata of its source.
 
-    `sha256` is the digest of the source file on the exporting machine. `context` holds the ordinals of the first and
-    last passage of the wider text; `vector` belongs to the embedding space with the id `space`.
-    Both are None if not given.
+    `page_starts` are the later pages that begin within the text. `sha256` is the digest of the source file on the
+    exporting machine. `context` holds the ordinals of the first and last passage of the wider text; `vector` belongs to
+    the embedding space with the id `space`. Both are None if not given.
     """
 
     text: str
     location: str
     title: str
     page: int | None = None
+    page_starts: PageStarts = ()
     heading: str = ""
     author: str = ""
     published: str = ""
@@ -79,11 +81,13 @@ def decode_line(line: bytes, number: int, default_location: str) -> PassageLine:
     if not isinstance(metadata, dict):
         raise _invalid_line_error(number, "has metadata that are no object")
     location = _get_string(metadata, "source").strip() or default_location
+    cleaned, page = clean_text(text).strip(), _parse_page(metadata.get("page"))
     return PassageLine(
-        text=clean_text(text).strip(),
+        text=cleaned,
         location=location,
         title=" ".join(_get_string(metadata, "title").split())[:200] or clean_display_name(location.rstrip("/")),
-        page=_parse_page(metadata.get("page")),
+        page=page,
+        page_starts=_parse_page_starts(metadata.get("page_starts"), page) if cleaned == text else (),
         heading=_get_string(metadata, "heading")[:1000],
         author=_get_string(metadata, "author")[:200],
         published=_get_string(metadata, "published")[:10],
@@ -113,6 +117,17 @@ def _parse_page(value: object) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < len(str(_MAX_PAGES)):
         value = int(value)
     return value if type(value) is int and 0 <= value < _MAX_PAGES else None
+
+
+def _parse_page_starts(value: object, first: int | None) -> PageStarts:
+    """Return pairs of rising offsets and pages above the first one; nothing if there is anything else."""
+    if first is None or not isinstance(value, list):
+        return ()
+    pairs = [tuple(one) for one in value if isinstance(one, list) and all(type(number) is int for number in one)]
+    rising = all(
+        len(one) == 2 and one[0] > before[0] and one[1] > before[1] for before, one in pairwise([(0, first), *pairs])
+    )
+    return tuple((offset, page) for offset, page in pairs) if rising and len(pairs) == len(value) else ()
 
 
 def _parse_context(value: object) -> tuple[int, int] | None:
@@ -218,5 +233,6 @@ def _passage_metadata(row: Row[Any]) -> Json:
     metadata: Json = {"source": row.location, "title": row.title, "page": row.page, "heading": row.heading}
     metadata |= {"author": row.author, "published": row.published, "found_by": row.found_by}
     metadata |= {"kind": row.kind, "sha256": row.sha256}
+    metadata |= {"page_starts": decode_page_starts(row.page_starts) or None}
     metadata |= {"source_id": row.source_id, "passage_id": row.id, "context": [row.context_start, row.context_end]}
     return {name: value for name, value in metadata.items() if value not in ("", None)}

@@ -27,6 +27,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE INDEX ix_queued_questions_conversation_id ON queued_questions (conversation_id)",
     ),
+    ("ALTER TABLE passages ADD COLUMN page_starts TEXT",),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from crag.storage.engine import Database
 from crag.storage.tables import passages, sources, vectors
-from crag.types import EmbeddingSpace, Passage, Vectors
+from crag.types import EmbeddingSpace, PageStarts, Passage, Vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _VECTORS_AT_ONCE = 2_000
+_CONTEXT_SEPARATOR = "\n\n"
 
 
 def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
@@ -28,8 +30,8 @@ def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
     )
     with database.snapshot() as connection:
         rows = connection.execute(query.where(passages.c.id.in_(ids))).all()
-        texts = _read_context_texts(connection, rows)
-    return {row.id: _passage_from_row(row, texts) for row in rows}
+        neighbours = _read_context_rows(connection, rows)
+    return {row.id: _passage_from_row(row, neighbours) for row in rows}
 
 
 def scope_conditions(collection: str, source_ids: Sequence[str]) -> list[ColumnElement[bool]]:
@@ -139,8 +141,18 @@ def _as_ids(values: Any) -> Ids:
     return np.fromiter(values, dtype=np.int64)
 
 
-def _read_context_texts(connection: Connection, rows: Sequence[Row[Any]]) -> dict[tuple[str, int], str]:
-    """Return the texts of all contexts, by source and ordinal."""
+def encode_page_starts(starts: PageStarts | None) -> str | None:
+    """Return the value of the column `page_starts`."""
+    return None if starts is None else json.dumps(starts, separators=(",", ":"))
+
+
+def decode_page_starts(stored: str | None) -> PageStarts | None:
+    """Return the value that `encode_page_starts` encoded."""
+    return None if stored is None else tuple((offset, page) for offset, page in json.loads(stored))
+
+
+def _read_context_rows(connection: Connection, rows: Sequence[Row[Any]]) -> dict[tuple[str, int], Row[Any]]:
+    """Return the passages that make up all contexts, by source and ordinal."""
     wanted = [
         (passages.c.source_id == row.source_id) & passages.c.ordinal.between(row.context_start, row.context_end)
         for row in rows
@@ -148,20 +160,33 @@ def _read_context_texts(connection: Connection, rows: Sequence[Row[Any]]) -> dic
     ]
     if not wanted:
         return {}
-    query = select(passages.c.source_id, passages.c.ordinal, passages.c.text).where(or_(*wanted))
-    return {(source_id, ordinal): body for source_id, ordinal, body in connection.execute(query)}
+    parts = connection.execute(select(passages).where(or_(*wanted))).all()
+    return {(part.source_id, part.ordinal): part for part in parts}
 
 
-def _passage_from_row(row: Row[Any], texts: dict[tuple[str, int], str]) -> Passage:
+def _passage_from_row(row: Row[Any], neighbours: dict[tuple[str, int], Row[Any]]) -> Passage:
     places = range(row.context_start, row.context_end + 1)
-    context = [texts[row.source_id, place] for place in places if (row.source_id, place) in texts]
+    parts = [neighbours[row.source_id, place] for place in places if (row.source_id, place) in neighbours] or [row]
     return Passage(
         id=row.id,
         source_id=row.source_id,
         title=row.title,
         location=row.source_location,
         text=row.text,
-        context="\n\n".join(context) or row.text,
+        context=_CONTEXT_SEPARATOR.join(part.text for part in parts),
         page=row.page,
         heading=row.heading,
+        page_starts=decode_page_starts(row.page_starts) or (),
+        context_page_starts=_context_page_starts(parts),
     )
+
+
+def _context_page_starts(parts: Sequence[Row[Any]]) -> PageStarts:
+    starts: list[tuple[int, int]] = []
+    offset = 0
+    for part in parts:
+        if part.page is not None:
+            own = ((0, part.page), *(decode_page_starts(part.page_starts) or ()))
+            starts += [(offset + start, page) for start, page in own if not starts or starts[-1][1] != page]
+        offset += len(part.text) + len(_CONTEXT_SEPARATOR)
+    return tuple(starts)

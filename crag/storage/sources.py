@@ -11,16 +11,20 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, update
 
 from crag.storage.engine import Database
+from crag.storage.passages import encode_page_starts
 from crag.storage.spaces import activate_space, ensure_space, read_active_space
 from crag.storage.tables import collections, epochs, passages, sources, spaces, vectors
 from crag.types import AddStatus, Chunk, EmbeddingSpace, Source, Vectors
 
 # Passed directly to the driver: SQLAlchemy's insert takes several times as long for this many rows.
-_ADD_PASSAGES = "INSERT INTO passages (id, source_id, ordinal, page, heading, text, context_start, context_end) VALUES "
+_ADD_PASSAGES = (
+    "INSERT INTO passages "
+    "(id, source_id, ordinal, page, heading, text, context_start, context_end, page_starts) VALUES "
+)
 _ADD_TERMS = "INSERT INTO passage_terms (rowid, terms) VALUES "
 _REMOVE_TERMS = "DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passages WHERE source_id = ?)"
 _ADD_VECTORS = "INSERT INTO vectors (passage_id, space_id, vector) VALUES "
-_ROWS_AT_ONCE = 100  # of at most 8 values each: older versions of SQLite take 999 values in a statement
+_ROWS_AT_ONCE = 100  # of at most 9 values each: older versions of SQLite take 999 values in a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,8 @@ def _insert_rows(connection: Connection, statement: str, rows: Sequence[tuple[An
 
 
 def _chunk_columns(chunk: Chunk) -> tuple[Any, ...]:
-    return chunk.ordinal, chunk.page, chunk.heading, chunk.text, chunk.context_start, chunk.context_end
+    starts = encode_page_starts(chunk.page_starts)
+    return chunk.ordinal, chunk.page, chunk.heading, chunk.text, chunk.context_start, chunk.context_end, starts
 
 
 def write_vectors(

@@ -332,6 +332,7 @@ passages = Table(
     Column("text", Text, nullable=False),
     Column("context_start", Integer, nullable=False),
     Column("context_end", Integer, nullable=False),
+    Column("page_starts", Text),  # JSON of `Chunk.page_starts`; NULL: stored before there was this column
     UniqueConstraint("source_id", "ordinal"),
     sqlite_autoincrement=True,  # ids are never reused, so that a stale cache cannot show another text
 )

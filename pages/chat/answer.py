@@ -33,29 +33,30 @@ def _draw_support(run_id: str, trace: Trace) -> None:
                 _draw_sentence_support(run_id, trace, sentence, f"rests-{run_id}-{number}")
 
 
-def sentence_sources(trace: Trace, sentence: Support) -> Iterator[tuple[Citation, str]]:
+def sentence_sources(trace: Trace, sentence: Support) -> Iterator[Citation]:
     """Yield the sources of a sentence, each with the quote that supports it, or the citation's own quote."""
     for cited in trace.citations:
         if cited.n in sentence.citations:
             passage = trace.passages.get(cited.passage_id)
-            carries = bool(sentence.quote and passage and sentence.quote in passage.text)
-            yield cited, sentence.quote if carries else cited.quote
+            carries = passage is not None and sentence.quote and sentence.quote in passage.text
+            yield replace(cited, quote=sentence.quote, page=passage.page_of(sentence.quote)) if carries else cited
 
 
 def _draw_sentence_support(run_id: str, trace: Trace, sentence: Support, key: str) -> None:
     with st.container(gap="xxsmall"):
         shown = markdown.escape_sentence(sentence.sentence, _SENTENCE_LENGTH)
         st.markdown(f":small[{labels.badge_markdown(run_labels.STRENGTH_BADGES[sentence.strength])} {shown}]")
-        for cited, quote in sentence_sources(trace, sentence):
-            if quote and markdown.escape_sentence(quote, _SENTENCE_LENGTH) != shown:  # else it repeats the sentence
-                st.caption(f"“{markdown.escape_line(quote, _QUOTE_LENGTH)}”")
+        for cited in sentence_sources(trace, sentence):
+            repeated = markdown.escape_sentence(cited.quote, _SENTENCE_LENGTH) == shown
+            if cited.quote and not repeated:
+                st.caption(f"“{markdown.escape_line(cited.quote, _QUOTE_LENGTH)}”")
             st.button(
                 f":blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.page, 70)}",
                 icon=":material/format_quote:",
                 type="tertiary",
                 key=f"{key}-{cited.n}",
                 on_click=state.open_source,
-                args=(run_id, cited.passage_id, quote),
+                args=(run_id, cited.passage_id, cited.quote),
             )
 
 
@@ -257,7 +258,7 @@ def _source_label(cited: Citation) -> str:
 
 def _draw_alternatives(run_id: str, trace: Trace) -> None:
     passages = [trace.passages[found] for found in trace.found.get("library", ())]
-    nearest = {format_place(passage.title, passage.page): passage for passage in reversed(passages)}
+    nearest = {format_place(passage.title, passage.page, passage.last_page): passage for passage in reversed(passages)}
     if nearest:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.caption("Nearest:", width="content")

@@ -83,19 +83,19 @@ def escape_sentence(text: str, max_length: int = _LABEL_LENGTH) -> str:
     return escape_line(_CITATION_MARK.sub("", _LIST_MARKER.sub("", text)), max_length)
 
 
-def escape_place(title: str, page: int | None, length: int = _LABEL_LENGTH) -> str:
-    """Escape title and page number of a passage as one line, shortened in the middle.
+def escape_place(title: str, page: int | None, length: int = _LABEL_LENGTH, *, last_page: int | None = None) -> str:
+    """Escape a title and page, or pages, as one line, shortened in the middle.
 
     Long titles often differ only at the end, where the page number is.
     """
-    line = " ".join(visible(format_place(title, page)).split())
+    line = " ".join(visible(format_place(title, page, last_page)).split())
     kept = (length - 1) // 2
     return _escape(line if len(line) <= length else f"{line[:kept].rstrip()}…{line[-kept:].lstrip()}")
 
 
 def escape_page_and_title(passage: Passage) -> str:
     """Escape page and title of a passage as one line, for lists that cut long lines at the end."""
-    return escape_line(format_place(passage.title, passage.page, page_first=True), 120)
+    return escape_line(format_place(passage.title, passage.page, passage.last_page, page_first=True), 120)
 
 
 def citation_link(cited: Citation, anchor: str, text: str) -> str:

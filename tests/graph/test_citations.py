@@ -1,5 +1,7 @@
 """Citations and support, judged from the answer and its sources alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from crag.graph.answer_support import answer_outcome, check_sentences
@@ -33,6 +35,33 @@ def test_a_citation_belongs_to_the_sentence_before_it(answer):
         (1, "Bees dance to tell where the flowers are."),
         (2, "Wasps build nests of paper."),
     ]
+
+
+CROSSING = "Bees dance to tell where\nthe flowers are.\n\nWasps build nests of paper. They chew wood for it."
+CONTEXT = f"Ants farm aphids in summer.\n\n{CROSSING}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "page"),
+    [
+        ("Bees tell where the flowers are [1].", 5),
+        ("Wasps chew wood for it [1].", 6),
+        ("Ants farm aphids in summer [1].", 4),
+    ],
+)
+def test_a_citation_names_the_page_of_its_sentence(answer, page):
+    starts = {"page": 5, "page_starts": ((CROSSING.index("Wasps"), 6),)}
+    around = ((0, 4), (CONTEXT.index("Bees"), 5), (CONTEXT.index("Wasps"), 6))
+    crossing = replace(passage(1, CROSSING, **starts), context=CONTEXT, context_page_starts=around)
+    (cited,) = collect_citations(answer, [Knowledge(1, crossing, CONTEXT)])
+    assert cited.page == page
+
+
+def test_a_sentence_put_together_from_two_strips_is_on_the_page_where_it_begins():
+    crossing = passage(1, CROSSING, page=5, page_starts=((CROSSING.index("Wasps"), 6),))
+    assert crossing.page_of("Wasps build nests of and something else") == 6
+    assert crossing.page_of("Nothing of this") == 5
+    assert [crossing.text_on_page(page) for page in (4, 6)] == ["", CROSSING.partition("\n\n")[2]]
 
 
 def test_two_citations_behind_one_full_stop():

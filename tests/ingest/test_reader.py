@@ -108,6 +108,22 @@ def test_the_page_is_that_of_the_first_word(seed: int) -> None:
         assert chunk.page in {block.page for block in whole.blocks if beginning in block.text}
 
 
+def test_a_chunk_knows_where_each_page_begins() -> None:
+    whole = document(Block("Cats sleep.", page=1), Block("Dogs bark. Cows low.", page=2), Block("Owls fly.", page=4))
+    (chunk,) = split_document(whole, words, 100)
+    assert chunk.page == 1
+    assert [(chunk.text[start:][:4], page) for start, page in chunk.page_starts] == [("Dogs", 2), ("Owls", 4)]
+
+
+@pytest.mark.parametrize("overlap", [0, 30])
+def test_pages_begin_where_their_blocks_do(overlap: int) -> None:
+    whole = mixed(7)
+    for chunk in split_document(whole, words, 100, overlap):
+        for start, page in chunk.page_starts:
+            word = squeezed(chunk.text[start:].partition("\n")[0])[:20]
+            assert page in {block.page for block in whole.blocks if word in squeezed(block.text)}
+
+
 def test_prose_fills_its_chunks() -> None:
     whole = document(*[Block(prose(5, n)) for n in range(100)])
     sizes = [words(chunk.text) for chunk in split_document(whole, words, 250)]

@@ -77,6 +77,29 @@ def test_what_was_imported_goes_out_and_in_again_unchanged(exchange_of, filled, 
     assert {result.status for result in exchange_of(other).import_passages(tmp_path / "second")} == {"unchanged"}
 
 
+@pytest.mark.parametrize(
+    ("stated", "kept"),
+    [
+        ([[13, 4], [24, 6]], ((13, 4), (24, 6))),
+        ([[13, 4], [12, 5]], ()),
+        ([[13, 3]], ()),
+        ([[13]], ()),
+        ([[13, "4"]], ()),
+        ("13", ()),
+    ],
+)
+def test_pages_within_a_passage_are_kept(exchange_of, other, tmp_path, stated, kept):
+    line = {"text": "A cat sleeps. A cat purrs. A cat eats.", "metadata": {"page": 3, "page_starts": stated}}
+    (tmp_path / "lines").write_text(json.dumps(line))
+    (added,) = exchange_of(other).import_passages(tmp_path / "lines")
+    (passage,) = other.search("cat", k=1)
+    assert passage.page_starts == kept
+    assert added.pages == max(3, *(page for _, page in kept), 3)
+    exchange_of(other).export(tmp_path / "out", "jsonl")
+    exported = json.loads((tmp_path / "out").read_text())["metadata"]
+    assert exported.get("page_starts", []) == [list(one) for one in kept]
+
+
 def test_vectors_of_another_space_or_unsound_ones_are_made_anew(
     exchange, exchange_of, filled, other, embedder, tmp_path
 ):

@@ -113,10 +113,10 @@ def offered(app):
 
 def test_what_each_sentence_rests_on_leads_to_its_place():
     trace = answered()
-    assert [(cited.n, quote) for cited, quote in answer.sentence_sources(trace, trace.sentences[0])] == [
+    assert [(cited.n, cited.quote) for cited in answer.sentence_sources(trace, trace.sentences[0])] == [
         (1, "Descaled every six weeks.")
     ]
-    assert [(cited.n, quote) for cited, quote in answer.sentence_sources(trace, trace.sentences[1])] == [
+    assert [(cited.n, cited.quote) for cited in answer.sentence_sources(trace, trace.sentences[1])] == [
         (1, "Cited for this."),
         (2, "From the web."),
     ]
