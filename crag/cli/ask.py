@@ -27,7 +27,9 @@ from crag.options import GRADERS, RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.jsonl import read_json_lines
-from crag.types import Passage
+from crag.types import Conversation, Passage
+
+_NEW = "new"  # a conversation id that stands for one to be started
 
 
 def register(command: AddCommand) -> None:
@@ -35,7 +37,9 @@ def register(command: AddCommand) -> None:
     asking = command("ask", ask_question)
     asking.add_argument("question", type=parse_text, help="question to answer")
     add_run_arguments(asking)
-    asking.add_argument("--conversation", type=parse_text, metavar="ID", help="conversation to continue")
+    asking.add_argument(
+        "--conversation", type=parse_text, metavar="ID", help="conversation to continue, or new to start one"
+    )
     grading = command("grade", grade_pairs)
     grading.add_argument("file", type=Path, metavar="FILE.jsonl", help='one {"question", "passage"} a line')
     grading.add_argument("--model", type=parse_text, default="auto", help="model that grades (default: %(default)s)")
@@ -47,20 +51,30 @@ def register(command: AddCommand) -> None:
 def ask_question(application: Application, options: argparse.Namespace) -> int:
     """Answer a question, then list the sources."""
     check_collection(application, options.collection)
-    kept = application.conversations.get(options.conversation).changes if options.conversation else {}
-    run = application.runs.start(options.conversation, options.question, build_run_options(application, options, kept))
+    conversation = _open_conversation(application, options.conversation)
+    options_of_run = build_run_options(application, options, conversation.changes if conversation else {})
+    run = application.runs.start(conversation and conversation.id, options.question, options_of_run)
     try:
         trace = _follow_run(application, run, options.json)
     except KeyboardInterrupt:
         application.runs.stop(run.id)
         trace = Trace().apply_all(event for _, event in application.runs.attach(run.id).follow())
     if options.json:
-        print_json(reports.answer_json(run.id, trace))
+        print_json(reports.answer_json(run.id, trace) | {"conversation_id": conversation and conversation.id})
     else:
         print_text(f"\n\n{reports.sources_text(trace)}")
+        if options.conversation == _NEW:
+            print(f"Continue with: --conversation {conversation and conversation.id}", file=sys.stderr)
         if trace.error:
             print(reports.printable(f"{trace.error} {trace.remedy}"), file=sys.stderr)
     return OK if trace.state == "done" else FAILED
+
+
+def _open_conversation(application: Application, wanted: str | None) -> Conversation | None:
+    """Return the conversation with this id, a new one, or None for a question on its own. Raises `NotFound`."""
+    if wanted is None:
+        return None
+    return application.conversations.create() if wanted == _NEW else application.conversations.get(wanted)
 
 
 def _follow_run(application: Application, run: Run, as_json: bool) -> Trace:

@@ -69,6 +69,16 @@ def test_asked_for_a_model_that_is_not_there(crag, notes):
     assert crag("ask", QUESTION, "--model", "builtin")[0] == 0
 
 
+def test_a_new_conversation_is_named_and_goes_on(crag, notes):
+    crag("add", notes)
+    _, first = crag("ask", QUESTION, "--conversation", "new")
+    _, second = crag("ask", "And what does that mean?", "--conversation", first["conversation_id"])
+    assert second["conversation_id"] == first["conversation_id"]
+    assert second["steps"][0] == "condense_question"
+    assert crag("ask", QUESTION)[1]["conversation_id"] is None
+    assert crag("ask", QUESTION, "--conversation", "")[1]["error"]["code"] == "not_found"
+
+
 def test_a_conversation_goes_on(crag, notes, tmp_path):
     from crag.conversations.conversations import Conversations
     from crag.storage.engine import Database
