@@ -48,10 +48,9 @@ def _make_page(page: Page) -> StreamlitPage:
     return st.Page(
         page.path,
         title=page.title,
-        icon=page.icon,
         url_path=page.address,
         default=page is Page.CHAT,
-        visibility=page.visibility,
+        visibility="hidden" if page.parent else "visible",
     )
 
 

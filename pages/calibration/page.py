@@ -30,7 +30,7 @@ _LEGEND = {
 def main() -> None:
     """Draw the page."""
     layout.draw_sidebar_legend("How it is measured", _LEGEND)
-    layout.draw_heading(Page.CALIBRATION.title, _INTRODUCTION)
+    layout.draw_heading(Page.CALIBRATION, _INTRODUCTION)
     if not application().library.size():
         st.caption("The library is empty: add documents first, then measure here how well they are judged.")
         return

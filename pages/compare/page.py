@@ -133,10 +133,10 @@ def main() -> None:
     try:
         sides = load_compared_runs(run_ids)
     except NotFound:
-        _draw_head(Page.COMPARE.title)
+        layout.draw_heading(Page.COMPARE)
         _draw_missing_run()
         return
-    _draw_head(_page_title(*sides))
+    layout.draw_heading(Page.COMPARE, title=markdown.escape_line(_page_title(*sides), 160))
     layout.draw_sidebar_legend("What is compared", {side.name: side.detail for side in sides})
     unfinished = any(side.is_unfinished for side in sides)
     st.fragment(_draw_comparison, run_every=_REFRESH_SECONDS if unfinished else None)(run_ids, unfinished)
@@ -144,13 +144,6 @@ def main() -> None:
 
 def _page_title(one: ComparedRun, other: ComparedRun) -> str:
     return one.trace.question if one.trace.question == other.trace.question else "Two questions"
-
-
-def _draw_head(title: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title(markdown.escape_line(title, 160), anchor=False, width="content")
-        if st.button("Back to the chat", icon=Page.CHAT.icon, type="tertiary"):
-            st.switch_page(Page.CHAT.path)
 
 
 def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:

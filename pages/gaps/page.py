@@ -29,7 +29,7 @@ _LEGEND = {
 def main() -> None:
     """Draw the page."""
     ask_requested_question()
-    layout.draw_heading(Page.GAPS.title, _MEANING)
+    layout.draw_heading(Page.GAPS, _MEANING)
     layout.draw_sidebar_legend("What became of a question", _LEGEND)
     application().archive.begin()
     with st.spinner("Grouping questions"):

@@ -41,13 +41,14 @@ def draw_watching(
     st.fragment(draw_again, run_every=seconds)()
 
 
-def draw_heading(title: str, meaning: str) -> None:
-    """Draw the title, a link back to Documents, and what the page is for."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title(title, anchor=False, width="content")
-        if st.button(Page.DOCUMENTS.title, icon=Page.DOCUMENTS.icon, type="tertiary"):
-            st.switch_page(Page.DOCUMENTS.path)
-    st.caption(meaning)
+def draw_heading(page: Page, meaning: str = "", title: str = "") -> None:
+    """Draw the title, by default the page's, below a link back to its parent, and what the page is for."""
+    with st.container(gap=None):
+        if page.parent:
+            st.page_link(page.parent.path, label=page.parent.title, icon=":material/arrow_back:")
+        st.title(title or page.title, anchor=False)
+    if meaning:
+        st.caption(meaning)
 
 
 def draw_sidebar_legend(title: str, meanings: Mapping[str, str]) -> None:

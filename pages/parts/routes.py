@@ -9,16 +9,16 @@ from typing import Literal
 class Page(Enum):
     """A page, in the order of the menu; `CHAT`, the first, is the start page.
 
-    The name in lower case is the folder below `pages/` and the address. A hidden page has no menu entry: buttons of
-    other pages lead to it.
+    The name in lower case is the folder below `pages/` and the address. A page with a parent has no menu entry: buttons
+    lead to it, and a link above its title leads back to the parent.
     """
 
     CHAT = "Chat", ":material/forum:"
     DOCUMENTS = "Documents", ":material/folder_open:", "wide"
-    RETRIEVAL = "Try retrieval", ":material/manage_search:", "centered", "hidden"
-    GAPS = "What your documents do not cover", ":material/content_paste_search:", "centered", "hidden"
-    COMPARE = "Compare", ":material/compare_arrows:", "wide", "hidden"
-    CALIBRATION = "Calibrate", ":material/straighten:", "centered", "hidden"
+    RETRIEVAL = "Try retrieval", ":material/manage_search:", "centered", "DOCUMENTS"
+    GAPS = "What your documents do not cover", ":material/content_paste_search:", "centered", "DOCUMENTS"
+    COMPARE = "Compare", ":material/compare_arrows:", "wide", "CHAT"
+    CALIBRATION = "Calibrate", ":material/straighten:", "centered", "DOCUMENTS"
     INSPECT = "Inspect", ":material/account_tree:", "wide"
     EVALUATE = "Evaluate", ":material/analytics:", "wide"
     SETTINGS = "Settings", ":material/tune:"
@@ -28,12 +28,17 @@ class Page(Enum):
         title: str,
         icon: str,
         layout: Literal["centered", "wide"] = "centered",
-        visibility: Literal["visible", "hidden"] = "visible",
+        parent: str = "",
     ) -> None:
         self.title = title
         self.icon = icon
         self.layout = layout
-        self.visibility = visibility
+        self._parent = parent
+
+    @property
+    def parent(self) -> Page | None:
+        """Return the page of the menu that this one belongs to; None for the pages of the menu."""
+        return Page[self._parent] if self._parent else None
 
     @property
     def address(self) -> str:

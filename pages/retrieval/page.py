@@ -91,7 +91,7 @@ _LEGEND = {
 def main() -> None:
     """Draw the page."""
     layout.draw_sidebar_legend("How to read a hit", _LEGEND)
-    layout.draw_heading(Page.RETRIEVAL.title, _MEANING)
+    layout.draw_heading(Page.RETRIEVAL, _MEANING)
     if not application().library.size():
         st.caption("The library is empty: add documents first, then see here what a question finds in them.")
         return

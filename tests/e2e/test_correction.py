@@ -102,5 +102,5 @@ def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app_wit
     expect(main.get_by_role("row", name="Policy Balanced")).to_contain_text("Off")
     expect(main.get_by_text("six weeks")).to_have_count(2, timeout=60_000)
     expect(main.locator(".stMarkdownBadge", has_text="not graded")).to_be_visible()
-    button(page, "Back to the chat").click()
+    page.get_by_test_id("stMain").get_by_role("link", name="Chat").click()
     expect(answer).to_contain_text("Version 3 of 3")
