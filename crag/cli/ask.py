@@ -52,19 +52,20 @@ def ask_question(application: Application, options: argparse.Namespace) -> int:
     """Answer a question, then list the sources."""
     check_collection(application, options.collection)
     conversation = _open_conversation(application, options.conversation)
-    options_of_run = build_run_options(application, options, conversation.changes if conversation else {})
-    run = application.runs.start(conversation and conversation.id, options.question, options_of_run)
+    conversation_id = conversation.id if conversation else None
+    run_options = build_run_options(application, options, conversation.changes if conversation else {})
+    run = application.runs.start(conversation_id, options.question, run_options)
     try:
         trace = _follow_run(application, run, options.json)
     except KeyboardInterrupt:
         application.runs.stop(run.id)
         trace = Trace().apply_all(event for _, event in application.runs.attach(run.id).follow())
     if options.json:
-        print_json(reports.answer_json(run.id, trace) | {"conversation_id": conversation and conversation.id})
+        print_json(reports.answer_json(run.id, trace) | {"conversation_id": conversation_id})
     else:
         print_text(f"\n\n{reports.sources_text(trace)}")
         if options.conversation == _NEW:
-            print(f"Continue with: --conversation {conversation and conversation.id}", file=sys.stderr)
+            print(f"Continue with: --conversation {conversation_id}", file=sys.stderr)
         if trace.error:
             print(reports.printable(f"{trace.error} {trace.remedy}"), file=sys.stderr)
     return OK if trace.state == "done" else FAILED
