@@ -23,7 +23,7 @@ _POLL_SECONDS = 1.0
 def _draw_start_page() -> None:
     """Draw the uploader and the set-up for an empty library, else three suggested questions."""
     st.title("Ask your documents", anchor=False)
-    sources, passages, _ = application().library.counts()
+    (sources, passages, _), jobs = application().library.counts(), len(application().jobs.jobs())
     if sources:
         _draw_suggested_questions(sources, passages)
         document_intake.draw_jobs()
@@ -39,7 +39,7 @@ def _draw_start_page() -> None:
     setup_checklist.draw_checklist()
     # Documents may also arrive from another tab or the command line.
     layout.draw_watching(
-        (0, len(application().jobs.jobs())),
+        (0, jobs),
         lambda: (application().library.counts()[0], len(application().jobs.jobs())),
         _POLL_SECONDS,
     )

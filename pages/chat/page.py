@@ -43,6 +43,7 @@ def main() -> None:
 
     The running answer is drawn last, since it is followed after everything else is on the page.
     """
+    setup_checklist.note_page_state()
     conversation = state.current_conversation()
     if conversation:
         application().queue.ask_next(conversation.id)

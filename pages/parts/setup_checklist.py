@@ -154,6 +154,15 @@ _REFRESH_SECONDS = 5.0
 _CHECK_NAME_WIDTH = 170
 _OTHERS_IN_VIEW = 2  # the start page must fit a screen of 900 pixels
 _BUILTIN_CHECK = "Built-in engine"
+_DRAWN_KEY = "checklist_drawn"
+
+
+def note_page_state() -> None:
+    """Note the state from which the page is about to be drawn; call before drawing anything.
+
+    The model may change while the page is drawn: what is drawn first must not keep the old one.
+    """
+    st.session_state[_DRAWN_KEY] = _page_state()
 
 
 def draw_checklist(*, folded: bool = False) -> None:
@@ -171,11 +180,11 @@ def draw_check_action(name: str, key: str) -> None:
     """Draw the fix of one check outside the list: button or progress; nothing once it is done."""
     check = find_check(name)
     if check is not None and check.action is not None:
-        st.fragment(_draw_live_action, run_every=_refresh_interval())(name, key, _page_state())
+        st.fragment(_draw_live_action, run_every=_refresh_interval())(name, key, st.session_state[_DRAWN_KEY])
 
 
 def _draw_live_rows() -> None:
-    st.fragment(_draw_rows, run_every=_refresh_interval())(_page_state())
+    st.fragment(_draw_rows, run_every=_refresh_interval())(st.session_state[_DRAWN_KEY])
 
 
 def _page_state() -> tuple[bool, str]:

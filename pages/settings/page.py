@@ -83,6 +83,7 @@ _DIALOGS = {
 def main() -> None:
     """Draw the page."""
     drawn = model_settings.page_snapshot()
+    setup_checklist.note_page_state()
     st.title(Page.SETTINGS.title, anchor=False)
     st.caption("Saved at once, for all conversations. One can differ: what is chosen above its question box wins.")
     wanted, chosen = _draw_index()

@@ -8,10 +8,12 @@ import socket
 import pytest
 
 from pages.parts import setup_checklist
+from pages.parts.services import model_choice, refresh_status
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_registry import Mishap
 from tests.doubles.ollama_values import LLAMA
 from tests.pages.conftest import NOTES, add, labels, open_settings, said, until
+from tests.waiting import wait_until
 
 NAME = "ollama:llama3.1:8b"
 GET = "Get Llama 3"
@@ -62,6 +64,23 @@ def test_a_model_is_got_with_one_click_and_answers(chat, ollama):
     assert not chat.exception
     assert said(chat, "Llama 3.1 8B on Ollama 0.30.11")
     assert not any(word.startswith(GET) for word in words(chat))
+
+
+def test_a_model_that_comes_while_the_page_is_drawn_is_not_missed(chat, ollama, monkeypatch):
+    """The question box is drawn before the checklist: it must not keep the model of before."""
+    draw = setup_checklist.draw_checklist
+
+    def come_and_draw():
+        ollama.install(LLAMA)
+        refresh_status()
+        wait_until(lambda: model_choice().name == NAME)
+        draw()
+
+    chat.run()
+    until(chat, lambda: f"{GET}.1 8B · 4.9 GB" in words(chat))
+    monkeypatch.setattr(setup_checklist, "draw_checklist", come_and_draw)
+    chat.run()
+    assert "Llama 3.1 8B" in words(chat)
 
 
 def test_a_pull_shows_progress_and_can_be_cancelled_and_resumed(chat, ollama, services):
