@@ -1,4 +1,4 @@
-"""Page images: a PDF page with the cited passage highlighted."""
+"""Page images: a PDF page with the cited passage and its deciding sentence highlighted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +24,16 @@ PixelBox = tuple[int, int, int, int]  # left, upper, right, lower in pixels
 _PIXELS_PER_POINT = 1.9
 _MAX_PIXELS = 12_000_000
 _PALE_COLOUR, _STRONG_COLOUR = (255, 244, 200), (255, 214, 102)
-_MARGIN = 24
-_PASSAGE_MARGIN = 90
-_SHORTEST_MATCH = 8
+_SHORTEST_MATCH = 8  # letters
+_SHORTEST_FRAGMENT = 16  # letters, of a sentence that something else interrupts on the page
+_LEAST_COVERED = 0.5  # share of a sentence that its fragments must cover
 _PAPER_BRIGHTNESS = 250  # brightness from which a pixel counts as empty
+_MARGIN = 24  # pixels, like the following
+_PASSAGE_MARGIN = 90
+_LEAD_HEIGHT = 260  # what is shown of a passage above its deciding sentence, so that this is in view
+_GUTTER_WIDTH = 16
+_WIDEST_SPACE = 1.5  # in letter heights: a wider gap is one between columns or cells
+_MIN_COLUMN_SHARE = 0.25  # of the width of the text: anything narrower is a cell of a table
 # PDFium is not thread-safe.
 _PDFIUM_LOCK = threading.Lock()
 
@@ -36,11 +44,21 @@ def count_pages(path: Path) -> int:
         return len(pdf)
 
 
-def render_page(path: Path, page: int, highlight: str = "", strong: str = "", *, around_passage: bool = False) -> bytes:
-    """Render page `page` (from 1) as PNG without margins, with `highlight` marked pale and `strong` marked strongly.
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A PNG of a page. `marked`: some of the text to highlight was found on it; never so for a scanned page."""
 
-    Text on another page, or not found on this one, is not marked. `around_passage` crops to the marked part, for small
-    screens; marks in several columns are stacked vertically. Use only for files that were parsed at ingest, which
+    png: bytes
+    marked: bool
+
+
+def render_page(
+    path: Path, page: int, highlight: str = "", strong: str = "", *, around_passage: bool = False
+) -> PageImage:
+    """Render page `page` (from 1) without margins, with `highlight` marked pale and `strong` marked strongly.
+
+    Text on another page, or not found on this one, is not marked. `around_passage` crops to the columns of the marked
+    part, one below the other, without cutting through a line. Use only for files that were parsed at ingest, which
     happens in a process that can be killed. Raises `NotFound`.
     """
     with _open_pdf(path) as pdf:
@@ -52,8 +70,10 @@ def render_page(path: Path, page: int, highlight: str = "", strong: str = "", *,
             letters = _PageLetters(sheet.get_textpage(), bitmap.get_posconv(sheet))
         pale, dark = letters.boxes(highlight), letters.boxes(strong)
     marked = _highlight_boxes(image, pale, dark)
-    columns = _group_columns([*pale, *dark]) if around_passage else []
-    return _encode_png(_stack_images([marked.crop(_crop_box(image, marks)) for marks in columns or [[]]]))
+    ink = _Ink(image)
+    areas = ink.areas(pale, dark) if around_passage else []
+    picture = _stack_images([marked.crop(area) for area in areas or [ink.whole]])
+    return PageImage(_encode_png(picture), bool(pale or dark))
 
 
 @contextmanager
@@ -97,35 +117,52 @@ class _PageLetters:
 
     def boxes(self, passage: str) -> list[PixelBox]:
         """Return one box per line of the passage: found as a whole, else sentence by sentence."""
-        whole = self._find(passage, 0)
+        whole = self._find(_normalize_letters(passage), 0)
         spans = [whole] if whole else list(self._find_sentences(passage))
         return [box for start, end in spans for box in self._lines(self._places[start:end])]
 
     def _find_sentences(self, passage: str) -> Iterator[tuple[int, int]]:
         last = 0
         for sentence in split_sentences(passage):
-            if span := self._find(sentence, last) or self._find(sentence, 0):
-                last = span[1]
-                yield span
+            letters = _normalize_letters(sentence)
+            span = self._find(letters, last) or self._find(letters, 0)
+            for start, end in [span] if span else self._find_fragments(letters, last):
+                last = end
+                yield start, end
 
-    def _find(self, wanted: str, start: int) -> tuple[int, int] | None:
-        letters = _normalize_letters(wanted)
+    def _find_fragments(self, letters: str, last: int) -> list[tuple[int, int]]:
+        """Find a sentence that a column, a footnote or a picture interrupts; nothing if most of it is elsewhere."""
+        spans: list[tuple[int, int]] = []
+        at = 0
+        while at + _SHORTEST_FRAGMENT <= len(letters):
+            beginning = letters[at : at + _SHORTEST_FRAGMENT]
+            start = next((found for begin in (last, 0) if (found := self._squeezed.find(beginning, begin)) >= 0), -1)
+            if start < 0:
+                at += 1
+                continue
+            length = _common_length(letters, at, self._squeezed, start)
+            spans.append((start, start + length))
+            at, last = at + length, start + length
+        covered = sum(end - start for start, end in spans)
+        return spans if covered >= _LEAST_COVERED * len(letters) else []
+
+    def _find(self, letters: str, start: int) -> tuple[int, int] | None:
         at = self._squeezed.find(letters, start) if len(letters) >= _SHORTEST_MATCH else -1
         return (at, at + len(letters)) if at >= 0 else None
 
     def _lines(self, indexes: Sequence[int]) -> Iterator[PixelBox]:
-        """Yield the boxes of adjacent letters, joined while they are on one line of the page."""
-        line: tuple[float, float, float, float] | None = None
+        """Yield the boxes of adjacent letters, joined while they are on one line of the image."""
+        line: PixelBox | None = None
         for place in indexes:
-            left, bottom, right, top = self._text.get_charbox(place, loose=True)
-            if line and left >= line[0] and abs(bottom - line[1]) < (line[3] - line[1]) / 2:
-                line = (line[0], min(line[1], bottom), max(line[2], right), max(line[3], top))
+            letter = self._box_to_pixels(*self._text.get_charbox(place, loose=True))
+            if line and _is_on_line(line, letter):
+                line = _enclose([line, letter])
                 continue
             if line:
-                yield self._box_to_pixels(*line)
-            line = (left, bottom, right, top)
+                yield line
+            line = letter
         if line:
-            yield self._box_to_pixels(*line)
+            yield line
 
     def _box_to_pixels(self, left: float, bottom: float, right: float, top: float) -> PixelBox:
         """Convert a box to pixels; a page may be rotated."""
@@ -134,6 +171,29 @@ class _PageLetters:
         return x1, y1, x2, y2
 
 
+def _common_length(text: str, start: int, other: str, other_start: int) -> int:
+    """Return how many characters are the same from these places on."""
+    longest = min(len(text) - start, len(other) - other_start)
+    return next((n for n in range(longest) if text[start + n] != other[other_start + n]), longest)
+
+
+def _is_on_line(line: PixelBox, letter: PixelBox) -> bool:
+    """Return whether a letter continues a line, which runs upwards or downwards on a rotated page."""
+    left, upper, right, lower = letter
+    if min(line[3], lower) - max(line[1], upper) > min(line[3] - line[1], lower - upper) / 2:
+        apart = max(left - line[2], line[0] - right)
+        return apart < _WIDEST_SPACE * (lower - upper)
+    width = right - left
+    return abs(left - line[0]) + abs(right - line[2]) < width / 4 and max(upper - line[3], line[1] - lower) < width
+
+
+def _enclose(boxes: Sequence[PixelBox]) -> PixelBox:
+    """Return the smallest box around all boxes."""
+    left, upper, right, lower = zip(*boxes, strict=True)
+    return min(left), min(upper), max(right), max(lower)
+
+
+@lru_cache(4_096)
 def _normalize_letters(text: str) -> str:
     """Reduce text to lower-case letters and digits without ligatures and accents, which line breaks cannot change."""
     return "".join(sign for sign in unicodedata.normalize("NFKD", text).casefold() if sign.isalnum())
@@ -178,16 +238,89 @@ def _stack_images(images: Sequence[Image]) -> Image:
     return sheet
 
 
-def _crop_box(image: Image, marks: Sequence[PixelBox]) -> PixelBox:
-    """Return the area to keep: the page without empty margins, or the column of the marks with a few lines around."""
-    dark = image.convert("L").point(lambda light: 255 * (light < _PAPER_BRIGHTNESS))
-    left, upper, right, lower = dark.getbbox() or (0, 0, *image.size)
-    if marks:
-        left, right = max(left, min(box[0] for box in marks)), min(right, max(box[2] for box in marks))
-        upper = max(upper, min(box[1] for box in marks) - _PASSAGE_MARGIN)
-        lower = min(lower, max(box[3] for box in marks) + _PASSAGE_MARGIN)
-    width, height = image.size
-    return max(0, left - _MARGIN), max(0, upper - _MARGIN), min(width, right + _MARGIN), min(height, lower + _MARGIN)
+class _Ink:
+    """The pixels of a page that are not empty, and the areas that can be cut out without cutting through them."""
+
+    def __init__(self, image: Image) -> None:
+        import numpy as np
+
+        self._dark: Any = np.asarray(image.convert("L")) < _PAPER_BRIGHTNESS
+        rows, columns = np.flatnonzero(self._dark.any(axis=1)), np.flatnonzero(self._dark.any(axis=0))
+        height, width = self._dark.shape
+        self._text = (
+            (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
+            if len(rows)
+            else (0, 0, width, height)
+        )
+
+    @property
+    def whole(self) -> PixelBox:
+        """The page without its empty margins."""
+        return self._with_margin(self._text)
+
+    def areas(self, pale: Sequence[PixelBox], dark: Sequence[PixelBox]) -> list[PixelBox]:
+        """Return an area for each column with marks, in reading order, beginning a little above the first dark mark."""
+        groups = _group_columns([*pale, *dark])
+        cut = [self._column_area(group, dark) for group in groups]
+        while overlapping := next(
+            ((n, m) for m in range(len(cut)) for n in range(m) if _overlap(cut[n], cut[m])), None
+        ):  # cells of a table, or lines below a wide title
+            n, m = overlapping
+            groups[n] += groups.pop(m)
+            cut.pop(m)
+            cut[n] = self._column_area(groups[n], dark)
+        first = next((n for n, group in enumerate(groups) if any(box in group for box in dark)), 0)
+        return cut[first:]
+
+    def _column_area(self, marks: Sequence[PixelBox], dark: Sequence[PixelBox]) -> PixelBox:
+        decisive = [box[1] for box in marks if box in dark]
+        top = max(min(box[1] for box in marks), min(decisive) - _LEAD_HEIGHT if decisive else 0)
+        upper, lower = top - _PASSAGE_MARGIN, max(box[3] for box in marks) + _PASSAGE_MARGIN
+        upper, lower = max(self._text[1], upper), min(self._text[3], lower)
+        left, right = self._column_edges(marks, upper, lower)
+        empty = ~self._dark[:, left:right].any(axis=1)
+        upper = next((row for row in range(upper, self._text[1], -1) if empty[row]), self._text[1])
+        lower = next((row for row in range(lower, self._text[3]) if empty[row]), self._text[3])
+        left, right = self._column_edges(marks, upper, lower)
+        return self._with_margin((left, upper, right, lower))
+
+    def _column_edges(self, marks: Sequence[PixelBox], upper: int, lower: int) -> tuple[int, int]:
+        """Return the left and right edges of the columns that hold the marks."""
+        left, _, right, _ = _enclose(marks)
+        columns = [column for column in self._columns(upper, lower) if column[0] < right and left < column[1]]
+        return (columns[0][0], columns[-1][1]) if columns else (self._text[0], self._text[2])
+
+    def _columns(self, upper: int, lower: int) -> list[tuple[int, int]]:
+        """Return the left and right edges of the columns of text between two rows; cells of tables are no columns."""
+        import numpy as np
+
+        inked = np.flatnonzero(self._dark[upper:lower].any(axis=0))
+        if not len(inked):
+            return []
+        gaps = np.flatnonzero(np.diff(inked) > _GUTTER_WIDTH)
+        lefts = [int(inked[0]), *(int(inked[gap + 1]) for gap in gaps)]
+        rights = [*(int(inked[gap]) + 1 for gap in gaps), int(inked[-1]) + 1]
+        columns = list(zip(lefts, rights, strict=True))
+        narrow = _MIN_COLUMN_SHARE * (self._text[2] - self._text[0])
+        if any(right - left < narrow for left, right in columns):
+            return [(columns[0][0], columns[-1][1])]
+        return columns
+
+    def _with_margin(self, area: PixelBox) -> PixelBox:
+        """Add a margin, but nothing of the column or the line beside it."""
+        left, upper, right, lower = area
+        height, width = self._dark.shape
+        inside = self._dark[upper:lower].any(axis=0)
+        beside = self._dark[:, left:right].any(axis=1)
+        left = next((x + 1 for x in range(left - 1, left - _MARGIN, -1) if x < 0 or inside[x]), left - _MARGIN)
+        right = next((x for x in range(right, right + _MARGIN) if x >= width or inside[x]), right + _MARGIN)
+        upper = next((y + 1 for y in range(upper - 1, upper - _MARGIN, -1) if y < 0 or beside[y]), upper - _MARGIN)
+        lower = next((y for y in range(lower, lower + _MARGIN) if y >= height or beside[y]), lower + _MARGIN)
+        return max(0, left), max(0, upper), min(width, right), min(height, lower)
+
+
+def _overlap(first: PixelBox, second: PixelBox) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
 
 
 def _encode_png(image: Image) -> bytes:

@@ -65,12 +65,16 @@ def open_evaluation(evaluation_id: str) -> None:
     st.switch_page(Page.EVALUATE.path, query_params={"evaluation": evaluation_id})
 
 
-def open_passage(about: tuple[str, int]) -> None:
-    """Open the source drawer for a (run id, passage id) pair."""
-    run_id, passage_id = about
+def open_passage(run_id: str, passage_id: int) -> None:
+    """Open the source drawer with the next draw."""
     quote = application().runs.trace(run_id).quote(passage_id)
+    dialogs.open_dialog(PASSAGE_DIALOG, source_drawer.SourceView(run_id, passage_id, quote))
+
+
+def draw_passage(view: source_drawer.SourceView) -> None:
+    """Draw the source drawer."""
     actions = source_drawer.DrawerActions(dialogs.close_dialog, _ask_only_source, overrule_verdict)
-    source_drawer.open_drawer(source_drawer.SourceView(run_id, passage_id, quote), actions)
+    source_drawer.open_drawer(view, actions)
 
 
 def _ask_only_source(source_id: str) -> None:

@@ -187,7 +187,7 @@ def _run_label(row: RunRow) -> str:
 
 _REFRESH_SECONDS = 1.0
 _DIALOGS: dict[str, Callable[[Any], None]] = {
-    navigation.PASSAGE_DIALOG: navigation.open_passage,
+    navigation.PASSAGE_DIALOG: navigation.draw_passage,
     navigation.REVISE_DIALOG: revision.draw_revision_drawer,
     navigation.COMPARE_DIALOG: draw_compare_drawer,
     navigation.SHARE_DIALOG: sharing.draw_share_dialog,

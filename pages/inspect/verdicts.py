@@ -13,7 +13,7 @@ from crag.text import sanitization
 from crag.text.formatting import format_count, format_place
 from crag.types import Passage, Ruling
 from pages.inspect import navigation
-from pages.parts import dialogs, layout, markdown, pins
+from pages.parts import layout, markdown, pins
 from pages.parts.session import is_phone
 
 _VERDICT_COLOURS = {
@@ -85,7 +85,7 @@ def _column_config(run_id: str, passages: list[Passage]) -> dict[str, Any]:
         chosen = st.session_state[click]
         passage_id = passages[chosen.row].id
         if chosen.label == _OPEN_LABEL:
-            dialogs.open_dialog(navigation.PASSAGE_DIALOG, (run_id, passage_id))
+            navigation.open_passage(run_id, passage_id)
         elif chosen.label in _PIN_LABELS:
             pins.set_right_passage(run_id, passage_id, right=_PIN_LABELS[chosen.label])
         else:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -18,6 +20,9 @@ from pages.parts import dialogs, labels, markdown, pins
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 from pages.parts.trace import highlight_quote, strip_markdown
+
+if TYPE_CHECKING:
+    from crag.library.page_images import PageImage
 
 
 def _draw_web_page(run_id: str, passage: Passage) -> None:
@@ -85,6 +90,7 @@ def _found_by_line(source: Source) -> str:
 
 
 _CONTEXT_LENGTH = 6_000
+_TURNED_PAGE_KEY = "turned_page"
 _SENTENCES_SHOWN, _SENTENCE_LENGTH = 3, 160
 _RULING_BUTTONS: dict[Ruling, tuple[str, str]] = {
     "use": ("Use it", ":material/add:"),
@@ -94,11 +100,15 @@ _RULING_BUTTONS: dict[Ruling, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """Passage of a run to show, with the sentence that supports the answer."""
+    """Passage to show, with the sentence that supports the answer; without a run, a passage of the library.
+
+    Each view has a number of its own, so that pages turned in one do not matter to the next.
+    """
 
     run_id: str
     passage_id: int
     quote: str = ""
+    number: int = field(default_factory=count().__next__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +136,17 @@ def open_drawer(view: SourceView, actions: DrawerActions) -> None:
     dialog(_draw_run_passage)(view, trace, passage, actions)
 
 
-def open_passage(passage_id: int, on_close: Callable[[], None]) -> None:
+def open_passage(view: SourceView, on_close: Callable[[], None]) -> None:
     """Draw the drawer for a passage of the library that belongs to no run."""
-    passage = application().library.passage(passage_id)
+    passage = application().library.passage(view.passage_id)
     title = markdown.escape_line(passage.title, 120) if passage else "This document is no longer in the library"
     dialog = st.dialog(title, width=720, position="right", icon=":material/description:", on_dismiss=on_close)
-    dialog(_draw_library_passage)(passage)
+    dialog(_draw_library_passage)(view, passage)
 
 
-def _draw_library_passage(passage: Passage | None) -> None:
+def _draw_library_passage(view: SourceView, passage: Passage | None) -> None:
     if passage is not None:
-        _draw_original(SourceView("", passage.id), passage, ())
+        _draw_original(view, passage, ())
 
 
 def _draw_run_passage(view: SourceView, trace: Trace, passage: Passage, actions: DrawerActions) -> None:
@@ -241,22 +251,24 @@ def _pdf_file(passage: Passage) -> Path | None:
 
 def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
     """Draw the part of the page around the passage, or the whole page; other pages are always whole."""
-    key = f"page-{view.run_id}-{view.passage_id}"
-    own = passage.page or 1
-    number = min(max(1, st.session_state.get(key, own)), pages)
-    here = number == own
+    own = passage.page_of(view.quote)
+    opened, turned = st.session_state.get(_TURNED_PAGE_KEY, (view.number, None))
+    number = min(max(1, turned if turned and opened == view.number else own or 1), pages)
+    on_page = passage.text_on_page(number)
+    key = f"page-{view.number}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        meaning = f" · {_highlight_meaning(view)}" if here else ""
-        st.markdown(f":small[Page {number} of {pages}{labels.grey_text(meaning)}]", width="content")
-        _draw_page_buttons(key, number, pages)
-    cut = here and not st.toggle("Whole page", key=f"{key}-whole", persist_state="session")
-    picture = _page_image(str(path), number, passage.text if here else "", view.quote if here else "", cut=cut)
+        said = st.empty()
+        _draw_page_buttons(key, view, number, pages)
+    cut = bool(on_page) and not st.toggle("Whole page", key=f"{key}-whole")
+    image = _page_image(str(path), number, on_page, view.quote if number == own else "", cut=cut)
+    meaning = _highlight_meaning(view, image, strong=number == own) if on_page else ""
+    said.markdown(f":small[Page {number} of {pages}{labels.grey_text(meaning)}]", width="content")
     with st.container(border=True):
         width = "content" if cut and not is_phone() else "stretch"
-        st.image(picture, width=width, alt=f"Page {number} of {passage.title}")
+        st.image(image.png, width=width, alt=f"Page {number} of {passage.title}")
 
 
-def _draw_page_buttons(key: str, number: int, pages: int) -> None:
+def _draw_page_buttons(key: str, view: SourceView, number: int, pages: int) -> None:
     with st.container(horizontal=True, width="content"):
         for word, icon, side, to in (
             ("Back", ":material/chevron_left:", "left", (number - 2) % pages + 1),
@@ -270,16 +282,20 @@ def _draw_page_buttons(key: str, number: int, pages: int) -> None:
                 disabled=pages == 1,  # never otherwise: Esc does not reach the drawer from a disabled button with focus
                 key=f"{key}-{word}",
                 on_click=_turn_page,
-                args=(key, to),
+                args=(view.number, to),
             )
 
 
-def _highlight_meaning(view: SourceView) -> str:
-    return "pale: the graded passage, strong: what the answer rests on" if view.run_id else "marked: the passage"
+def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> str:
+    if not image.marked:
+        return " · the passage cannot be marked here; read it under Text"
+    if not view.run_id:
+        return " · marked: the passage"
+    return f" · pale: the graded passage{', strong: what the answer rests on' if strong and view.quote else ''}"
 
 
-def _turn_page(key: str, number: int) -> None:
-    st.session_state[key] = number
+def _turn_page(opened: int, number: int) -> None:
+    st.session_state[_TURNED_PAGE_KEY] = opened, number
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
@@ -290,7 +306,7 @@ def _page_count(path: str) -> int:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _page_image(path: str, page: int, highlight: str, strong: str, *, cut: bool) -> bytes:
+def _page_image(path: str, page: int, highlight: str, strong: str, *, cut: bool) -> PageImage:
     from crag.library.page_images import render_page
 
     return render_page(Path(path), page, highlight, strong, around_passage=cut)

@@ -98,8 +98,8 @@ def main() -> None:
     query, k, collection = _draw_query_form()
     if query:
         _draw_search_results(query, k, collection)
-    if passage_id := st.session_state.get(_PASSAGE_KEY):
-        source_drawer.open_passage(passage_id, _close_passage)
+    if view := st.session_state.get(_PASSAGE_KEY):
+        source_drawer.open_passage(view, _close_passage)
 
 
 def _draw_query_form() -> tuple[str, int, str]:
@@ -143,7 +143,7 @@ def _search_summary(found: list[SearchHit], size: int, seconds: float) -> str:
 
 
 def _open_passage(passage_id: int) -> None:
-    st.session_state[_PASSAGE_KEY] = passage_id
+    st.session_state[_PASSAGE_KEY] = source_drawer.SourceView("", passage_id)
 
 
 def _close_passage() -> None:

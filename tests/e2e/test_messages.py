@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import urljoin
 
-from playwright.sync_api import Page, expect
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
 from reportlab.pdfgen.canvas import Canvas
 
 from crag.app.application import open_application
@@ -14,6 +16,7 @@ from tests.e2e.browser import ask, badge, open_page, settled
 from tests.forked import forked
 
 FIRST = "How often is the espresso machine descaled?"
+STRONG = (255, 214, 102)
 EDITED = "What is the espresso machine descaled with?"
 PAGES = {
     "Espresso machine": "The espresso machine in the kitchen is descaled every six weeks with citric acid.",
@@ -22,9 +25,11 @@ PAGES = {
 
 
 def guide() -> bytes:
-    """A document of two pages, each long enough to be a passage of its own, with a heading."""
+    """A cover whose passage goes on on page 2, then two pages with a heading, each too long for one passage."""
     written = BytesIO()
     canvas = Canvas(written)
+    canvas.drawString(72, 720, "This is the handbook of the kitchen. Read it before your first shift.")
+    canvas.showPage()
     for heading, line in PAGES.items():
         canvas.setFont("Helvetica-Bold", 18)
         canvas.drawString(72, 760, heading)
@@ -37,6 +42,15 @@ def guide() -> bytes:
         canvas.showPage()
     canvas.save()
     return written.getvalue()
+
+
+def expect_strong_mark(drawer: Locator) -> None:
+    """The picture in the drawer has a place marked strongly, and it is in view."""
+    picture = drawer.get_by_role("img", name="Page 2 of guide")
+    expect(picture).to_be_in_viewport()
+    response = drawer.page.request.get(urljoin(drawer.page.url, picture.get_attribute("src")))
+    image = Image.open(BytesIO(response.body())).convert("RGB")
+    assert STRONG in {colour for _, colour in image.getcolors(maxcolors=1 << 24) or []}
 
 
 def choose(page: Page, menu: str, option: str) -> None:
@@ -69,15 +83,18 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         citation = answer.locator('a[href^="#cite-"]').first
         assert "guide" in (citation.get_attribute("title") or "")
         assert "citric acid" in (citation.get_attribute("title") or "")
-        citation.click()
-        drawer = page.get_by_role("dialog")
-        expect(drawer).to_contain_text("Sentences of the answer that rest on this")
-        expect(drawer).to_contain_text("Page 1 of 2")
-        drawer.get_by_role("button", name="Next").click()
-        expect(drawer).to_contain_text("Page 2 of 2")
-        page.keyboard.press("Escape")
-        expect(drawer).to_be_hidden()
-        settled(page)
+        assert "p. 2" in (citation.get_attribute("title") or "")
+        for _ in range(2):  # pages turned in the drawer do not matter to the next one
+            citation.click()
+            drawer = page.get_by_role("dialog")
+            expect(drawer).to_contain_text("Sentences of the answer that rest on this")
+            expect(drawer).to_contain_text("Page 2 of 3")
+            expect_strong_mark(drawer)
+            drawer.get_by_role("button", name="Next").click()
+            expect(drawer).to_contain_text("Page 3 of 3")
+            page.keyboard.press("Escape")
+            expect(drawer).to_be_hidden()
+            settled(page)
 
         answer.get_by_text("What each sentence rests on").click()
         expect(answer.locator(".stMarkdownBadge", has_text="supported").first).to_be_visible()

@@ -37,7 +37,7 @@ def draw(path, size, rotation=0):
 
 
 def picture(*arguments, **options):
-    return Image.open(io.BytesIO(render_page(*arguments, **options))).convert("RGB")
+    return Image.open(io.BytesIO(render_page(*arguments, **options).png)).convert("RGB")
 
 
 def colours(image):
@@ -126,3 +126,88 @@ def test_what_is_no_pdf_is_said(tmp_path):
     for call in (lambda: count_pages(tmp_path / "x.pdf"), lambda: render_page(tmp_path / "missing.pdf", 1)):
         with pytest.raises(NotFound):
             call()
+
+
+def test_a_page_without_the_text_says_that_nothing_is_marked(pdf):
+    assert render_page(pdf, 1, PASSAGE).marked
+    assert not render_page(pdf, 2, PASSAGE).marked
+
+
+PROSE = "and so the bees of the valley went on with their work for many long days without rest"
+
+
+def write_page(canvas, lines, size=11):
+    """Write (x, y, text) each in the same font."""
+    canvas.setFont("Helvetica", size)
+    for x, y, text in lines:
+        canvas.drawString(x, y, text)
+
+
+def columns_page(path, title=""):
+    """Two columns of prose; the sentence under test is in the middle of the left one."""
+    canvas = Canvas(str(path), pagesize=A4, invariant=1)
+    if title:
+        write_page(canvas, [(50, 790, title)], size=20)
+    words = PROSE.split()
+    for x in (50, 310):
+        write_page(canvas, [(x, 760 - 14 * n, " ".join(words[n % 8 : n % 8 + 8])) for n in range(48)])
+    canvas.save()
+    return path
+
+
+def is_cut_through(image):
+    """Whether ink touches the edge of the picture."""
+    dark = image.convert("L").point(lambda light: 255 * (light < 200))
+    left, upper, right, lower = dark.getbbox()
+    return left == 0 or upper == 0 or right == image.width or lower == image.height
+
+
+def test_no_column_and_no_line_is_cut_through(tmp_path):
+    path = columns_page(tmp_path / "columns.pdf")
+    cut = picture(path, 1, "the valley went on with their work for", around_passage=True)
+    assert cut.width < picture(path, 1).width * 0.6
+    assert not is_cut_through(cut)
+
+
+def test_a_wide_title_is_not_clipped_where_a_column_is_cut_out(tmp_path):
+    title = "A title that runs across both of the columns below"
+    path = columns_page(tmp_path / "columns.pdf", title)
+    cut = picture(path, 1, " ".join(PROSE.split()[:8]), around_passage=True)
+    assert not is_cut_through(cut)
+    assert not is_cut_through(picture(path, 1, title, around_passage=True))
+
+
+def test_a_sentence_with_something_between_its_lines_is_marked(tmp_path):
+    canvas = Canvas(str(tmp_path / "note.pdf"), pagesize=A4, invariant=1)
+    lines = [
+        "The bees of the valley dance every morning",
+        "Figure 3 shows a hive.",
+        "to tell the others where the flowers are.",
+    ]
+    write_page(canvas, [(72, 700 - 60 * n, line) for n, line in enumerate(lines)])
+    canvas.save()
+    sentence = f"{lines[0]} {lines[2]}"
+    marked = rows_with(picture(tmp_path / "note.pdf", 1, sentence), PALE)
+    assert max(marked) - min(marked) > 150
+    whole = rows_with(picture(tmp_path / "note.pdf", 1, " ".join(lines)), PALE)
+    assert len(whole) > len(marked)
+
+
+def test_the_picture_begins_a_little_above_the_deciding_sentence(tmp_path):
+    canvas = Canvas(str(tmp_path / "long.pdf"), pagesize=A4, invariant=1)
+    lines = [f"Line number {n} says something of its own." for n in range(50)]
+    write_page(canvas, [(72, 780 - 14 * n, line) for n, line in enumerate(lines)])
+    canvas.save()
+    cut = picture(tmp_path / "long.pdf", 1, " ".join(lines), lines[45], around_passage=True)
+    assert min(rows_with(cut, STRONG)) < 450
+    assert not is_cut_through(cut)
+
+
+def test_text_that_runs_upwards_is_one_area(tmp_path):
+    canvas = Canvas(str(tmp_path / "upwards.pdf"), pagesize=A4, invariant=1)
+    canvas.rotate(90)
+    write_page(canvas, [(100, -100 - 20 * n, line) for n, line in enumerate(LINES)])
+    canvas.save()
+    cut = picture(tmp_path / "upwards.pdf", 1, LINES[0], around_passage=True)
+    assert cut.height > cut.width
+    assert PALE in colours(cut)

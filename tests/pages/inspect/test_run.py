@@ -8,6 +8,7 @@ from crag.app.application import Application
 from crag.options import RunOptions
 from pages.inspect import navigation
 from pages.parts.services import application
+from pages.parts.source_drawer import SourceView
 from tests.doubles.ollama import ScriptedOllama
 from tests.pages.conftest import labels, said, until
 
@@ -121,7 +122,7 @@ def test_a_run_over_rechunked_documents_opens_lost_passages(chat: AppTest, servi
     services.library.remove([notes])
     app = opened(laid_open(chat, run.id), run.id, 0)
     assert said(app, ":gray-badge[passage size 60 tokens]")
-    app.session_state["dialog"] = (navigation.PASSAGE_DIALOG, (run.id, cited.passage_id))
+    app.session_state["dialog"] = (navigation.PASSAGE_DIALOG, SourceView(run.id, cited.passage_id))
     app.run()
     assert said(app, "six weeks")
     assert not app.exception
