@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from crag.retrieval.vector_index import IndexState
 
 
+_SUGGESTION_RANK = 2  # a suggested question must find its passage among this many
+
+
 class Library:
     """All documents of one home. Safe to share between threads; several processes may work on one home.
 
@@ -78,6 +81,7 @@ class Library:
         reader = read or GuardedReader(count_tokens, limit)
         intake = Intake(settings, OutboundLog(database))
         self.pipeline = IngestPipeline(self._store, self._originals, active_embedder, intake, reader, chunker, limit)
+        self._suggested: tuple[tuple[int, int], list[str]] | None = None
         self._store.remove_unused_originals(self._originals.remove_unused)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
@@ -153,8 +157,15 @@ class Library:
         return self._full_text.idf(terms)
 
     def suggest_questions(self, n: int = 3) -> list[str]:
-        """Return at most `n` questions derived from headings of the newest sources."""
-        return suggest_questions(self._database, n)
+        """Return at most `n` questions that the newest sources answer; derived once for each state of the library."""
+        key = (self._store.epoch(), n)
+        if self._suggested is None or self._suggested[0] != key:
+            self._suggested = (key, suggest_questions(self._database, self._find_by_words, n))
+        return list(self._suggested[1])
+
+    def _find_by_words(self, question: str) -> list[int]:
+        """Return the ids of the nearest passages by full text alone, which needs no embedder and is always ready."""
+        return self._full_text.search(question, _SUGGESTION_RANK)
 
     def suggest_follow_ups(
         self,
@@ -171,7 +182,7 @@ class Library:
         """
         return suggest_follow_ups(
             self._database,
-            lambda question: self.search(question, 4, collection, source_ids),
+            lambda question: [passage.id for passage in self.search(question, 4, collection, source_ids)],
             cited_ids,
             answer,
             asked,

@@ -239,29 +239,10 @@ def test_collections_are_made_when_needed_and_counted(library):
             library.create_collection(name)
 
 
-def test_questions_to_begin_with_come_from_headings(library):
-    library.pipeline.add_bytes(
-        "a.md", b"# Introduction\nHello.\n# 2.1 Blacklisting\nText.\n# How does it end?\nWell.\n"
-    )
-    library.pipeline.add_bytes("b.md", b"# Kettles and pans\nBoil.\n")
-    assert set(library.suggest_questions(3)) == {
-        "What is Blacklisting?",
-        "How does it end?",
-        "What do the documents say about “Kettles and pans”?",
-    }
-    assert len(library.suggest_questions(1)) == 1
-
-
 def test_the_name_of_a_file_is_nothing_to_ask_about(library):
     for name in ("scan_0012.txt", "Presentation1.txt", "Kettle.txt"):
         library.pipeline.add_bytes(name, name.encode() + b" boils.")
-    assert library.suggest_questions(3) == ["What is Kettle?"]
-
-
-@pytest.mark.parametrize("heading", ["Let’s eat", "Agent System Overview"])
-def test_a_heading_that_is_no_thing_is_not_asked_for_as_one(library, heading):
-    library.pipeline.add_bytes("a.md", f"# {heading}\nText.\n".encode())
-    assert library.suggest_questions(1) == [f"What do the documents say about “{heading}”?"]
+    assert library.suggest_questions(3) == []
 
 
 def test_adding_stops_while_it_is_saved_and_leaves_nothing(library, monkeypatch):

@@ -1,20 +1,19 @@
-"""Follow-up questions: on neighbouring passages, answerable, and not asked before."""
+"""Suggested questions: what a person would ask, answerable, and not asked before."""
 
 import pytest
 
-from crag.library.suggestions import find_topics
 from tests.doubles.library import open_library
 
 GUIDE = """# Espresso machine
-The espresso machine in the kitchen is descaled every six weeks with citric acid.
-# Grinder care
-The burr grinder is cleaned on Fridays with a dry brush.
-# Beans and roasters
-Beans are ordered from Lisbon on the first Monday of each month.
+The espresso machine is descaled every six weeks with citric acid.
+# Grinder
+The burr grinder is cleaned every Friday with a dry brush.
+# Beans
+A bag of Lisbon beans costs 12 euros, and the shop sends it to the office by post.
 # References
-Smith, The Joy of Coffee, 1998.
+Smith, The Joy of Coffee, was published in 1998.
 """
-OTHER = "The boiler of the house is checked every autumn by a plumber from Lyon.\n"
+OTHER = "The boiler room is checked every autumn by a plumber from Lyon.\n"
 
 
 @pytest.fixture
@@ -30,43 +29,38 @@ def used(library, question):
     return [library.search(question, 1)[0].id]
 
 
-def test_follow_ups_ask_about_the_headings_beside_what_was_used(guided):
+def test_starter_questions_come_from_as_many_documents_as_possible(guided):
+    assert guided.suggest_questions(2) == [
+        "How often is the boiler room checked?",
+        "How often is the espresso machine descaled?",
+    ]
+
+
+def test_starter_questions_follow_the_library(guided):
+    before = guided.suggest_questions(1)
+    guided.remove([source.id for source in guided.sources() if source.title == "boiler.md"])
+    assert guided.suggest_questions(1) != before
+
+
+def test_follow_ups_ask_about_the_passages_beside_what_was_used(guided):
     machine = used(guided, "How often is the espresso machine descaled?")
     offered = guided.suggest_follow_ups(machine, "Every six weeks.", ["How often is the espresso machine descaled?"])
-    assert offered == ["What is Grinder care?", "What do the documents say about “Beans and roasters”?"]
+    assert offered == ["How often is the burr grinder cleaned?", "How much does a bag of Lisbon beans cost?"]
 
 
 def test_what_was_said_or_asked_is_not_asked_again(guided):
     machine = used(guided, "How often is the espresso machine descaled?")
-    said = "Every six weeks; the care of the grinder is a dry brush."
-    assert guided.suggest_follow_ups(machine, said, ["What about beans and roasters?"]) == []
+    said = "Every six weeks; the burr grinder is cleaned with a dry brush."
+    asked = ["Espresso machine?", "What about a bag of Lisbon beans?"]
+    assert guided.suggest_follow_ups(machine, said, asked) == []
 
 
 def test_only_what_finds_its_own_passage_is_offered(guided):
     machine = used(guided, "How often is the espresso machine descaled?")
-    boiler = guided.search("boiler of the house", 1)[0].source_id
+    boiler = guided.search("boiler room", 1)[0].source_id
     assert guided.suggest_follow_ups(machine, "Every six weeks.", source_ids=[boiler]) == []
 
 
 def test_nothing_used_leads_nowhere(guided):
     assert guided.suggest_follow_ups([], "", []) == []
     assert guided.suggest_follow_ups([10_000], "", []) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("TextFooler (Jin et al. 2019) uses the same process. This process is slow.", ["TextFooler"]),
-        ("- Prefix injection: the model begins with a promise.", ["Prefix injection"]),
-        ("It is a method. The main question was another one.", []),
-        ("블루스는 미국에서 생겼다. 그는 블루스는 슬프다고 했다. 이것은 음악이다.", ["블루스"]),
-        ("糙米是稻穀脫去稻殼後的米。他是農夫。", ["糙米"]),
-    ],
-)
-def test_topics_are_what_a_text_says_something_about(text, names):
-    assert [topic.name for topic in find_topics(text)] == names
-
-
-def test_chinese_is_asked_as_it_is_written():
-    assert [topic.question for topic in find_topics("糙米是稻穀脫去稻殼後的米，這很好。")] == ["糙米是什麼？"]
-    assert [topic.question for topic in find_topics("糙米是稻谷脱去稻壳后的米，这很好。")] == ["糙米是什么？"]

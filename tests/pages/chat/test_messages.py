@@ -21,6 +21,7 @@ The espresso machine in the kitchen is descaled every six weeks with citric acid
 The burr grinder is cleaned on Fridays with a dry brush and never with water. {STEPS}
 """
 OTHER = "When is the grinder cleaned?"
+NEXT_QUESTION = "When is the burr grinder cleaned?"
 
 
 @pytest.fixture
@@ -97,13 +98,11 @@ def test_a_question_to_ask_next_is_asked_and_not_offered_again(chat, services):
     add(services, "guide.md", GUIDE)
     chat.run()
     ask(chat, QUESTION)
-    assert offered(chat) == ["What is Grinder care?"]
-    next(group for group in chat.button_group if "What is Grinder care?" in group.options).set_value(
-        "What is Grinder care?"
-    ).run()
+    assert offered(chat) == [NEXT_QUESTION]
+    next(group for group in chat.button_group if NEXT_QUESTION in group.options).set_value(NEXT_QUESTION).run()
     until(chat, lambda: len(shown_messages(services)) == 4 and "stop" not in {button.key for button in chat.button})
-    assert [message.text for message in shown_messages(services)][2] == "What is Grinder care?"
-    assert "What is Grinder care?" not in offered(chat)
+    assert [message.text for message in shown_messages(services)][2] == NEXT_QUESTION
+    assert NEXT_QUESTION not in offered(chat)
 
 
 def offered(app):
