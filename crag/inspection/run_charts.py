@@ -40,7 +40,8 @@ def path_diagram(trace: Trace) -> str:
     failed there, or that its result was kept from the previous version.
     """
     edges = edges_taken(trace)
-    ways = [*edges, *(edge for edge in _possible_edges(trace) if edge not in edges)]
+    pairs = {edge[:2] for edge in edges}
+    ways = [*edges, *(edge for edge in _possible_edges(trace) if edge[:2] not in pairs)]
     drawn = [node for node in NODES if trace.step(node) or any(node in edge[:2] for edge in ways)]
     lines = [_DIAGRAM_LAYOUT, "flowchart TD", *(_node_box(node, trace) for node in drawn)]
     lines += [_edge_arrow(edge, taken=edge in edges) for edge in sorted(ways, key=_edge_position)]
@@ -71,7 +72,7 @@ def _possible_edges(trace: Trace) -> list[Edge]:
     web: NodeName = "web_search" if options.rewrite == "none" else "transform_query"
     edges = [Edge("retrieve", "grade_documents"), Edge("grade_documents", "decide")]
     if options.policy != "off":
-        edges += [Edge("decide", web, "incorrect"), Edge("decide", web, "ambiguous")]
+        edges.append(Edge("decide", web, "ambiguous or incorrect"))
     edges.append(Edge("decide", answer, "correct" if options.policy != "off" else "grading off"))
     if options.policy != "off":
         edges += [Edge("transform_query", "web_search")] if web == "transform_query" else []

@@ -186,6 +186,7 @@ def _run_label(row: RunRow) -> str:
 
 
 _REFRESH_SECONDS = 1.0
+_PATH_WIDTH, _FIGURES_WIDTH = 390, 490  # pixels
 _DIALOGS: dict[str, Callable[[Any], None]] = {
     navigation.PASSAGE_DIALOG: navigation.draw_passage,
     navigation.REVISE_DIALOG: revision.draw_revision_drawer,
@@ -225,7 +226,8 @@ def _draw_upper_part(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> N
     """Draw everything above the nodes."""
     draw_run_head(run_id, trace, calls)
     _draw_state(run_id, trace)
-    left, right = st.columns([2, 3], gap="large")
+    with st.container(horizontal=True, gap="small"):  # unlike columns, it wraps where there is no room for both
+        left, right = st.container(width=_PATH_WIDTH), st.container(width=_FIGURES_WIDTH)
     with left:
         timeline.draw_path(trace)
     with right:

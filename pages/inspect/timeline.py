@@ -127,6 +127,7 @@ def _describe_spans(found: Sequence[Span]) -> str:
 
 
 def draw_path(trace: Trace) -> None:
-    """Draw the diagram: strong edges were taken, dotted ones were not."""
+    """Draw the path in words, which are there at once, and as a diagram: strong edges were taken, dotted ones not."""
     st.header("Path", anchor=False)
+    st.caption(" → ".join(NODES[step.node].title for step in trace.steps))
     st.mermaid_chart(run_charts.path_diagram(trace), width="content", alt=run_charts.describe_path(trace))
