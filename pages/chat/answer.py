@@ -12,7 +12,7 @@ from crag.app import model_checks
 from crag.inspection import run_labels
 from crag.inspection.steps import describe_sent_query
 from crag.runs.trace import Trace
-from crag.text.formatting import format_count, format_duration, format_place
+from crag.text.formatting import format_count, format_duration
 from crag.types import Citation, Message, Support
 from pages.chat import answer_actions, consent, failures, state, versions
 from pages.chat.questions import regenerate_answer, search_web_for
@@ -258,13 +258,13 @@ def _source_label(cited: Citation) -> str:
 
 def _draw_alternatives(run_id: str, trace: Trace) -> None:
     passages = [trace.passages[found] for found in trace.found.get("library", ())]
-    nearest = {format_place(passage.title, passage.page, passage.last_page): passage for passage in reversed(passages)}
+    nearest = {(passage.title, passage.page, passage.last_page): passage for passage in reversed(passages)}
     if nearest:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.caption("Nearest:", width="content")
-            for place, passage in [*reversed(nearest.items())][:_NEAREST_SHOWN]:
+            for passage in [*reversed(nearest.values())][:_NEAREST_SHOWN]:
                 st.button(
-                    markdown.escape_line(place, 60),
+                    markdown.escape_place(passage.title, passage.page, 60, last_page=passage.last_page),
                     icon=":material/description:",
                     key=f"nearest-{run_id}-{passage.id}",
                     type="tertiary",
