@@ -137,6 +137,7 @@ class Application:
         self._regression_checks = BackgroundWorker(
             "regression", lambda _: self.regression.run_if_due(time.monotonic()), _UPKEEP_SECONDS
         )
+        self._page_starts = BackgroundWorker("page-starts", self.library.fill_page_starts)
         self._rechunk_cleanup = BackgroundWorker(
             "rechunk-cleanup", lambda _: self.rechunked_libraries.remove_stale(), _UPKEEP_SECONDS
         )
@@ -198,6 +199,8 @@ class Application:
         self.queue.begin()
         self._regression_checks.start()
         self._rechunk_cleanup.start()
+        self._page_starts.start()
+        self._page_starts.wake()
 
     def _load_slow_parts(self) -> None:
         for room in _SLOW_MODULES:
@@ -249,6 +252,7 @@ class Application:
         """Stop all background work and close everything that is open."""
         self._regression_checks.close(_CLOSE_SECONDS)
         self._rechunk_cleanup.close(_CLOSE_SECONDS)
+        self._page_starts.close(_CLOSE_SECONDS)
         self._delayed_deletion.close()
         self.downloads.close()
         self.ollama.close()

@@ -11,6 +11,7 @@ from crag.errors import NotFound
 from crag.ingest.intake import Intake
 from crag.ingest.pipeline import IngestPipeline
 from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader
+from crag.library.page_starts import fill_page_starts
 from crag.library.suggestions import suggest_follow_ups, suggest_questions
 from crag.protocols import EmbedderProvider
 from crag.retrieval.active_embedder import ActiveEmbedder, EmbedderCache
@@ -78,9 +79,11 @@ class Library:
         cache.on_change = self.space_work.wake
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
-        reader = read or GuardedReader(count_tokens, limit)
+        self._read = read or GuardedReader(count_tokens, limit)
         intake = Intake(settings, OutboundLog(database))
-        self.pipeline = IngestPipeline(self._store, self._originals, active_embedder, intake, reader, chunker, limit)
+        self.pipeline = IngestPipeline(
+            self._store, self._originals, active_embedder, intake, self._read, chunker, limit
+        )
         self._suggested: tuple[tuple[int, int], list[str]] | None = None
         self._store.remove_unused_originals(self._originals.remove_unused)
 
@@ -151,6 +154,10 @@ class Library:
         """Return the path of the original file, or None."""
         source = self._store.source(source_id)
         return self._originals.path(source.sha256) if source else None
+
+    def fill_page_starts(self, stop: Cancellation) -> None:
+        """Record where pages begin in passages of earlier versions; see `page_starts`. Raises `Stopped`."""
+        fill_page_starts(self._database, self._originals, self._read, stop)
 
     def idf(self, terms: Sequence[str]) -> dict[str, float]:
         """Return the inverse document frequency of each term; the one method of `TermStatistics`."""
