@@ -1,19 +1,25 @@
 """Screen response times in a real browser, with 200 documents and a conversation of 500 messages.
 
-Run with `python -m benchmarks.browser`. Times are measured inside the page, from the click or key press to the first
-frame that shows the result. Clicks on an empty Streamlit page are measured in between, as the baseline of the machine.
+Run with `python -m benchmarks.browser [ROUNDS]`. Times are measured inside the page, from the click or key press to the
+first frame that shows the result. Clicks on an empty Streamlit page are measured in between, as the baseline of the
+machine.
 """
 
 from __future__ import annotations
 
+import io
+import json
+import sqlite3
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Page, WebSocket, sync_playwright
+from reportlab.pdfgen.canvas import Canvas
 
 from benchmarks.start import free_port, start_server
 from benchmarks.tables import percentile
@@ -28,6 +34,7 @@ from tests.e2e.browser import launch, open_page
 from tests.served import served
 
 SOURCES, MESSAGES, ROUNDS = 200, 500, 15
+HARBOURS = ("Lisbon", "Genoa", "Hamburg", "Odessa", "Bergen")  # one on each page of a PDF
 WORDS = 60
 EMPTY = """import streamlit as st
 st.session_state.n = st.session_state.get("n", 0) + 1
@@ -43,9 +50,11 @@ _ARM = """([event, there]) => { window.__measured = new Promise((resolve) => {
     look()
   }, { once: true, capture: true })
 }) }"""
-_WATCH_WORDS = """() => { window.__words = {}
+_WATCH_ANSWER = """(question) => { window.__words = {}; window.__finished = 0
   const look = () => {
-    const last = [...document.querySelectorAll("[data-testid=stChatMessage]")].at(-1)
+    const messages = [...document.querySelectorAll("[data-testid=stChatMessage]")], last = messages.at(-1)
+    const finished = messages.at(-2)?.textContent.includes(question) && last.querySelector(".stMarkdownBadge")
+    if (finished && !window.__finished) requestAnimationFrame(() => { window.__finished ||= Date.now() })
     const all = last?.textContent.match(/w\\d+x\\d+w/g) ?? []
     for (const word of all) window.__words[word] ??= Date.now()
     window.__watching = requestAnimationFrame(look)
@@ -113,7 +122,32 @@ class Table:
             )
 
 
-def main() -> None:
+class Screen:
+    """The page under measurement, its traffic, and what runs behind it."""
+
+    def __init__(self, page: Page, home: Path, ollama: TimestampingOllama) -> None:
+        self.page, self.home, self.ollama = page, home, ollama
+        self.traffic = Traffic(page)
+
+    def pause(self) -> None:
+        """Let the page come to rest and forget the traffic so far."""
+        self.page.wait_for_timeout(300)
+        self.traffic.take()
+
+    def settle(self) -> tuple[int, int]:
+        """Let the page come to rest and return the traffic since the pause."""
+        self.page.wait_for_timeout(300)
+        return self.traffic.take()
+
+    def last_run_end(self) -> float:
+        """Return when the latest run ended, in milliseconds since the epoch."""
+        with sqlite3.connect(self.home / "crag.sqlite") as database:
+            query = "SELECT started_at, body FROM runs JOIN events ON id = run_id ORDER BY started_at DESC, number DESC"
+            started, body = database.execute(query).fetchone()
+        return 1000 * float(started + json.loads(body)["at"])
+
+
+def main(rounds: int = ROUNDS) -> None:
     """Fill a home, measure and print."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -130,24 +164,30 @@ def main() -> None:
             _serve_empty_page(Path(folder)) as bare,
         ):
             pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
-            _measure(pages[0], address, pages[1], bare, ollama).show()
+            _measure(Screen(pages[0], home, ollama), address, pages[1], bare, rounds).show()
         browser.close()
 
 
-def _measure(page: Page, address: str, empty: Page, bare: str, ollama: TimestampingOllama) -> Table:
-    table, traffic = Table(), Traffic(page)
+def _measure(screen: Screen, address: str, empty: Page, bare: str, rounds: int) -> Table:
+    table, page = Table(), screen.page
     empty.goto(bare)
     empty.get_by_role("heading", name="Drawn 1").wait_for()
     open_page(page, address)
     page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
     page.get_by_role("button", name="The long one").wait_for()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         _click_on_empty(empty, table)
-        _open_conversations(page, table, traffic)
-        _switch_pages(page, table, traffic)
-    for number in range(ROUNDS):
+        _open_conversations(screen, table)
+        _switch_pages(screen, table)
+    for number in range(rounds):
         _click_on_empty(empty, table)
-        _ask(page, f"What is said of topic {number}, question {number}?", table, traffic, ollama)
+        _ask(screen, f"What is said of topic {number}, question {number}?", table)
+    _open_sources(screen, table)
+    page.get_by_test_id("stSidebar").get_by_role("button", name="The quick one").first.click()
+    page.get_by_text("question 0?").first.wait_for()
+    for number in range(1, rounds + 1):
+        _click_on_empty(empty, table)
+        _ask(screen, f"What is said of topic {number}, question {number}?", table, "built-in: ")
     return table
 
 
@@ -164,50 +204,60 @@ def _click_on_empty(page: Page, table: Table) -> None:
     page.wait_for_timeout(100)
 
 
-def _open_conversations(page: Page, table: Table, traffic: Traffic) -> None:
+def _open_conversations(screen: Screen, table: Table) -> None:
     for title, last in (("The short one", "question 0?"), ("The long one", f"question {MESSAGES // 2 - 1}?")):
         shown = f'[...{_MAIN}.querySelectorAll("[data-testid=stChatMessage]")].at(-2)?.textContent.includes("{last}")'
-        _pause(page, traffic)
-        button = page.get_by_test_id("stSidebar").get_by_role("button", name=title).first
-        taken = _time_action(page, "click", shown, button.click)
-        table.add(f"open {title.lower()}", taken, _settle(page, traffic))
+        screen.pause()
+        button = screen.page.get_by_test_id("stSidebar").get_by_role("button", name=title).first
+        taken = _time_action(screen.page, "click", shown, button.click)
+        table.add(f"open {title.lower()}", taken, screen.settle())
 
 
-def _switch_pages(page: Page, table: Table, traffic: Traffic) -> None:
+def _switch_pages(screen: Screen, table: Table) -> None:
     for name, there in _SHOWN.items():
-        link = page.get_by_test_id("stHeader").get_by_role("link", name=name)
+        link = screen.page.get_by_test_id("stHeader").get_by_role("link", name=name)
         if not link.count():
             continue
-        _pause(page, traffic)
-        taken = _time_action(page, "click", there, link.click)
-        table.add(f"to {name}", taken, _settle(page, traffic))
+        screen.pause()
+        taken = _time_action(screen.page, "click", there, link.click)
+        table.add(f"to {name}", taken, screen.settle())
 
 
-def _ask(page: Page, question: str, table: Table, traffic: Traffic, ollama: TimestampingOllama) -> None:
+def _open_sources(screen: Screen, table: Table) -> None:
+    """Open the drawer on pages that nobody has looked at before."""
+    page = screen.page
+    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_role("button", name="The one on paper").first.click()
+    page.get_by_text(HARBOURS[0]).first.wait_for()
+    for number in range(len(HARBOURS)):
+        answer = page.get_by_test_id("stChatMessage").nth(2 * number + 1)
+        screen.pause()
+        shown = '[...document.querySelectorAll("[role=dialog] img")].some((one) => one.complete && one.naturalWidth)'
+        taken = _time_action(page, "click", shown, answer.locator('a[href^="#cite-"]').first.click)
+        table.add("drawer with picture", taken, screen.settle())
+        page.keyboard.press("Escape")
+        page.get_by_role("dialog").wait_for(state="hidden")
+
+
+def _ask(screen: Screen, question: str, table: Table, prefix: str = "") -> None:
+    page, sent = screen.page, screen.ollama.sent
     page.get_by_test_id("stSidebar").get_by_text("Trace", exact=True).click()
     box = page.get_by_test_id("stChatInputTextArea")
     box.fill(question)
-    ollama.sent.clear()
-    page.evaluate(_WATCH_WORDS)
-    _pause(page, traffic)
-    step = f"(/^.*{question[:-1]}.*(Condense|Retrieve)/).test({_SIDEBAR}.textContent)"
-    table.add("first trace event", _time_action(page, "keydown", step, lambda: box.press("Enter")))
-    page.locator("[class*=st-key-stop] button:visible").wait_for(state="hidden", timeout=60_000)
-    seen = page.evaluate("cancelAnimationFrame(window.__watching) ?? window.__words")
-    for word, sent in list(ollama.sent.items()):
+    sent.clear()
+    page.evaluate(_WATCH_ANSWER, question)
+    screen.pause()
+    step = f"(/^.*{question[:-1]}.*(Understand|Condense|Retrieve|Find)/).test({_SIDEBAR}.textContent)"
+    began = 1000 * time.time()
+    table.add(f"{prefix}first trace event", _time_action(page, "keydown", step, lambda: box.press("Enter")))
+    page.wait_for_function("window.__finished", timeout=60_000)
+    traffic = screen.settle()
+    finished, seen = page.evaluate("[window.__finished, cancelAnimationFrame(window.__watching) ?? window.__words]")
+    table.add(f"{prefix}run's end to answer", finished - screen.last_run_end(), traffic)
+    table.add(f"{prefix}Enter to answer", finished - began)
+    for word, at in list(sent.items()):
         if word in seen:
-            table.add("token to screen", seen[word] - sent)
-    table.traffic["token to screen"] = _settle(page, traffic)
-
-
-def _pause(page: Page, traffic: Traffic) -> None:
-    page.wait_for_timeout(300)
-    traffic.take()
-
-
-def _settle(page: Page, traffic: Traffic) -> tuple[int, int]:
-    page.wait_for_timeout(300)
-    return traffic.take()
+            table.add("token to screen", seen[word] - at)
 
 
 def _scripted_answer(asked: Asked) -> Say:
@@ -229,20 +279,45 @@ def _fill_home(home: Path) -> None:
         for number in range(SOURCES):
             text = f"# Topic {number}\n\nOf question {number} is said that it was settled in the year {1800 + number}."
             application.library.pipeline.add_bytes(f"topic {number}.md", text.encode())
-        _add_conversation(application, "The short one", 1)
-        _add_conversation(application, "The long one", MESSAGES // 2)
+        application.library.pipeline.add_bytes("harbours.pdf", _harbours())
+        _add_conversation(application, "The short one", _topics(1))
+        _add_conversation(application, "The long one", _topics(MESSAGES // 2))
+        _add_conversation(
+            application, "The one on paper", (f"In which year was the harbour of {name} dredged?" for name in HARBOURS)
+        )
+        quick = _add_conversation(application, "The quick one", _topics(1))
+        application.conversations.set_changes(quick, {"model": "builtin"})
     finally:
         application.close()
 
 
-def _add_conversation(application: Application, title: str, questions: int) -> None:
+def _topics(questions: int) -> list[str]:
+    return [f"What is said of topic {number % SOURCES}, question {number}?" for number in range(questions)]
+
+
+def _add_conversation(application: Application, title: str, questions: Iterable[str]) -> str:
     conversation = application.conversations.create({"model": "builtin"})
-    for number in range(questions):
-        question = f"What is said of topic {number % SOURCES}, question {number}?"
+    for question in questions:
         for _ in application.runs.start(conversation.id, question, RunOptions(model="builtin")).follow():
             pass
     application.conversations.rename(conversation.id, title)
     application.conversations.set_changes(conversation.id, {})
+    return conversation.id
+
+
+def _harbours() -> bytes:
+    """Return a PDF with one fact on each page."""
+    out = io.BytesIO()
+    canvas = Canvas(out)
+    for year, name in enumerate(HARBOURS, 1700):
+        canvas.drawString(80, 700, f"The harbour of {name} was dredged in the year {year}.")
+        for line in range(30):
+            canvas.drawString(
+                80, 660 - 18 * line, f"Line {line}: ships from {name} carry salt and timber to the north."
+            )
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue()
 
 
 @contextmanager
@@ -256,4 +331,4 @@ def _serve_empty_page(folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:2]))
