@@ -6,7 +6,7 @@ import logging
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Update, delete, func, insert, select, update
@@ -184,6 +184,12 @@ class Conversations:
         with self._database.read() as connection:
             row = connection.execute(select(feedback).where(feedback.c.run_id == run_id)).first()
         return None if row is None else Feedback(bool(row.helpful), row.reason)
+
+    def feedback_by_run(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
+        """Return the ratings of these answers by run id, without those that have none."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(feedback).where(feedback.c.run_id.in_(run_ids)))
+            return {row.run_id: Feedback(bool(row.helpful), row.reason) for row in rows}
 
     def _mark(self, conversation_id: str, deleted_at: float | None) -> None:
         with self._database.write() as connection:

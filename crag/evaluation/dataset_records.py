@@ -7,7 +7,7 @@ import json
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,6 +84,12 @@ def find_pinned_example(connection: Connection, user: str | None, key: str) -> P
     query = select(examples).join(datasets).where(pinned_datasets_of(user), examples.c.key == key).order_by(own)
     row = connection.execute(query).first()
     return PinnedExample(row.dataset_id, _load_example(row.body), row.run_id) if row else None
+
+
+def find_pinned_runs(connection: Connection, user: str | None, run_ids: Sequence[str]) -> frozenset[str]:
+    """Return which of these runs gave the right answer of a pinned example."""
+    query = select(examples.c.run_id).join(datasets).where(pinned_datasets_of(user), examples.c.run_id.in_(run_ids))
+    return frozenset(connection.scalars(query))
 
 
 def save_pinned_example(connection: Connection, pinned: PinnedExample) -> None:

@@ -19,6 +19,7 @@ from crag.evaluation.dataset_records import (
     delete_example,
     ensure_pinned_dataset,
     find_pinned_example,
+    find_pinned_runs,
     find_upload_by_name,
     load_datasets,
     pinned_dataset_id,
@@ -76,11 +77,10 @@ class PinnedQuestions:
         }
         return RunPins(found.run_id == run_id, frozenset(right), known, "".join(example.references[:1]))
 
-    def is_pinned(self, run_id: str, user: str | None = None) -> bool:
-        """Return whether this run's answer is pinned; cheap enough for every answer of a page. Raises `NotFound`."""
+    def pinned_runs(self, run_ids: Sequence[str], user: str | None = None) -> frozenset[str]:
+        """Return which of these runs have a pinned answer."""
         with self._database.read() as connection:
-            found = find_pinned_example(connection, user, question_key(standalone_question(self._read_trace(run_id))))
-        return found is not None and found.run_id == run_id
+            return find_pinned_runs(connection, user, run_ids)
 
     def pin_answer(self, run_id: str, user: str | None = None, text: str = "") -> None:
         """Pin the question with `text` as its right answer, by default the run's answer; a refusal as unanswerable.

@@ -15,6 +15,7 @@ from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration
 from crag.types import Citation, Message, Support
 from pages.chat import answer_actions, consent, failures, state, versions
+from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import regenerate_answer, search_web_for
 from pages.parts import labels, markdown, setup_checklist
 from pages.parts.routes import Page
@@ -96,41 +97,35 @@ _LINK_GAP = "\u2003"
 _CUT_PROMPT_NOTE = "may rest on less than is shown"
 
 
-def draw_answer(message: Message, trace: Trace, question_id: int, *, last: bool) -> None:
-    """Draw an answer; unless it is the last one, draw few elements until the user opens its actions.
-
-    Each element costs the browser a few milliseconds.
-    """
+def draw_answer(message: Message, trace: Trace, question_id: int, marks: AnswerMarks, *, last: bool) -> None:
+    """Draw an answer; unless it is the last one, with few elements: each costs the browser a millisecond or more."""
     run_id = message.run_id or ""
     if trace.outcome == "talk":
         draw_answer_text(run_id, trace)
-        answer_actions.draw_more_menu(run_id, trace, question_id, folded=True)
+        answer_actions.draw_more_menu(run_id, trace, question_id, marks, with_trace=True)
         return
-    expanded = last or answer_actions.are_actions_open(run_id)
-    _draw_head(message, run_id, trace, expanded=expanded)
+    _draw_head(message, run_id, trace, last=last)
     _draw_thinking(run_id, trace)
     if trace.text:
         draw_answer_text(run_id, trace)
     _draw_notes(trace)
     failures.draw_failure(run_id, trace, last=last)
-    if expanded:
-        _draw_details(run_id, trace, question_id, last=last)
+    if last:
+        _draw_details(run_id, trace)
     else:
         _draw_source_links(run_id, trace)
-        answer_actions.draw_more_menu(run_id, trace, question_id, folded=True)
+    answer_actions.draw_actions(run_id, trace, question_id, marks, last=last)
 
 
-def _draw_details(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
-    """Draw what is below the text: sources, suggestions, actions."""
+def _draw_details(run_id: str, trace: Trace) -> None:
+    """Draw what is between the text and its actions: sources, suggestions."""
     if trace.citations:
         _draw_sources(run_id, trace)
         _draw_support(run_id, trace)
     if trace.outcome == "not_answered":
         _draw_alternatives(run_id, trace)
-    if last:
-        _draw_unsupported_sentences(run_id, trace)
-        _draw_engine_notice(run_id, trace)
-    answer_actions.draw_actions(run_id, trace, question_id)
+    _draw_unsupported_sentences(run_id, trace)
+    _draw_engine_notice(run_id, trace)
 
 
 def draw_waiting_answer(run_id: str, trace: Trace) -> None:
@@ -162,12 +157,15 @@ def answer_headline(trace: Trace) -> str:
     return f"{labels.badge_markdown(run_labels.answer_badge(trace))} {labels.grey_text(facts)}"
 
 
-def _draw_head(message: Message, run_id: str, trace: Trace, *, expanded: bool) -> None:
-    if not expanded and message.versions < 2:
+def _draw_head(message: Message, run_id: str, trace: Trace, *, last: bool) -> None:
+    if not last and message.versions < 2:
         st.markdown(answer_headline(trace))
         return
     with st.container(gap=None):
-        _draw_headline(run_id, trace)
+        if last:
+            _draw_headline(run_id, trace)
+        else:
+            st.markdown(answer_headline(trace))
         if message.versions > 1:
             versions.draw_versions(run_id)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -20,6 +21,23 @@ from pages.parts.components import draw_copy_button
 from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
 from pages.parts.session import current_owner
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMarks:
+    """What users said about the answers of a page: feedback by run id, and the runs whose answers are pinned."""
+
+    feedback: Mapping[str, Feedback]
+    pinned: frozenset[str]
+
+
+def read_answer_marks(run_ids: Sequence[str]) -> AnswerMarks:
+    """Return the marks of these runs, in one query of each kind."""
+    services = application()
+    return AnswerMarks(
+        services.conversations.feedback_by_run(run_ids), services.datasets.pins.pinned_runs(run_ids, current_owner())
+    )
+
 
 COPY_DIALOG = "copy"
 _COPY_HEIGHT = 360
@@ -54,14 +72,8 @@ _CHANGE_PIN_CHOICE = ":material/quiz: Change the test question"
 _REFERENCE_LENGTH = 20_000  # characters
 
 
-def _pin_choice(run_id: str) -> str:
-    """Return the entry of the menu below an answer."""
-    return _CHANGE_PIN_CHOICE if pins.is_answer_pinned(run_id) else PIN_CHOICE
-
-
-def _draw_pinned(run_id: str, given: Feedback | None) -> None:
+def _draw_pinned(run_id: str, given: Feedback | None, *, pinned: bool) -> None:
     """Draw that an answer is pinned, or the button that pins one with thumbs up."""
-    pinned = pins.is_answer_pinned(run_id)
     if not pinned and (given is None or not given.helpful):
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -80,7 +92,7 @@ def _draw_pinned(run_id: str, given: Feedback | None) -> None:
 
 def draw_pin_dialog(run_id: str) -> None:
     """Draw the dialog in which the reference answer is edited before it is pinned."""
-    title = "Test question" if pins.is_answer_pinned(run_id) else "Pin as a test question"
+    title = "Test question" if pins.run_pins(run_id).answer else "Pin as a test question"
     st.dialog(title, on_dismiss=dialogs.close_dialog)(_draw_pin_content)(run_id)
 
 
@@ -129,18 +141,19 @@ _TRACE_CHOICE = ":material/route: Trace"
 _INSPECT_CHOICE = f"{Page.INSPECT.icon} Open in {Page.INSPECT.title}"
 _SHARE_CHOICE = ":material/share: Share this answer"
 SHARE_DIALOG = "share an answer"  # the dialog
-_ALL_ACTIONS_CHOICE = ":material/unfold_more: Everything else about this answer"
 
 
-def draw_more_menu(run_id: str, trace: Trace, question_id: int, *, folded: bool = False) -> None:
-    """Draw the menu; `folded` adds entries for an answer whose other actions are hidden."""
+def draw_more_menu(
+    run_id: str, trace: Trace, question_id: int, marks: AnswerMarks, *, with_trace: bool = False
+) -> None:
+    """Draw the menu; `with_trace` adds the trace, for an answer without a button for it."""
     key = f"more-{run_id}"
     choices = [
         _EDIT_CHOICE,
-        *([_TRACE_CHOICE, _ALL_ACTIONS_CHOICE] if folded else []),
+        *([_TRACE_CHOICE] if with_trace else []),
         *([_COPY_CHOICE] if trace.text else []),
         _SHARE_CHOICE,
-        _pin_choice(run_id),
+        _CHANGE_PIN_CHOICE if run_id in marks.pinned else PIN_CHOICE,
         _INSPECT_CHOICE,
     ]
     chosen = st.menu_button(
@@ -162,8 +175,6 @@ def _choose_action(key: str, run_id: str, question_id: int) -> None:
             state.start_editing(question_id)
         case chosen if chosen == _TRACE_CHOICE:
             state.open_trace(run_id)
-        case chosen if chosen == _ALL_ACTIONS_CHOICE:
-            st.session_state[state.OPENED_ACTIONS_KEY] = run_id
         case chosen if chosen == _COPY_CHOICE:
             dialogs.open_dialog(COPY_DIALOG, run_id)
         case chosen if chosen == _SHARE_CHOICE:
@@ -241,10 +252,10 @@ _SAME_SETTINGS = "Same settings"
 _COMPARE_CHOICE = f"Compare with other settings {labels.grey_text('both answers side by side')}"
 
 
-def draw_actions(run_id: str, trace: Trace, question_id: int) -> None:
+def draw_actions(run_id: str, trace: Trace, question_id: int, marks: AnswerMarks, *, last: bool) -> None:
     """Draw a row of buttons and, below it, the user's feedback."""
     key = f"again-{run_id}"
-    given = application().conversations.feedback(run_id)
+    given = marks.feedback.get(run_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _draw_thumbs(run_id, given)
         if trace.text:
@@ -258,14 +269,9 @@ def draw_actions(run_id: str, trace: Trace, question_id: int) -> None:
             on_click=_regenerate_chosen,
             args=(key, run_id, trace.options),
         )
-        draw_more_menu(run_id, trace, question_id)
+        draw_more_menu(run_id, trace, question_id, marks, with_trace=not last)
     _draw_reason(run_id, given)
-    _draw_pinned(run_id, given)
-
-
-def are_actions_open(run_id: str) -> bool:
-    """Return whether the actions of this earlier answer were opened; they are hidden otherwise, for speed."""
-    return bool(st.session_state.get(state.OPENED_ACTIONS_KEY) == run_id)
+    _draw_pinned(run_id, given, pinned=run_id in marks.pinned)
 
 
 def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:

@@ -1,12 +1,13 @@
 """Running answer, drawn in time slices so that the page stays responsive, and what the run waits for.
 
-A fragment draws the run, follows it for one slice while only rows and text are appended, and returns. When a step
-begins or ends the fragment reruns, since labels and icons change only then.
+A fragment draws the run and follows it for one slice while only rows and text are appended. When the slice is over, or
+a step begins or ends, the fragment reruns: clicks elsewhere on the page are handled between two runs.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -67,7 +68,7 @@ def _queue_place(number: int) -> str:
 
 _SLICE_SECONDS = 0.4  # after half a second Streamlit shows its own running indicator in the header
 _FIRST_SLICE_SECONDS = 0.25
-_PAUSE_SECONDS = 0.2  # clicks elsewhere on the page are handled between slices
+_START_SECONDS = 0.25  # the browser asks for the second slice; each further one follows at once
 _PAUSE_WITH_DRAWER_SECONDS = 0.4
 _FRAME_SECONDS = 1 / 15
 
@@ -107,31 +108,71 @@ class _StatusLine:
             self.place.markdown(text)
 
 
-def draw_live_run(run: Run, trace_place: DeltaGenerator | None) -> None:
-    """Draw the running answer in its message and, if a place is given, its trace in the sidebar."""
+def draw_live_run(run: Run, trace_place: DeltaGenerator | None) -> Callable[[], None]:
+    """Draw the running answer in its message and, if a place is given, its trace in the sidebar.
+
+    Return a function that follows the run for the first slice: call it once the rest of the page is drawn.
+    """
     drawer = state.is_drawer_open()
-    slices = _LiveDrawing(run, trace_place, 0.0 if drawer else _SLICE_SECONDS)
-    st.fragment(slices.draw, run_every=_PAUSE_WITH_DRAWER_SECONDS if drawer else _SLICE_SECONDS + _PAUSE_SECONDS)()
+    drawing = _LiveDrawing(run, trace_place, follows=not drawer)
+    st.fragment(drawing.draw, run_every=_PAUSE_WITH_DRAWER_SECONDS if drawer else _START_SECONDS)()
+    return drawing.follow_first_slice
+
+
+@dataclass(slots=True)
+class _Slice:
+    """What a slice drew and may still append to or rewrite."""
+
+    followed: FollowedRun
+    trace: TraceDrawing
+    status: _StatusLine
+    text: DeltaGenerator
+
+    def follow(self, run: Run, seconds: float) -> None:
+        """Append and rewrite for some time, or until a step begins or ends."""
+        until, outline, trace = time.monotonic() + seconds, self.followed.outline, self.followed.trace
+        while (began := time.monotonic()) < until:
+            happened = self.followed.take(run, seconds=_FRAME_SECONDS)
+            self.status.show(_status_text(trace, _current_wait_text(run.id)))
+            if not happened:
+                continue
+            _rerun_when_ended(self.followed)
+            if self.followed.outline != outline:
+                return
+            self.trace.append_verdicts()
+            if trace.text:
+                self.text.markdown(_answer_text(self.followed), anchors=False)
+            time.sleep(max(0.0, _FRAME_SECONDS - (time.monotonic() - began)))
 
 
 @dataclass(slots=True)
 class _LiveDrawing:
-    """Repeated drawing of a run; the first slice belongs to a run of the whole page, which must end soon."""
+    """Repeated drawing of a run; without `follows` each draw is a single frame."""
 
     run: Run
     trace_place: DeltaGenerator | None
-    seconds: float
-    first: bool = True
+    follows: bool
+    first: _Slice | None = None
 
     def draw(self) -> None:
-        first, self.first = self.first, False
-        if self.seconds and state.is_drawer_open():  # a passage was clicked, and only the whole page can open a drawer
+        if self.follows and state.is_drawer_open():  # a passage was clicked, and only the whole page can open a drawer
             st.rerun()
+        drawn = self._draw_slice()
+        if self.first is None:  # part of a run of the whole page
+            self.first = drawn
+        elif self.follows:
+            drawn.follow(self.run, _SLICE_SECONDS)
+            st.rerun(scope="fragment")
+
+    def follow_first_slice(self) -> None:
+        """Follow the run while the whole page is drawn, which must end soon."""
+        if self.first and self.follows:
+            self.first.follow(self.run, _first_slice_length(self.first.followed.trace))
+
+    def _draw_slice(self) -> _Slice:
         followed = _followed_run(self.run)
-        unseen = followed.number == 0
         followed.take(self.run, seconds=0)
         _rerun_when_ended(followed)
-        until = time.monotonic() + min(self.seconds, _first_slice_length(followed, unseen) if first else _SLICE_SECONDS)
         waiting = _current_wait_text(self.run.id)
         drawing = TraceDrawing(followed.trace, self.run.id, state.passage_opener(self.run.id), waiting=waiting)
         if self.trace_place is not None:
@@ -142,37 +183,15 @@ class _LiveDrawing:
         if followed.trace.parent:
             versions.draw_earlier_version(self.run.id)
         text = st.markdown(_answer_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
-        changed = self._follow(followed, drawing, status, text, until)
-        if changed and not first:
-            st.rerun(scope="fragment")
-
-    def _follow(
-        self, followed: FollowedRun, drawing: TraceDrawing, status: _StatusLine, text: DeltaGenerator, until: float
-    ) -> bool:
-        """Append and rewrite until the deadline; return True as soon as a step begins or ends."""
-        outline = followed.outline
-        while (began := time.monotonic()) < until:
-            happened = followed.take(self.run, seconds=_FRAME_SECONDS)
-            status.show(_status_text(followed.trace, _current_wait_text(self.run.id)))
-            if not happened:
-                continue
-            _rerun_when_ended(followed)
-            if followed.outline != outline:
-                return True
-            drawing.append_verdicts()
-            if followed.trace.text:
-                text.markdown(_answer_text(followed), anchors=False)
-            time.sleep(max(0.0, _FRAME_SECONDS - (time.monotonic() - began)))
-        return False
+        return _Slice(followed, drawing, status, text)
 
 
-def _first_slice_length(followed: FollowedRun, unseen: bool) -> float:
+def _first_slice_length(trace: Trace) -> float:
     """Return the length of the first slice in seconds.
 
-    It is zero when the run replaces a consent card or an older version: those disappear only when the script ends.
+    It is zero when the run may replace a consent card or an older version: those disappear only when the script ends.
     """
-    replaces = followed.trace.parent or followed.trace.steps
-    return 0.0 if unseen and replaces else _FIRST_SLICE_SECONDS
+    return 0.0 if trace.parent or trace.step("web_search") else _FIRST_SLICE_SECONDS
 
 
 def _followed_run(run: Run) -> FollowedRun:

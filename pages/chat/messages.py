@@ -12,7 +12,8 @@ from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
 from crag.types import Conversation, Message
-from pages.chat import answer, question_editor, state
+from pages.chat import answer, answer_actions, question_editor, state
+from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import ask_question
 from pages.parts import document_intake, layout, markdown, setup_checklist
 from pages.parts.services import application
@@ -94,49 +95,50 @@ def shown_messages(conversation: Conversation | None) -> Sequence[Message]:
     """Return the newest messages of the shown branch; none before the first question."""
     if conversation is None:
         return ()
-    last = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.FIRST_MESSAGES)
+    last = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.MESSAGES_AT_ONCE)
     return application().conversations.messages(conversation.id, last=last)
 
 
-def draw_messages(
-    conversation: Conversation | None, messages: Sequence[Message], running: Run | None
-) -> Mapping[str, DeltaGenerator]:
-    """Draw every message, or the start page; return the places of the answers by run id.
-
-    The place of the running answer stays empty, to be filled once the rest of the page is drawn.
-    """
-    places: dict[str, DeltaGenerator] = {}
+def open_message_places(conversation: Conversation | None, messages: Sequence[Message]) -> Mapping[int, DeltaGenerator]:
+    """Draw the frame of every message, or the start page; return the empty frames by message id."""
     if conversation is None or not messages:
         _draw_start_page()
-        return places
+        return {}
     if len(messages) < application().conversations.count(conversation.id):
         st.button("Show earlier", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
-    question_id = 0
-    for message in messages:
-        if message.role == "user":
-            question_id = message.id
-            question_editor.draw_question(message)
-            continue
-        run_id = message.run_id or ""
-        places[run_id] = st.chat_message("assistant", avatar=answer.ANSWER_AVATAR)
-        if running is None or run_id != running.id:
-            with places[run_id]:
-                _draw_answer(message, question_id, last=message is messages[-1])
-    return places
+    return {message.id: _draw_frame(message) for message in messages}
 
 
-def _draw_answer(message: Message, question_id: int, *, last: bool) -> None:
+def _draw_frame(message: Message) -> DeltaGenerator:
+    if message.role == "user":
+        return question_editor.question_message()
+    return st.chat_message("assistant", avatar=answer.ANSWER_AVATAR)
+
+
+def draw_messages(messages: Sequence[Message], places: Mapping[int, DeltaGenerator], running: Run | None) -> None:
+    """Draw the messages into their frames, newest first, since those are in view; leave out a running answer."""
+    marks = answer_actions.read_answer_marks([message.run_id for message in messages if message.run_id])
+    for position, message in reversed([*enumerate(messages)]):
+        with places[message.id]:
+            if message.role == "user":
+                question_editor.draw_question(message)
+            elif running is None or message.run_id != running.id:
+                question_id = messages[position - 1].id if position else 0
+                _draw_answer(message, question_id, marks, last=message is messages[-1])
+
+
+def _draw_answer(message: Message, question_id: int, marks: AnswerMarks, *, last: bool) -> None:
     run_id = message.run_id or ""
     trace = application().runs.trace(run_id)
     if trace.waiting:
         answer.draw_waiting_answer(run_id, trace)
     else:
-        answer.draw_answer(message, trace, question_id, last=last)
+        answer.draw_answer(message, trace, question_id, marks, last=last)
 
 
 def _show_earlier() -> None:
-    now = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.FIRST_MESSAGES)
-    st.session_state[state.MESSAGES_SHOWN_KEY] = now + state.MORE_MESSAGES
+    now = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.MESSAGES_AT_ONCE)
+    st.session_state[state.MESSAGES_SHOWN_KEY] = now + state.MESSAGES_AT_ONCE
 
 
 _QUESTION_LENGTH = 100

@@ -21,7 +21,7 @@ from pages.chat import (
     sidebar,
     state,
 )
-from pages.chat.messages import draw_messages, draw_next_questions, shown_messages
+from pages.chat.messages import draw_messages, draw_next_questions, open_message_places, shown_messages
 from pages.parts import dialogs, setup_checklist, sharing, source_drawer
 from pages.parts.components import clicked_citation, sync_page
 from pages.parts.services import application
@@ -39,10 +39,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 
 
 def main() -> None:
-    """Draw the page.
-
-    The running answer is drawn last, since it is followed after everything else is on the page.
-    """
+    """Draw the page, the running answer first and what is older last, then follow the run for a moment."""
     setup_checklist.note_page_state()
     conversation = state.current_conversation()
     if conversation:
@@ -68,14 +65,18 @@ def main() -> None:
         )
     dialogs.show_refusal()
     _draw_open_dialog()
-    places = draw_messages(conversation, messages, running)
+    places = open_message_places(conversation, messages)
+    follow = None
+    if running is not None and running.id == last_run:
+        with places[messages[-1].id]:
+            follow = live_run.draw_live_run(running, trace_place)
+    draw_messages(messages, places, running)
     if conversation:
         queued_questions.draw_queue(conversation.id, active, waits=consent_run is not None)
-    if running is not None and running.id in places:
-        with places[running.id]:
-            live_run.draw_live_run(running, trace_place)
+    if follow:
+        follow()
     elif last_run and active is None:
-        with places[last_run]:
+        with places[messages[-1].id]:
             draw_next_questions(last_run, application().runs.trace(last_run), messages)
 
 

@@ -53,13 +53,12 @@ _EDITOR_HEIGHT = 110
 
 def draw_question(question: Message) -> None:
     """Draw a question with its branches, or its editor."""
-    with question_message():
-        if state.edited_question_id() == question.id:
-            _draw_editor(question)
-        else:
-            draw_question_text(question.text, str(question.id))
-            questions.draw_question_attachments(question)
-            _draw_branches(question)
+    if state.edited_question_id() == question.id:
+        _draw_editor(question)
+    else:
+        draw_question_text(question.text, str(question.id))
+        questions.draw_question_attachments(question)
+        _draw_branches(question)
 
 
 def open_editor_key() -> str:

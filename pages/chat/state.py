@@ -19,7 +19,7 @@ from pages.parts.session import current_owner, is_phone
 from pages.parts.source_drawer import SourceView
 
 TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
-FIRST_MESSAGES, MORE_MESSAGES = 12, 40  # at first, for a fast page; added by each “Show earlier”
+MESSAGES_AT_ONCE = 40  # shown at first, and added by each “Show earlier”
 _CONVERSATION_KEY, _ADDRESS_PARAMETER = "conversation", "c"
 _NEW_CHANGES_KEY = "new_changes"
 _SHOWN_RUN_KEY = "shown_run"
@@ -29,7 +29,6 @@ _SIDEBAR_CLOSED_KEY, _KEEP_SCROLL_KEY = "sidebar_left", "stays"
 SIDEBAR_VIEW_KEY = "sidebar_view"
 _UNASKED_FILES_KEY, _ACTIVE_RUN_KEY = "unasked_files", "active_run"
 MESSAGES_SHOWN_KEY = "messages_shown"
-OPENED_ACTIONS_KEY = "acted_on"
 DELETED_KEY = "deleted"
 FOLLOWED_RUN_KEY = "followed"
 _KEYS_OF_A_CONVERSATION = (
@@ -42,7 +41,6 @@ _KEYS_OF_A_CONVERSATION = (
     _UNASKED_FILES_KEY,
     _ACTIVE_RUN_KEY,
     MESSAGES_SHOWN_KEY,
-    OPENED_ACTIONS_KEY,
     DELETED_KEY,
     FOLLOWED_RUN_KEY,
 )

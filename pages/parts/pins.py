@@ -20,14 +20,6 @@ def run_pins(run_id: str) -> RunPins:
         return RunPins()
 
 
-def is_answer_pinned(run_id: str) -> bool:
-    """Return whether the answer of a run is pinned."""
-    try:
-        return application().datasets.pins.is_pinned(run_id, current_owner())
-    except NotFound:
-        return False
-
-
 def draw_pin_switch(run_id: str, passage: Passage) -> None:
     """Draw the switch that pins a passage as relevant to the question.
 

@@ -128,7 +128,7 @@ def test_an_answer_is_kept_without_the_numbers_of_its_sources(datasets_of_runs):
     example = only(datasets_of_runs)
     assert (example.question, example.references, example.answerable) == ("When?", ("In 2019.",), True)
     assert datasets_of_runs.pins.get_pins("run") == RunPins(answer=True, known=True, reference="In 2019.")
-    assert datasets_of_runs.pins.is_pinned("run")
+    assert datasets_of_runs.pins.pinned_runs(["run", "other"]) == {"run"}
     datasets_of_runs.pins.unpin_answer("run")
     assert datasets_of_runs.pinned().examples == ()
     assert datasets_of_runs.pins.get_pins("run") == RunPins()
@@ -147,7 +147,7 @@ def test_another_answer_to_the_same_question_takes_its_place(datasets_of_runs, t
     assert datasets_of_runs.pins.get_pins("later") == RunPins(answer=False, known=True, reference="In 2019.")
     datasets_of_runs.pins.pin_answer("later")
     assert only(datasets_of_runs).references == ("In 2020.",)
-    assert (datasets_of_runs.pins.get_pins("run").answer, datasets_of_runs.pins.is_pinned("run")) == (False, False)
+    assert (datasets_of_runs.pins.get_pins("run").answer, datasets_of_runs.pins.pinned_runs(["run"])) == (False, set())
 
 
 def test_a_follow_up_is_pinned_as_its_standalone_question(datasets_of_runs, traces):

@@ -60,15 +60,14 @@ def test_an_edited_question_starts_a_branch_beside_the_old_one(asked, services):
     assert [title.value for title in asked.title] == ["Two questions"]
 
 
-def test_an_earlier_answer_shows_links_and_a_menu(asked, services):
+def test_an_earlier_answer_shows_links_and_all_actions(asked, services):
     run_id = shown_messages(services)[-1].run_id
     ask(asked, OTHER)
     drawn = {button.key for button in asked.button}
     assert not drawn & {f"source-{run_id}-1", f"trace-of-{run_id}"}
     assert said(asked, "[:blue[**1**] :material/description:")
-    asked.session_state["acted_on"] = run_id
-    asked.run()
-    assert {button.key for button in asked.button} >= {f"source-{run_id}-1", f"trace-of-{run_id}"}
+    assert {f"again-{run_id}", f"more-{run_id}"} <= {menu.key for menu in asked.get("menu_button")}
+    assert f"thumbs-{run_id}" in {thumbs.key for thumbs in asked.feedback}
 
 
 def test_an_empty_edit_is_refused_and_nothing_is_lost(asked, services):
