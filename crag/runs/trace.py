@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from crag.events import (
     NODES,
@@ -134,6 +134,16 @@ class Trace:
     def quote(self, passage_id: int) -> str:
         """Return the quote for which the answer cites a passage; empty if it does not cite it."""
         return next((cited.quote for cited in self.citations if cited.passage_id == passage_id), "")
+
+    def citations_of(self, sentence: Support) -> tuple[Citation, ...]:
+        """Return the sources of a sentence, each with the quote that supports it, else with the citation's own."""
+        return tuple(self._quote_for(cited, sentence) for cited in self.citations if cited.n in sentence.citations)
+
+    def _quote_for(self, cited: Citation, sentence: Support) -> Citation:
+        passage = self.passages.get(cited.passage_id)
+        if passage is None or not sentence.quote or sentence.quote not in passage.text:
+            return cited
+        return replace(cited, quote=sentence.quote, page=passage.page_of(sentence.quote))
 
     def apply_all(self, events: Iterable[Event]) -> Trace:
         """Apply several events and return the trace itself."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import streamlit as st
@@ -34,20 +33,11 @@ def _draw_support(run_id: str, trace: Trace) -> None:
                 _draw_sentence_support(run_id, trace, sentence, f"rests-{run_id}-{number}")
 
 
-def sentence_sources(trace: Trace, sentence: Support) -> Iterator[Citation]:
-    """Yield the sources of a sentence, each with the quote that supports it, or the citation's own quote."""
-    for cited in trace.citations:
-        if cited.n in sentence.citations:
-            passage = trace.passages.get(cited.passage_id)
-            carries = passage is not None and sentence.quote and sentence.quote in passage.text
-            yield replace(cited, quote=sentence.quote, page=passage.page_of(sentence.quote)) if carries else cited
-
-
 def _draw_sentence_support(run_id: str, trace: Trace, sentence: Support, key: str) -> None:
     with st.container(gap="xxsmall"):
         shown = markdown.escape_sentence(sentence.sentence, _SENTENCE_LENGTH)
         st.markdown(f":small[{labels.badge_markdown(run_labels.STRENGTH_BADGES[sentence.strength])} {shown}]")
-        for cited in sentence_sources(trace, sentence):
+        for cited in trace.citations_of(sentence):
             repeated = markdown.escape_sentence(cited.quote, _SENTENCE_LENGTH) == shown
             if cited.quote and not repeated:
                 st.caption(f"“{markdown.escape_line(cited.quote, _QUOTE_LENGTH)}”")
@@ -139,7 +129,8 @@ def draw_answer_text(run_id: str, trace: Trace, *, links: bool = True) -> None:
     """Draw the answer's text with unsupported sentences marked; `links` makes its citations clickable."""
     known = {cited.n: cited for cited in trace.citations} if links else {}
     checked = () if trace.outcome == "not_answered" else trace.sentences
-    st.markdown(markdown.sanitize_answer(trace.text, known, run_id, checked), anchors=False)
+    cited = [trace.citations_of(sentence) for sentence in checked] if links else ()
+    st.markdown(markdown.sanitize_answer(trace.text, known, run_id, checked, cited), anchors=False)
 
 
 def outcome_sentence(trace: Trace) -> str:

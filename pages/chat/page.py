@@ -122,8 +122,13 @@ def _open_clicked_citation() -> None:
     run_id, number = clicked_citation()
     with dialogs.catch_refusals():
         application().conversations.find_by_run(run_id, current_owner())
-        citations = application().runs.trace(run_id).citations
-        if found := next((citation for citation in citations if str(citation.n) == number), None):
+        trace = application().runs.trace(run_id)
+        citations = {str(cited.n): cited for cited in trace.citations} | {
+            f"{cited.n}.{index}": cited
+            for index, sentence in enumerate(trace.sentences)
+            for cited in trace.citations_of(sentence)
+        }
+        if found := citations.get(number):
             state.open_source(run_id, found.passage_id, found.quote)
 
 

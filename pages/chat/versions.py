@@ -50,7 +50,8 @@ def draw_earlier_version(run_id: str) -> None:
         f"Version {earlier.number}: {labels.version_change(earlier.change)}", type="compact", key=f"old-{run_id}"
     ):
         known = {cited.n: cited for cited in trace.citations}
-        st.markdown(markdown.sanitize_answer(trace.text, known, earlier.run_id, trace.sentences), anchors=False)
+        cited = [trace.citations_of(sentence) for sentence in trace.sentences]
+        st.markdown(markdown.sanitize_answer(trace.text, known, earlier.run_id, trace.sentences, cited), anchors=False)
 
 
 def open_comparison(one: str, other: str) -> None:

@@ -116,7 +116,10 @@ def sync_page(
 
 
 def clicked_citation() -> tuple[str, str]:
-    """Return run id and citation number of the clicked citation, unvalidated; call only inside `on_cited`."""
+    """Return run id and number of the clicked citation, unvalidated; call only inside `on_cited`.
+
+    The number is that of the source, or source and sentence as in `2.0`.
+    """
     state: Any = st.session_state.get("page_glue")
     run_id, _, number = str(state.cited if state else "").rpartition("-")
     return run_id, number

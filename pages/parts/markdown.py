@@ -18,6 +18,7 @@ from crag.types import Citation, Passage, Support
 
 _LABEL_LENGTH = 300
 _TOOLTIP_LENGTH = 150
+_TEXT_BEFORE_CITATION, _COMPARED_LETTERS = 200, 40  # characters
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&^=\"'])")
 _ACTIVE_SEQUENCE = re.compile(
@@ -55,17 +56,26 @@ def sanitize_answer(
     citations: Mapping[int, Citation] | None = None,
     anchor: str = "",
     sentences: Sequence[Support] = (),
+    sentence_citations: Sequence[Sequence[Citation]] = (),
 ) -> str:
     """Sanitize a model's Markdown: keep formatting, remove images, HTML, directives, formulas and foreign links.
 
     `[n]` becomes a link to `#cite-<anchor>-<n>` for each n in `citations`. Weakly supported and unsupported
-    `sentences` get a badge.
+    `sentences` get a badge. `sentence_citations` gives the citations of each sentence, with its own quotes; their
+    links go to `#cite-<anchor>-<n>.<index of the sentence>`.
     """
     known = citations or {}
 
     def link(match: re.Match[str]) -> str:
         cited = known.get(int(match.group(1)))
-        return match.group(0) if cited is None else citation_link(cited, anchor, f"\\[{cited.n}\\]")
+        if cited is None:
+            return match.group(0)
+        index = _find_citing_sentence(match.string[: match.start()], cited.n, sentences)
+        own = sentence_citations[index] if index is not None and sentence_citations else ()
+        for exact in own:
+            if exact.n == cited.n:
+                return citation_link(exact, anchor, f"\\[{exact.n}\\]", f"{exact.n}.{index}")
+        return citation_link(cited, anchor, f"\\[{cited.n}\\]")
 
     parts = _CODE.split(mark_unsupported_sentences(text, sentences))
     drawn = [
@@ -98,12 +108,29 @@ def escape_page_and_title(passage: Passage) -> str:
     return escape_line(format_place(passage.title, passage.page, passage.last_page, page_first=True), 120)
 
 
-def citation_link(cited: Citation, anchor: str, text: str) -> str:
-    """Return a link that opens the source; its tooltip shows title, page and quote. `text` must be safe Markdown."""
+def citation_link(cited: Citation, anchor: str, text: str, number: str = "") -> str:
+    """Return a link that opens the source; its tooltip shows title, page and quote. `text` must be safe Markdown.
+
+    `number` identifies the citation within the answer; by default it is the one of the source.
+    """
     shown = escape_line(format_place(cited.title, cited.page), 120)
     if cited.quote:
         shown = f"{shown}: “{escape_line(cited.quote, _TOOLTIP_LENGTH)}”"
-    return f'[{text}](#cite-{anchor}-{cited.n} "{shown}")'
+    return f'[{text}](#cite-{anchor}-{number or cited.n} "{shown}")'
+
+
+def _find_citing_sentence(before: str, n: int, sentences: Sequence[Support]) -> int | None:
+    """Return the index of the sentence that cites source `n` right after the text `before`."""
+    written = _letters(before[-_TEXT_BEFORE_CITATION:])
+    for index, one in enumerate(sentences):
+        said = _letters(one.sentence.partition(f"[{n}]")[0])[-_COMPARED_LETTERS:]
+        if n in one.citations and said and written.endswith(said):
+            return index
+    return None
+
+
+def _letters(text: str) -> str:
+    return "".join(sign for sign in _CITATION_MARK.sub("", text) if sign.isalnum())
 
 
 def _escape(line: str) -> str:

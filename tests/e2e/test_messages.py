@@ -18,6 +18,7 @@ from tests.forked import forked
 FIRST = "How often is the espresso machine descaled?"
 STRONG = (255, 214, 102)
 EDITED = "What is the espresso machine descaled with?"
+NEXT = "When is the burr grinder in the kitchen cleaned?"
 PAGES = {
     "Espresso machine": "The espresso machine in the kitchen is descaled every six weeks with citric acid.",
     "Grinder care": "The burr grinder in the kitchen is cleaned on Fridays with a dry brush.",
@@ -105,6 +106,6 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         why.get_by_role("button", name="Keep").click()
         expect(answer).to_contain_text("You said: “It says nothing of the tank”")
 
-        answer.get_by_role("radio", name="Grinder care").or_(answer.get_by_role("button", name="Grinder care")).click()
+        answer.get_by_role("radio", name=NEXT).or_(answer.get_by_role("button", name=NEXT)).click()
         expect(page.get_by_test_id("stChatMessage")).to_have_count(4)
-        expect(page.get_by_test_id("stChatMessage").nth(2)).to_contain_text("What is Grinder care?")
+        expect(page.get_by_test_id("stChatMessage").nth(2)).to_contain_text(NEXT)

@@ -6,7 +6,7 @@ from crag.events import AnswerChecked, AnswerWritten, NodeStarted, PassagesFound
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.types import Citation, Feedback, Passage, Support, Usage
-from pages.chat import answer, answer_actions
+from pages.chat import answer_actions
 from pages.parts import markdown, source_drawer
 from tests.pages.conftest import add, ask, said, until
 
@@ -111,10 +111,10 @@ def offered(app):
 
 def test_what_each_sentence_rests_on_leads_to_its_place():
     trace = answered()
-    assert [(cited.n, cited.quote) for cited in answer.sentence_sources(trace, trace.sentences[0])] == [
+    assert [(cited.n, cited.quote) for cited in trace.citations_of(trace.sentences[0])] == [
         (1, "Descaled every six weeks.")
     ]
-    assert [(cited.n, cited.quote) for cited in answer.sentence_sources(trace, trace.sentences[1])] == [
+    assert [(cited.n, cited.quote) for cited in trace.citations_of(trace.sentences[1])] == [
         (1, "Cited for this."),
         (2, "From the web."),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -75,6 +76,15 @@ def test_citations_become_links_and_nothing_else_does():
     assert "[9]" in drawn
     assert drawn.count("](#") == 1
     assert '\\"hi\\" \\[x\\]\\(y\\) · p\\. 6"' in drawn.replace(WORD_JOINER, "")
+
+
+def test_each_sentence_links_to_its_own_quote_of_a_source():
+    text = "Cats purr [1]. Do they [1]? **Cats** sleep *long* [1]."
+    said = [Support("Cats purr [1].", "supported", (1,)), Support("**Cats** sleep *long* [1].", "weak", (1,))]
+    cited = [[replace(CITED[1], page=page, quote=f"Quote {page}.")] for page in (3, 4)]
+    drawn = markdown.sanitize_answer(text, CITED, "run", said, cited).replace(WORD_JOINER, "").replace("\\", "")
+    assert re.findall(r"#cite-run-(\S+) ", drawn) == ["1.0", "1", "1.1"]
+    assert re.findall(r"· p. (\d)", drawn) == ["3", "6", "4"]
 
 
 @pytest.mark.parametrize(
