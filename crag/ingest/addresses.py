@@ -25,10 +25,23 @@ _SERVICE_PORTS = frozenset({
 # fmt: on
 
 
+_PROBE_SECONDS = 2.0
+
+
 def resolve_host(host: str, port: int) -> list[str]:
     """Return every address that the system resolver knows for `host`. Raises `OSError` or `UnicodeError`."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def is_reachable(url: str) -> bool:
+    """Return whether the server of this URL accepts a connection within two seconds. Nothing is sent."""
+    link = parse_url(url)
+    try:
+        with socket.create_connection((link.host, link.port), _PROBE_SECONDS):
+            return True
+    except OSError:
+        return False
 
 
 def may_reach(addresses: Iterable[str], port: int, allow: tuple[Network, ...]) -> bool:

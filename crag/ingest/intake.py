@@ -31,7 +31,7 @@ class SourceInput:
 
     `asked` is what the user named. `located` means that `location` identifies the source permanently. `found_by` is the
     question whose web search found it; empty for documents named by the user. `source_id` is the id to use; empty to
-    create one.
+    create one. `is_outdated` means that it was split in another way than now, so that the same bytes are read again.
     """
 
     asked: str
@@ -41,6 +41,7 @@ class SourceInput:
     document: RawDocument
     found_by: str = ""
     source_id: str = ""
+    is_outdated: bool = False
 
 
 def check_size(size: int, limit_bytes: int) -> None:
@@ -148,12 +149,19 @@ def _read_message(out: IO[bytes], most: int) -> tuple[dict[str, Any], bytes]:
 
 IMPORTED_KIND = "imported"  # the kind of a source imported as passages, without its original file
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|//|(?:about|blob|data|file|ftp|jar|javascript|mailto):", re.IGNORECASE)
+_BARE_ADDRESS = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:[/?#]\S*)?$")
 _CREDENTIALS = re.compile(r"(?<=//)[^/?#]*@")
 
 
 def is_url(spec: str) -> bool:
     """Return whether the text is meant as a URL. The fetcher decides which URLs are allowed."""
     return bool(_URL.match(spec.strip()))
+
+
+def complete_url(text: str) -> str:
+    """Return a web address as a URL: `https://` is put before one without a scheme, such as `example.com/page`."""
+    text = text.strip()
+    return f"https://{text}" if _BARE_ADDRESS.match(text) and not is_url(text) else text
 
 
 def strip_credentials(spec: str) -> str:

@@ -13,6 +13,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_in_order
 from crag.errors import ModelFault, SourceRefused
 from crag.ingest.intake import (
+    IMPORTED_KIND,
     ArchiveInput,
     Intake,
     SourceInput,
@@ -24,7 +25,7 @@ from crag.ingest.intake import (
     missing_member_refusal,
     strip_credentials,
 )
-from crag.ingest.reader import DocumentReader, ReadDocument
+from crag.ingest.reader import DocumentReader, RawDocument, ReadDocument
 from crag.ingest.site import SiteLimits
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.embedding_batches import embed_in_batches, passage_text
@@ -177,7 +178,10 @@ class IngestPipeline:
         ids: Sequence[str] | None = None,
         **options: Unpack[AddOptions],
     ) -> list[AddResult]:
-        """Fetch or read these sources again, or all; uploads cannot change and yield *unchanged*."""
+        """Fetch or read these sources again, or all.
+
+        Uploads cannot change; they are read again only if they were split by another tokenizer or size than now.
+        """
         chosen = self._store.sources() if ids is None else self._store.sources(sources.c.id.in_(ids))
         return [self._refresh(source, options) for source in chosen]
 
@@ -205,8 +209,16 @@ class IngestPipeline:
                 )
 
     def _refresh(self, source: Source, options: AddOptions) -> AddResult:
+        is_outdated = source.kind != IMPORTED_KIND and self._store.chunker(source.id) != self._chunker
+        original = self._originals.path(source.sha256) if is_outdated else None
         if self._intake.can_reread(source):
-            return self._add(source.location, lambda report, stop: self._intake.reread(source, report, stop), options)
+
+            def read_again(report: ProgressCallback, stop: Cancellation) -> SourceInput:
+                return replace(self._intake.reread(source, report, stop), is_outdated=is_outdated)
+
+            return self._add(source.location, read_again, options)
+        if original is not None:
+            return self._add(source.location, lambda *_: _reread_upload(source, original), options)
         return AddResult(source.location, source.id, source.title, "unchanged", source.passages, source.pages)
 
     def _add(
@@ -231,7 +243,7 @@ class IngestPipeline:
         """
         check_size(len(incoming.document.data), self._limit_bytes)
         identity = _identify_source(incoming)
-        if duplicate := self._store.find_unchanged(identity):
+        if (duplicate := self._store.find_unchanged(identity)) and not incoming.is_outdated:
             return AddResult(
                 incoming.asked, duplicate.id, duplicate.title, "unchanged", duplicate.passages, duplicate.pages
             )
@@ -249,7 +261,8 @@ class IngestPipeline:
         def put(content: NewPassages) -> StoreResult:
             # Written before the transaction, so that a slow disk does not block other writers.
             self._originals.keep(identity.sha256, incoming.document.data)
-            return self._store.put(identity, description, content, prepare, stop.check)
+            put = self._store.put
+            return put(identity, description, content, prepare, stop.check, replace_same=incoming.is_outdated)
 
         stored = self._put(put, reading, report, stop)
         if stored.dropped:
@@ -294,6 +307,13 @@ class IngestPipeline:
             )  # so that words of the title find its passages
             terms.append(encode_passage_terms(above, chunk.text))
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
+
+
+def _reread_upload(source: Source, original: Path) -> SourceInput:
+    """Return the stored bytes of an upload, to be split again."""
+    document = RawDocument(source.location, original.read_bytes())
+    located, known = False, (source.found_by, source.id)
+    return SourceInput(source.location, source.location, located, source.collection, document, *known, is_outdated=True)
 
 
 def _collection(options: AddOptions) -> str:

@@ -15,7 +15,7 @@ from typing import TypedDict
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.errors import CragError, HomeFault, NotFound, Stopped
-from crag.ingest.intake import strip_credentials
+from crag.ingest.intake import complete_url, strip_credentials
 from crag.ingest.site import SiteLimits
 from crag.library.job_queue import Job, JobKind, JobQueue, JobState, UploadSpool, new_job
 from crag.library.library import Library
@@ -262,14 +262,18 @@ class IngestJobs:
         return self._submit(job)
 
     def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION, *, found_by: str = "") -> str:
-        """Submit a URL and return the job's id. `found_by` is the question whose web search found it, if any."""
+        """Submit a URL and return the job's id; `https://` is assumed if it is missing.
+
+        `found_by` is the question whose web search found it, if any.
+        """
+        url = complete_url(url)
         options = {"found_by": found_by} if found_by else {}
-        return self._submit(_new_named_job("address", url, strip_credentials(url.strip()), collection, **options))
+        return self._submit(_new_named_job("address", url, strip_credentials(url), collection, **options))
 
     def submit_site(self, url: str, limits: SiteLimits, collection: str = DEFAULT_COLLECTION) -> str:
         """Submit a site and return the job's id. Every page within the limits gets a result."""
-        name = strip_credentials(url.strip())
-        return self._submit(_new_named_job("site", url, name, collection, limits=asdict(limits)))
+        url = complete_url(url)
+        return self._submit(_new_named_job("site", url, strip_credentials(url), collection, limits=asdict(limits)))
 
     def submit_path(self, path: Path, collection: str = DEFAULT_COLLECTION) -> str:
         """Submit a file or folder and return the job's id. Every file below a folder gets a result."""

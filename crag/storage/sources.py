@@ -247,6 +247,11 @@ class SourceStore:
         """Return the source with this id, or None."""
         return next(iter(self.sources(sources.c.id == source_id)), None)
 
+    def chunker(self, source_id: str) -> str:
+        """Return the tokenizer, chunk size and overlap that the source was split by; empty if it does not exist."""
+        with self.database.read() as connection:
+            return connection.scalar(select(sources.c.chunker).where(sources.c.id == source_id)) or ""
+
     def find_unchanged(self, identity: SourceIdentity) -> Source | None:
         """Return the source of this collection with the same bytes.
 
@@ -265,12 +270,14 @@ class SourceStore:
         content: NewPassages,
         prepare: Callable[[], None],
         check: Callable[[], None] = lambda: None,
+        *,
+        replace_same: bool = False,
     ) -> StoreResult:
         """Make a source visible in one commit. `prepare` runs within it, as the last step that may fail.
 
         `check` is called regularly meanwhile and may raise to abort. Status *unchanged* comes with the id of the
-        duplicate that another worker stored meanwhile, *replaced* with the existing id of the location. Raises
-        `SpaceSwitched` if another space is active by now.
+        duplicate that another worker stored meanwhile, *replaced* with the existing id of the location; `replace_same`
+        replaces a source with the same bytes, too. Raises `SpaceSwitched` if another space is active by now.
         """
         with self.database.write() as connection:
             active = read_active_space(connection)
@@ -278,7 +285,9 @@ class SourceStore:
                 raise SpaceSwitched
             duplicate = find_source_row(connection, same_content_conditions(identity))
             old = find_source_row(connection, same_location_conditions(identity)) if identity.located else None
-            if duplicate:
+            if duplicate and replace_same:
+                old = old or duplicate
+            elif duplicate:
                 return _keep_duplicate(connection, duplicate, old)
             ensure_collection(connection, identity.collection)
             source_id = write_source(connection, identity, description, old.id if old else None)

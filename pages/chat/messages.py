@@ -27,14 +27,14 @@ def _draw_start_page() -> None:
     (sources, passages, _), jobs = application().library.counts(), len(application().jobs.jobs())
     if sources:
         _draw_suggested_questions(sources, passages)
-        document_intake.draw_jobs()
+        document_intake.draw_jobs(unseen_only=True)
         setup_checklist.draw_checklist(folded=True)
         return
     st.markdown(
         "Every passage that is found is graded before it is used. If your documents do not answer, the question is "
         "rewritten and, when you allow it, the web is searched. You see every step and can overrule it."
     )
-    document_intake.draw_jobs()
+    document_intake.draw_jobs(unseen_only=True)
     _draw_first_documents()
     st.header("Set-up", anchor=False)
     setup_checklist.draw_checklist()
@@ -49,24 +49,30 @@ def _draw_start_page() -> None:
 def _draw_first_documents() -> None:
     with st.container(border=True):
         document_intake.draw_uploader("Add documents")
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            # A form, so that Enter in the field adds the page.
-            with st.form("first_page", border=False), st.container(horizontal=True):
-                st.text_input(
-                    "Or the address of a web page",
-                    type="url",
-                    icon=":material/link:",
-                    placeholder="Or a web address",
-                    label_visibility="collapsed",
-                    key="first_address",
-                )
-                st.form_submit_button("Add page", icon=":material/add_link:", on_click=_add_page)
+        # A form, so that Enter in the field adds the page.
+        with st.form("first_page", border=False), st.container(horizontal=True):
+            st.text_input(
+                "Or the address of a web page",
+                type="url",
+                icon=":material/link:",
+                placeholder="Or a web address",
+                label_visibility="collapsed",
+                key="first_address",
+            )
+            st.form_submit_button("Add page", icon=":material/add_link:", on_click=_add_page)
+        with st.container(horizontal=True, gap="small"):
+            st.button(
+                "Add the example document",
+                icon=":material/description:",
+                on_click=document_intake.add_example_document,
+            )
             st.button(
                 "Add three example posts",
                 icon=":material/auto_stories:",
                 type="tertiary",
-                on_click=document_intake.add_examples,
+                on_click=document_intake.add_example_posts,
             )
+        document_intake.draw_example_posts_notice()
 
 
 def _add_page() -> None:
@@ -104,6 +110,7 @@ def open_message_places(conversation: Conversation | None, messages: Sequence[Me
     if conversation is None or not messages:
         _draw_start_page()
         return {}
+    document_intake.mark_jobs_seen()
     if len(messages) < application().conversations.count(conversation.id):
         st.button("Show earlier", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
     return {message.id: _draw_frame(message) for message in messages}

@@ -254,11 +254,12 @@ def _draw_empty_library_hint(dataset: Dataset) -> None:
                 "lilianweng\\.github\\.io, which are fetched from there.",
                 width="content",
             )
-            st.button("Add the three posts", icon=":material/auto_stories:", on_click=document_intake.add_examples)
+            st.button("Add the three posts", icon=":material/auto_stories:", on_click=document_intake.add_example_posts)
         else:
             st.markdown(":orange[:material/info:] Your library is empty: nothing will be found.", width="content")
             if st.button(Page.DOCUMENTS.title, icon=Page.DOCUMENTS.icon):
                 st.switch_page(Page.DOCUMENTS.path)
+    document_intake.draw_example_posts_notice()
     document_intake.draw_jobs()
 
 

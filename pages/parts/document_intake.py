@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from crag.ingest.addresses import is_reachable
 from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
+from crag.library.example import EXAMPLE_NAME, read_example
 from crag.text.formatting import format_count
 from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus
 from pages.parts import labels, markdown
@@ -59,9 +62,26 @@ def _submit_uploads(key: str, collection: str) -> None:
     st.session_state.upload_generation += 1
 
 
-def add_examples() -> None:
-    """Add the three posts of the examples."""
-    add_addresses("\n".join(application().example_urls))
+def add_example_document() -> None:
+    """Add the bundled example, which needs no network."""
+    application().jobs.submit_bytes(EXAMPLE_NAME, read_example())
+
+
+def add_example_posts() -> None:
+    """Add the three example posts, or remember that their server cannot be reached."""
+    urls = application().example_urls
+    st.session_state.example_posts_offline = not is_reachable(urls[0])
+    if not st.session_state.example_posts_offline:
+        add_addresses("\n".join(urls))
+
+
+def draw_example_posts_notice() -> None:
+    """Say that the example posts could not be fetched, after a click that found no connection."""
+    if st.session_state.get("example_posts_offline"):
+        st.markdown(
+            ":orange[:material/public_off:] No connection, so the posts cannot be fetched now. The example document "
+            "is on this machine and needs none."
+        )
 
 
 def add_addresses(text: str, collection: str = "", limits: SiteLimits | None = None) -> int:
@@ -169,22 +189,39 @@ _JOBS_SHOWN = 30
 _JOBS_IN_VIEW = 8
 _JOB_LIST_HEIGHT = 340  # pixels: eight rows, and the top of the ninth
 _UNFINISHED_STATES = ("waiting", "working")
-# Running and failed jobs first: a long list is cut at its end.
+# Running and failed jobs first, each newest first: a long list is cut at its end.
 _JOB_ORDER: dict[JobState, int] = {"working": 0, "failed": 1, "waiting": 2, "cancelled": 3, "done": 3}
 
 
-def draw_jobs() -> None:
-    """Draw running and finished jobs, refreshed every second while one is active."""
-    jobs = application().jobs
-    with st.container():  # kept even when empty, so that the elements below do not move or flicker
-        if jobs.jobs():
-            is_active = jobs.active
-            draw_watching(is_active, lambda: jobs.active, 1.0 if is_active else None, _draw_job_block)
+def mark_jobs_seen() -> None:
+    """Keep the jobs that have finished by now off the start page; Documents still lists them."""
+    st.session_state.jobs_seen_at = time.time()
 
 
-def _draw_job_block() -> None:
+def draw_jobs(*, unseen_only: bool = False) -> None:
+    """Draw running and finished jobs, refreshed every second while one is active.
+
+    `unseen_only` leaves out finished jobs of earlier visits and those that `mark_jobs_seen` covers.
+    """
+    since = st.session_state.setdefault("jobs_seen_at", time.time()) if unseen_only else 0.0
     service = application().jobs
-    jobs = service.jobs()
+    with st.container():  # kept even when empty, so that the elements below do not move or flicker
+        if _listed_jobs(since):
+            is_active = service.active
+            interval = 1.0 if is_active else None
+            draw_watching(is_active, lambda: service.active, interval, lambda: _draw_job_block(_listed_jobs(since)))
+
+
+def _listed_jobs(since: float) -> list[Job]:
+    """Return the unfinished jobs and those submitted after this moment, newest first."""
+    jobs = application().jobs.jobs()
+    return [job for job in reversed(jobs) if not job.finished or job.submitted_at >= since]
+
+
+def _draw_job_block(jobs: list[Job]) -> None:
+    service = application().jobs
+    if not jobs:
+        return
     with st.container(border=True, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(_jobs_headline(jobs), width="content")

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from crag.errors import BadRequest, HomeFault
+from crag.ingest.site import SiteLimits
 from crag.library import job_queue
 from crag.library import jobs as jobs_module
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
@@ -423,4 +424,21 @@ def test_the_job_of_a_dead_process_is_taken_up_by_a_living_one(library, monkeypa
     rows.claim("999999999-1")
     wait_until(lambda: not jobs.active)
     assert [job.result.status for job in jobs.jobs()] == ["added", "added"]
+    jobs.close()
+
+
+@pytest.mark.parametrize(
+    ("typed", "fetched"),
+    [
+        ("127.0.0.1.example:9/page", "https://127.0.0.1.example:9/page"),
+        (" example.invalid ", "https://example.invalid"),
+        ("http://example.invalid/a", "http://example.invalid/a"),
+        ("no address", "no address"),
+    ],
+)
+def test_an_address_without_a_scheme_is_fetched_by_https(library, typed, fetched):
+    jobs = IngestJobs(library._database, library)
+    jobs.submit_url(typed)
+    jobs.submit_site(typed, SiteLimits())
+    assert [job.name for job in jobs.jobs()] == [fetched, fetched]
     jobs.close()

@@ -12,6 +12,7 @@ from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
 from crag.storage import sources
 from crag.types import DEFAULT_COLLECTION
 from tests.crashing import check_whole
+from tests.doubles.library import open_library
 
 NOTES = b"# Kettles\nA kettle boils water.\nIt whistles when the water boils.\n# Cats\nA cat sleeps all day.\n"
 
@@ -267,3 +268,18 @@ def test_the_files_of_a_folder_are_added_in_order(library, tmp_path):
     results = list(library.pipeline.add(str(tmp_path)))
     assert [result.title for result in results] == [f"{number}.txt" for number in range(7)]
     assert {result.status for result in results} == {"added"}
+
+
+def test_refreshing_splits_again_what_was_split_in_another_way(tmp_path):
+    path = tmp_path / "cats.md"
+    path.write_bytes(NOTES)
+    before = open_library(tmp_path / "home", counter_name="words")
+    added = [before.pipeline.add_bytes("notes.md", NOTES[:-5]), before.pipeline.add_path(path)]
+    assert {result.status for result in before.pipeline.refresh()} == {"unchanged"}
+    before._database.close()
+    after = open_library(tmp_path / "home", counter_name="characters")
+    assert {result.status for result in after.pipeline.refresh()} == {"replaced"}
+    assert {source.id for source in after.sources()} == {result.id for result in added}
+    assert {result.status for result in after.pipeline.refresh()} == {"unchanged"}
+    assert len(originals(after.home)) == 2
+    after._database.close()

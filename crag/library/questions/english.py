@@ -127,7 +127,7 @@ _CLOCK = re.compile(
     r"(?:\d|noon|midnight|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|first|last)"
 )
 _PLACE = re.compile(
-    rf"^{_NP},? (?P<be>is|are) (?P<what>located|headquartered|based|held|situated|stored) (?:in|at|on|near) "
+    rf"^{_NP},? (?P<be>is|are) (?P<what>located|headquartered|based|held|situated|stored) (?:in|at|on|near) (?!\d)"
 )
 _AMOUNT = re.compile(
     rf"^{_NP} (?P<verb>receives?|gets?|has|have|contains?|employs?|consists? of|covers?|operates?|holds?"

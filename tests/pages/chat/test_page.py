@@ -240,3 +240,30 @@ def test_another_conversation_opens_without_drawer_or_waiting_files(chat, notes)
     next(button for button in chat.button if button.label == "New").click().run()
     assert "Calibrate thresholds on your documents" not in labels(chat)
     assert "unasked_files" not in chat.session_state
+
+
+def test_the_example_document_is_added_and_answers_what_is_suggested(chat, services):
+    chat.run()
+    next(button for button in chat.button if button.label == "Add the example document").click().run()
+    until(chat, lambda: services.library.counts()[0] and any("open?" in label for label in labels(chat)))
+    next(button for button in chat.button if "open?" in button.label).click().run()
+    until(chat, lambda: said(chat, "from your documents"))
+    assert said(chat, "7:30")
+
+
+def test_without_a_network_the_example_posts_lead_to_the_example_document(chat, services, monkeypatch):
+    monkeypatch.setattr(services, "example_urls", ("https://127.0.0.1:9/",), raising=False)
+    chat.run()
+    next(button for button in chat.button if button.label == "Add three example posts").click().run()
+    assert said(chat, "No connection, so the posts cannot be fetched now")
+    assert services.jobs.jobs() == []
+
+
+def test_finished_jobs_leave_the_start_page_once_a_conversation_was_seen(chat, services):
+    chat.run()
+    services.jobs.submit_bytes("brewing.md", NOTES.encode())
+    until(chat, lambda: said(chat, "Added 1 document"))
+    ask(chat, QUESTION)
+    next(button for button in chat.button if button.label == "New").click().run()
+    assert chat.title[0].value == "Ask your documents"
+    assert not said(chat, "Added 1 document")

@@ -105,6 +105,16 @@ def test_refusals_come_first_and_a_long_list_is_cut(chat, services, monkeypatch)
     assert said(chat, "and 2 more")
 
 
+def test_the_newest_is_listed_first(chat, services):
+    for number in range(3):
+        services.jobs.submit_bytes(f"{number}.txt", f"The lift was serviced in {number + 2020}.".encode())
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Added 3 documents"))
+    rows = [item.value for item in chat.markdown if ".txt" in item.value]
+    assert ["2" in rows[0], "1" in rows[1], "0" in rows[2]] == [True, True, True]
+
+
 def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
     """The table knows what is chosen by its row number, so other documents in the rows need another table."""
     chat.run()
