@@ -1,7 +1,7 @@
 """Running answer, drawn in time slices so that the page stays responsive, and what the run waits for.
 
-A fragment draws the run and follows it for one slice while only rows and text are appended. When the slice is over, or
-a step begins or ends, the fragment reruns: clicks elsewhere on the page are handled between two runs.
+A fragment draws the run, follows it for one slice while only rows and text are appended, and returns. When a step
+begins or ends the fragment reruns, since labels and icons change only then.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _queue_place(number: int) -> str:
 
 _SLICE_SECONDS = 0.4  # after half a second Streamlit shows its own running indicator in the header
 _FIRST_SLICE_SECONDS = 0.25
-_START_SECONDS = 0.25  # the browser asks for the second slice; each further one follows at once
+_PAUSE_SECONDS = 0.2  # clicks elsewhere on the page are handled between slices
 _PAUSE_WITH_DRAWER_SECONDS = 0.4
 _FRAME_SECONDS = 1 / 15
 
@@ -115,7 +115,7 @@ def draw_live_run(run: Run, trace_place: DeltaGenerator | None) -> Callable[[], 
     """
     drawer = state.is_drawer_open()
     drawing = _LiveDrawing(run, trace_place, follows=not drawer)
-    st.fragment(drawing.draw, run_every=_PAUSE_WITH_DRAWER_SECONDS if drawer else _START_SECONDS)()
+    st.fragment(drawing.draw, run_every=_PAUSE_WITH_DRAWER_SECONDS if drawer else _SLICE_SECONDS + _PAUSE_SECONDS)()
     return drawing.follow_first_slice
 
 
@@ -128,8 +128,8 @@ class _Slice:
     status: _StatusLine
     text: DeltaGenerator
 
-    def follow(self, run: Run, seconds: float) -> None:
-        """Append and rewrite for some time, or until a step begins or ends."""
+    def follow(self, run: Run, seconds: float) -> bool:
+        """Append and rewrite for some time; return True as soon as a step begins or ends."""
         until, outline, trace = time.monotonic() + seconds, self.followed.outline, self.followed.trace
         while (began := time.monotonic()) < until:
             happened = self.followed.take(run, seconds=_FRAME_SECONDS)
@@ -138,11 +138,12 @@ class _Slice:
                 continue
             _rerun_when_ended(self.followed)
             if self.followed.outline != outline:
-                return
+                return True
             self.trace.append_verdicts()
             if trace.text:
                 self.text.markdown(_answer_text(self.followed), anchors=False)
             time.sleep(max(0.0, _FRAME_SECONDS - (time.monotonic() - began)))
+        return False
 
 
 @dataclass(slots=True)
@@ -160,8 +161,7 @@ class _LiveDrawing:
         drawn = self._draw_slice()
         if self.first is None:  # part of a run of the whole page
             self.first = drawn
-        elif self.follows:
-            drawn.follow(self.run, _SLICE_SECONDS)
+        elif self.follows and drawn.follow(self.run, _SLICE_SECONDS):
             st.rerun(scope="fragment")
 
     def follow_first_slice(self) -> None:
