@@ -6,6 +6,7 @@ import os
 import shutil
 
 from playwright.sync_api import Browser, Locator, Page, Playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 FLAGS = [
     "--no-sandbox",
@@ -31,6 +32,18 @@ def launch(playwright: Playwright) -> Browser:
 def settled(page: Page) -> None:
     """Wait until the page's script has run."""
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
+
+
+def press_until_visible(page: Page, button: Locator, effect: Locator) -> None:
+    """Press a button, again if nothing came of it: it may have been drawn anew under the pointer."""
+    for _ in range(3):
+        settled(page)
+        button.click()
+        try:
+            return effect.wait_for(timeout=10_000)
+        except PlaywrightTimeout:
+            continue
+    return effect.wait_for()
 
 
 def open_page(page: Page, address: str) -> Page:

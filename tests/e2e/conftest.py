@@ -33,7 +33,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.timeout(240))
-            item.add_marker(pytest.mark.flaky(reruns=1))  # told as "rerun" at the end: a page drawn anew loses a click
             if chromium() is None:
                 item.add_marker(
                     pytest.mark.skip(reason="no Chromium: `apt install chromium`, or name one in the variable CHROMIUM")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import violations
-from tests.e2e.browser import ask, badge, open_page, settled
+from tests.e2e.browser import ask, badge, open_page, press_until_visible, settled
 from tests.e2e.conftest import QUESTION
 
 
@@ -36,9 +36,8 @@ def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ol
     decide.get_by_text("Decide").first.click()
     on = decide.get_by_role("button", name="Go on from here with changes")
     on.wait_for()
-    settled(page)  # what is pressed while it is drawn anew hears nothing
-    on.click()
     drawer = page.get_by_role("dialog")
+    press_until_visible(page, on, drawer)
     drawer.get_by_role("radio", name="Drop").first.click()
     settled(page)
     drawer.get_by_role("button", name="Go on from here").click()
