@@ -38,7 +38,8 @@ def group_questions(questions: Sequence[str], vectors: Vectors, idf: Mapping[str
         return []
     by_words = _term_similarity([extract_terms(question) for question in questions], idf)
     by_meaning = vectors @ vectors.T - _base_similarity(questions)
-    return _cluster_by_average_linkage(by_words + _VECTOR_WEIGHT * by_meaning)
+    similarity: Matrix = (by_words + _VECTOR_WEIGHT * by_meaning).round(5)  # processors differ in later digits
+    return _cluster_by_average_linkage(similarity)
 
 
 def _term_similarity(terms: Sequence[Sequence[str]], idf: Mapping[str, float]) -> Matrix:

@@ -100,8 +100,10 @@ class PostingLists:
 
         scores = self._score(counted, limit, allowed)
         near = np.flatnonzero(scores)
-        if len(near) > limit:
-            near = near[np.argpartition(-scores[near], limit)[:limit]]
+        if len(near) > limit:  # of equal scores the lowest ids, whatever order the processor partitions in
+            least = np.partition(scores[near], -limit)[-limit]
+            above, equal = near[scores[near] > least], near[scores[near] == least]
+            near = np.concatenate([above, equal[: limit - len(above)]])
         return [int(id_) for id_ in near[np.argsort(-scores[near], kind="stable")]]
 
     def _score(self, counted: DocumentFrequencies, limit: int, allowed: IdSet | None) -> ScoreArray:

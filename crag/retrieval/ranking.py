@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,18 +62,19 @@ def score_bm25(
 ) -> dict[int, float]:
     """Return the BM25 score of each passage by id, plus once the weight of each adjacent pair in its own text.
 
-    Lengths are normalized by the mean length of these passages.
+    Lengths are normalized by the mean length of these passages. Sums are exact, so that no order of terms changes a
+    score.
     """
     mean = sum(map(len, texts.values())) / max(1, len(texts))
     scores = {}
     for id_, terms in texts.items():
         counts = Counter(term for part in (terms.above, terms.text) for term in part if term in weights)
         length = 1 - _LENGTH_NORMALIZATION + _LENGTH_NORMALIZATION * len(terms) / max(1.0, mean)
-        said = sum(
+        said = math.fsum(
             weights[term] * count * (BM25_SATURATION + 1) / (count + BM25_SATURATION * length)
             for term, count in counts.items()
         )
-        scores[id_] = said + sum(neighbours[pair] for pair in neighbours.keys() & pairwise(terms.text))
+        scores[id_] = said + math.fsum(neighbours[pair] for pair in neighbours.keys() & pairwise(terms.text))
     return scores
 
 

@@ -98,14 +98,15 @@ def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: I
 
 
 def read_cosines(database: Database, space: EmbeddingSpace, vector: Vectors, ids: Sequence[int]) -> dict[int, float]:
-    """Return the cosine of each passage and a unit vector, by id.
+    """Return the cosine of each passage and a unit vector, by id, to six digits: processors differ in later ones.
 
     Passages without a vector of the space are omitted.
     """
     cosines: dict[int, float] = {}
+    exact = vector.astype("float64")
     with database.read() as connection:
         for some, matrix in stream_vectors(connection, space.id, space.dimension, _as_ids(ids)):
-            cosines |= zip(some.tolist(), (matrix @ vector).tolist(), strict=True)
+            cosines |= zip(some.tolist(), (matrix @ exact).round(6).tolist(), strict=True)
     return cosines
 
 

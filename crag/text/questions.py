@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -88,9 +89,12 @@ class AnalyzedQuestion:
         return max(self.weights, key=lambda term: self.weights[term], default="")
 
     def covered_share(self, held: Iterable[str]) -> float:
-        """Return the share of the question's weight, in 0..1, that is covered by the terms `held`."""
+        """Return the share of the question's weight, in 0..1, that is covered by the terms `held`.
+
+        The sum is exact, thus the same in every order of the terms: equal shares must not differ by rounding.
+        """
         found = self.weights.keys() & held
-        return sum(self.weights[term] for term in found) / (sum(self.weights.values()) or 1.0)
+        return math.fsum(self.weights[term] for term in found) / (math.fsum(self.weights.values()) or 1.0)
 
 
 def is_long_question(question: str) -> bool:

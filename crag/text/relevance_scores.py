@@ -106,9 +106,12 @@ def score_sentences(question: AnalyzedQuestion, tokenized: TokenizedText, embedd
 
 
 def _compute_cosines(question: AnalyzedQuestion, texts: Sequence[str], embedder: Embedder) -> list[float]:
+    """Return the cosine of each text and the question, to six digits: processors differ in later ones."""
     if not texts:
         return []
-    return [float(value) for value in embedder.embed_documents(texts) @ embedder.embed_query(question.text)]
+    asked = embedder.embed_query(question.text).astype("float64")
+    cosines: list[float] = (embedder.embed_documents(texts) @ asked).round(6).tolist()
+    return cosines
 
 
 class CountedTermStatistics:

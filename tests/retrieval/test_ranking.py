@@ -1,5 +1,7 @@
 """The order of hits: titles, long words, fusion, near-duplicates."""
 
+from itertools import permutations
+
 import pytest
 
 from crag.retrieval.full_text import PassageTerms, encode_passage_terms
@@ -43,6 +45,12 @@ def test_terms_said_more_often_and_in_less_text_score_higher():
     assert sorted(scores, key=scores.__getitem__) == [4, 3, 1, 2]
     assert scores[4] == 0
     assert score_bm25({}, {}, {}) == {}
+
+
+def test_texts_of_the_same_terms_score_the_same():
+    weights = {term: 1 / (3 + number) for number, term in enumerate("abcdefgh")}
+    texts = {number: PassageTerms.from_row(" ".join(one)) for number, one in enumerate(permutations("abcdefgh", 8))}
+    assert len({*score_bm25(weights, {}, texts).values()}) == 1
 
 
 def test_word_order_counts_in_the_text_but_not_in_the_title():

@@ -1,8 +1,10 @@
 """The key words of a long question."""
 
+import math
+
 import pytest
 
-from crag.text.questions import extract_asking_sentences, is_long_question
+from crag.text.questions import analyze_question, extract_asking_sentences, is_long_question
 
 TEXT = "The keeper wrote down the weather of every day. Was it worth it? He thought so. " * 30
 CHINESE = "守塔人每天把天气写进一本厚厚的书里。" * 80
@@ -27,3 +29,20 @@ def test_it_stands_at_the_beginning_or_at_the_end(question, asked):
 def test_whatever_is_sent_something_short_is_asked(question):
     assert extract_asking_sentences(question).strip()
     assert len(extract_asking_sentences(question)) <= 1001
+
+
+class EachOfItsOwnRarity:
+    """A library in which no two terms are equally rare."""
+
+    def idf(self, terms):
+        return {term: 1 / (3 + number) for number, term in enumerate(dict.fromkeys(terms))}
+
+
+def test_a_share_does_not_depend_on_the_order_in_which_terms_are_added():
+    question = analyze_question(
+        "alder birch cedar elm fir hazel ivy juniper laurel maple oak pine", EachOfItsOwnRarity()
+    )
+    terms = list(question.weights)
+    whole = math.fsum(question.weights.values())
+    for count in range(1, len(terms) + 1):
+        assert question.covered_share(terms[:count]) == math.fsum(map(question.weights.get, terms[:count])) / whole
