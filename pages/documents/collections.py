@@ -36,14 +36,14 @@ def draw_exchange_menu(collection: str) -> None:
         if application().library.size(collection):
             st.button(
                 "Export",
-                icon=":material/upload:",
+                icon=":material/download:",
                 type="tertiary",
                 on_click=dialogs.open_dialog,
                 args=(EXPORT_DIALOG, collection),
             )
         st.button(
             "Import",
-            icon=":material/download:",
+            icon=":material/upload:",
             type="tertiary",
             on_click=dialogs.open_dialog,
             args=(IMPORT_DIALOG, collection),
@@ -52,12 +52,12 @@ def draw_exchange_menu(collection: str) -> None:
 
 def draw_export_dialog(collection: str) -> None:
     """Draw the dialog that exports a collection."""
-    st.dialog("Export", icon=":material/upload:", on_dismiss=dialogs.close_dialog)(_draw_export)(collection)
+    st.dialog("Export", icon=":material/download:", on_dismiss=dialogs.close_dialog)(_draw_export)(collection)
 
 
 def draw_import_dialog(collection: str) -> None:
     """Draw the dialog that imports into a collection."""
-    st.dialog("Import", icon=":material/download:", on_dismiss=_close_import_dialog)(_draw_import)(
+    st.dialog("Import", icon=":material/upload:", on_dismiss=_close_import_dialog)(_draw_import)(
         collection or DEFAULT_COLLECTION
     )
 
