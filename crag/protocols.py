@@ -273,8 +273,34 @@ class PageReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Quotation:
+    """Sentences of one passage that an answer uses.
+
+    `context` is what they may refer to: title, heading and the sentence before them. `items` counts the list items
+    among them; `is_cut` is set if the last one ends its passage, so that the list may go on in the next.
+    """
+
+    text: str
+    context: str
+    items: int = 0
+    is_cut: bool = False
+
+
+class CoverageCheck(Protocol):
+    """Checks what an answer uses against what the question asks for."""
+
+    def is_covered(self, question: str, used: Sequence[Quotation], *, names_only: bool = False) -> bool:
+        """Return whether one of the quotations states everything that the question asks for.
+
+        `names_only` checks only that all of them together hold the names and figures of the question. Raises
+        `ModelFault`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
-    """The models and components that a run uses, by role.
+    """The models and components that a run uses, by role. Without `coverage`, every answer counts as covered.
 
     `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
     smallest window.
@@ -288,3 +314,4 @@ class Engine:
     writer: Writer
     remote_models: tuple[str, ...] = ()
     shorten: Callable[[str], ShortenedQuestion] = ShortenedQuestion
+    coverage: CoverageCheck | None = None

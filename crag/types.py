@@ -79,7 +79,7 @@ Action = Literal["correct", "ambiguous", "incorrect"]
 Origin = Literal["library", "web"]
 Ruling = Literal["use", "drop"]
 OutboundKind = Literal["web search", "web page", "model", "embedding", "account", "download", "evaluation", "trace"]
-Outcome = Literal["documents", "documents_and_web", "web", "not_answered", "talk"]
+Outcome = Literal["documents", "documents_partly", "documents_and_web", "web", "not_answered", "talk"]
 SmallTalk = Literal[
     "documents", "identity", "capabilities", "wellbeing", "thanks", "farewell", "greeting", "acknowledgement"
 ]
@@ -268,12 +268,15 @@ class SearchHit:
 class Grade:
     """A grader's score for one passage, in 0..1, and the reason. The score is None if the passage could not be judged.
 
-    `usage` counts the tokens of the model call, if any. A call that graded several passages is counted on one of them.
+    `complete` is False if the passage is about the question but does not state everything it asks for, and None if the
+    grader does not judge that. `usage` counts the tokens of the model call, if any. A call that graded several passages
+    is counted on one of them.
     """
 
     score: float | None
     reason: str
     usage: Usage | None = None
+    complete: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +290,17 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one passage, as shown and stored. A user's `ruling` overrides the grader."""
+    """The verdict on one passage, as shown and stored. A user's `ruling` overrides the grader.
+
+    `complete` as in `Grade`.
+    """
 
     passage_id: int
     word: VerdictWord
     score: float | None
     reason: str
     ruling: Ruling | None = None
+    complete: bool | None = None
 
     def with_ruling(self, ruling: Ruling) -> Verdict:
         """Return this verdict with the user's ruling applied. The grader's score and reason are kept for display."""

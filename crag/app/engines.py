@@ -132,6 +132,7 @@ class Engines:
         from crag.models.builtin_writer import BuiltinRewriter, BuiltinWriter
         from crag.models.prompt_fit import make_shortener
         from crag.models.writer import ModelRewriter, ModelWriter
+        from crag.text.coverage import BuiltinCoverageCheck
 
         roles = dict.fromkeys((assigned.answering, assigned.grading, assigned.rewriting))
         models = {role: self.chat_model(role) for role in roles if role.model != BUILTIN}
@@ -149,6 +150,7 @@ class Engines:
             ModelWriter(answering) if answering else BuiltinWriter(self._embedder, self._library),
             remote_models=tuple(dict.fromkeys(model_label(model.name) for model in models.values() if model.host)),
             shorten=make_shortener(list(models.values())),
+            coverage=BuiltinCoverageCheck(self._embedder, self._library),
         )
 
     def _cached(self, grader: Grader) -> Grader:

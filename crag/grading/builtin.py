@@ -8,6 +8,7 @@ from typing import Literal
 from crag.cancellation import Cancellation
 from crag.prompts import fill_template
 from crag.protocols import Embedder
+from crag.text.coverage import is_complete
 from crag.text.language import detect_written_language, extract_key_words, join_sentences
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
@@ -156,4 +157,5 @@ class BuiltinGrader:
         scores = score_passages(asked, list(zip(texts, readings, strict=True)), self._embedder, sources)
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
-            yield index, Grade(score, explain_grade(asked, reading))
+            complete = is_complete(asked, reading, self._embedder) if score >= self.thresholds.upper else None
+            yield index, Grade(score, explain_grade(asked, reading), complete=complete)

@@ -25,7 +25,7 @@ from crag.grading.score import ask_yes_or_no
 from crag.prompts import find_json_object, load_prompt, strip_thoughts
 from crag.protocols import ChatModel, Embedder
 from crag.text.language import detect_language, extract_terms, is_heading, is_list_item, join_sentences, split_sentences
-from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question
+from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, announces_more
 from crag.text.relevance_features import tokenize_sentences
 from crag.text.relevance_scores import CountedTermStatistics, score_sentences
 from crag.types import Passage, Strip
@@ -91,11 +91,14 @@ class BuiltinRefiner:
         reading = tokenize_sentences((unit for part in units for unit in part), f"{passage.title} {passage.heading}")
         sentence_scores = iter(score_sentences(asked, reading, self._embedder))
         scores: list[float] = []
+        before = ""
         for part in units:
             own = max(next(sentence_scores) for _ in part)
-            # A list means little without its lead-in, and answers the question if the lead-in does.
-            lead = max(scores[-2:], default=0.0) if is_list_item(part[0]) else 0.0
+            # A list answers the question if its lead-in does, and so do the sentences that another one announces.
+            follows = is_list_item(part[0]) or announces_more(before)
+            lead = max(scores[-2:], default=0.0) if follows else 0.0
             scores.append(max(own, 0.9 * lead))
+            before = part[-1]
         return scores
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from crag.errors import ModelFault
 from crag.events import AnswerChecked, AnswerWritten, Noted, PromptBuilt, ThoughtWritten, TokensWritten
-from crag.graph.answer_support import answer_outcome, check_sentences
-from crag.graph.citations import collect_citations, drop_invalid_citations
+from crag.graph.answer_support import answer_outcome, check_sentences, is_supported, used_knowledge
+from crag.graph.citations import collect_citations, collect_quotations, drop_invalid_citations
 from crag.graph.nodes import gather_knowledge, graph_node
+from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, question_to_answer
 from crag.prompts import fill_template, load_prompt
-from crag.protocols import PromptFit
+from crag.protocols import PromptFit, Quotation
 from crag.text.formatting import format_count
 from crag.text.language import detect_written_language
-from crag.types import Knowledge, Usage
+from crag.types import Knowledge, Support, Usage
 
 FINISH_NOTES = {
     "length": "The model stopped at its length limit.",
@@ -47,7 +48,10 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
     if not text:
         # A refusal would be wrong here: the documents were judged to contain the answer.
         raise ModelFault("nothing_written", *_EMPTY_ANSWER_BY_REASON.get(usage.finish_reason or "", _EMPTY_ANSWER))
-    deps.emit(AnswerWritten(text, collect_citations(text, knowledge), answer_outcome(text, knowledge), usage))
+    support = check_sentences(text, knowledge)
+    covered = _is_covered(state, text, support, knowledge, deps, is_quoted=not fit.window)
+    outcome = answer_outcome(text, support, knowledge, is_covered=covered)
+    deps.emit(AnswerWritten(text, collect_citations(text, knowledge, support), outcome, usage))
     for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _truncation_note(usage, fit)):
         if note:
             deps.emit(Noted(note))
@@ -60,6 +64,36 @@ def check_answer(state: GraphState, deps: Deps) -> GraphState:
     if knowledge := state.get("knowledge"):
         deps.emit(AnswerChecked(check_sentences(state["answer"], knowledge)))
     return {}
+
+
+def _is_covered(
+    state: GraphState,
+    text: str,
+    support: tuple[Support, ...],
+    knowledge: tuple[Knowledge, ...],
+    deps: Deps,
+    *,
+    is_quoted: bool,
+) -> bool:
+    """Return whether what the answer uses states everything that the question asks for.
+
+    The verdicts must call for no other source. An answer that quotes must hold all key terms of the question. A model
+    may use other words, but the names and figures of the question must be in what it cites, and each claim must have a
+    source.
+    """
+    verdicts = state.get("verdicts", {})
+    own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
+    if decide_action(deps.options.policy, own, deps.thresholds).action == "ambiguous":
+        return False
+    if not is_supported(text, support):
+        return False
+    if deps.engine.coverage is None:
+        return True
+    used = used_knowledge(text, support, knowledge)
+    if is_quoted:
+        return deps.engine.coverage.is_covered(question_to_answer(state), collect_quotations(text, used))
+    whole = [Quotation(item.text, f"{item.passage.title} {item.passage.heading}") for item in used]
+    return deps.engine.coverage.is_covered(question_to_answer(state), whole, names_only=True)
 
 
 def _stream_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps) -> tuple[str, Usage, PromptFit]:

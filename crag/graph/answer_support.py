@@ -141,15 +141,33 @@ def _claiming_sentences(said: Sequence[str]) -> Iterable[str]:
             yield sentence
 
 
-def answer_outcome(text: str, knowledge: Sequence[Knowledge]) -> Outcome:
-    """Return where the answer comes from; `not_answered` when nothing is cited or, without citations, supported."""
-    used = set(cited_numbers(text)) or {n for one in check_sentences(text, knowledge) for n in one.citations}
-    origins = {item.passage.origin for item in knowledge if item.n in used}
-    if not origins:
+def used_knowledge(text: str, support: Sequence[Support], knowledge: Sequence[Knowledge]) -> list[Knowledge]:
+    """Return the knowledge that an answer cites or, if it cites nothing, that supports its sentences."""
+    used = set(cited_numbers(text)) or {n for one in support for n in one.citations}
+    return [item for item in knowledge if item.n in used]
+
+
+def is_supported(text: str, support: Sequence[Support]) -> bool:
+    """Return whether every claim has a source, and the answer does not say that its sources are silent."""
+    silent = any(_SOURCES_ARE_SILENT.search(strip_citations(sentence)) for sentence in answer_sentences(text))
+    return not silent and all(one.strength != "unsupported" for one in support)
+
+
+def answer_outcome(
+    text: str, support: Sequence[Support], knowledge: Sequence[Knowledge], *, is_covered: bool = True
+) -> Outcome:
+    """Return where the answer comes from; `not_answered` when it claims nothing or rests on nothing.
+
+    `is_covered` tells whether what it uses states everything that the question asks for.
+    """
+    origins = {item.passage.origin for item in used_knowledge(text, support, knowledge)}
+    if not origins or not support:
         return "not_answered"
     if origins == {"library", "web"}:
         return "documents_and_web"
-    return "documents" if "library" in origins else "web"
+    if "web" in origins:
+        return "web"
+    return "documents" if is_covered else "documents_partly"
 
 
 def _sentence_support(sentence: str, sources: dict[int, SourceText], variants: TermVariants) -> Support:

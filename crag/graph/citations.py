@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from crag.text.language import extract_terms, is_table_row, split_sentences
-from crag.types import Citation, Knowledge
+from crag.protocols import Quotation
+from crag.text.coverage import refers_back
+from crag.text.language import extract_terms, is_list_item, is_table_row, split_sentences, strip_list_mark
+from crag.text.tables import label_table_rows
+from crag.types import Citation, Knowledge, Support
 
 _CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _LEADING_CITATIONS = re.compile(rf"(?:{_CITATION.pattern})+\s*")
@@ -57,9 +60,14 @@ def answer_sentences(text: str) -> list[str]:
     return joined
 
 
-def collect_citations(text: str, knowledge: Sequence[Knowledge]) -> tuple[Citation, ...]:
-    """Return the cited sources by number; the quote is the source sentence nearest to the citing one."""
-    citing = _citing_sentences(text)
+def collect_citations(
+    text: str, knowledge: Sequence[Knowledge], support: Sequence[Support] = ()
+) -> tuple[Citation, ...]:
+    """Return the cited sources by number; the quote is the source sentence nearest to the citing one.
+
+    For an answer that cites nothing, return the sources that `support` its sentences.
+    """
+    citing = _citing_sentences(text) or {n: one.sentence for one in support for n in one.citations}
     return tuple(_build_citation(item, citing[item.n]) for item in knowledge if item.n in citing)
 
 
@@ -86,6 +94,29 @@ def _build_citation(item: Knowledge, citing: str) -> Citation:
         quote=quote,
         origin=passage.origin,
     )
+
+
+def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
+    """Return what an answer that quotes takes from its sources: each run of neighbouring sentences with its context."""
+    quoted = {frozenset(extract_terms(said)): said for said in map(strip_citations, answer_sentences(text))}
+    found = []
+    for item in used:
+        around = f"{item.passage.title} {item.passage.heading}"
+        before, run, units = "", list[str](), list[str]()
+        for sentence in [*label_table_rows(split_sentences(item.text)), ""]:
+            if said := quoted.get(frozenset(extract_terms(strip_citations(strip_list_mark(sentence))))):
+                run.append(said)
+                units.append(sentence)
+                continue
+            if run and is_table_row(sentence) and not is_table_row(units[-1]):
+                continue  # a table header
+            if run:
+                context = f"{around} {before if refers_back(run[0]) else ''}"
+                items = sum(is_list_item(each) for each in units)
+                is_cut = is_list_item(units[-1]) and item.passage.text.rstrip().endswith(units[-1][-40:])
+                found.append(Quotation(" ".join(run), context, items, is_cut))
+            before, run, units = sentence, [], []
+    return found
 
 
 def _dice_coefficient(first: set[str], second: set[str]) -> float:

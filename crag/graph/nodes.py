@@ -178,7 +178,8 @@ def grade_passages(state: GraphState, passages: Sequence[Passage], deps: Deps, s
     verdicts: dict[int, Verdict] = {}
     for index, given in deps.engine.grader.grade(sought or retrieval_question(state), passages, deps.stop):
         passage_id = passages[index].id
-        verdict = Verdict(passage_id, deps.thresholds.verdict_for(given.score), given.score, given.reason)
+        word = deps.thresholds.verdict_for(given.score)
+        verdict = Verdict(passage_id, word, given.score, given.reason, complete=given.complete)
         verdicts[passage_id] = verdict.with_ruling(rulings[passage_id]) if passage_id in rulings else verdict
         deps.emit(PassageGraded(verdicts[passage_id]))
     return verdicts

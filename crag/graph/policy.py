@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from crag.options import PolicyName
 from crag.text.formatting import describe_best_score, format_best_score, format_count
-from crag.types import Action, Thresholds, Verdict, VerdictWord
+from crag.types import Action, Thresholds, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +22,25 @@ class Decision:
 def choose_action(policy: PolicyName, verdicts: Sequence[Verdict], thresholds: Thresholds) -> Decision:
     """Choose the action and whether to search the web. An `unknown` verdict counts as ambiguous, never as irrelevant.
 
-    `paper`: any relevant → correct, all irrelevant → incorrect, else ambiguous; the web unless correct. `any`: the web
-    as soon as one passage is not relevant. `none`: the web only when no passage is relevant. `off`: no grading, no web.
+    `paper`: any relevant and complete → correct, all irrelevant → incorrect, else ambiguous; the web unless correct.
+    `any`: the web as soon as one passage is not relevant. `none`: the web only when no passage is relevant. `off`: no
+    grading, no web.
     """
     if policy == "off":
         return Decision(None, False, "Grading is off: every passage that was found is used.")
-    action = _combine_verdicts(policy, [verdict.word for verdict in verdicts])
+    action = _combine_verdicts(policy, verdicts)
     return Decision(action, action != "correct", _explain_decision(policy, action, verdicts, thresholds))
 
 
-def _combine_verdicts(policy: PolicyName, words: Sequence[VerdictWord]) -> Action:
-    if all(word == "irrelevant" for word in words):
+def _combine_verdicts(policy: PolicyName, verdicts: Sequence[Verdict]) -> Action:
+    if all(verdict.word == "irrelevant" for verdict in verdicts):
         return "incorrect"
-    correct = all(word == "relevant" for word in words) if policy == "any" else "relevant" in words
-    return "correct" if correct else "ambiguous"
+    relevant = [verdict for verdict in verdicts if verdict.word == "relevant"]
+    if policy == "any":
+        return "correct" if len(relevant) == len(verdicts) else "ambiguous"
+    if policy == "paper":
+        relevant = [verdict for verdict in relevant if verdict.complete is not False or verdict.ruling == "use"]
+    return "correct" if relevant else "ambiguous"
 
 
 def _explain_decision(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds) -> str:
@@ -69,6 +74,8 @@ def _explain_scores(policy: PolicyName, action: Action, counted: str, best: floa
         return f"{counted}, {compared}: your documents do not answer this."
     if policy == "any" and best >= thresholds.upper:
         return f"{counted}, and this policy wants all of them to be: documents and web together."
+    if best >= thresholds.upper:
+        return f"{counted}, but none states everything you ask for: documents and web together."
     if best < thresholds.lower:
         shown = format_best_score(best, thresholds)
         return f"{counted}, best {shown}, and some could not be judged: documents and web together."

@@ -28,7 +28,7 @@ from crag.text.questions import TermStatistics
 from crag.text.sanitization import is_web_address
 from crag.types import Action, Outcome
 
-_UNCOVERED_OUTCOMES = ("not_answered", "web", "documents_and_web")
+_UNCOVERED_OUTCOMES = ("not_answered", "web", "documents_and_web", "documents_partly")
 _UNCOVERED_ACTIONS = ("incorrect", "ambiguous")
 _NON_WORD = re.compile(r"[\W_]+")
 
@@ -92,7 +92,7 @@ def _is_covered(row: Row[Any]) -> bool:
 
 
 def _is_uncovered(row: Row[Any]) -> bool:
-    if row.gap_closed or (row.helpful and row.outcome == "documents"):
+    if row.gap_closed or (row.helpful and row.outcome in ("documents", "documents_partly")):
         return False
     return row.outcome in _UNCOVERED_OUTCOMES or row.action in _UNCOVERED_ACTIONS
 

@@ -49,6 +49,7 @@ ACTION_BADGES: dict[Action | None, Badge] = {
 }
 OUTCOME_BADGES: dict[Outcome, Badge] = {
     "documents": Badge("green", "task_alt", "from your documents"),
+    "documents_partly": Badge("orange", "contrast", "partly covered"),
     "documents_and_web": Badge("orange", "contrast", "documents and web"),
     "web": Badge("blue", "travel_explore", "from the web"),
     "not_answered": Badge("gray", "block", "not in your documents"),
@@ -92,7 +93,7 @@ def answer_badge(trace: Trace) -> Badge:
     if trace.waiting and trace.waiting.from_answer:
         return Badge("orange", "link_off", "no source")
     if trace.waiting and trace.action == "ambiguous":
-        return Badge("orange", "contrast", "partly in your documents")
+        return OUTCOME_BADGES["documents_partly"]
     return OUTCOME_BADGES[trace.outcome or "not_answered"]
 
 

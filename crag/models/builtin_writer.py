@@ -4,43 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from crag.cancellation import Cancellation
+from crag.models.quoted_answer import GapFinder, ScoredUnit, compose_answer
 from crag.options import RunOptions
-from crag.protocols import MAX_QUERY_LENGTH, Embedder, PromptFit, ReplyPiece, Rewriter, Writer
-from crag.text.language import (
-    extract_key_words,
-    extract_terms,
-    is_cjk,
-    is_heading,
-    is_list_item,
-    is_table_row,
-    split_sentences,
-)
+from crag.protocols import MAX_QUERY_LENGTH, Embedder, PromptFit, Quotation, ReplyPiece, Rewriter, Writer
+from crag.text.coverage import Gaps, find_gaps, refers_back
+from crag.text.language import extract_key_words, is_cjk, split_sentences
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, extract_asking_sentences
 from crag.text.relevance_features import tokenize_sentences, tokenize_text
 from crag.text.relevance_scores import score_passages, score_sentences
+from crag.text.tables import label_table_rows
 from crag.types import Knowledge, Turn, Usage
-
-MAX_SENTENCES = 4
-MAX_ITEMS = 12
-SIMILAR_SCORE_SHARE = 0.6
-NEW_TERM_SCORE_SHARE = 0.5
-_MAX_LEAD_IN_UNITS = 3
-_ITEM_MARK = re.compile(r"^\s*(?:[-*+•·‣▪–]|\(?\d{1,2}[.)]|[①-⑳])\s+")
-# A document's own [3] is not the third source of the answer.
-_BRACKETED_NUMBER = re.compile(r"\s?\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredUnit:
-    """One sentence, heading, list item or table row of a piece of knowledge, with its score."""
-
-    n: int
-    place: int
-    text: str
-    score: float
 
 
 class BuiltinWriter(Writer):
@@ -62,134 +37,47 @@ class BuiltinWriter(Writer):
         """Yield the answer word by word. Raises `Stopped`."""
         yield PromptFit(tokens=0, window=0, left_out=0)
         asked = analyze_question(extract_asking_sentences(question), self._statistics)
-        texts = [self._score(asked, held) for held in knowledge]
+        texts = self._score(asked, knowledge)
         stop.check()
-        for piece in re.findall(r"\s*\S+|\s+$", compose_answer(asked, texts)):
+        answer = compose_answer(asked, texts, self._gap_finder(asked, knowledge, texts))
+        for piece in re.findall(r"\s*\S+|\s+$", answer):
             stop.check()
             yield ReplyPiece(piece)
         yield ReplyPiece("", Usage(finish_reason="stop"))
 
-    def _score(self, question: AnalyzedQuestion, held: Knowledge) -> list[ScoredUnit]:
-        """Score each sentence, multiplied by the score of its passage."""
-        around = f"{held.passage.title} {held.passage.heading}"
-        reading = tokenize_sentences(_readable_units(split_sentences(held.text)), around)
-        if not reading.sentences:
-            return []
-        whole = score_passages(
-            question, [(held.passage.text, tokenize_text(held.passage.text, around))], self._embedder
-        )[0]
-        scores = score_sentences(question, reading, self._embedder)
-        return [
-            ScoredUnit(held.n, place, text, score * whole)
-            for place, (text, score) in enumerate(zip(reading.sentences, scores, strict=True))
-        ]
+    def _score(self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge]) -> list[list[ScoredUnit]]:
+        """Score each sentence of each piece of knowledge, multiplied by the score of its passage."""
+        passages = [held.passage for held in knowledge]
+        around = [f"{passage.title} {passage.heading}" for passage in passages]
+        wholes = score_passages(
+            question,
+            [(passage.text, tokenize_text(passage.text, over)) for passage, over in zip(passages, around, strict=True)],
+            self._embedder,
+            [passage.source_id or passage.location or str(passage.id) for passage in passages],
+        )
+        scored = []
+        for held, over, whole in zip(knowledge, around, wholes, strict=True):
+            readable = (unit for unit in label_table_rows(split_sentences(held.text)) if re.search(r"\w", unit))
+            reading = tokenize_sentences(readable, over)
+            scores = score_sentences(question, reading, self._embedder)
+            units = enumerate(zip(reading.sentences, scores, strict=True))
+            scored.append([ScoredUnit(held.n, place, text, score * whole) for place, (text, score) in units])
+        return scored
 
+    def _gap_finder(
+        self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge], texts: Sequence[Sequence[ScoredUnit]]
+    ) -> GapFinder:
+        around = {held.n: f"{held.passage.title} {held.passage.heading}" for held in knowledge}
+        units = {held.n: text for held, text in zip(knowledge, texts, strict=True)}
 
-def _readable_units(units: Sequence[str]) -> list[str]:
-    """Return the units with content, without table headers and the rules below them."""
-    rules = [is_table_row(unit) and not re.search(r"\w", unit) for unit in units]
-    below = [*rules[1:], False]
-    return [unit for unit, ruled in zip(units, below, strict=False) if re.search(r"\w", unit) and not ruled]
+        def find(chosen: Sequence[ScoredUnit]) -> Gaps:
+            before = " ".join(
+                units[unit.n][unit.place - 1].text for unit in chosen if unit.place and refers_back(unit.text)
+            )
+            quoted = Quotation(" ".join(unit.text for unit in chosen), f"{around[chosen[0].n]} {before}")
+            return find_gaps(question, quoted, self._embedder)
 
-
-def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUnit]]) -> str:
-    """Compose the Markdown answer with `[n]` after every quotation; empty when there is nothing to quote."""
-    every = [unit for text in texts for unit in text]
-    prose = [unit for unit in every if not is_heading(unit.text)] or every
-    if not prose:
-        return ""
-    best = max(unit.score for unit in prose)
-    if question.answer_type == "list":
-        listed = max((block for text in texts for block in _find_lists(text)), key=_block_score, default=None)
-        if listed and _block_score(listed) >= SIMILAR_SCORE_SHARE * best:
-            return _write_list(listed)
-    return _write_prose(_choose_sentences(question, prose))
-
-
-def _choose_sentences(question: AnalyzedQuestion, prose: Sequence[ScoredUnit]) -> list[ScoredUnit]:
-    """Choose the best sentence, then somewhat weaker ones that cover more of the question, then similarly good ones."""
-    ranked = sorted(prose, key=lambda unit: -unit.score)
-    best, chosen = ranked[0].score, ranked[:1]
-    covered = set(extract_terms(ranked[0].text))
-    for unit in ranked[1:]:
-        more = (set(extract_terms(unit.text)) & question.weights.keys()) - covered
-        if more and unit.score >= NEW_TERM_SCORE_SHARE * best:
-            chosen.append(unit)
-            covered |= more
-    chosen += [unit for unit in ranked if unit not in chosen and unit.score >= SIMILAR_SCORE_SHARE * best]
-    return chosen[:MAX_SENTENCES]
-
-
-@dataclass(frozen=True, slots=True)
-class ListBlock:
-    """A list or table with the sentences that introduce it."""
-
-    lead: tuple[ScoredUnit, ...]
-    items: tuple[ScoredUnit, ...]
-
-
-def _block_score(block: ListBlock) -> float:
-    return max(unit.score for unit in block.lead + block.items)
-
-
-def _find_lists(text: Sequence[ScoredUnit]) -> list[ListBlock]:
-    """Return every run of two or more items, with its introduction up to the heading above."""
-    blocks: list[ListBlock] = []
-    start = 0
-    while start < len(text):
-        end = start
-        while end < len(text) and is_list_item(text[end].text):
-            end += 1
-        if end - start >= 2:
-            blocks.append(ListBlock(_lead_in(text[:start]), _drop_table_header(text[start:end])[:MAX_ITEMS]))
-        start = max(end, start + 1)
-    return blocks
-
-
-def _drop_table_header(items: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:
-    """Return the items without a table header: a first row less than half as long as any other."""
-    first, *rest = items
-    if len(rest) > 1 and is_table_row(first.text) and 2 * len(first.text) < min(len(unit.text) for unit in rest):
-        return tuple(rest)
-    return tuple(items)
-
-
-def _lead_in(before: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:
-    lead: list[ScoredUnit] = []
-    for unit in reversed(before[-_MAX_LEAD_IN_UNITS:]):
-        if is_list_item(unit.text):
-            break
-        lead.insert(0, unit)
-        if is_heading(unit.text):
-            break
-    return tuple(lead)
-
-
-def _write_list(block: ListBlock) -> str:
-    lead = [unit for unit in block.lead if not is_heading(unit.text)][-1:]
-    lines = [_quote(unit.text, unit.n) for unit in lead] + [""] * bool(lead)
-    return "\n".join(lines + [f"- {_quote(_strip_item_marks(unit.text), unit.n)}" for unit in block.items])
-
-
-def _strip_item_marks(item: str) -> str:
-    """Return an item without its mark, or a row without its bars."""
-    if is_table_row(item):
-        return " — ".join(cell.strip() for cell in item.strip().strip("|").split("|") if cell.strip())
-    return _ITEM_MARK.sub("", item).strip()
-
-
-def _write_prose(chosen: Sequence[ScoredUnit]) -> str:
-    """Join the chosen sentences: best source first, each source in text order."""
-    order = list(dict.fromkeys(unit.n for unit in chosen))
-    reading = sorted(chosen, key=lambda unit: (order.index(unit.n), unit.place))
-    return " ".join(
-        _quote(_strip_item_marks(unit.text) if is_list_item(unit.text) else unit.text, unit.n) for unit in reading
-    )
-
-
-def _quote(text: str, n: int) -> str:
-    """Return the text with its source number, and without other numbers that would look like citations."""
-    return f"{_BRACKETED_NUMBER.sub('', text).strip()} [{n}]"
+        return find
 
 
 KeyWord = tuple[str, tuple[str, ...]]  # as written, with its terms

@@ -18,13 +18,14 @@ _TOKEN = re.compile(
     rf"[{HAN_KANA_RANGES}]+|[{HANGUL_RANGES}]+|\d+(?:[.,]\d+)*|[^\W\d_{HAN_KANA_RANGES}{HANGUL_RANGES}]+"
 )
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•·‣▪–]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
+_LIST_MARK = re.compile(r"^\s*(?:[-*+•·‣▪–]|\(?\d{1,2}[.)]|[①-⑳])\s+")
 _TABLE_ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
 _MAX_ITEM_NUMBER_LENGTH = 4  # characters, as in `(12.`
 _HEADING = re.compile(r"\s*#{1,6}\s+\S")
 _MARKED_LINE = re.compile(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
 _SENTENCE_END = re.compile(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
 _SENTENCE_BOUNDARY = re.compile(  # starts with a single character class because the engine can search for that quickly
-    r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
+    r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*(?:\[\d{1,3}\])*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|al|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ed|eds|cf|ca|approx|inc|ltd|co|corp"
@@ -77,6 +78,11 @@ def is_cjk(text: str) -> bool:
 def is_list_item(line: str) -> bool:
     """Return whether the line is a list item or a table row."""
     return bool(_LIST_ITEM.match(line)) or is_table_row(line)
+
+
+def strip_list_mark(line: str) -> str:
+    """Return a list item without its bullet or number."""
+    return _LIST_MARK.sub("", line).strip()
 
 
 def is_table_row(line: str) -> bool:

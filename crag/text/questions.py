@@ -253,3 +253,25 @@ def _contains_list(text: str) -> bool:
     """Return whether the text contains a list: numbered items, table rows, or a series with commas."""
     rows = sum(is_table_row(line) for line in text.splitlines())
     return len(_LIST_MARKER.findall(text)) > 1 or rows > 1 or bool(_SERIES.search(text))
+
+
+_COUNTED = (
+    "two|three|four|five|six|seven|eight|nine|ten|several|various|different|many|some|few|known|main|major|following"
+    "|these"
+)
+_ANNOUNCEMENT = re.compile(
+    r"\b(?:as follows|the following)\b[^.]{0,40}\.$"
+    rf"|\b(?:{_COUNTED}) (?:[\w-]+ ){{0,3}}\w+s\b(?: here| below)?\.$"
+    r"|(?:다음과 같다|다음과 같습니다|아래와 같다)\.?$|如下。?$|以下[几幾一二三四五六七八九十两兩][^。]{0,12}。$",
+    re.IGNORECASE,
+)
+_MAX_ANNOUNCEMENT_WORDS = 14
+
+
+def announces_more(sentence: str) -> bool:
+    """Return whether a sentence only announces what follows it: "The steps are:", "It has known limits."."""
+    text = sentence.strip()
+    if text.endswith((":", "：")):
+        return True
+    is_short = len(text.split()) <= _MAX_ANNOUNCEMENT_WORDS
+    return is_short and bool(_ANNOUNCEMENT.search(text)) and not _contains_list(text)

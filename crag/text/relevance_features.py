@@ -97,11 +97,12 @@ FEATURE_NAMES: dict[FeatureSet, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class TokenizedText:
-    """A text split into sentences, with the terms of each and of its title and heading (`around`)."""
+    """A text split into sentences, with the terms of each and of its `title`, which includes the heading (`around`)."""
 
     sentences: tuple[str, ...]
     terms: tuple[tuple[str, ...], ...]
     around: frozenset[str]
+    title: str = ""
 
     def windows(self) -> list[frozenset[str]]:
         """Return the terms of each pair of neighbouring sentences, including those of title and heading."""
@@ -116,7 +117,9 @@ def tokenize_text(text: str, around: str = "") -> TokenizedText:
 def tokenize_sentences(units: Iterable[str], around: str = "") -> TokenizedText:
     """Extract the terms of sentences that are already split."""
     held = tuple(units)
-    return TokenizedText(held, tuple(tuple(extract_terms(unit)) for unit in held), frozenset(extract_terms(around)))
+    return TokenizedText(
+        held, tuple(tuple(extract_terms(unit)) for unit in held), frozenset(extract_terms(around)), around
+    )
 
 
 def measure_passages(

@@ -22,7 +22,7 @@ _LEGEND = {
     labels.outcome_badge("not_answered"): "no answer at all",
     labels.outcome_badge("web"): "answered from web pages alone",
     labels.outcome_badge("documents_and_web"): "partly from your documents",
-    labels.outcome_badge("documents"): "from passages that were in doubt",
+    labels.outcome_badge("documents_partly"): "from passages that do not state everything asked",
 }
 
 

@@ -191,7 +191,7 @@ def test_unreadable_grades_count_as_ambiguous(opened):
         application.library.pipeline.add_bytes("paper.md", PAPER.encode())
         trace = ask(application, refine=False)
     assert {verdict.word for verdict in trace.verdicts.values()} == {"unknown"}
-    assert (trace.action, trace.outcome) == ("ambiguous", "documents")
+    assert (trace.action, trace.outcome) == ("ambiguous", "documents_partly")
 
 
 def test_a_new_embedding_space_still_finds_old_passages(opened):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from crag.graph.answer_support import answer_outcome, check_sentences
+from crag.graph.answer_support import answer_outcome, check_sentences, is_supported
 from crag.graph.citations import collect_citations, drop_invalid_citations
 from crag.types import Knowledge
 from tests.doubles.engine import passage
@@ -105,10 +105,33 @@ def test_citations_of_nothing_are_dropped(given, kept):
         ("Bees dance [1]. Ants farm aphids [3].", "documents_and_web"),
         ("Wasps build nests of paper.", "documents"),
         ("The knowledge does not say who won the finals.", "not_answered"),
+        ("The knowledge does not say who won the finals [1].", "not_answered"),
+        ("Hello! [1]", "not_answered"),
     ],
 )
 def test_where_an_answer_comes_from(answer, where_from):
-    assert answer_outcome(answer, KNOWLEDGE) == where_from
+    assert answer_outcome(answer, check_sentences(answer, KNOWLEDGE), KNOWLEDGE) == where_from
+
+
+def test_an_answer_that_does_not_cover_the_question_is_partly_from_the_documents():
+    def outcome(answer):
+        return answer_outcome(answer, check_sentences(answer, KNOWLEDGE), KNOWLEDGE, is_covered=False)
+
+    assert outcome("Bees dance [1].") == "documents_partly"
+    assert outcome("Ants farm aphids [3].") == "web"
+    assert outcome("The knowledge does not say it [1].") == "not_answered"
+
+
+@pytest.mark.parametrize(
+    ("answer", "supported"),
+    [
+        ("Bees dance [1].", True),
+        ("Bees dance [1]. Volcanoes erupt in Iceland every decade.", False),
+        ("Bees dance [1]. The documents do not say why.", False),
+    ],
+)
+def test_a_claim_without_a_source_or_a_silent_source_is_noticed(answer, supported):
+    assert is_supported(answer, check_sentences(answer, KNOWLEDGE)) is supported
 
 
 def test_korean_and_chinese_are_checked_too():
@@ -122,3 +145,10 @@ def test_korean_and_chinese_are_checked_too():
 def test_the_head_of_a_table_claims_nothing():
     table = "| insect | builds |\n|:---|---:|\n| Wasps [2] | nests of paper |"
     assert [one.sentence for one in check_sentences(table, KNOWLEDGE)] == ["| Wasps [2] | nests of paper |"]
+
+
+def test_an_answer_without_citations_names_what_supports_it():
+    answer = "Wasps build nests of paper."
+    (cited,) = collect_citations(answer, KNOWLEDGE, check_sentences(answer, KNOWLEDGE))
+    assert "paper" in cited.quote
+    assert collect_citations(answer, KNOWLEDGE) == ()

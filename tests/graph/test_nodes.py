@@ -133,14 +133,14 @@ def test_an_empty_library_differs_from_one_without_an_answer():
 
 def test_ambiguous_without_web_goes_on_with_a_note():
     trace = Bench({1: 0.4}).ask()
-    assert trace.outcome == "documents"
+    assert trace.outcome == "documents_partly"
     assert trace.notes == ["Web search is off, so only your documents were used."]
 
 
 def test_a_failed_search_is_gone_on_without_and_told():
     failing = ListWeb(failure=WebSearchFailed("Tavily's limit is reached for now."))
     trace = Bench({1: 0.4}, web=failing).ask()
-    assert trace.outcome == "documents"
+    assert trace.outcome == "documents_partly"
     assert trace.notes == ["Tavily's limit is reached for now. Only your documents were used."]
     assert len(failing.queries) == 1
 

@@ -42,6 +42,28 @@ def test_action_and_route(policy, scores, action, wants_web):
 
 
 @pytest.mark.parametrize(
+    ("policy", "complete", "action"),
+    [
+        ("paper", False, "ambiguous"),
+        ("paper", True, "correct"),
+        ("paper", None, "correct"),
+        ("any", False, "correct"),
+        ("none", False, "correct"),
+        ("off", False, None),
+    ],
+)
+def test_only_the_papers_policy_asks_for_a_passage_that_states_everything(policy, complete, action):
+    verdict = Verdict(1, "relevant", 0.9, "", complete=complete)
+    assert choose_action(policy, [verdict], THRESHOLDS).action == action
+    assert choose_action(policy, [verdict.with_ruling("use")], THRESHOLDS).action == (action and "correct")
+
+
+def test_the_reason_says_that_no_passage_states_everything():
+    decision = choose_action("paper", [Verdict(1, "relevant", 0.9, "", complete=False)], THRESHOLDS)
+    assert decision.reason.startswith("1 of 1 passage is relevant, but none states everything you ask for")
+
+
+@pytest.mark.parametrize(
     ("policy", "scores", "reason"),
     [
         ("paper", (0.94, 0.46, 0.1, 0.0), "1 of 4 passages is relevant, best 0.94 ≥ 0.59: your documents answer this."),

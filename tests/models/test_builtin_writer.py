@@ -9,8 +9,9 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import Stopped
-from crag.models.builtin_writer import MAX_SENTENCES, BuiltinRewriter, BuiltinWriter
+from crag.models.builtin_writer import BuiltinRewriter, BuiltinWriter
 from crag.models.embedders import open_embedder
+from crag.models.quoted_answer import MAX_SENTENCES
 from crag.options import RewriteStyle, RunOptions
 from crag.protocols import MAX_QUERY_LENGTH, Embedder, PromptFit, ReplyPiece
 from crag.settings import Settings
@@ -100,6 +101,65 @@ def test_a_list_is_gathered_whole(embedder: Embedder) -> None:
 def test_the_rows_of_a_table_are_gathered_without_its_head(embedder: Embedder) -> None:
     text = answer(embedder, "What are four kinds of knots?", (TABLE, ENGLISH[2]))
     assert text.splitlines()[2:] == ["- Bowline — rescue [1]", "- Reef — sails [1]"]
+
+
+STEPS = """Ropes fray in the sun. To splice a rope, follow these steps:
+1. Unlay the strands.
+2. Tuck each strand under the next.
+3. Trim the ends.
+
+Wash ropes in spring."""
+LIMITS = "The winch of the ferry has several known limits. It lifts 900 kilograms. It stops in frost."
+KINDS_OF_BIAS = (
+    "Gauges of the old type show three biases in cold weather: (1) drift of the needle, (2) sticking of the pin and "
+    "(3) fog on the glass."
+)
+OTHER_LIST = """Gauges are checked in two types of tests:
+- Cold test: the gauge lies in ice for one hour.
+- Weather test: the gauge hangs outside in the rain."""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "lines"),
+    [
+        (
+            "How do I splice a rope?",
+            STEPS,
+            [
+                "To splice a rope, follow these steps: [1]",
+                "",
+                "- Unlay the strands. [1]",
+                "- Tuck each strand under the next. [1]",
+                "- Trim the ends. [1]",
+            ],
+        ),
+        (
+            "What are the limits of the winch of the ferry?",
+            LIMITS,
+            ["The winch of the ferry has several known limits. [1] It lifts 900 kilograms. [1] It stops in frost. [1]"],
+        ),
+    ],
+)
+def test_what_a_sentence_announces_follows_it(embedder: Embedder, question: str, text: str, lines: list[str]) -> None:
+    assert answer(embedder, question, (text,)).splitlines() == lines
+
+
+def test_a_list_of_something_else_does_not_replace_the_answering_sentence(embedder: Embedder) -> None:
+    text = answer(embedder, "What types of biases do gauges show in cold weather?", (KINDS_OF_BIAS, OTHER_LIST))
+    assert text == f"{KINDS_OF_BIAS} [1]"
+
+
+def test_the_answer_stops_where_support_drops(embedder: Embedder) -> None:
+    told = "The Moorby company was founded in 1911. Its boats are painted blue. In 1950 it bought the pier of Odby."
+    assert answer(embedder, "When was the Moorby company founded?", (told, ENGLISH[0])) == (
+        "The Moorby company was founded in 1911. [1]"
+    )
+
+
+def test_a_figure_in_a_table_is_quoted_with_its_column(embedder: Embedder) -> None:
+    table = "Staff of the ferries\n\nTown | Sailors | Of which cooks\nMoorby | 142 | 17\nOdby | 58 | 6"
+    text = answer(embedder, "How many sailors work in Odby?", (table, ENGLISH[1]))
+    assert text.startswith("Odby — Sailors: 58 — Of which cooks: 6 [1]")
 
 
 def test_the_answer_comes_in_small_pieces_with_its_usage_last(embedder: Embedder) -> None:

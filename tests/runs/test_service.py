@@ -303,7 +303,7 @@ def test_who_declines_is_answered_from_the_documents(house):
     _, run, _ = ask(home)
     trace = wait(home.runs.answer_consent(run.id, None))
     assert home.web.queries == []
-    assert trace.outcome == "documents"
+    assert trace.outcome == "documents_partly"
     assert "your documents only" in trace.web_skipped
 
 

@@ -1,0 +1,214 @@
+"""The built-in engine's answer: which sentences and lists are quoted, and in which order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from crag.text.coverage import Gaps
+from crag.text.language import extract_terms, is_heading, is_list_item, is_table_row, strip_list_mark
+from crag.text.questions import AnalyzedQuestion, announces_more
+
+MAX_SENTENCES = 4
+MAX_ITEMS = 12
+_SIMILAR_SCORE_SHARE = 0.85
+"""Share of the best score from which another sentence supports an answer about as well."""
+_COMPLETING_SCORE_SHARE = 0.5
+_LEAD_SCORE_SHARE = 0.7
+_MAX_LEAD_IN_UNITS = 3
+_MAX_FOLLOWING_SENTENCES = 3
+_SINGLE_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
+# A document's own [3] is not the third source of the answer.
+_BRACKETED_NUMBER = re.compile(r"\s?\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredUnit:
+    """One sentence, heading, list item or table row of a piece of knowledge, with its score."""
+
+    n: int
+    place: int
+    text: str
+    score: float
+
+
+GapFinder = Callable[[Sequence[ScoredUnit]], Gaps]
+"""Returns what the units lack for a complete answer."""
+
+
+def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUnit]], find_gaps: GapFinder) -> str:
+    """Compose the Markdown answer with `[n]` after every quotation; empty when there is nothing to quote."""
+    every = [unit for text in texts for unit in text]
+    prose = [unit for unit in every if not is_heading(unit.text)] or every
+    if not prose:
+        return ""
+    ranked = sorted(prose, key=lambda unit: -unit.score)
+    lead = _find_lead(ranked, find_gaps)
+    if question.answer_type == "list" and (block := _find_asked_list(texts, lead, find_gaps)):
+        return _write_list(block)
+    chosen = _choose_units(question, ranked, lead, find_gaps)
+    return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
+
+
+def _find_lead(ranked: Sequence[ScoredUnit], find_gaps: GapFinder) -> ScoredUnit:
+    """Return the best unit that holds a value of the kind asked for, if it is about as good as the best one."""
+    near = [unit for unit in ranked if unit.score >= _LEAD_SCORE_SHARE * ranked[0].score][:MAX_SENTENCES]
+    return next((unit for unit in near if not find_gaps([unit]).value), ranked[0])
+
+
+def _choose_units(
+    question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], lead: ScoredUnit, find_gaps: GapFinder
+) -> list[ScoredUnit]:
+    """Choose the units that complete the lead, then those that support the answer as well; stop where support drops."""
+    chosen, gaps = [lead], find_gaps([lead])
+    for unit in ranked:
+        if not gaps or len(chosen) == MAX_SENTENCES or unit.score < _COMPLETING_SCORE_SHARE * lead.score:
+            break
+        if unit is lead:
+            continue
+        if (left := find_gaps([*chosen, unit])).is_smaller_than(gaps):
+            chosen.append(unit)
+            gaps = left
+    said = set(extract_terms(" ".join(unit.text for unit in chosen)))
+    for unit in ranked:
+        if len(chosen) == MAX_SENTENCES or unit.score < _SIMILAR_SCORE_SHARE * lead.score:
+            break
+        terms = set(extract_terms(unit.text))
+        is_needed = question.answer_type not in _SINGLE_VALUE_TYPES or not find_gaps([unit])
+        if unit not in chosen and not terms <= said and is_needed:
+            chosen.append(unit)
+            said |= terms
+    return chosen
+
+
+def _with_following_units(chosen: Sequence[ScoredUnit], texts: dict[int, Sequence[ScoredUnit]]) -> list[ScoredUnit]:
+    """Return the chosen units, each one that only announces something with what it announces."""
+    found: list[ScoredUnit] = []
+    for unit in chosen:
+        found += [each for each in (unit, *_following_units(unit, texts[unit.n])) if each not in found]
+    return found
+
+
+def _following_units(unit: ScoredUnit, text: Sequence[ScoredUnit]) -> Iterable[ScoredUnit]:
+    if not announces_more(unit.text):
+        return ()
+    after = text[unit.place + 1 :]
+    listed = bool(after) and is_list_item(after[0].text)
+    most = MAX_ITEMS if listed else _MAX_FOLLOWING_SENTENCES
+    end = next(
+        (at for at, each in enumerate(after) if is_heading(each.text) or is_list_item(each.text) != listed), most
+    )
+    return after[: min(end, most)]
+
+
+@dataclass(frozen=True, slots=True)
+class ListBlock:
+    """A list or table with the sentences that introduce it."""
+
+    lead: tuple[ScoredUnit, ...]
+    items: tuple[ScoredUnit, ...]
+
+    @property
+    def units(self) -> tuple[ScoredUnit, ...]:
+        """The introduction and the items."""
+        return self.lead + self.items
+
+    @property
+    def score(self) -> float:
+        """The best score of a unit."""
+        return max(unit.score for unit in self.units)
+
+
+def _find_asked_list(texts: Sequence[Sequence[ScoredUnit]], lead: ScoredUnit, find_gaps: GapFinder) -> ListBlock | None:
+    """Return the list that the question asks for: one that covers it as well as the best sentence does."""
+    gaps = find_gaps([lead])
+    blocks = sorted((block for text in texts for block in _find_lists(text)), key=lambda block: -block.score)
+    return next(
+        (
+            block
+            for block in blocks
+            if block.score >= _LEAD_SCORE_SHARE * lead.score and not gaps.is_smaller_than(find_gaps(block.units))
+        ),
+        None,
+    )
+
+
+def _find_lists(text: Sequence[ScoredUnit]) -> list[ListBlock]:
+    """Return every run of two or more items, with its introduction up to the heading above."""
+    blocks: list[ListBlock] = []
+    start = 0
+    while start < len(text):
+        end = start
+        while end < len(text) and is_list_item(text[end].text):
+            end += 1
+        if end - start >= 2:
+            blocks.append(ListBlock(_lead_in(text[:start]), _drop_table_header(text[start:end])[:MAX_ITEMS]))
+        start = max(end, start + 1)
+    return blocks
+
+
+def _drop_table_header(items: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:
+    """Return the items without a table header: a first row less than half as long as any other."""
+    first, *rest = items
+    if len(rest) > 1 and is_table_row(first.text) and 2 * len(first.text) < min(len(unit.text) for unit in rest):
+        return tuple(rest)
+    return tuple(items)
+
+
+def _lead_in(before: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:
+    lead: list[ScoredUnit] = []
+    for unit in reversed(before[-_MAX_LEAD_IN_UNITS:]):
+        if is_list_item(unit.text):
+            break
+        lead.insert(0, unit)
+        if is_heading(unit.text):
+            break
+    return tuple(lead)
+
+
+def _write_list(block: ListBlock) -> str:
+    lead = [unit for unit in block.lead if not is_heading(unit.text)][-1:]
+    return "\n".join(
+        [*(_quote(unit) for unit in lead), *[""] * bool(lead), *(f"- {_quote(unit)}" for unit in block.items)]
+    )
+
+
+def _write_units(chosen: Sequence[ScoredUnit]) -> str:
+    """Join the chosen units, best source first, each source in text order; neighbouring list items make a list."""
+    order = list(dict.fromkeys(unit.n for unit in chosen))
+    reading = sorted(chosen, key=lambda unit: (order.index(unit.n), unit.place))
+    blocks: list[list[ScoredUnit]] = []
+    for unit in reading:
+        last = blocks[-1] if blocks else []
+        if last and _is_item_of_list(unit, reading) == _is_item_of_list(last[-1], reading):
+            last.append(unit)
+        else:
+            blocks.append([unit])
+    return "\n\n".join(
+        "\n".join(f"- {_quote(unit)}" for unit in block)
+        if _is_item_of_list(block[0], reading)
+        else " ".join(_quote(unit) for unit in block)
+        for block in blocks
+    )
+
+
+def _is_item_of_list(unit: ScoredUnit, reading: Sequence[ScoredUnit]) -> bool:
+    """Return whether a unit is a list item whose neighbour in the text is another one of the answer."""
+    beside = {(unit.n, unit.place - 1), (unit.n, unit.place + 1)}
+    return is_list_item(unit.text) and any(
+        (other.n, other.place) in beside and is_list_item(other.text) for other in reading
+    )
+
+
+def _quote(unit: ScoredUnit) -> str:
+    """Return the text with its source number, and without marks and numbers that would look like citations."""
+    text = _strip_item_marks(unit.text) if is_list_item(unit.text) else unit.text
+    return f"{_BRACKETED_NUMBER.sub('', text).strip()} [{unit.n}]"
+
+
+def _strip_item_marks(item: str) -> str:
+    """Return an item without its mark, or a row without its bars."""
+    if is_table_row(item):
+        return " — ".join(cell.strip() for cell in item.strip().strip("|").split("|") if cell.strip())
+    return strip_list_mark(item)
