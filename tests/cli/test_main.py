@@ -109,8 +109,10 @@ def test_settings_that_are_no_text_are_refused(crag, tmp_path):
     assert ".env" in document["error"]["message"]
 
 
-@pytest.mark.parametrize("option", [("--model",), ("--conversation",), ("--collection",)])
-def test_arguments_that_are_no_text_are_read_as_far_as_they_go(crag, option):
-    code, document = crag("ask", "What\udcff?", *option, "gone\udcff")
-    assert code == 1
-    assert document["error"]["code"] in ("unknown_model", "not_found", "bad_request")
+@pytest.mark.parametrize(
+    ("option", "fault"),
+    [("--model", "unknown_model"), ("--conversation", "not_found"), ("--collection", "bad_request")],
+)
+def test_arguments_that_are_no_text_are_read_as_far_as_they_go(crag, option, fault):
+    code, document = crag("ask", "What\udcff?", option, "gone\udcff")
+    assert (code, document["error"]["code"]) == (1, fault)
