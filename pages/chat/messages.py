@@ -101,7 +101,7 @@ def shown_messages(conversation: Conversation | None) -> Sequence[Message]:
     """Return the newest messages of the shown branch; none before the first question."""
     if conversation is None:
         return ()
-    last = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.MESSAGES_AT_ONCE)
+    last = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.FIRST_MESSAGES)
     return application().conversations.messages(conversation.id, last=last)
 
 
@@ -144,8 +144,8 @@ def _draw_answer(message: Message, question_id: int, marks: AnswerMarks, *, last
 
 
 def _show_earlier() -> None:
-    now = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.MESSAGES_AT_ONCE)
-    st.session_state[state.MESSAGES_SHOWN_KEY] = now + state.MESSAGES_AT_ONCE
+    now = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.FIRST_MESSAGES)
+    st.session_state[state.MESSAGES_SHOWN_KEY] = now + state.MORE_MESSAGES
 
 
 _QUESTION_LENGTH = 100

@@ -37,6 +37,11 @@ def _draw_chips(options: RunOptions) -> None:
     _draw_options_chip(options)
 
 
+def _tick(label: str, *, chosen: bool) -> str:
+    """Mark the current choice of a menu."""
+    return f":material/check: {label}" if chosen else label
+
+
 def _draw_model_chip(options: RunOptions) -> None:
     automatic = model_choice()
     known = {model.name: model for model in available_models()}
@@ -46,7 +51,7 @@ def _draw_model_chip(options: RunOptions) -> None:
     st.menu_button(
         markdown.escape_line(model_label(chosen), 40),
         list(dict.fromkeys(["auto", *known, *allowed, options.model])),
-        format_func=lambda name: _describe_model(name, automatic.label),
+        format_func=lambda name: _tick(_describe_model(name, automatic.label), chosen=name == options.model),
         icon=external_hosts.EXTERNAL_ICON if leaves else ":material/memory:",
         type="tertiary",
         wrap=False,
@@ -65,9 +70,10 @@ def _draw_collection_chip(options: RunOptions) -> None:
     names = {collection.name: collection for collection in application().library.collections()}
 
     def described(name: str) -> str:
+        chosen = name == options.collection and not options.source_ids
         if not name:
-            return labels.ALL_DOCUMENTS
-        return f"{markdown.escape_line(name, 60)} {labels.grey_text(f'{names[name].sources:,}')}"
+            return _tick(labels.ALL_DOCUMENTS, chosen=chosen)
+        return _tick(f"{markdown.escape_line(name, 60)} {labels.grey_text(f'{names[name].sources:,}')}", chosen=chosen)
 
     st.menu_button(
         _only_sources_label(options.source_ids) or _collection_label(options.collection, names) or labels.ALL_DOCUMENTS,
@@ -98,11 +104,14 @@ def _only_sources_label(source_ids: tuple[str, ...]) -> str:
 
 
 def _draw_web_chip(options: RunOptions) -> None:
-    word, icon = _WEB_CHIPS[options.web if state.has_web_search() else "off"]
+    now: WebMode = options.web if state.has_web_search() else "off"
+    word, icon = _WEB_CHIPS[now]
     st.menu_button(
         f"Web: {word}",
         list(WEB_MODES),
-        format_func=lambda mode: f"{WEB_MODES[mode][0]} {labels.grey_text(WEB_MODES[mode][1])}",
+        format_func=lambda mode: _tick(
+            f"{WEB_MODES[mode][0]} {labels.grey_text(WEB_MODES[mode][1])}", chosen=mode == now
+        ),
         icon=icon,
         type="tertiary",
         wrap=False,

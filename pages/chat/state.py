@@ -19,7 +19,7 @@ from pages.parts.session import current_owner, is_phone
 from pages.parts.source_drawer import SourceView
 
 TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
-MESSAGES_AT_ONCE = 40  # shown at first, and added by each “Show earlier”
+FIRST_MESSAGES, MORE_MESSAGES = 12, 40  # at first, for a fast page; added by each “Show earlier”
 _CONVERSATION_KEY, _ADDRESS_PARAMETER = "conversation", "c"
 _NEW_CHANGES_KEY = "new_changes"
 _SHOWN_RUN_KEY = "shown_run"
