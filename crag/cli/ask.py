@@ -127,7 +127,7 @@ def read_question_passage_pairs(file: Path) -> dict[str, list[NumberedPassage]]:
     for index, (number, row) in enumerate(read_json_lines(file)):
         question, text = row.get("question"), row.get("passage")
         if not isinstance(question, str) or not isinstance(text, str):
-            raise BadRequest(f"Line {number}: question and passage must be text.", "Mend it, then try again.")
+            raise BadRequest(f"Line {number}: question and passage must be text.", "Fix it and try again.")
         passage = Passage(id=index + 1, source_id="", title="", location="", text=text, context=text)
         questions.setdefault(question, []).append((index, passage))
     return questions

@@ -28,9 +28,10 @@ from crag.evaluation.threshold_proposal import (
     score_histograms,
     score_separation,
 )
+from crag.inspection.run_labels import ACTION_BADGES
 from crag.options import GRADERS, RunOptions
 from crag.text.formatting import format_count
-from crag.types import Thresholds
+from crag.types import Action, Thresholds
 
 CURVE_SCORES = tuple(step / 10 for step in range(1, 10))
 _PROBE_KIND_TEXT: dict[ProbeKind, str] = {
@@ -39,7 +40,7 @@ _PROBE_KIND_TEXT: dict[ProbeKind, str] = {
     "swapped": "with a fact of another passage",
     "elsewhere": "from other collections",
     "given": "given",
-    "ruling": "ruled on by you",
+    "ruling": "with verdicts you changed",
 }
 _BAR_WIDTH = 24
 _HISTOGRAM_BINS = 10
@@ -98,7 +99,7 @@ def _histogram_lines(measured: Calibration) -> list[str]:
     answered, unanswered = score_histograms(measured.scored, _HISTOGRAM_BINS)
     most = max(1, *answered, *unanswered)
     rows = enumerate(zip(answered, unanswered, strict=True))
-    return [f"{'best score':<11}{'answered':<{_BAR_WIDTH + 6}}not answered"] + [
+    return [f"{'best score':<11}{'answerable':<{_BAR_WIDTH + 6}}not answerable"] + [
         f"{at / 10:.1f}–{(at + 1) / 10:.1f}    {_format_bar(above, most)}{_format_bar(below, most)}".rstrip()
         for at, (above, below) in rows
     ]
@@ -111,10 +112,13 @@ def _format_bar(count: int, most: int) -> str:
 def _proposal_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
     figures, own = measure_thresholds(measured.scored, proposed), measured.own
     return [
-        f"relevant from {proposed.upper:g} (own {own.upper:g}): {_format_share(figures.correct)} of those are answered",
         (
-            f"irrelevant below {proposed.lower:g} (own {own.lower:g}): "
-            f"{_format_share(figures.incorrect)} of those have no answer"
+            f"relevant from {proposed.upper:g} (default {own.upper:g}): "
+            f"{_format_share(figures.correct)} of those can be answered"
+        ),
+        (
+            f"not relevant below {proposed.lower:g} (default {own.lower:g}): "
+            f"{_format_share(figures.incorrect)} of those cannot be answered"
         ),
         *measured.proposal.remarks,
     ]
@@ -128,28 +132,35 @@ def _format_share(share: ShareEstimate) -> str:
 
 def _action_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
     """Return the resulting actions for each kind of question, under the grader's own and the proposed thresholds."""
-    lines = [f"{'':26}{'correct':>10}{'ambiguous':>12}{'refused':>10}"]
-    for name, thresholds in (("own", measured.own), ("proposed", proposed)):
+    lines = [f"{'':26}{'answered':>10}{'partly':>10}{'declined':>10}"]
+    for name, thresholds in (("default", measured.own), ("proposed", proposed)):
         figures: ThresholdFigures = measure_thresholds(measured.scored, thresholds)
         lines += [
-            _action_row(f"{name}: answered", figures.answerable),
-            _action_row(f"{name}: not answered", figures.unanswerable),
+            _action_row(f"{name}: answerable", figures.answerable),
+            _action_row(f"{name}: not answerable", figures.unanswerable),
         ]
     return lines
 
 
 def _action_row(name: str, outcomes: ActionShares) -> str:
     correct, ambiguous, refused = (outcomes.shares[action] for action in ("correct", "ambiguous", "incorrect"))
-    return f"{name:26}{correct:>10.1%}{ambiguous:>12.1%}{refused:>10.1%}"
+    return f"{name:26}{correct:>10.1%}{ambiguous:>10.1%}{refused:>10.1%}"
 
 
 def _replay_lines(past: Sequence[ReplayResult]) -> list[str]:
     changed = [one for one in past if one.changes]
     if not past:
-        return ["No past question was judged by this grader here."]
-    lines = [f"{len(changed)} of the last {format_count(len(past), 'question')} would go another way."]
-    lines += [f"  {one.then} → {one.now}: {one.question[:90]}" for one in changed[:_MAX_REPLAYS_SHOWN]]
+        return ["This grader has not graded any question yet."]
+    lines = [f"{len(changed)} of the last {format_count(len(past), 'question')} would get a different result."]
+    lines += [
+        f"  {_action_word(one.then)} → {_action_word(one.now)}: {one.question[:90]}"
+        for one in changed[:_MAX_REPLAYS_SHOWN]
+    ]
     return lines + ([f"  and {len(changed) - _MAX_REPLAYS_SHOWN} more"] if len(changed) > _MAX_REPLAYS_SHOWN else [])
+
+
+def _action_word(action: Action | None) -> str:
+    return ACTION_BADGES[action].word
 
 
 def register(command: AddCommand) -> None:

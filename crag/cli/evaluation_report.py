@@ -72,7 +72,7 @@ def comparison_text(before: str, after: str, compared: Comparison) -> str:
     rows += [_difference_row(one) for one in compared.differences]
     broken = [one for one in compared.changed if one.what == "broken"]
     mended = [one for one in compared.changed if one.what == "mended"]
-    changed = [_changed_examples_text("Broken", broken), _changed_examples_text("Mended", mended)]
+    changed = [_changed_examples_text("Newly wrong", broken), _changed_examples_text("Newly right", mended)]
     return "\n\n".join(part for part in [head, _format_table(rows), *changed] if part)
 
 

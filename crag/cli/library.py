@@ -107,7 +107,7 @@ def search_passages(application: Application, options: argparse.Namespace) -> in
     """Find the nearest passages, without a language model."""
     check_collection(application, options.collection)
     hits = application.library.search(options.query, options.k, options.collection)
-    lines = "\n".join(_hit_text(hit) for hit in hits) or "Nothing found."
+    lines = "\n".join(_hit_text(hit) for hit in hits) or "No passages found."
     print_result(options.json, {"hits": [reports.hit_json(hit) for hit in hits]}, lines)
     return OK
 

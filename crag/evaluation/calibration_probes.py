@@ -336,5 +336,5 @@ def read_provided_questions(file: Path) -> list[ProvidedQuestion]:
 def _parse_provided_question(row: dict[str, Any], number: int) -> ProvidedQuestion:
     question, answerable = row.get("question"), row.get("answerable")
     if not isinstance(question, str) or not question.strip() or not isinstance(answerable, bool):
-        raise BadRequest(f"Line {number}: question must be text, answerable true or false.", "Mend it, then try again.")
+        raise BadRequest(f"Line {number}: question must be text, answerable true or false.", "Fix it and try again.")
     return ProvidedQuestion(strip_unstorable(question), answerable)

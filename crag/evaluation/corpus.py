@@ -112,7 +112,8 @@ def _parse_corpus_row(row: dict[str, Any], number: int, text_counts: Counter[str
     id_ = " ".join(_read_text_field({"id": str(given) if type(given) is int else given}, "id", number).split())
     if not text or not id_ or len(id_) > _MAX_ID_LENGTH:
         raise BadRequest(
-            f"Line {number}: text and id are needed, id in at most {_MAX_ID_LENGTH} characters.", "Mend it."
+            f"Line {number}: text and id are needed, id in at most {_MAX_ID_LENGTH} characters.",
+            "Fix it and try again.",
         )
     text_counts[text] += 1
     name = f"{clean_display_name(title)[:_MAX_TITLE_LENGTH]} {id_}.txt"
@@ -121,5 +122,5 @@ def _parse_corpus_row(row: dict[str, Any], number: int, text_counts: Counter[str
 
 def _read_text_field(row: dict[str, Any], name: str, number: int) -> str:
     if not isinstance(row.get(name), str):
-        raise BadRequest(f"Line {number}: {name} must be text.", "Mend it, then try again.")
+        raise BadRequest(f"Line {number}: {name} must be text.", "Fix it and try again.")
     return clean_text(row[name]).strip()

@@ -177,7 +177,7 @@ class _RowFields:
         return ""
 
     def _field_error(self, name: str, wanted: str) -> BadRequest:
-        return BadRequest(f"Line {self.line}: {name} must be {wanted}.", "Mend it, then try again.")
+        return BadRequest(f"Line {self.line}: {name} must be {wanted}.", "Fix it and try again.")
 
 
 def _group_example(groups: dict[str, list[Example]], example: Example, line: int) -> None:

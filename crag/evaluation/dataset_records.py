@@ -18,7 +18,7 @@ from crag.evaluation.dataset_format import example_to_row, parse_example
 from crag.evaluation.types import Dataset, DatasetKind, Example
 from crag.storage.tables import datasets, examples
 
-PINNED_DATASET_NAME = "Pinned questions"
+PINNED_DATASET_NAME = "Test questions"
 
 
 @dataclass(frozen=True, slots=True)

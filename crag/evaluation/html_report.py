@@ -30,7 +30,7 @@ from crag.evaluation.metrics import (
 from crag.evaluation.summary import VariantSummary, compare_results
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Example, Figure, MetricDifference, NodeCost
 from crag.events import NODES
-from crag.inspection.run_labels import OUTCOME_BADGES, Badge
+from crag.inspection.run_labels import ACTION_BADGES, OUTCOME_BADGES, Badge
 from crag.text.formatting import format_count, format_date_time, format_duration, format_score
 from crag.text.html import load_page_template
 from crag.text.sanitization import strip_invisible, to_one_line
@@ -216,18 +216,18 @@ def _make_answers_view(evaluation: Evaluation, identical: Sequence[EvaluationRes
 def _answer_facts(result: EvaluationResult) -> list[str]:
     scored = result.scored
     told = [OUTCOME_BADGES[scored.outcome].word] if scored.outcome else []
-    told += [f"retrieval {scored.action}"] if scored.action else []
+    told += [ACTION_BADGES[scored.action].word] if scored.action else []
     if scored.grades:
         relevant = sum(grade.relevant for grade in scored.grades)
         told.append(f"{relevant} of {format_count(len(scored.grades), 'passage')} graded relevant")
     if result.example.has_known_passages:
-        told.append(f"{sum(grade.right for grade in scored.grades)} of them right ones")
+        told.append(f"{sum(grade.right for grade in scored.grades)} of them right")
     told += [f"best score {format_score(round(scored.best, 3))}"] if scored.best is not None else []
     told += [f"text score {scored.text_score:.2f}"] if scored.text_score is not None else []
     if result.judged and result.judged.score is not None:
         told.append(f"judged {result.judged.score:.2f}")
     if result.label is not None:
-        told.append(f"a person says {'right' if result.label else 'wrong'}")
+        told.append(f"marked {'right' if result.label else 'wrong'} by you")
     told += [", ".join(scored.steps), format_duration(scored.seconds)] if scored.steps else []
     told += [format_count(scored.tokens, "token")] if scored.tokens else []
     return [to_one_line(fact) for fact in told]
@@ -240,7 +240,7 @@ def _make_expected_view(example: Example) -> list[tuple[str, str]]:
         ("Must not mention", " · ".join(example.must_not_mention)),
         ("Right passages", " · ".join((*example.sources, *example.phrases))),
         ("Right steps", " · or · ".join(map(", ".join, example.steps))),
-        ("Right action", example.action or ""),
+        ("Right action", ACTION_BADGES[example.action].word if example.action else ""),
         ("Can be answered", {None: "", True: "yes", False: "no"}[example.answerable]),
     )
     return [(title, strip_invisible(value)) for title, value in known if value]

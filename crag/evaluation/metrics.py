@@ -22,30 +22,26 @@ class Metric:
 
 
 _METRICS = (
-    Metric(
-        "answer_right", "Right answers", "By the judge, else by comparing texts, of questions whose answer is known."
-    ),
-    Metric("steps_match", "Right steps", "The steps taken are exactly one of those that are accepted."),
-    Metric("refusal_right", "Answered or refused rightly", "Answered what can be answered, refused what cannot."),
-    Metric("answered", "Answered", "Of the questions that can be answered, those that were not refused."),
-    Metric("refused", "Refused", "Of the questions that cannot be answered, those that were refused."),
-    Metric("contained", "Reference in the answer", "The answer holds one of the references, case and marks aside."),
-    Metric(
-        "token_f1", "Token F1", "How many words an answer shares with the nearest reference (SQuAD, arXiv 1606.05250)."
-    ),
-    Metric("mentions", "Must mention", "The share of the phrases that must be in the answer and are."),
-    Metric("avoids", "Must not mention", "None of the phrases that must not be in the answer is."),
-    Metric("judged", "By the judge", "How right the judge model finds the answer."),
-    Metric("recall", "Retrieval recall", "The share of the right passages that were found."),
-    Metric("reciprocal_rank", "Retrieval MRR", "1 / the place of the first right passage; 0 where none was found."),
-    Metric("grader_precision", "Grader precision", "Of the passages graded relevant, those that are right ones."),
-    Metric("grader_recall", "Grader recall", "Of the right passages that were found, those graded relevant."),
+    Metric("answer_right", "Right answers", "Share of right answers, by the judge or by comparing texts."),
+    Metric("steps_match", "Right steps", "The steps taken match one of the accepted lists."),
+    Metric("refusal_right", "Correctly answered or declined", "Answered what can be answered and declined the rest."),
+    Metric("answered", "Answered", "Share of answerable questions that were answered."),
+    Metric("refused", "Declined", "Share of unanswerable questions that were declined."),
+    Metric("contained", "Reference in the answer", "The answer contains a reference, ignoring case and punctuation."),
+    Metric("token_f1", "Token F1", "Word overlap with the nearest reference (SQuAD, arXiv 1606.05250)."),
+    Metric("mentions", "Must mention", "Share of required phrases that are in the answer."),
+    Metric("avoids", "Must not mention", "The answer contains none of the forbidden phrases."),
+    Metric("judged", "By the judge", "The score from the judge model."),
+    Metric("recall", "Retrieval recall", "Share of the right passages that were found."),
+    Metric("reciprocal_rank", "Retrieval MRR", "1 / rank of the first right passage; 0 if none was found."),
+    Metric("grader_precision", "Grader precision", "Share of the passages graded relevant that are right."),
+    Metric("grader_recall", "Grader recall", "Share of the right passages found that were graded relevant."),
     Metric("grader_auc", "Grader AUC", "How often a right passage scores above a wrong one; 0.5 is chance."),
     Metric("action_match", "Right action", "The action is the expected one."),
-    Metric("supported", "Sentences supported", "Of the sentences that cite, those that their source carries."),
+    Metric("supported", "Sentences supported", "Share of the citing sentences that their source supports."),
     Metric("cited", "Cites a right passage", "The answer cites at least one of the right passages."),
     Metric("seconds", "Time", "From question to answer.", better="lower", unit="seconds"),
-    Metric("tokens", "Tokens", "Read and written by models for one answer.", better="lower", unit="tokens"),
+    Metric("tokens", "Tokens", "Read and written by models per answer.", better="lower", unit="tokens"),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
 HEADLINE_METRICS = (
@@ -87,7 +83,7 @@ def answer_verdict(result: EvaluationResult, cutoffs: Cutoffs) -> AnswerVerdict:
     return "right" if is_right else "wrong"
 
 
-DIFFERENT_JUDGES_NOTE = "The judge's word is left aside: the same model did not judge both. Texts are compared instead."
+DIFFERENT_JUDGES_NOTE = "Different models judged these evaluations, so texts are compared instead."
 ChangeAssessment = Literal["better", "worse", "no clear difference"]
 
 
@@ -159,7 +155,7 @@ def _sign_of(value: float) -> str:
 
 
 STATE_BADGES: dict[EvaluationState, Badge] = {
-    "queued": Badge("gray", "schedule", "waits its turn"),
+    "queued": Badge("gray", "schedule", "queued"),
     "running": Badge("blue", "pending", "running"),
     "stopped": Badge("gray", "stop_circle", "stopped"),
     "failed": Badge("red", "error", "failed"),

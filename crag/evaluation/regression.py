@@ -39,7 +39,7 @@ def _environment_changes(then: Environment, now: Environment) -> Iterator[str]:
     if then.embedder != now.embedder:
         yield f"the embedder: {then.embedder} → {now.embedder}"
     elif then.space != now.space:
-        yield f"the embedder {now.embedder} has other weights"
+        yield f"the embedder {now.embedder} has new weights"
     if then.library != now.library:
         yield _describe_document_change(now.documents - then.documents)
     if then.version != now.version:
@@ -61,7 +61,7 @@ def _shorten_fingerprint(fingerprint: str) -> str:
 
 def _describe_document_change(more: int) -> str:
     if more == 0:
-        return "documents were replaced, or cut into other passages"
+        return "documents were replaced or split differently"
     return f"{format_count(abs(more), 'document')} {'more' if more > 0 else 'fewer'}"
 
 
@@ -110,7 +110,7 @@ class RegressionReport:
         of, since = self.comparison.examples, format_date_time(self.before.started_at)
         if not self.comparison.changed:
             return f"None of {of:,} broke since {since}."
-        mended = f"; {self.mended:,} {'was' if self.mended == 1 else 'were'} mended" if self.mended else ""
+        mended = f"; {self.mended:,} {'was' if self.mended == 1 else 'were'} fixed" if self.mended else ""
         return f"{self.broken or 'None'} of {of:,} broke since {since}{mended}."
 
 
@@ -155,7 +155,7 @@ class RegressionMonitor:
         changes = describe_changes(last.variants[0], options, environment) if last else ()
         under_way = last is not None and last.is_active
         due = (last is None or bool(changes)) and not under_way
-        held_back = f"Not by themselves: questions would go to {', '.join(hosts)}." if hosts else ""
+        held_back = f"Not run automatically: questions would go to {', '.join(hosts)}." if hosts else ""
         return RegressionState(pinned, last, changes, due, automatic, held_back, environment=environment)
 
     def run(self, user: str | None) -> Evaluation:

@@ -45,7 +45,7 @@ def _combine_verdicts(policy: PolicyName, verdicts: Sequence[Verdict]) -> Action
 
 def _explain_decision(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds) -> str:
     if not verdicts:
-        return "No passage was found: your documents do not answer this."
+        return "No passages found. Your documents do not answer this."
     said = _describe_rulings(verdicts)
     own = [verdict for verdict in verdicts if verdict.ruling is None]
     relevant = sum(verdict.word == "relevant" for verdict in verdicts)
@@ -55,14 +55,14 @@ def _explain_decision(policy: PolicyName, action: Action, verdicts: Sequence[Ver
         return f"{said}{counted}: your documents {'answer' if action == 'correct' else 'do not answer'} this."
     best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
     if best is None:
-        return f"{said}No verdict could be read, so every passage counts as ambiguous."
+        return f"{said}No passage could be graded, so all count as partly relevant."
     return said + _explain_scores(policy, action, counted, best, thresholds)
 
 
 def _describe_rulings(verdicts: Sequence[Verdict]) -> str:
     """Describe the user's overrides, as the start of the reason."""
     used, dropped = (sum(verdict.ruling == ruling for verdict in verdicts) for ruling in ("use", "drop"))
-    words = [f"{verb} {number}" for verb, number in (("use", used), ("dropped", dropped)) if number]
+    words = [f"{verb} {number}" for verb, number in (("used", used), ("left out", dropped)) if number]
     return f"You {' and '.join(words)}. " if words else ""
 
 
@@ -78,9 +78,9 @@ def _explain_scores(policy: PolicyName, action: Action, counted: str, best: floa
         return f"{counted}, but none states everything you ask for: documents and web together."
     if best < thresholds.lower:
         shown = format_best_score(best, thresholds)
-        return f"{counted}, best {shown}, and some could not be judged: documents and web together."
-    return f"{compared.capitalize()}: documents and web together."
+        return f"{counted}, best {shown}, and some passages could not be graded: your documents may cover this in part."
+    return f"{compared.capitalize()}: your documents cover this in part."
 
 
 SEARCH_DECLINED = "You chose to answer from your documents only."
-NOBODY_TO_ASK = "Nobody could be asked, so the web was not searched."
+NOBODY_TO_ASK = "Nobody was there to allow the search, so the web was not searched."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from crag.inspection.run_labels import describe_grader, describe_thresholds, format_option_value
+from crag.inspection.run_labels import ACTION_BADGES, describe_grader, describe_thresholds, format_option_value
 from crag.inspection.steps import (
     PassageDescription,
     PromptSize,
@@ -51,7 +51,11 @@ class NodeDescription:
 def describe_node(node: NodeName, trace: Trace, history: Sequence[Turn] = ()) -> NodeDescription:
     """Describe a node without its empty values; `history` holds the turns before the question."""
     given, came = _VALUE_READERS[node]
-    inputs = [*given(trace), NodeValue("Said before", tuple(history))] if node == "condense_question" else given(trace)
+    inputs = (
+        [*given(trace), NodeValue("Conversation so far", tuple(history))]
+        if node == "condense_question"
+        else given(trace)
+    )
     return NodeDescription(node, _drop_empty(inputs), _drop_empty(came(trace)))
 
 
@@ -84,7 +88,7 @@ def _retrieve_inputs(trace: Trace) -> list[NodeValue]:
     return [
         _question_value(trace),
         _option_value("k", trace),
-        NodeValue("Searched in", where or "all documents"),
+        NodeValue("Searched", where or "all documents"),
         *([_option_value("passage_size", trace)] if options.passage_size else []),
         NodeValue("Embedder", trace.embedder),
     ]
@@ -92,7 +96,7 @@ def _retrieve_inputs(trace: Trace) -> list[NodeValue]:
 
 def _retrieve_outputs(trace: Trace) -> list[NodeValue]:
     searched = format_count(trace.searched, "passage") if "library" in trace.found else ""
-    return [NodeValue("Looked through", searched), NodeValue("Nearest passages", _found_passages(trace, "library"))]
+    return [NodeValue("Passages searched", searched), NodeValue("Nearest passages", _found_passages(trace, "library"))]
 
 
 def _grade_inputs(trace: Trace) -> list[NodeValue]:
@@ -120,10 +124,10 @@ def _decide_outputs(trace: Trace) -> list[NodeValue]:
     if not trace.action_reason:
         return []
     return [
-        NodeValue("Action", trace.action or "grading off"),
+        NodeValue("Action", ACTION_BADGES[trace.action].word),
         NodeValue("Reason", trace.action_reason),
-        NodeValue("Wants the web", "yes" if trace.wants_web else "no"),
-        NodeValue("Web not searched", trace.web_skipped if trace.step("web_search") is None else ""),
+        NodeValue("Web search needed", "yes" if trace.wants_web else "no"),
+        NodeValue("Web search skipped", trace.web_skipped if trace.step("web_search") is None else ""),
     ]
 
 
@@ -132,8 +136,8 @@ def _web_search_inputs(trace: Trace) -> list[NodeValue]:
     written = trace.query or trace.condensed or trace.question
     edited = trace.query_sent if trace.query_sent != written else ""
     return [
-        NodeValue("Query, as written", written),
-        NodeValue("Query, as you edited it", edited),
+        NodeValue("Query as written", written),
+        NodeValue("Query as you edited it", edited),
         NodeValue("Web", WEB_MODES[trace.options.web][0].lower()),
     ]
 
@@ -144,9 +148,9 @@ def _web_search_outputs(trace: Trace) -> list[NodeValue]:
         NodeValue("Sent", trace.query_sent),
         NodeValue("To", trace.web_provider),
         NodeValue("Not sent yet", waiting.query if waiting else ""),
-        NodeValue("Why nothing more", trace.web_skipped),
+        NodeValue("Skipped because", trace.web_skipped),
         NodeValue("Results", _found_passages(trace, "web")),
-        NodeValue("Pages", "read whole from their own sites, where they could be" if _read_in_full(trace) else ""),
+        NodeValue("Pages", "read in full where possible" if _read_in_full(trace) else ""),
         NodeValue("Verdicts", describe_verdicts(trace, "web")),
     ]
 
@@ -162,11 +166,7 @@ def _refine_inputs(trace: Trace) -> list[NodeValue]:
 def _generate_inputs(trace: Trace) -> list[NodeValue]:
     cut = (replace(one, strips=tuple(strip for strip in one.strips if strip.kept)) for one in describe_strips(trace))
     kept = tuple(one for one in cut if one.strips)
-    knowledge = (
-        NodeValue("Knowledge, kept strips", kept)
-        if kept
-        else NodeValue("Knowledge, whole passages", _usable_passages(trace))
-    )
+    knowledge = NodeValue("Excerpts used", kept) if kept else NodeValue("Passages used", _usable_passages(trace))
     prompt = NodeValue("Prompt", describe_prompt(trace))
     return [_question_value(trace), knowledge, prompt, NodeValue("Model", trace.model)]
 
@@ -177,9 +177,9 @@ def _generate_outputs(trace: Trace) -> list[NodeValue]:
     tokens = " · ".join(format_count(number, noun) for number, noun in counts if number is not None)
     return [
         NodeValue("Answer", trace.text),
-        NodeValue("Thought", trace.thought),
-        NodeValue("Tokens, as the server counted", tokens),
-        NodeValue("Ended by", usage.finish_reason or ""),
+        NodeValue("Reasoning", trace.thought),
+        NodeValue("Tokens counted by the server", tokens),
+        NodeValue("Stop reason", usage.finish_reason or ""),
         NodeValue("Notes", "\n".join(trace.notes)),
     ]
 
@@ -192,7 +192,7 @@ _VALUE_READERS: dict[NodeName, tuple[ValueReader, ValueReader]] = {
     ),
     "condense_question": (
         lambda trace: [NodeValue("Question", trace.question)],
-        lambda trace: [NodeValue("Question that stands alone", trace.condensed)],
+        lambda trace: [NodeValue("Standalone question", trace.condensed)],
     ),
     "retrieve": (_retrieve_inputs, _retrieve_outputs),
     "grade_documents": (_grade_inputs, lambda trace: [NodeValue("Verdicts", describe_verdicts(trace, "library"))]),
@@ -202,7 +202,7 @@ _VALUE_READERS: dict[NodeName, tuple[ValueReader, ValueReader]] = {
         lambda trace: [NodeValue("Query", trace.query)],
     ),
     "web_search": (_web_search_inputs, _web_search_outputs),
-    "refine_knowledge": (_refine_inputs, lambda trace: [NodeValue("Strips", describe_strips(trace))]),
+    "refine_knowledge": (_refine_inputs, lambda trace: [NodeValue("Excerpts", describe_strips(trace))]),
     "generate": (_generate_inputs, _generate_outputs),
     "check_answer": (
         lambda trace: [NodeValue("Answer", trace.text)],

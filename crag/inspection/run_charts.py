@@ -11,7 +11,7 @@ from crag.events import NODES
 from crag.inspection.steps import summarize_step
 from crag.options import GRADERS
 from crag.runs.trace import Step, Trace
-from crag.types import ModelCall, NodeName
+from crag.types import Action, ModelCall, NodeName
 
 _DIAGRAM_LAYOUT = (
     '%%{init: {"flowchart": {"nodeSpacing": 24, "rankSpacing": 26, "wrappingWidth": 320},'
@@ -22,6 +22,12 @@ _DIAGRAM_CLASSES = (  # strokes only, which are visible on light and dark themes
     "classDef off stroke-dasharray:4 3,opacity:0.55",
     "classDef halted stroke:#d0566a,stroke-width:2.5px",
 )
+_EDGE_LABELS: dict[Action | None, str] = {  # short: labels of neighbouring edges must not touch
+    "correct": "answered",
+    "ambiguous": "partly covered",
+    "incorrect": "not covered",
+    None: "grading off",
+}
 _HALTED_STATES = ("stopped", "failed", "interrupted")
 
 
@@ -60,7 +66,7 @@ def describe_path(trace: Trace) -> str:
 def edges_taken(trace: Trace) -> list[Edge]:
     """Return the edges that a run took, in order."""
     went = [Edge(one.node, other.node) for one, other in pairwise(trace.steps)]
-    return [edge._replace(label=trace.action or "grading off") if edge.start == "decide" else edge for edge in went]
+    return [edge._replace(label=_EDGE_LABELS[trace.action]) if edge.start == "decide" else edge for edge in went]
 
 
 def _possible_edges(trace: Trace) -> list[Edge]:
@@ -72,8 +78,8 @@ def _possible_edges(trace: Trace) -> list[Edge]:
     web: NodeName = "web_search" if options.rewrite == "none" else "transform_query"
     edges = [Edge("retrieve", "grade_documents"), Edge("grade_documents", "decide")]
     if options.policy != "off":
-        edges.append(Edge("decide", web, "ambiguous or incorrect"))
-    edges.append(Edge("decide", answer, "correct" if options.policy != "off" else "grading off"))
+        edges.append(Edge("decide", web, "partly or not covered"))
+    edges.append(Edge("decide", answer, _EDGE_LABELS["correct" if options.policy != "off" else None]))
     if options.policy != "off":
         edges += [Edge("transform_query", "web_search")] if web == "transform_query" else []
         edges.append(Edge("web_search", answer))

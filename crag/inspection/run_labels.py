@@ -28,9 +28,9 @@ class Badge:
 
 VERDICT_BADGES: dict[VerdictWord, Badge] = {
     "relevant": Badge("green", "check_circle", "relevant"),
-    "ambiguous": Badge("orange", "contrast", "ambiguous"),
-    "irrelevant": Badge("red", "cancel", "irrelevant"),
-    "unknown": Badge("gray", "help", "unknown"),
+    "ambiguous": Badge("orange", "contrast", "partly relevant"),
+    "irrelevant": Badge("red", "cancel", "not relevant"),
+    "unknown": Badge("gray", "help", "not graded"),
 }
 STRENGTH_BADGES: dict[SupportStrength, Badge] = {
     "supported": Badge("green", "check_circle", "supported"),
@@ -38,14 +38,14 @@ STRENGTH_BADGES: dict[SupportStrength, Badge] = {
     "unsupported": Badge("orange", "link_off", "no source"),
 }
 RULING_BADGES: dict[Ruling, Badge] = {
-    "use": Badge("green", "person_check", "you use it"),
-    "drop": Badge("red", "person_remove", "you dropped it"),
+    "use": Badge("green", "person_check", "used by you"),
+    "drop": Badge("red", "person_remove", "left out by you"),
 }
 ACTION_BADGES: dict[Action | None, Badge] = {
-    "correct": Badge("green", "task_alt", "correct"),
-    "ambiguous": Badge("orange", "contrast", "ambiguous"),
-    "incorrect": Badge("red", "travel_explore", "incorrect"),
-    None: Badge("gray", "remove_circle_outline", "policy off"),
+    "correct": Badge("green", "task_alt", "answered from your documents"),
+    "ambiguous": Badge("orange", "contrast", "partly covered"),
+    "incorrect": Badge("red", "travel_explore", "not in your documents"),
+    None: Badge("gray", "remove_circle_outline", "grading off"),
 }
 OUTCOME_BADGES: dict[Outcome, Badge] = {
     "documents": Badge("green", "task_alt", "from your documents"),
@@ -85,9 +85,9 @@ def run_badge(state: RunState, action: Action | None, outcome: Outcome | None = 
 def answer_badge(trace: Trace) -> Badge:
     """Return the badge of an answer: where it comes from, or why there is none."""
     if trace.error_code == "consent_needed":
-        return Badge("orange", "cloud_upload", "nothing was sent")
+        return Badge("orange", "cloud_upload", "nothing sent")
     if trace.state == "failed":
-        return Badge("red", "error", "broken off" if trace.text else "not answered")
+        return Badge("red", "error", "incomplete" if trace.text else "not answered")
     if trace.state in {"stopped", "interrupted"}:
         return RUN_STATE_BADGES[trace.state]
     if trace.waiting and trace.waiting.from_answer:
@@ -97,31 +97,42 @@ def answer_badge(trace: Trace) -> Badge:
     return OUTCOME_BADGES[trace.outcome or "not_answered"]
 
 
+_RETRIEVAL_FACTS: dict[Action | None, str] = {"ambiguous": "partly covered", "incorrect": "no relevant passages"}
+
+
 def answer_facts(trace: Trace) -> list[str]:
     """Return the facts next to an answer's badge: how retrieval was judged, how much was used, how long it took.
 
     They contain no text from documents or the web.
     """
     if trace.waiting and trace.waiting.from_answer:
-        return ["a sentence of the answer rests on nothing that was found"]
+        return ["one sentence of the answer has no source"]
     if trace.outcome == "talk":
         return []
-    told = [f"retrieval {trace.action}"] if trace.action else []
-    told += [used] if (used := _passages_used(trace)) else []
+    used = _passages_used(trace)
+    told = [_RETRIEVAL_FACTS[trace.action]] if trace.action in _RETRIEVAL_FACTS and not _is_refused(trace) else []
+    told += [used] if used else []
     if trace.seconds is not None and trace.outcome != "not_answered":
         told.append(format_duration(trace.seconds))
     return told
 
 
+def _is_refused(trace: Trace) -> bool:
+    return trace.outcome == "not_answered" or (trace.waiting is not None and trace.action == "incorrect")
+
+
 def _passages_used(trace: Trace) -> str:
     library, web = trace.found.get("library", ()), trace.found.get("web", ())
     used = {cited.passage_id for cited in trace.citations}
-    refused = trace.outcome == "not_answered" or (trace.waiting and trace.action == "incorrect")
     dropped = sum(trace.verdicts[found].ruling == "drop" for found in library if found in trace.verdicts)
-    if refused and dropped:
-        return f"you dropped {dropped} of {format_count(len(library), 'passage')}"
-    if refused and library:
-        nearest = f"none of the {len(library)} nearest passages answers" if len(library) > 1 else "it does not answer"
+    if _is_refused(trace) and dropped:
+        return f"you left out {dropped} of {format_count(len(library), 'passage')}"
+    if _is_refused(trace) and library:
+        nearest = (
+            f"none of the {len(library)} nearest passages answers"
+            if len(library) > 1
+            else "the nearest passage does not answer"
+        )
         return f"{nearest} this"
     if used & set(web):
         return f"{len(used & set(web))} of {format_count(len(web), 'result')} used"
@@ -178,9 +189,9 @@ def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
     """Return where the thresholds come from."""
     if options.thresholds is not None:
         return "set by you"
-    return f"calibrated for {options.collection or 'all documents'}" if calibrated else "the grader's own thresholds"
+    return f"calibrated for {options.collection or 'all documents'}" if calibrated else "default thresholds"
 
 
 def describe_thresholds(thresholds: Thresholds) -> str:
     """Describe the scores at which verdicts change."""
-    return f"relevant from {format_score(thresholds.upper)}, irrelevant below {format_score(thresholds.lower)}"
+    return f"relevant from {format_score(thresholds.upper)}, not relevant below {format_score(thresholds.lower)}"

@@ -129,7 +129,7 @@ def _describe_skipped_search(trace: Trace) -> StepDescription:
         title=NODES["web_search"].title,
         state="done",
         icon=_SKIPPED_ICON,
-        summary="not done",
+        summary="skipped",
         lines=(to_one_line(trace.web_skipped),),
         expanded=True,
     )
@@ -153,11 +153,11 @@ def _outcome(step: Step, trace: Trace) -> str:
             return format_count(len(trace.found["web"]), "result")
         case "refine_knowledge" if trace.strips:
             strips = [strip for cut in trace.strips.values() for strip in cut]
-            return f"{sum(strip.kept for strip in strips)} of {format_count(len(strips), 'strip')} kept"
+            return f"{sum(strip.kept for strip in strips)} of {format_count(len(strips), 'excerpt')} kept"
         case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
             return format_count(trace.usage.answer_tokens or trace.pieces, "token")
         case "generate" if step.state == "done" and trace.prompt is None:
-            return "nothing to write from"
+            return "nothing to answer from"
         case "check_answer" if trace.sentences:
             held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
             return f"{held} of {format_count(len(trace.sentences), 'sentence')} supported"
@@ -184,7 +184,7 @@ def _best_score(trace: Trace) -> str:
 
 def _timing(step: Step) -> str:
     if step.kept:
-        return "kept"
+        return "reused"
     if step.state == "done":
         return "" if step.node in _UNTIMED_NODES or step.seconds is None else format_duration(step.seconds)
     word = RUN_STATE_BADGES[step.state].word
@@ -198,13 +198,13 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
         case "reply" if trace.small_talk:
             yield f"{_SMALL_TALK_NAMES[trace.small_talk]}, so neither your documents nor the web were searched."
         case "condense_question":
-            yield _quote(trace.condensed) or ("Reading what was said before." if running else "")
+            yield _quote(trace.condensed) or ("Reading the conversation." if running else "")
         case "retrieve":
-            yield _retrieval_line(trace) or ("Looking for the nearest passages." if running else "")
+            yield _retrieval_line(trace) or ("Finding the nearest passages." if running else "")
         case "grade_documents" if not running and not trace.verdicts:
-            yield "No verdicts."
+            yield "No passage was graded."
         case "decide":
-            yield to_one_line(trace.action_reason) or ("Adding the verdicts up." if running else "")
+            yield to_one_line(trace.action_reason) or ("Weighing the verdicts." if running else "")
             yield describe_grading(trace)
         case "transform_query":
             yield _quote(trace.query) or ("Written from your question alone." if running else "")
@@ -212,7 +212,7 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
             yield _query_line(trace)
             yield to_one_line(trace.web_skipped)
         case "refine_knowledge" if not trace.strips:
-            yield "Cutting the passages into strips." if running else "Nothing to cut."
+            yield "Splitting the passages into excerpts." if running else "Nothing to split."
         case "generate":
             yield _prompt_line(step, trace)
         case "check_answer" if not running:
@@ -226,8 +226,8 @@ def _quote(text: str) -> str:
 def _retrieval_line(trace: Trace) -> str:
     if "library" not in trace.found:
         return ""
-    nearest = f"Nearest by meaning and by words, with {to_one_line(trace.embedder)}."
-    return nearest if trace.found["library"] else "Nothing was found."
+    nearest = f"Nearest by meaning and words, using {to_one_line(trace.embedder)}."
+    return nearest if trace.found["library"] else "Nothing found."
 
 
 def describe_grading(trace: Trace) -> str:
@@ -236,13 +236,13 @@ def describe_grading(trace: Trace) -> str:
     if thresholds is None or not trace.grader or not trace.verdicts:
         return ""
     origin = threshold_origin(trace.options, calibrated=trace.calibrated)
-    return to_one_line(f"Graded by: {describe_grader(trace.grader)} · {describe_thresholds(thresholds)} · {origin}")
+    return to_one_line(f"Graded by {describe_grader(trace.grader)} · {describe_thresholds(thresholds)} · {origin}")
 
 
 def _query_line(trace: Trace) -> str:
     if trace.waiting:
         return f"{_quote(trace.waiting.query)} has not been sent."
-    reused = "Found for an earlier version of this answer; nothing was sent now." if "web" in trace.found else ""
+    reused = "Reuses the results of an earlier version; nothing was sent this time." if "web" in trace.found else ""
     return describe_sent_query(trace) or reused
 
 
@@ -253,8 +253,8 @@ def describe_sent_query(trace: Trace) -> str:
 
 def _prompt_line(step: Step, trace: Trace) -> str:
     if trace.prompt is None:
-        return "Putting the knowledge together." if step.state == "running" else "There was nothing to write from."
-    return "" if trace.prompt.window else "Quoted from the passages; no language model was running."
+        return "Collecting the excerpts." if step.state == "running" else "There was nothing to answer from."
+    return "" if trace.prompt.window else "Quoted from the passages; no language model was used."
 
 
 def describe_prompt(trace: Trace) -> PromptSize | None:
@@ -263,7 +263,7 @@ def describe_prompt(trace: Trace) -> PromptSize | None:
     if prompt is None or not prompt.window:
         return None
     question = trace.shortened and f"{format_count(trace.shortened.left_out, 'token')} of your question left out"
-    strips = prompt.left_out and f"{format_count(prompt.left_out, 'strip')} left out"
+    strips = prompt.left_out and f"{format_count(prompt.left_out, 'excerpt')} left out"
     left_out = " · ".join(part for part in (question, strips) if part) or "nothing left out"
     counted = trace.usage.prompt_tokens
     return PromptSize(
@@ -277,7 +277,7 @@ def describe_prompt(trace: Trace) -> PromptSize | None:
 def _check_line(trace: Trace) -> str:
     if not trace.sentences:
         return "There was nothing to check."
-    return "" if _doubtful_sentences(trace) else "Every sentence rests on its sources."
+    return "" if _doubtful_sentences(trace) else "Every sentence is supported by its source."
 
 
 def _doubtful_sentences(trace: Trace) -> tuple[SentenceDescription, ...]:
@@ -345,5 +345,5 @@ def describe_duration(trace: Trace) -> str:
         return ""
     taken = format_duration(trace.seconds)
     return {"stopped": f"Stopped after {taken}", "failed": f"Failed after {taken}", "interrupted": "Interrupted"}.get(
-        trace.state, f"{taken} in all"
+        trace.state, f"{taken} in total"
     )

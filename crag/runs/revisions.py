@@ -52,11 +52,11 @@ def _option_names(node: NodeName) -> list[str]:
 def check_revision(trace: Trace, node: NodeName, revision: Revision) -> None:
     """Raise `BadRequest` for a revision that is not possible: its node, the passages of its rulings, or its query."""
     if node not in resumable_nodes(trace):
-        raise BadRequest("This answer never came to that step.", "Choose a step that it took.")
+        raise BadRequest("This answer did not reach that step.", "Choose a step that it ran.")
     if not trace.verdicts.keys() >= revision.rulings.keys():
-        raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
+        raise BadRequest("This passage has no verdict to change.", "Choose another passage.")
     if revision.query and node not in _QUERY_NODES:
-        raise BadRequest("From this step no query is written.", "Go on from the rewriting or the web search.")
+        raise BadRequest("This step does not write a query.", "Continue from Rewrite query or Search the web.")
 
 
 def state_before(trace: Trace, history: tuple[Turn, ...], node: NodeName, revision: Revision) -> GraphState:
@@ -136,7 +136,7 @@ def _verdict_state(
     )
 
 
-_RULING_VERBS = {"use": "you used", "drop": "you dropped"}
+_RULING_VERBS = {"use": "you used", "drop": "you left out"}
 
 
 def describe_revision(trace: Trace, node: NodeName, revision: Revision) -> str:
@@ -150,7 +150,7 @@ def describe_revision(trace: Trace, node: NodeName, revision: Revision) -> str:
 
 
 def describe_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:
-    """Describe rulings, such as “you dropped p. 5”."""
+    """Describe rulings, such as “you left out p. 5”."""
     return ", ".join(
         f"{_RULING_VERBS[ruling]} {_passage_place(trace, passage_id)}" for passage_id, ruling in rulings.items()
     )

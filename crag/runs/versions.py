@@ -107,7 +107,7 @@ class VersionRecords:
 def _read_run(connection: Connection, run_id: str) -> Row[Any]:
     row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
     if row is None:
-        raise NotFound("This answer is no longer there.")
+        raise NotFound("This answer is no longer exists.")
     return row
 
 
@@ -168,7 +168,7 @@ class VersionPlanner:
         """Plan a new decision under these rulings; earlier ones still apply. Raises `BadRequest`, `NotFound`."""
         _require_decision(trace)
         if not rulings:
-            raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
+            raise BadRequest("This passage has no verdict to change.", "Choose another passage.")
         return self.plan_revision(parent, trace, "decide", Revision(rulings))
 
     def plan_search(self, parent: str, trace: Trace, sentence: str) -> VersionPlan:

@@ -15,15 +15,15 @@ from pages.parts.services import application
 
 _REFRESH_SECONDS = 1.0
 _INTRODUCTION = (
-    "A grader's scores turn into verdicts at two thresholds. Here you see what it scores where your documents hold"
-    " the answer and where they do not, and choose where the thresholds lie. Nothing changes until you use them."
+    "Two thresholds turn a grader's scores into verdicts. Measure which scores it gives when your documents hold the"
+    " answer and when they do not, then choose the thresholds. Nothing changes until you use them."
 )
 _LEGEND = {
-    "Answered": "questions made from passages of the collection",
-    "Not answered": "the same with their document hidden, with a fact of another passage, or from other collections",
-    "Yours": "passages that you overruled count, too",
-    "Relevant": "from the upper threshold on: your documents answer",
-    "Irrelevant": "below the lower one: they do not, and the answer says so",
+    "Answerable": "questions made from passages of the collection",
+    "Not answerable": "the same questions with their document hidden or a fact swapped, or from other collections",
+    "Yours": "verdicts you changed count too",
+    "Relevant": "from the upper threshold on",
+    "Not relevant": "below the lower threshold",
 }
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     layout.draw_sidebar_legend("How it is measured", _LEGEND)
     layout.draw_heading(Page.CALIBRATION, _INTRODUCTION)
     if not application().library.size():
-        st.caption("The library is empty: add documents first, then measure here how well they are judged.")
+        st.caption("No documents yet. Add some, then measure how well the grader works on them.")
         return
     options, plan = _choose_plan()
     busy = _is_measuring()
@@ -62,7 +62,7 @@ def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
             width=180,
         )
         count = st.number_input(
-            "Questions of either kind",
+            "Questions of each kind",
             MIN_QUESTIONS_OF_EACH,
             MAX_PROBES,
             None,

@@ -20,6 +20,7 @@ from crag.evaluation.threshold_proposal import (
     measure_thresholds,
     score_histograms,
 )
+from crag.inspection import run_labels
 from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_date, format_score
@@ -34,8 +35,8 @@ _SCORE_KINDS = ("answered", "not answered")
 def draw_score_distributions(scored: Sequence[ProbeScore], thresholds: Thresholds) -> None:
     """Draw the chart with both thresholds as rules."""
     alt = (
-        "Bars of how often each score was given to answered and to unanswered questions;"
-        f" rules at {format_score(thresholds.lower)} and {format_score(thresholds.upper)}"
+        "How often each score was given to answerable and to other questions;"
+        f" thresholds at {format_score(thresholds.lower)} and {format_score(thresholds.upper)}"
     )
     score = "best score of a question's passages"
     score_chart.draw_score_chart(
@@ -64,10 +65,10 @@ def _calibration_facts(measured: Calibration) -> str:
     answered = sum(one.answerable for one in measured.scored)
     ruled = sum(one.kind == "ruling" for one in measured.scored)
     where = markdown.escape_line(measured.collection, 80) or "all documents"
-    by_you = f", {format_count(ruled, 'passage')} ruled on by you among them" if ruled else ""
+    by_you = f", including {format_count(ruled, 'passage')} whose verdict you changed" if ruled else ""
     return (
-        f"{labels.grader_label(measured.grader)} on {where}: {answered:,} answered,"
-        f" {len(measured.scored) - answered:,} not answered{by_you}."
+        f"{labels.grader_label(measured.grader)} on {where}: {answered:,} answerable,"
+        f" {len(measured.scored) - answered:,} not answerable{by_you}."
     )
 
 
@@ -77,15 +78,15 @@ def _choose_thresholds(measured: Calibration) -> Thresholds:
     for remark in measured.proposal.remarks:
         st.markdown(f":orange[:material/info:] {markdown.escape_line(remark, 400)}")
     lower, upper = st.select_slider(
-        "Irrelevant below, relevant from",
+        "Not relevant below, relevant from",
         THRESHOLD_GRID,
         value=(_nearest_on_grid(start.lower), _nearest_on_grid(start.upper)),
         format_func=format_score,
         key=f"thresholds-{measured.made_at}",
     )
-    own = f"The grader's own: {_threshold_pair(measured.own)}."
+    own = f"Default: {_threshold_pair(measured.own)}."
     proposed = f"Proposed: {_threshold_pair(start)}. " if measured.proposal.thresholds else ""
-    st.caption(f"{proposed}{own} Between the two a passage is *ambiguous*.")
+    st.caption(f"{proposed}{own} Between the two, a passage is *partly relevant*.")
     return Thresholds(lower, upper)
 
 
@@ -101,14 +102,14 @@ def _draw_precision(figures: ThresholdFigures, thresholds: Thresholds) -> None:
     correct, refused = _share_text(figures.correct), _share_text(figures.incorrect)
     upper, lower = format_score(thresholds.upper), format_score(thresholds.lower)
     st.markdown(
-        f":green[:material/check_circle:] From **{upper}** on, {correct} of the questions are answered.  \n"
+        f":green[:material/check_circle:] From **{upper}** on, {correct} of the questions are answerable.  \n"
         f":red[:material/cancel:] Below **{lower}**, {refused} of them are not."
     )
 
 
 def _share_text(share: ShareEstimate) -> str:
     if share.value is None:
-        return f"nothing (n = {share.n})"
+        return f"none (n = {share.n})"
     return f"**{share.value:.0%}** {labels.grey_text(f'{share.low:.0%} to {share.high:.0%}, n = {share.n:,}')}"
 
 
@@ -116,10 +117,10 @@ def _action_table(figures: ThresholdFigures) -> str:
     """Return the share of each action for both kinds of question as a Markdown table."""
     return "\n".join(
         [
-            "| Question | correct | ambiguous | refused |",
+            "| Question | answered | partly covered | declined |",
             "|---|--:|--:|--:|",
-            _action_row("Answered", figures.answerable),
-            _action_row("Not answered", figures.unanswerable),
+            _action_row("Answerable", figures.answerable),
+            _action_row("Not answerable", figures.unanswerable),
         ]
     )
 
@@ -130,7 +131,7 @@ def _action_row(name: str, outcomes: ActionShares) -> str:
 
 
 def _draw_use_button(measured: Calibration, thresholds: Thresholds) -> None:
-    st.caption("Precision counts both kinds as equally frequent; the ranges hold 95% of bootstrap samples.")
+    st.caption("Both kinds count equally. Ranges are 95% intervals (bootstrap).")
     kept = application().calibration.load(measured.collection, measured.grader)
     with st.container(horizontal=True, vertical_alignment="center"):
         if kept == thresholds:
@@ -151,16 +152,16 @@ def _save_thresholds(measured: Calibration, thresholds: Thresholds) -> None:
 def _draw_past_questions(past: Sequence[ReplayResult]) -> None:
     st.header("Past questions", anchor=False)
     if not past:
-        st.caption("No question was judged here by this grader yet. Ask some, then see how they would have gone.")
+        st.caption("This grader has not graded any question yet. Ask some, then come back to see what would change.")
         return
     changed = sum(one.changes for one in past)
     would = f"{format_count(changed, 'question')} would" if changed else "None would"
-    st.caption(f"{would} go another way, of the last {len(past):,} that this grader judged here.")
+    st.caption(f"{would} get a different result, of the last {len(past):,} graded by this grader.")
     rows = sorted(past, key=lambda one: not one.changes)
     st.dataframe(
         _past_question_columns(rows),
         hide_index=True,
-        alt="Past questions, their action then and now",
+        alt="Past questions with their result then and now",
         key="past-questions",
         column_config={
             "Question": st.column_config.TextColumn(width=300),
@@ -173,8 +174,8 @@ def _past_question_columns(past: Sequence[ReplayResult]) -> dict[str, list[Any]]
     return {
         "Question": [sanitization.strip_invisible(one.question) for one in past],
         "Score": [one.best for one in past],
-        "Then": [one.then or "" for one in past],
-        "Now": [one.now or "" for one in past],
+        "Then": [run_labels.ACTION_BADGES[one.then].word if one.then else "" for one in past],
+        "Now": [run_labels.ACTION_BADGES[one.now].word if one.now else "" for one in past],
         "": ["changes" if one.changes else "" for one in past],
     }
 
@@ -183,12 +184,10 @@ def draw_saved_thresholds() -> None:
     """Draw one row per saved thresholds, those of a changed grader apart; nothing if none are saved."""
     kept = application().calibration.all()
     outdated = [one for one in kept if _is_outdated(one)]
-    _draw_saved_list(
-        "In use", [one for one in kept if one not in outdated], "Back to the grader's own", ":material/undo:"
-    )
-    _draw_saved_list("No longer in use", outdated, "Forget", ":material/delete:")
+    _draw_saved_list("In use", [one for one in kept if one not in outdated], "Back to default", ":material/undo:")
+    _draw_saved_list("No longer in use", outdated, "Remove", ":material/delete:")
     if outdated:
-        st.caption("The grader has changed since, and judges by its own thresholds. Measure again to adjust them.")
+        st.caption("The grader has changed since, so it uses its default thresholds. Measure again to calibrate it.")
 
 
 def _is_outdated(one: SavedThresholds) -> bool:

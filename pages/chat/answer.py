@@ -26,7 +26,7 @@ def _draw_support(run_id: str, trace: Trace) -> None:
     """Draw a folded row that is filled when opened; nothing for an answer without citations."""
     if not trace.sentences or not trace.citations or trace.outcome == "not_answered":
         return
-    folded = st.expander("What each sentence rests on", type="compact", key=f"rests-{run_id}", on_change="rerun")
+    folded = st.expander("Source of each sentence", type="compact", key=f"rests-{run_id}", on_change="rerun")
     if folded.open:
         with folded, st.container(gap="medium"):
             for number, sentence in enumerate(trace.sentences):
@@ -62,7 +62,7 @@ def _draw_thinking(run_id: str, trace: Trace) -> None:
     seconds = trace.thought_until - trace.thought_from
     taken = f" for {format_duration(seconds)}" if seconds >= 1 else ""
     folded = st.expander(
-        f"Thought{taken}", type="compact", icon=":material/neurology:", key=f"thought-{run_id}", on_change="rerun"
+        f"Reasoned{taken}", type="compact", icon=":material/neurology:", key=f"thought-{run_id}", on_change="rerun"
     )
     if folded.open:
         with folded:
@@ -84,7 +84,7 @@ ANSWER_AVATAR = ":material/fact_check:"
 _NEAREST_SHOWN = 4
 _SEARCHES_OFFERED = 3
 _LINK_GAP = "\u2003"
-_CUT_PROMPT_NOTE = "may rest on less than is shown"
+_CUT_PROMPT_NOTE = "may be based on less than is shown"
 
 
 def draw_answer(message: Message, trace: Trace, question_id: int, marks: AnswerMarks, *, last: bool) -> None:
@@ -178,7 +178,7 @@ def _draw_notes(trace: Trace) -> None:
     if trace.state == "stopped":
         st.caption(f"Stopped by you. {failures.kept_sentence(trace)}")
     elif trace.state == "interrupted":
-        st.caption(f"The application was closed while this was written. {failures.kept_sentence(trace)}")
+        st.caption(f"The app closed while writing this answer. {failures.kept_sentence(trace)}")
     if sent := describe_sent_query(trace):
         st.caption(f":material/arrow_circle_up: {markdown.escape_line(sent, 600)}")
     for note in trace.notes:
@@ -195,7 +195,7 @@ def _draw_unsupported_sentences(run_id: str, trace: Trace) -> None:
         return
     if not state.has_web_search():
         count = format_count(len(unsupported), "sentence")
-        st.caption(f"{count} without a source. A web search could look for one: put TAVILY_API_KEY into .env.")
+        st.caption(f"{count} without a source. To search the web for one, add TAVILY_API_KEY to .env.")
         return
     with st.container(gap="xsmall"):
         for index, sentence in enumerate(unsupported[:_SEARCHES_OFFERED]):
@@ -217,7 +217,7 @@ def _draw_engine_notice(run_id: str, trace: Trace) -> None:
     if trace.prompt is None or trace.prompt.window or trace.outcome == "not_answered":
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("Answers quote what was found; no language model is running.", width="content")
+        st.caption("Answers quote your documents. No language model is in use.", width="content")
         setup_checklist.draw_check_action(model_checks.LLAMA_CHECK, f"notice-{run_id}")
 
 
@@ -250,7 +250,7 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
     nearest = {(passage.title, passage.page, passage.last_page): passage for passage in reversed(passages)}
     if nearest:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.caption("Nearest:", width="content")
+            st.caption("Nearest passages:", width="content")
             for passage in [*reversed(nearest.values())][:_NEAREST_SHOWN]:
                 st.button(
                     markdown.escape_place(passage.title, passage.page, 60, last_page=passage.last_page),

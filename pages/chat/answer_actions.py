@@ -109,7 +109,7 @@ def _draw_pin_content(run_id: str) -> None:
         )
         st.caption(_pin_hint(pinned, refused=trace.outcome == "not_answered"))
         with st.container(horizontal=True):
-            keep = st.form_submit_button("Keep" if pinned.answer else "Pin", icon=":material/check:", type="primary")
+            keep = st.form_submit_button("Save" if pinned.answer else "Pin", icon=":material/check:", type="primary")
             forget = pinned.answer and st.form_submit_button("Unpin", icon=":material/close:")
     if keep or forget:
         with dialogs.catch_refusals():
@@ -119,10 +119,10 @@ def _draw_pin_content(run_id: str) -> None:
 
 def _pin_hint(pinned: RunPins, *, refused: bool) -> str:
     if refused:
-        return "Leave it empty where it is right not to answer."
-    shorten = "Shorten it to what makes an answer right: other words around it do not matter."
+        return "Leave it empty if declining to answer is right."
+    shorten = "Keep only the words that make an answer right."
     if pinned.known and not pinned.answer:
-        return f"{shorten} It takes the place of what is pinned for this question already."
+        return f"{shorten} This replaces what is pinned for this question."
     return shorten
 
 
@@ -132,7 +132,7 @@ def _save_pin(run_id: str, right: str, *, forget: bool) -> None:
         pins.unpin_answer(run_id, current_owner())
     else:
         pins.pin_answer(run_id, current_owner(), right)
-        st.toast("Pinned. Evaluate asks it again under “Pinned questions”.", icon=":material/quiz:")
+        st.toast("Pinned. Find it under “Test questions” in Evaluate.", icon=":material/quiz:")
 
 
 _EDIT_CHOICE = ":material/edit: Edit question"
@@ -198,7 +198,11 @@ def _draw_reason(run_id: str, given: Feedback | None) -> None:
     if given is None or given.helpful:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        text = f"You said: “{markdown.escape_line(given.reason, 160)}”" if given.reason else "You found it not helpful."
+        text = (
+            f"You said: “{markdown.escape_line(given.reason, 160)}”"
+            if given.reason
+            else "You marked this as not helpful."
+        )
         st.caption(text, width="content")
         st.button(
             "Change" if given.reason else "Say why",
@@ -223,10 +227,10 @@ def _draw_reason_form(run_id: str) -> None:
             value=given.reason if given else "",
             height=90,
             max_chars=_REASON_LENGTH,
-            placeholder="For example: it leaves out the second cause",
+            placeholder="For example: leaves out the second cause",
             label_visibility="collapsed",
         )
-        submitted = st.form_submit_button("Keep", icon=":material/check:")
+        submitted = st.form_submit_button("Send", icon=":material/check:")
     if submitted:
         with dialogs.catch_refusals():
             application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")
@@ -285,7 +289,7 @@ def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
             )
     for policy, (name, meaning) in POLICIES.items():
         if policy != options.policy:
-            choices[f"Policy {name} {labels.grey_text(meaning)}"] = replace(options, policy=policy, preset="")
+            choices[f"{name} policy {labels.grey_text(meaning)}"] = replace(options, policy=policy, preset="")
     return choices
 
 

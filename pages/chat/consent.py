@@ -13,10 +13,10 @@ from pages.parts.layout import draw_watching
 from pages.parts.services import application
 
 _POLL_SECONDS = 1.5
-_PAGES_NOTE = "The pages that are found are then fetched whole from their own sites."
+_PAGES_NOTE = "Then the full pages found are fetched from their sites."
 _FROM_QUESTION_NOTE = "Written from your question, never from your documents."
 _FROM_ANSWER_NOTE = (
-    "Made of a sentence of the answer, so it may hold words of your documents: read it before you send it."
+    "Taken from a sentence of the answer, so it may contain words from your documents. Check it before you send it."
 )
 
 
@@ -27,7 +27,7 @@ def draw_consent_card(run_id: str, trace: Trace) -> None:
         return
     key = f"query-{run_id}"
     with st.container(border=True):
-        st.markdown("**Search the web for this?**")
+        st.markdown("**Allow this search?**")
         st.text_area(
             "Query for the web",
             value=application().runs.draft(run_id),
@@ -42,15 +42,11 @@ def draw_consent_card(run_id: str, trace: Trace) -> None:
         host = markdown.escape_line(asked.host, 80)
         pages = f" {_PAGES_NOTE}" if trace.options.fetch_pages else ""
         alone = "" if pages else " and nothing else"
-        st.caption(f":material/arrow_circle_up: Goes to {host}: this query{alone}. {origin}{pages}")
+        st.caption(f":material/arrow_circle_up: Sends this query{alone} to {host}. {origin}{pages}")
         with st.container(horizontal=True):
-            st.button(
-                "Search the web", icon=":material/public:", key=f"send-{run_id}", on_click=_send_query, args=(run_id,)
-            )
-            st.button(
-                "Answer from my documents only", key=f"keep-{run_id}", on_click=decide_web_search, args=(run_id, None)
-            )
-        st.checkbox("Do not ask again in this conversation", key=f"always-{run_id}")
+            st.button("Allow", icon=":material/public:", key=f"send-{run_id}", on_click=_send_query, args=(run_id,))
+            st.button("Don't search", key=f"keep-{run_id}", on_click=decide_web_search, args=(run_id, None))
+        st.checkbox("Always allow in this conversation", key=f"always-{run_id}")
     # It may also be decided in another tab.
     draw_watching(True, lambda: application().runs.trace(run_id).waiting is not None, _POLL_SECONDS)
 

@@ -16,26 +16,26 @@ from pages.parts import downloads, external_hosts, markdown
 from pages.parts.components import draw_copy_button
 from pages.parts.services import application, available_models
 
-_MODEL_UNAVAILABLE = "The model is not there"
+_MODEL_UNAVAILABLE = "The model is not available"
 _TITLES = {
     "unreachable": _MODEL_UNAVAILABLE,
     "model_missing": _MODEL_UNAVAILABLE,
     "not_ollama": _MODEL_UNAVAILABLE,
-    "consent_needed": "May this leave your machine?",
-    "out_of_memory": "The model does not fit",
+    "consent_needed": "Allow this to leave your machine?",
+    "out_of_memory": "Not enough memory for the model",
     "busy": "The model is busy",
-    "silent": "The model is silent",
-    "incomplete": "The answer broke off",
-    "key_missing": "The key is not there",
-    "package_missing": "A package is not there",
+    "silent": "The model does not respond",
+    "incomplete": "The answer is incomplete",
+    "key_missing": "The key is missing",
+    "package_missing": "A package is missing",
     "question_too_long": "The question is too long",
     "prompt_too_long": "The question is too long",
-    "nothing_written": "There is no answer",
+    "nothing_written": "The model wrote no answer",
     "only_embeds": "This model cannot answer",
     "too_old": "Ollama is too old",
-    "no_access": "There is no access to this model",
-    "bad_reply": "The reply cannot be read",
-    "bad_request": "This cannot be asked so",
+    "no_access": "No access to this model",
+    "bad_reply": "The reply could not be read",
+    "bad_request": "This question cannot be asked",
 }
 _DEFAULT_TITLE = "The answer failed"
 _COMMAND = re.compile(r"`((?:ollama|pip) [^`\n]+)`")
@@ -83,7 +83,7 @@ def _draw_remedies(run_id: str, trace: Trace, *, last: bool) -> None:
         _draw_retry(run_id, trace.options)
     command = _COMMAND.search(trace.remedy)
     if last and command:
-        draw_copy_button(command.group(1), key=f"command-{run_id}", label="Copy the command")
+        draw_copy_button(command.group(1), key=f"command-{run_id}", label="Copy command")
     if trace.options.model != "builtin":
         _draw_builtin(run_id, trace.options)
 

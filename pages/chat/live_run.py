@@ -52,13 +52,13 @@ def describe_wait(wait: Wait, loaded: bool | None, seconds: float) -> str:
     """Describe a wait of `seconds`; safe Markdown. `loaded` is None if it is unknown whether the model is in memory."""
     name, so_far = markdown.escape_line(model_label(wait.model), 60), f"{int(seconds)} s so far"
     if wait.kind == "queued":
-        return f"The model is busy: you are {_queue_place(wait.place)} in line" if seconds >= _QUEUED_SECONDS else ""
+        return f"The model is busy. You are {_queue_place(wait.place)} in line" if seconds >= _QUEUED_SECONDS else ""
     if wait.kind == "retrying":
-        return f"{name} was busy, attempt {wait.attempt} follows"
+        return f"{name} was busy. Trying again (attempt {wait.attempt})"
     if seconds < (_LOADING_SECONDS if loaded is False else _QUIET_SECONDS):
         return ""
     if loaded is None:
-        return f"{name} has not begun to answer, {so_far}"
+        return f"{name} has not started answering, {so_far}"
     return f"{name} is {'reading the prompt' if loaded else 'loading'}, {so_far}"
 
 

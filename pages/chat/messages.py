@@ -31,8 +31,8 @@ def _draw_start_page() -> None:
         setup_checklist.draw_checklist(folded=True)
         return
     st.markdown(
-        "Every passage that is found is graded before it is used. If your documents do not answer, the question is "
-        "rewritten and, when you allow it, the web is searched. You see every step and can overrule it."
+        "Each passage is graded before it is used. If your documents do not answer, your question is rewritten and, "
+        "if you allow it, the web is searched. You see every step and can change every verdict."
     )
     document_intake.draw_jobs(unseen_only=True)
     _draw_first_documents()
@@ -82,7 +82,7 @@ def _add_page() -> None:
 
 def _draw_suggested_questions(sources: int, passages: int) -> None:
     counts = f"{format_count(sources, 'document')}, {format_count(passages, 'passage')}"
-    st.markdown(f"{counts}. Every passage that is found is graded before it is used.")
+    st.markdown(f"{counts}. Each passage is graded before it is used.")
     suggested = application().library.suggest_questions(3)
     if not suggested:
         return
@@ -112,7 +112,7 @@ def open_message_places(conversation: Conversation | None, messages: Sequence[Me
         return {}
     document_intake.mark_jobs_seen()
     if len(messages) < application().conversations.count(conversation.id):
-        st.button("Show earlier", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
+        st.button("Show earlier messages", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
     return {message.id: _draw_frame(message) for message in messages}
 
 

@@ -89,7 +89,7 @@ class OptionControls:
             st.markdown(f"{title} {badge}", width="content")
             if origin == "conversation" and self.forget:
                 st.button(
-                    "Back to the home's value",
+                    "Use the saved value",
                     icon=":material/undo:",
                     type="tertiary",
                     key=self._key(f"forget-{name}"),
@@ -112,7 +112,7 @@ class OptionControls:
         with st.container(gap="xxsmall"):
             self._head(setting.name, setting.title, f"{setting.help.removesuffix('.')}: {origin}.")
             st.slider(
-                "Irrelevant below · relevant from",
+                "Not relevant below · relevant from",
                 0.0,
                 1.0,
                 step=0.01,
@@ -161,7 +161,7 @@ def _draw_presets() -> None:
         draw_preset_menu(state.current_options().preset, state.use_preset, "chosen_preset")
         if own := state.changed_options():
             st.button(
-                "Back to the home's values",
+                "Use the saved values",
                 icon=":material/undo:",
                 type="tertiary",
                 key="forget_all",
@@ -185,7 +185,7 @@ def draw_preset_menu(chosen: str, choose: Callable[[str], None], key: str) -> No
 def _draw_preset_form() -> None:
     """Draw the form that saves the current options as a preset."""
     with (
-        st.expander("Save these as a preset…", type="compact", key="saving_preset"),
+        st.expander("Save as a preset…", type="compact", key="saving_preset"),
         st.form("save_preset", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
@@ -225,10 +225,10 @@ def _draw_options_content() -> None:
         state.current_options(), state.change_options, "option", state.option_origins(), state.reset_options
     ).draw()
     _draw_preset_form()
-    if st.button("Calibrate thresholds on your documents", icon=Page.CALIBRATION.icon, type="tertiary"):
+    if st.button("Calibrate thresholds", icon=Page.CALIBRATION.icon, type="tertiary"):
         dialogs.close_dialog()  # otherwise the drawer would be open again after coming back
         st.switch_page(Page.CALIBRATION.path)
-    st.caption("These belong to this conversation and count from the next question on.")
+    st.caption("Applies to this conversation, from the next question on.")
 
 
 def open_comparison_drawer(run_id: str, options: RunOptions) -> None:
@@ -250,7 +250,7 @@ def draw_comparison_drawer(compared: tuple[str, RunOptions]) -> None:
 
 def _draw_comparison_content(run_id: str, first: RunOptions) -> None:
     second: RunOptions = st.session_state[_COMPARED_OPTIONS_KEY]
-    st.caption("The same question is answered once more. What you choose here counts for that answer alone.")
+    st.caption("Answers the same question again. Your changes apply to that answer only.")
     draw_preset_menu(second.preset, _use_compared_preset, "compared_preset")
     OptionControls(second, _change_compared_options, "compared").draw()
     if st.button("Answer and compare", icon=":material/compare_arrows:", disabled=second == first):
@@ -260,7 +260,7 @@ def _draw_comparison_content(run_id: str, first: RunOptions) -> None:
             st.rerun()
         versions.open_comparison(run_id, other)
     if second == first:
-        st.caption("Change something first: these are the settings of the answer that is there.")
+        st.caption("Change a setting first: these are the settings of the current answer.")
 
 
 def _use_compared_preset(name: str) -> None:

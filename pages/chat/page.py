@@ -135,7 +135,7 @@ def _open_clicked_citation() -> None:
 def _screen_reader_status(messages: Sequence[Message], active: Run | None) -> str:
     if active is not None:
         waiting = application().runs.trace(active.id).waiting
-        return "Waiting for you: may this query go to the web?" if waiting else "Working on the answer"
+        return "Waiting for you: allow this search?" if waiting else "Working on the answer"
     if not messages or not messages[-1].run_id:
         return ""
     return answer.outcome_sentence(application().runs.trace(messages[-1].run_id))

@@ -77,9 +77,9 @@ def _draw_editor(question: Message) -> None:
             label_visibility="collapsed",
         )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.form_submit_button("Save and run", icon=":material/check:", on_click=_save_edit, args=(question.id,))
+            st.form_submit_button("Ask", icon=":material/check:", on_click=_save_edit, args=(question.id,))
             st.form_submit_button("Cancel", type="tertiary", on_click=state.stop_editing)
-            st.caption("What stands here now is kept as another branch.", width="content")
+            st.caption("The current question and its answer are kept.", width="content")
 
 
 def _save_edit(message_id: int) -> None:

@@ -43,7 +43,7 @@ def draw_attachments(conversation_id: str, question: str) -> None:
         if job.id in unfinished and job.finished:
             unfinished[job.id].became = describe_result(job.result) if job.result else f":gray[{job.state}]"
     for file in files:
-        outcome = file.became or ":gray[is being read]"
+        outcome = file.became or ":gray[being added]"
         st.markdown(f":small[:gray[:material/attach_file: {markdown.escape_line(file.name, 80)} ·] {outcome}]")
 
 

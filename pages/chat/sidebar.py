@@ -140,13 +140,13 @@ def _draw_conversations() -> None:
 
 def _draw_search_summary(search: str, found: FoundConversations) -> None:
     if search:
-        st.caption(f"{format_count(found.total, 'conversation')} found." if found.total else "Nothing found.")
+        st.caption(f"{format_count(found.total, 'conversation')} found." if found.total else "No conversations found.")
     elif not found.total:
-        st.caption("Your conversations will be listed here.")
+        st.caption("Your conversations appear here.")
         if has_other_users():
-            st.caption("Conversations of another browser are taken over in *Settings*, *Privacy*.")
+            st.caption("To get conversations from another browser, see *Settings*, *Privacy*.")
     if not is_browser_remembered():
-        st.caption(":material/info: This browser keeps no cookie: they are listed until this tab is closed.")
+        st.caption(":material/info: This browser blocks cookies, so they are listed only until you close this tab.")
 
 
 def _group_by_age(found: Sequence[Conversation]) -> Iterator[tuple[str, list[Conversation]]]:

@@ -32,7 +32,7 @@ def draw_summary(one: ComparedRun, other: ComparedRun) -> None:
         *_time_lines(one, other),
     ]
     st.header("What differs", anchor=False)
-    st.markdown("\n".join(f"- {line}" for line in lines) or "Nothing but the time they took.")
+    st.markdown("\n".join(f"- {line}" for line in lines) or "Only the time they took.")
 
 
 def _outcome_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
@@ -79,9 +79,9 @@ def draw_answers(one: ComparedRun, other: ComparedRun) -> None:
             st.header(f"{side.name} {labels.grey_text(side.detail)}", anchor=False)
             _draw_answer(side.run_id, side.trace, pieces)
     if any(marked):
-        st.caption(":yellow-background[Marked]: words that only this answer has.")
+        st.caption(":yellow-background[Highlighted]: words only in this answer.")
     elif one.trace.text and one.trace.text == other.trace.text:
-        st.caption("Both answers say the same, word for word.")
+        st.caption("Both answers are identical.")
 
 
 def _mark_differences(one: ComparedRun, other: ComparedRun) -> tuple[list[TextPiece], list[TextPiece]]:
@@ -137,7 +137,7 @@ def main() -> None:
         _draw_missing_run()
         return
     layout.draw_heading(Page.COMPARE, title=markdown.escape_line(_page_title(*sides), 160))
-    layout.draw_sidebar_legend("What is compared", {side.name: side.detail for side in sides})
+    layout.draw_sidebar_legend("Compared", {side.name: side.detail for side in sides})
     unfinished = any(side.is_unfinished for side in sides)
     st.fragment(_draw_comparison, run_every=_REFRESH_SECONDS if unfinished else None)(run_ids, unfinished)
 
@@ -170,7 +170,7 @@ def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:
 
 
 def _draw_missing_run() -> None:
-    st.caption("One of the two answers is no longer there. Choose *Compare* below an answer, or a run in *Inspect*.")
+    st.caption("One of the two answers no longer exists. Choose *Compare* below an answer, or a run in *Inspect*.")
 
 
 main()

@@ -43,10 +43,10 @@ _SETTING_VALUES: dict[str, Callable[[Trace], str]] = {
         if setting.name not in _RESOLVED_SETTINGS
     },
     "Documents": lambda trace: _documents_cell(trace),
-    "What you decided": lambda trace: _overrides_cell(trace),
+    "Your verdicts": lambda trace: _overrides_cell(trace),
 }
 _COST_VALUES: dict[str, Callable[[Trace], str]] = {
-    "**In all**": lambda trace: "" if trace.seconds is None else f"**{format_duration(trace.seconds)}**",
+    "**Total**": lambda trace: "" if trace.seconds is None else f"**{format_duration(trace.seconds)}**",
     "Prompt tokens": lambda trace: _prompt_tokens_cell(trace),
     "Answer tokens": lambda trace: _number_cell(trace.usage.answer_tokens),
     "Web searches": lambda trace: "1, for 1 credit" if trace.query_sent else "none",
@@ -64,9 +64,9 @@ def draw_settings(names: RunNames, one: Trace, other: Trace) -> None:
     if different:
         _draw_table(("Setting", *names), different)
     else:
-        st.caption("Both ran under the same settings.")
+        st.caption("Both used the same settings.")
     same = [row for row in _setting_rows(one, other) if row[1] == row[2]]
-    with st.expander(f"The same in both: {len(same)}", type="compact", key="same"):
+    with st.expander(f"Same in both: {len(same)}", type="compact", key="same"):
         _draw_table(("Setting", *names), same)
 
 
@@ -87,12 +87,12 @@ def draw_verdicts(names: RunNames, one: Trace, other: Trace) -> None:
         action = _comparison_row("**Action**", labels.action_badge(one.action), labels.action_badge(other.action))
         _draw_table(("Passage", *names), [*different, action])
     else:
-        st.caption("Both found and judged the same passages alike.")
+        st.caption("Both found the same passages and graded them alike.")
     for name, trace in zip(names, (one, other), strict=True):
         if trace.action_reason:
             st.caption(f"{name}: {markdown.escape_line(trace.action_reason)}")
     if same:
-        with st.expander(f"The same verdict in both: {len(same)}", type="compact", key="same-verdicts"):
+        with st.expander(f"Same verdict in both: {len(same)}", type="compact", key="same-verdicts"):
             _draw_table(("Passage", *names), same)
 
 
@@ -106,7 +106,7 @@ def draw_costs(names: RunNames, one: Trace, other: Trace) -> None:
         if sent := describe_sent_query(trace):
             st.caption(f"{name} · {markdown.escape_line(sent, 600)}")
     if one.parent or other.parent:
-        st.caption("Steps that a version took over from an earlier one show the times of that one.")
+        st.caption("Steps reused from an earlier version show the times of that version.")
 
 
 def _setting_rows(one: Trace, other: Trace) -> list[TableRow]:
@@ -196,7 +196,7 @@ def load_compared_runs(run_ids: tuple[str, str]) -> tuple[ComparedRun, ComparedR
     Raises `NotFound`, also if both ids are equal: the keys of a run's widgets must be unique on the page.
     """
     if run_ids[0] == run_ids[1]:
-        raise NotFound("There is one answer only.")
+        raise NotFound("There is only one answer.")
     for run_id in run_ids:
         application().conversations.find_by_run(run_id, current_owner())
     versions = application().runs.versions(run_ids[0])

@@ -67,10 +67,10 @@ def _draw_export(collection: str) -> None:
     name = labels.collection_label(collection)
     st.markdown(f"**{name}** {labels.grey_text(format_count(passages, 'passage'))}")
     if passages * _BYTES_PER_PASSAGE > MAX_EXPORT_BYTES:
-        st.caption("Too large to be handed over here. On the command line: `python -m crag export`.")
+        st.caption("Too large to download here. Use the command line: `python -m crag export`.")
         return
     format_ = st.radio("As", [*_FORMAT_LABELS], format_func=_FORMAT_LABELS.__getitem__)
-    st.caption("Texts, titles, pages and places of the passages go along; the original files stay here.")
+    st.caption("Includes the text, title, page and location of each passage, not the original files.")
     st.download_button(
         "Download",
         lambda: application().exchange.export_bytes(format_, collection),
@@ -89,7 +89,7 @@ def _draw_import(collection: str) -> None:
             max_upload_size=application().settings.max_upload_mb,
             key="import-file",
         )
-        st.caption(f"Its documents go to *{markdown.escape_line(collection, 60)}*. Nothing in a pickle is ever run.")
+        st.caption(f"Adds the documents to *{markdown.escape_line(collection, 60)}*. Code in the file is never run.")
     if file is not None:
         st.session_state[_RESULTS_KEY] = _import_upload(file, collection)
         st.rerun()  # rerun the whole page because its counts have changed
@@ -152,7 +152,7 @@ def draw_collections() -> str:
         sources, passages, size = library.counts()
         if sources:
             space = markdown.escape_line(application().embedders.answering(), 60)
-            st.caption(f"{format_count(passages, 'passage')} in the space *{space}*, {format_size(size)} on disk.")
+            st.caption(f"{format_count(passages, 'passage')}, *{space}* embeddings, {format_size(size)} on disk.")
         else:
             st.caption("The library is empty.")
     return chosen
@@ -205,7 +205,7 @@ def draw_rename_dialog(name: str) -> None:
     def rename(new_name: str) -> None:
         select_collection(application().rename_collection(name, new_name))
 
-    st.dialog("Rename the collection", icon=":material/edit:", on_dismiss=dialogs.close_dialog)(_draw_name_form)(
+    st.dialog("Rename collection", icon=":material/edit:", on_dismiss=dialogs.close_dialog)(_draw_name_form)(
         name, "Rename", rename
     )
 
@@ -213,9 +213,9 @@ def draw_rename_dialog(name: str) -> None:
 def draw_delete_dialog(name: str) -> None:
     """Ask for confirmation, with what is deleted along with the collection."""
     dialogs.confirm(
-        "Delete the collection?",
+        "Delete collection?",
         lambda: _draw_deleted_documents(name),
-        "Delete it",
+        "Delete",
         lambda: application().delete_collection(name),
     )
 
@@ -237,10 +237,10 @@ def _draw_name_form(name: str, label: str, act: Callable[[str], None]) -> None:
 def _draw_deleted_documents(name: str) -> None:
     documents = len(application().library.sources(name))
     consequence = (
-        f"goes with its {format_count(documents, 'document')} and all their passages"
+        f"and its {format_count(documents, 'document')} will be deleted"
         if documents
-        else "is empty and goes"
+        else "is empty and will be deleted"
     )
     st.markdown(f"**{markdown.escape_line(name)}** {consequence}.")
     if documents:
-        st.caption("Answers that cite them stay as they are. To keep the documents, move them first.")
+        st.caption("Answers that cite them do not change. To keep the documents, move them first.")

@@ -22,8 +22,8 @@ DIALOGS = {
 }
 _SITE_DEFAULTS = SiteLimits()
 _WITH_LINKS_HELP = (
-    f"At most {_SITE_DEFAULTS.pages} pages of the same site, one link away. What the site asks programs not to read "
-    "(robots.txt) is left out, and said."
+    f"Up to {_SITE_DEFAULTS.pages} pages of the same site, one link away. Pages that the site closes to programs "
+    "(robots.txt) are skipped and listed."
 )
 
 
@@ -42,7 +42,7 @@ def _draw_head() -> None:
         st.title(Page.DOCUMENTS.title, anchor=False, width="content")
         if application().library.counts()[0]:
             with st.container(horizontal=True, width="content"):
-                if st.button("What is missing", icon=Page.GAPS.icon):
+                if st.button("Coverage gaps", icon=Page.GAPS.icon):
                     st.switch_page(Page.GAPS.path)
                 if st.button(Page.RETRIEVAL.title, icon=Page.RETRIEVAL.icon):
                     st.switch_page(Page.RETRIEVAL.path)
@@ -60,13 +60,13 @@ def _draw_add_form(collection: str) -> None:
     with addresses:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_area(
-                "Add web pages, one address a line",
+                "Add web pages, one address per line",
                 height=68,
                 placeholder="https://example.com/report",
                 key="addresses",
             )
             st.button("Add", icon=":material/add_link:", on_click=_add_addresses, args=(collection,))
-        st.checkbox("Also what it links to on this site", key="with_links", help=_WITH_LINKS_HELP)
+        st.checkbox("Include linked pages on this site", key="with_links", help=_WITH_LINKS_HELP)
 
 
 def _add_addresses(collection: str) -> None:

@@ -21,8 +21,8 @@ from pages.parts.session import is_phone
 MOVE_DIALOG = "move documents"
 _MOVED_KEY, _REFRESHED_KEY = "move_results", "refresh_results"
 _MOVE_RESULT_TEXT = {
-    "merged": "was there already, so one copy is left",
-    "kept": "stays where it is, because another version of it is there; remove one of the two first",
+    "merged": "was already there, so only one copy is kept",
+    "kept": "was not moved: another version is already there. Remove one of them first",
 }
 
 
@@ -92,8 +92,8 @@ def _draw_refresh(source_ids: list[str] | None) -> None:
         st.session_state[_REFRESHED_KEY] = application().library.pipeline.refresh(source_ids, progress=show)
         bar.empty()
     results: list[AddResult] = st.session_state[_REFRESHED_KEY]
-    summary = summarize_results(results) or "nothing to do"
-    st.markdown(f"{format_count(len(results), 'document')} read again: {summary}.")
+    summary = summarize_results(results) or "nothing to refresh"
+    st.markdown(f"{format_count(len(results), 'document')} refreshed: {summary}.")
     draw_refusals(results)
     if st.button("Close"):
         _close_refresh_dialog()
@@ -116,11 +116,11 @@ def draw_document_table(collection: str) -> None:
     """Draw the documents of a collection, or all if it is empty."""
     sources = application().library.sources(collection)
     if not sources:
-        st.caption("Nothing here yet: add files or addresses above.")
+        st.caption("No documents yet. Add files or web addresses above.")
         return
     shown = _filter_documents(sources)
     if not shown:
-        st.caption("No document matches.")
+        st.caption("No documents match.")
         return
     # Streamlit keeps a selection by row number, so another set of rows needs another key.
     key = f"documents-{hash(tuple(source.id for source in shown))}"
@@ -234,10 +234,10 @@ def _draw_remove_confirmation(sources: list[Source]) -> None:
         )
     if len(sources) > _MAX_NAMED:
         st.caption(f"and {len(sources) - _MAX_NAMED:,} more")
-    st.caption("They go from this library with all their passages. Answers that cite them stay as they are.")
+    st.caption("Their passages are removed too. Answers that cite them do not change.")
     with st.container(horizontal=True):
         if st.button("Remove", icon=":material/delete:", key="remove-confirmed"):
             application().library.remove([source.id for source in sources])
             dialogs.close_and_rerun()
-        if st.button("Keep", type="tertiary"):
+        if st.button("Cancel", type="tertiary"):
             dialogs.close_and_rerun()

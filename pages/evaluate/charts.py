@@ -23,7 +23,7 @@ def ordinal_name_axis(names: Sequence[str], *, narrow: bool) -> dict[str, Any]:
     return {"type": "ordinal", "sort": [*names], "axis": {"title": None, "ticks": False, "domain": False, **limits}}
 
 
-REFUSED_WRONGLY, ANSWERED_WRONGLY, WEB_WANTED = "refused wrongly", "answered wrongly", "web wanted"
+REFUSED_WRONGLY, ANSWERED_WRONGLY, WEB_WANTED = "declined wrongly", "answered wrongly", "web search needed"
 _CURVE_STYLES = {
     REFUSED_WRONGLY: (score_chart.LOW_COLOUR, [1, 0]),
     ANSWERED_WRONGLY: (ORANGE, [6, 3]),
@@ -37,7 +37,7 @@ def draw_cost_curves(costs: ThresholdCosts, thresholds: Thresholds | None) -> No
     """Draw the three curves and, if the current thresholds are known, their costs."""
     at_present = {name: share for name, _, share in costs_at_thresholds(costs, thresholds)} if thresholds else {}
     told = ", ".join(f"{share:.0%} {name}" for name, share in at_present.items())
-    alt = f"Curves of what thresholds cost{f'; at the present ones {told}' if told else ''}"
+    alt = f"Errors by threshold{f', at the current ones {told}' if told else ''}"
     st.vega_lite_chart(_cost_curves_spec(costs, thresholds), width="stretch", height=_CURVES_HEIGHT, alt=alt)
 
 

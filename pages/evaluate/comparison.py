@@ -28,7 +28,7 @@ from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 
 _MAX_SHOWN = 10
-_CHANGE_TITLES = {"broken": "What broke", "mended": "What was mended"}
+_CHANGE_TITLES = {"broken": "Newly wrong", "mended": "Newly right"}
 _CHANGE_ICONS = {"broken": ":red[:material/cancel:]", "mended": ":green[:material/check_circle:]"}
 
 NamePair = tuple[str, str]
@@ -93,7 +93,7 @@ def _describe_shares(one: ChangedExample) -> str:
 
 def _describe_expected(example: Example) -> str:
     if example.answerable is False:
-        return "to say that the documents do not answer this"
+        return "declining: the documents do not answer this"
     if known := example.references or example.must_mention:
         return markdown.escape_line(" or ".join(known), 160)
     passages = " and ".join((*example.sources, *example.phrases))
@@ -105,7 +105,7 @@ def _describe_answer(result: EvaluationResult | None) -> str:
         return "–"
     if result.state != "done":
         return f"failed: {markdown.escape_line(result.error, 160)}"
-    return "refused" if result.scored.outcome == "not_answered" else markdown.escape_line(result.scored.answer, 200)
+    return "declined" if result.scored.outcome == "not_answered" else markdown.escape_line(result.scored.answer, 200)
 
 
 def _show_all_key(kind: str) -> str:
@@ -125,8 +125,8 @@ def draw_setting_differences(compared: Sequence[ComparedVariant], names: Sequenc
     if different:
         st.markdown(_settings_table(names, different))
     else:
-        st.caption("They ran under the same settings, models, documents and version.")
-    with st.expander(f"The same in all: {len(same)}", type="compact", key="same-settings"):
+        st.caption("Same settings, models, documents and version.")
+    with st.expander(f"Same in all: {len(same)}", type="compact", key="same-settings"):
         st.markdown(_settings_table(["all"], same))
 
 
@@ -147,7 +147,7 @@ def draw_comparison(compared: Sequence[ComparedVariant]) -> None:
     """Draw the comparison of the first variant with the others, and the choice of variants."""
     _draw_variant_selection(compared)
     if len(compared) < _MIN_VARIANTS:
-        st.caption("Choose another evaluation to hold against this one.")
+        st.caption("Choose another evaluation to compare with this one.")
         return
     _draw_dataset_warning(compared)
     names = selection.assign_letters(compared)
@@ -156,7 +156,7 @@ def draw_comparison(compared: Sequence[ComparedVariant]) -> None:
     other = _choose_other_variant(compared[1:], names)
     comparison = results.load_comparison(compared[0], other)
     if not comparison.examples:
-        st.caption("They have no question in common, so there is nothing to compare.")
+        st.caption("They share no questions, so there is nothing to compare.")
         return
     _draw_differences(comparison, ("A", names[other.key]))
     draw_setting_differences(compared, list(names.values()))
@@ -198,12 +198,10 @@ def _draw_compared_variant(side: ComparedVariant, letter: str, keys: Sequence[st
     first = side.key == keys[0]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         name = markdown.escape_line(variant_title(side.evaluation, side.number), 160)
-        st.markdown(
-            f"**{letter}** {name}{' :gray-badge[the others are held against it]' if first else ''}", width="content"
-        )
+        st.markdown(f"**{letter}** {name}{' :gray-badge[baseline]' if first else ''}", width="content")
         with st.container(horizontal=True, gap="small", width="content"):
             if not first:
-                _draw_selection_button("Put first", ":material/vertical_align_top:", side.key, [side.key, *others])
+                _draw_selection_button("Make baseline", ":material/vertical_align_top:", side.key, [side.key, *others])
             if len(keys) > 2:
                 _draw_selection_button("Remove", ":material/close:", side.key, others)
 
@@ -214,9 +212,7 @@ def _draw_selection_button(word: str, icon: str, key: str, keys: Sequence[str]) 
 
 def _draw_dataset_warning(compared: Sequence[ComparedVariant]) -> None:
     if len({side.evaluation.digest for side in compared}) > 1:
-        st.markdown(
-            ":orange[:material/info:] They were not asked the same questions. Only those that both have are compared."
-        )
+        st.markdown(":orange[:material/info:] They use different questions. Only the shared ones are compared.")
 
 
 def _choose_other_variant(others: Sequence[ComparedVariant], names: dict[str, str]) -> ComparedVariant:
@@ -225,7 +221,7 @@ def _choose_other_variant(others: Sequence[ComparedVariant], names: dict[str, st
         return others[0]
     by_key = {side.key: side for side in others}
     chosen = st.segmented_control(
-        "Looked at",
+        "Compared",
         list(by_key),
         default=others[0].key,
         required=True,
@@ -240,8 +236,8 @@ def _draw_all_variants(compared: Sequence[ComparedVariant], names: dict[str, str
     figures = [results.load_summary(side.evaluation, side.number).figures for side in compared]
     left, right = st.columns(2, gap="medium")
     with left:
-        st.header("All of them", anchor=False)
-        st.caption("n is how many questions each figure rests on.")
+        st.header("All metrics", anchor=False)
+        st.caption("n is the number of questions behind each figure.")
         shown = [name for name in METRICS if any(name in own and own[name].value for own in figures)]
         head = f"| | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
         cells = (
@@ -261,7 +257,7 @@ def _draw_all_variants(compared: Sequence[ComparedVariant], names: dict[str, str
     if len(points) >= _MIN_VARIANTS:
         with right:
             st.header(f"{METRICS[metric].title} against time", anchor=False)
-            st.caption("With 95% intervals. The dashed line joins those that no other beats.")
+            st.caption("With 95% intervals. The dashed line joins the settings that no other beats.")
             charts.draw_trade_off(points, dict(enumerate(names.values())), metric)
 
 
@@ -277,9 +273,8 @@ def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
     _draw_cost_differences([one for one in differences if METRICS[one.metric].unit != "share" and one.before > 0])
     st.markdown(_difference_table(differences, names))
     st.caption(
-        f"Over {format_count(comparison.examples, 'question')} that both have. The interval holds 95% of bootstrap"
-        " samples of them; where it leaves 0 out, the difference is clear. Of twenty metrics that are the same, one"
-        " seems clear by chance."
+        f"Based on {format_count(comparison.examples, 'question')} in both. A difference is clear when its 95% interval"
+        " (bootstrap) excludes 0. About one in twenty equal metrics seems clear by chance."
     )
 
 

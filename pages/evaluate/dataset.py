@@ -24,8 +24,8 @@ _REMOVE_LABEL = ":material/delete: Remove this question"
 _EXAMPLE = """{"question": "When is the boiler serviced?", "reference": "Every May", "phrases": ["boiler, each May"]}
 {"question": "Who won the 2024 NBA finals?", "answerable": false}"""
 _FORMAT_HELP = (
-    "JSON Lines: one question a line, with any of *reference*, *steps*, *expected_action*, *answerable*, *sources*, "
-    "*phrases*, *must_mention*, *must_not_mention*, *language*. What is not there is not measured."
+    "JSON Lines: one question per line, with any of *reference*, *steps*, *expected_action*, *answerable*, *sources*, "
+    "*phrases*, *must_mention*, *must_not_mention*, *language*. Fields you leave out are not measured."
 )
 
 
@@ -56,13 +56,13 @@ def draw_delete_dataset_dialog(dataset_id: str) -> None:
     def draw() -> None:
         dataset = application().datasets.get(dataset_id, current_owner())
         name, count = markdown.escape_line(dataset.name, 80), format_count(len(dataset.examples), "question")
-        st.markdown(f"**{name}** with {count} goes. Evaluations of it stay as they are.")
+        st.markdown(f"**{name}** and its {count} will be deleted. Its evaluations are kept.")
 
     def delete() -> None:
         application().datasets.delete(dataset_id, current_owner())
         results.invalidate_datasets()
 
-    dialogs.confirm("Delete this dataset?", draw, "Delete it", delete)
+    dialogs.confirm("Delete dataset?", draw, "Delete", delete)
 
 
 def _draw_upload_form() -> None:
@@ -87,7 +87,7 @@ def _draw_dataset(dataset_id: str) -> None:
     if dataset.examples:
         _draw_examples(dataset)
     else:
-        st.caption("Say “this answer is right” or “this passage was right” of an answer, and its question stands here.")
+        st.caption("Pin an answer in Chat or a right passage in Inspect to add its question here.")
     _draw_actions(dataset)
 
 
@@ -122,7 +122,7 @@ def _draw_examples(dataset: Dataset) -> None:
         alt=f"Table of {format_count(len(dataset.examples), 'question')}",
         column_config={
             "Question": st.column_config.TextColumn(width=330),
-            "Right": st.column_config.TextColumn("What is right", width=360),
+            "Right": st.column_config.TextColumn("Expected answer", width=360),
             "Actions": st.column_config.ButtonColumn(
                 "", key=click, on_click=partial(_remove_example, dataset, click), type="tertiary", width=44
             ),
@@ -133,7 +133,7 @@ def _draw_examples(dataset: Dataset) -> None:
 def _expected_answer(one: Example) -> str:
     """Return the first known expectation of a question as plain text."""
     if one.answerable is False:
-        return "There is no answer"
+        return "Not in the documents"
     texts = [*one.references, *(f"mentions “{phrase}”" for phrase in one.must_mention), *one.phrases, *one.sources]
     return sanitization.strip_invisible(texts[0]) if texts else ""
 

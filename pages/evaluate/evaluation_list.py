@@ -62,7 +62,7 @@ def _draw_evaluation_buttons(evaluation_id: str) -> None:
     limit = _MAX_IN_SIDEBAR if st.session_state.get(_SHOW_ALL_KEY) else _SHORT_LIST_LENGTH
     found = application().evaluations.list(current_owner(), limit + 1)
     if not found:
-        st.caption("None yet. Choose a dataset and run it.")
+        st.caption("No evaluations yet. Choose a dataset and run it.")
     with st.container(gap="xsmall"):
         for one in found[:limit]:
             _draw_evaluation_button(one, is_chosen=one.id == evaluation_id)
@@ -118,7 +118,7 @@ def draw_evaluation_table() -> None:
     found = application().evaluations.list(current_owner(), _MAX_IN_TABLE)
     if not found:
         return
-    st.header("Evaluations so far", anchor=False)
+    st.header("Evaluations", anchor=False)
     _load_summaries(found)
     # Streamlit keeps a selection by row number, so a changed list needs a new key or other rows would be selected.
     state: Any = st.dataframe(
@@ -208,7 +208,7 @@ def _column_config() -> dict[str, Any]:
     config = st.column_config
     return {
         "Evaluation": config.TextColumn(width=135 if is_phone() else 200),
-        "Right": config.TextColumn("Right answers", width=185, help="With the interval that 95% of samples lie in."),
+        "Right": config.TextColumn("Right answers", width=185, help="With the 95% interval."),
         "Dataset": config.TextColumn(width=150),
         "Model": config.TextColumn(width=110),
         "State": config.MultiselectColumn(
@@ -242,7 +242,7 @@ def draw_delete_evaluations_dialog(ids: Sequence[str]) -> None:
         lambda: _draw_evaluations_to_delete(ids),
         "Delete",
         lambda: _delete_evaluations(ids),
-        cancel="Keep",
+        cancel="Cancel",
     )
 
 
@@ -253,7 +253,7 @@ def _draw_evaluations_to_delete(ids: Sequence[str]) -> None:
         st.markdown(f"**{markdown.escape_line(one.name, 100)}** {labels.grey_text(format_count(one.done, 'answer'))}")
     if len(ids) > _MAX_NAMED:
         st.caption(f"and {len(ids) - _MAX_NAMED:,} more")
-    st.caption("They go with their answers and the runs behind them, for good. The datasets stay.")
+    st.caption("Their answers and runs are deleted permanently. The datasets are kept.")
 
 
 def _delete_evaluations(ids: Sequence[str]) -> None:

@@ -45,7 +45,7 @@ def draw_best_variant(evaluation: Evaluation, results: Sequence[EvaluationResult
         st.form(f"save-best-{evaluation.id}", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        st.text_input("Save the best as a preset, under this name", max_chars=60, key=_PRESET_NAME_KEY, width=320)
+        st.text_input("Save the best as a preset named", max_chars=60, key=_PRESET_NAME_KEY, width=320)
         st.form_submit_button("Save", icon=":material/bookmark_add:", on_click=_save_as_preset, args=(best.variant,))
     st.caption(_describe_unsaved(best.variant))
 
@@ -66,10 +66,10 @@ def _describe_certainty(best: BestVariant, evaluation: Evaluation) -> str:
 def _describe_unsaved(variant: Variant) -> str:
     """Say what a preset does not save, with the passage size that was tried."""
     size = variant.options.passage_size
-    tried = f" They were cut into {format_count(size, 'token')} here: **that is not saved**." if size else ""
+    tried = f" The passage size of {format_count(size, 'token')} used here **is not saved**." if size else ""
     return (
-        "A preset holds how questions are answered: not which documents are asked, not thresholds, and not the size of"
-        f" the passages that documents are cut into.{tried}"
+        "A preset saves how questions are answered. It does not save the choice of documents, the thresholds or the"
+        f" passage size.{tried}"
     )
 
 
@@ -97,7 +97,7 @@ def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: 
     if not differing:
         return
     across, down, beside = _choose_map_axes(differing)
-    st.header("One metric over the settings", anchor=False)
+    st.header("One metric by setting", anchor=False)
     shared = [name for name in METRICS if all(name in own for own in figures.values())]
     metric = st.selectbox(
         "Metric",
@@ -109,7 +109,7 @@ def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: 
     )
     parts = _group_by_map(evaluation.variants, figures, beside)
     st.caption(
-        f"n = {_count_questions(figures, metric)} questions in each cell. The best has an edge; deeper is better."
+        f"n = {_count_questions(figures, metric)} questions in each cell. Darker is better; the best is outlined."
     )
     depths = _cell_depths(figures, metric)
     columns = st.columns(min(len(parts), _MAX_COLUMNS), gap="medium")
@@ -182,7 +182,7 @@ FiguresByVariant = Mapping[int, Mapping[str, Figure]]
 
 def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
     """Draw the form of values to try; return a variant per combination, or none if nothing is chosen."""
-    st.caption("Choose the values to try. Where none is chosen, what is set above holds.")
+    st.caption("Choose the values to try. Settings without a choice keep the value set above.")
     chosen = {name: _draw_axis(name) for name in SUGGESTED_AXES if _is_axis_offered(name)}
     try:
         axes = GridAxes({name: tuple(values) for name, values in chosen.items() if values})
@@ -238,10 +238,10 @@ def draw_variant_table(evaluation: Evaluation, results: Sequence[EvaluationResul
     }
     metric = chart_data.choose_accuracy_metric([*figures.values()])
     if not metric:
-        st.caption("Nothing was measured by which the settings could be told apart.")
+        st.caption("No metric differs between these settings.")
         return
     st.header(f"Settings by {METRICS[metric].title.lower()}", anchor=False)
-    st.caption("The best first, of equals the quickest. Each with the interval that 95% of bootstrap samples lie in.")
+    st.caption("Best first, then fastest. With 95% intervals (bootstrap).")
     selected = _draw_variant_rows(evaluation, figures, metric)
     if len(selected) < _MIN_TO_COMPARE:
         st.caption("Choose two or more to compare them.")

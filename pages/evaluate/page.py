@@ -69,7 +69,7 @@ def _draw_comparison(compared: list[ComparedVariant]) -> None:
 
 def _draw_overview() -> None:
     st.title(Page.EVALUATE.title, anchor=False)
-    st.caption("Change a model, a threshold or the size of passages, and see with figures whether it still works.")
+    st.caption("Measure how answers change with another model, threshold or passage size.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         start.draw_start_card()

@@ -17,8 +17,8 @@ from pages.parts.services import application
 from pages.parts.session import current_owner
 
 _EMPTY_HINT = (
-    "None yet. Say of an answer in the chat that it is right, or of a passage that it was the right one: its question "
-    "is kept here, and asked again whenever you change something."
+    "None yet. Pin an answer in Chat, or a right passage in Inspect: its question is kept here and can be asked again "
+    "after each change."
 )
 _AUTOMATIC_KEY = "pinned-automatic"
 
@@ -26,7 +26,7 @@ _AUTOMATIC_KEY = "pinned-automatic"
 def draw_pinned_questions() -> None:
     """Draw the number of questions, the last results, changes since then and the buttons to run them again."""
     with st.container(border=True):
-        st.header("Your pinned questions", anchor=False)
+        st.header("Test questions", anchor=False)
         state = application().regression.state(current_owner())
         if not state.pinned:
             st.caption(_EMPTY_HINT)
@@ -55,7 +55,7 @@ def _draw_changes(state: RegressionState) -> None:
         told = "".join(f"\n- {markdown.escape_line(changed, 200)}" for changed in state.changes)
         st.markdown(f":orange[:material/change_circle:] Changed since then:\n{told}")
     if state.last and state.last.state == "done" and not state.due:
-        st.caption(":material/check: Nothing has changed since.")
+        st.caption(":material/check: No changes since.")
     for told in (state.fault, state.held_back):
         if told:
             st.caption(f":material/info: {markdown.escape_line(told)}")
@@ -93,10 +93,9 @@ def _draw_buttons(state: RegressionState) -> None:
             )
     st.session_state[_AUTOMATIC_KEY] = state.automatic
     st.toggle(
-        "Run by themselves after a change",
+        "Run automatically after a change",
         key=_AUTOMATIC_KEY,
-        help="After documents were read anew, or another model answers, grades or embeds; never where a question "
-        "would leave this machine.",
+        help="After documents or models change. Never if a question would leave this machine.",
         on_change=_save_automatic,
     )
 

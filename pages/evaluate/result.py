@@ -35,7 +35,7 @@ def draw_answer(evaluation: Evaluation, result: EvaluationResult, verdict: Answe
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         _draw_label_control(evaluation, result, name)
         st.button(
-            "Lay open",
+            "Open in Inspect",
             icon=":material/account_tree:",
             key=f"lay-open-{name}",
             on_click=selection.open_run_in_inspect,
@@ -65,14 +65,14 @@ def _draw_expected_answer(result: EvaluationResult) -> None:
     """Draw what the dataset says about the right answer."""
     example = result.example
     if example.answerable is False:
-        st.markdown(":small[:gray[Right would be]] to say that the documents do not answer this")
+        st.markdown(":small[:gray[Right would be]] declining: the documents do not answer this")
     _draw_alternatives("Reference", example.references)
     _draw_alternatives("Must mention", example.must_mention)
     _draw_alternatives("Must not mention", example.must_not_mention)
     _draw_alternatives("Right passages hold", example.phrases)
     _draw_alternatives("Right passages are of", example.sources)
     if example.action:
-        st.markdown(f":small[:gray[Right action]] {example.action}")
+        st.markdown(f":small[:gray[Right action]] {labels.action_badge(example.action)}")
     if result.scored.steps:
         st.markdown(f":small[:gray[Steps]] {_format_steps(result.scored.steps)}")
     if example.steps and result.scored.scores.get("steps_match") == 0.0:
@@ -118,7 +118,7 @@ def _draw_label_control(evaluation: Evaluation, result: EvaluationResult, name: 
         results.invalidate_results()
 
     st.segmented_control(
-        "Your word on it",
+        "Your rating",
         list(_LABEL_CHOICES),
         format_func=_LABEL_CHOICES.__getitem__,
         key=key,
@@ -127,10 +127,10 @@ def _draw_label_control(evaluation: Evaluation, result: EvaluationResult, name: 
     )
 
 
-_KAPPA_HELP = "Cohen's kappa leaves out what agrees by chance: 1 is full agreement, 0 none beyond chance."
+_KAPPA_HELP = "Cohen's kappa corrects for agreement by chance: 1 is full agreement, 0 is chance."
 _FITTED_CUTOFFS_NOTE = (
-    "From which score on an answer counts as right was moved, since that agrees better with your words; on the very"
-    " words that it was fitted to, agreement looks a little better than it is."
+    "The score from which an answer counts as right was fitted to your ratings, so agreement with them looks slightly"
+    " better than it is."
 )
 
 
@@ -140,26 +140,25 @@ def draw_agreement(evaluation: Evaluation, variant: int) -> None:
     found = measure_agreement(results.load_results(evaluation, variant), cutoffs)
     if found:
         rows = {
-            "Against your words": [markdown.escape_line(one.title, 60) for one in found],
+            "Compared with your ratings": [markdown.escape_line(one.title, 60) for one in found],
             "Agrees": [f"{one.agree:.0%}" for one in found],
             "Kappa": [_format_kappa(one) for one in found],
             "n": [f"{one.n:,}" for one in found],
         }
-        st.table(rows, border="horizontal", hide_index=True, alt="How far scorers agree with your words")
+        st.table(rows, border="horizontal", hide_index=True, alt="Agreement of the scorers with your ratings")
         st.caption(_KAPPA_HELP if cutoffs == Cutoffs() else f"{_KAPPA_HELP} {_FITTED_CUTOFFS_NOTE}")
 
 
 def _format_kappa(one: Agreement) -> str:
     if one.kappa is None or one.low is None or one.high is None:
-        return "not known yet"
+        return "not enough ratings"
     return f"**{one.kappa:.2f}** {labels.grey_text(f'{one.low:.2f} to {one.high:.2f}')}"
 
 
 _ALL_KINDS = "all"
 _VISIBLE_ROWS = 14
 _SELECTION_HINT = (
-    "Choose a row to read the answer beside its reference, and to say whether it is right; on a keyboard with"
-    " Shift and Space."
+    "Choose a row to compare the answer with its reference and to rate it. On the keyboard, press Shift and Space."
 )
 _LABEL_WORDS = {True: "right", False: "wrong", None: ""}
 
@@ -168,14 +167,14 @@ AnswerRow = tuple[EvaluationResult, AnswerVerdict]
 
 def draw_answer_list(evaluation: Evaluation, variant: int) -> None:
     """Draw table and selected answer; runs as a fragment, so that selecting a row redraws nothing else."""
-    st.header("Each answer", anchor=False)
+    st.header("Answers", anchor=False)
     cutoffs = load_cutoffs()
     rows = [(result, answer_verdict(result, cutoffs)) for result in load_results(evaluation, variant)]
     left, right = st.columns([5, 3], gap="medium")
     with left:
         shown = _filter_rows(rows)
         if not shown:
-            st.caption("No answer is like this.")
+            st.caption("No answers match.")
             return
         chosen = _draw_answer_table(evaluation, shown)
         draw_agreement(evaluation, variant)
@@ -192,7 +191,7 @@ def _filter_rows(rows: Sequence[AnswerRow]) -> list[AnswerRow]:
     kinds = [_ALL_KINDS, *(kind for kind, count in counts.items() if count)]
     with st.container(gap="small"):
         kind = st.segmented_control(
-            "Which answers",
+            "Filter answers",
             kinds,
             default=_ALL_KINDS,
             required=True,
@@ -261,10 +260,10 @@ def _column_config() -> dict[str, Any]:
         ),
         "Question": config.TextColumn(width=160),
         "No.": config.NumberColumn(width=35, help="Which repetition"),
-        "Decided": config.TextColumn(width=72, help="What grading made of retrieval: correct, ambiguous or incorrect"),
+        "Decided": config.TextColumn(width=72, help="Whether the documents answered: yes, in part, or not"),
         "Recall": config.NumberColumn(format="percent", width=55),
         "Time": config.NumberColumn("Seconds", format="%.2f", width=60),
-        "You": config.TextColumn(width=50, help="Your word on it"),
+        "You": config.TextColumn(width=50, help="Your rating"),
     }
 
 
@@ -273,7 +272,7 @@ def draw_evaluation(evaluation_id: str) -> None:
     try:
         evaluation = application().evaluations.get(evaluation_id, current_owner())
     except NotFound:
-        st.title("This evaluation is no longer there", anchor=False)
+        st.title("This evaluation no longer exists", anchor=False)
         st.caption("It was deleted, or it belongs to another browser. Choose another.")
         st.button("All evaluations", icon=":material/arrow_back:", on_click=selection.show_overview)
         return
@@ -306,7 +305,7 @@ def _choose_variant(evaluation: Evaluation, *, best_first: bool) -> int:
         ranking = load_ranking(evaluation, load_results(evaluation), load_cutoffs())
         numbers = [one.number for one in ranking]
     return st.selectbox(
-        "Settings looked at",
+        "Settings shown",
         numbers,
         format_func=lambda number: sanitization.strip_invisible(evaluation.variants[number].name),
         key=f"variant-of-{evaluation.id}",

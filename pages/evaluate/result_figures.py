@@ -25,7 +25,7 @@ from pages.parts.services import application
 _MAIN_METRICS = ("answer_right", "steps_match", "refusal_right", "seconds")
 _METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Answers": ("answer_right", "judged", "contained", "token_f1", "mentions", "avoids"),
-    "Route and refusals": ("steps_match", "action_match", "refusal_right", "answered", "refused"),
+    "Actions and declined answers": ("steps_match", "action_match", "refusal_right", "answered", "refused"),
     "Retrieval": ("recall", "reciprocal_rank"),
     "Grader": ("grader_precision", "grader_recall", "grader_auc"),
     "Citations": ("supported", "cited"),
@@ -33,8 +33,7 @@ _METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 _HEADING_ROWS = 3  # height of a heading in table rows
 _FIGURES_NOTE = (
-    "95% interval: where the figure would mostly lie with other questions of this kind (95% of bootstrap samples). "
-    "n: how many questions it rests on."
+    "95% interval: the range expected with other questions of this kind (bootstrap). n: the number of questions."
 )
 
 
@@ -42,7 +41,7 @@ def draw_figures(evaluation: Evaluation, variant: int) -> None:
     """Draw the main figures as cards, then all figures by group."""
     summary = results.load_summary(evaluation, variant)
     if not summary.figures:
-        st.caption("No figures: not one question was answered.")
+        st.caption("No figures: no question was answered.")
         return
     draw_main_figures(evaluation, variant)
     groups = {title: _select_figures(names, summary) for title, names in _METRIC_GROUPS.items()}
@@ -113,9 +112,9 @@ def _draw_node_costs(summary: VariantSummary) -> None:
             border="horizontal",
             hide_index=True,
             width="content",
-            alt="What each step takes on average",
+            alt="Average time and tokens of each step",
         )
-        st.caption("On average over all answers, also over those that a step had no part in.")
+        st.caption("Averages over all answers, including those that skipped the step.")
 
 
 _NO_ACTION = "no decision"
@@ -141,7 +140,7 @@ def draw_plots(evaluation: Evaluation, variant: int, results: Sequence[Evaluatio
         make_trade_off_plot(evaluation, results, cutoffs),
     ]
     if not any(found):
-        st.caption("There is nothing to draw: no passage was graded, or nothing is known of what would be right.")
+        st.caption("Nothing to draw: no passage was graded, or the dataset has no expected results.")
     columns = st.columns(2, gap="medium")
     for number, plot in enumerate(plot for plot in found if plot):
         with columns[number % 2]:
@@ -168,8 +167,8 @@ def make_trade_off_plot(evaluation: Evaluation, results: Sequence[EvaluationResu
     named = [number for number in places if number in charts.labelled_variants(points)]
     listed = (f"**{places[number]}** {markdown.escape_line(evaluation.variants[number].name, 80)}" for number in named)
     facts = (
-        f"n = {points[0].figure.n:,} questions each, with 95% intervals. The dashed line joins those that no other"
-        f" beats{' (the rest have no number)' if len(named) < len(points) else ''}. {' · '.join(listed)}"
+        f"n = {points[0].figure.n:,} questions each, with 95% intervals. The dashed line joins the settings that no"
+        f" other beats{' (the rest have no number)' if len(named) < len(points) else ''}. {' · '.join(listed)}"
     )
     title = f"{METRICS[metric].title} against time"
     return Plot(title, facts, lambda: charts.draw_trade_off(points, places, metric))
@@ -179,10 +178,10 @@ def _make_question_plot(results: Sequence[EvaluationResult], thresholds: Thresho
     """Return best scores split by answerability or, if that has one side only, by retrieval; else None."""
     spread = chart_data.spread_by_answerable(results)
     if spread.has_both_kinds:
-        return _make_score_plot("Best scores of questions that can be answered, and that cannot", spread, thresholds)
+        return _make_score_plot("Best scores of answerable and other questions", spread, thresholds)
     spread = chart_data.spread_by_retrieval(results)
     if spread.has_both_kinds:
-        return _make_score_plot("Best scores where the right passage was found, and where not", spread, thresholds)
+        return _make_score_plot("Best scores with and without the right passage found", spread, thresholds)
     return None
 
 
@@ -221,8 +220,8 @@ def _make_route_plot(results: Sequence[EvaluationResult]) -> Plot | None:
         for one in counts
     ]
     alt = f"Expected against decided: {'; '.join(cell.told for cell in cells if cell.text != '0')}"
-    title = "Where questions should go, and where they went"
-    facts = f"n = {sum(totals.values()):,} answers. What should be has an edge; deeper cells hold more of their row."
+    title = "Expected and actual actions"
+    facts = f"n = {sum(totals.values()):,} answers. Expected cells are outlined; darker cells hold more of their row."
     return Plot(title, facts, lambda: charts.draw_heat_map(cells, "expected", "decided", alt))
 
 
@@ -238,16 +237,16 @@ def _make_threshold_plot(
         return None
     answered, refused = len(costs.better_answered), len(costs.better_refused)
     facts = (
-        f"n = {answered:,} questions better answered and {refused:,} better refused (they cannot be answered, or were"
-        " answered and not right). *Refused* and *answered wrongly* hang on the lower threshold, *web wanted* on the"
-        f" upper one.{_describe_present_costs(charts.costs_at_thresholds(costs, thresholds)) if thresholds else ''}"
+        f"n = {answered:,} questions to answer and {refused:,} to decline (they cannot be answered, or were"
+        " answered wrongly). The lower threshold sets *declined* and *answered wrongly*, the upper one *web search"
+        f" needed*.{_describe_present_costs(charts.costs_at_thresholds(costs, thresholds)) if thresholds else ''}"
     )
-    return Plot("What the thresholds cost", facts, lambda: charts.draw_cost_curves(costs, thresholds))
+    return Plot("Errors by threshold", facts, lambda: charts.draw_cost_curves(costs, thresholds))
 
 
 def _describe_present_costs(costs: Sequence[tuple[str, float, float]]) -> str:
     told = ", ".join(f"{name} {share:.0%}" for name, _, share in costs)
-    return f" At present: {told}."
+    return f" Currently: {told}."
 
 
 def _load_thresholds(results: Sequence[EvaluationResult]) -> Thresholds | None:

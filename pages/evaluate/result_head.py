@@ -72,7 +72,7 @@ def _describe_progress(evaluation: Evaluation, made_ready: Progress | None) -> s
     if made_ready:
         return f"{markdown.escape_line(made_ready.stage)} · {made_ready.done:,} of {made_ready.total:,}"
     if evaluation.state == "queued":
-        return "Waits until the one before it is done"
+        return "Waiting for the previous evaluation"
     told = [f"{evaluation.done:,} of {format_count(evaluation.total, 'answer')}"]
     if evaluation.judge:
         told.append(f"{evaluation.judgements:,} judged")
@@ -100,7 +100,7 @@ def _draw_export_choices(evaluation_id: str) -> None:
     _draw_download("Web page", "figures and every answer", evaluation, "html", export_html)
     _draw_download("CSV", "a row for each answer", evaluation, "csv", export_csv)
     _draw_download("JSON", "summary and rows", evaluation, "json", export_json)
-    st.caption("Questions, answers and references go along; folders and keys do not.")
+    st.caption("Includes questions, answers and references, but no folders or keys.")
     if application().uploads.available:
         _draw_langsmith_upload(evaluation)
 
@@ -138,7 +138,7 @@ def _draw_langsmith_upload(evaluation: Evaluation) -> None:
         st.error(markdown.escape_line(str(error)), icon=":material/error:")
         return
     bar.empty()
-    st.markdown(":green[:material/check_circle:] It is there:")
+    st.markdown(":green[:material/check_circle:] Uploaded:")
     st.code(address, language=None, wrap_lines=True)
 
 
@@ -146,7 +146,7 @@ RENAME_DIALOG = "rename an evaluation"
 _MAX_OTHER_EVALUATIONS = 20
 _RENAME_CHOICE, _JUDGE_CHOICE, _DELETE_CHOICE = (
     ":material/edit: Rename",
-    ":material/gavel: Have it judged",
+    ":material/gavel: Judge answers",
     ":material/delete: Delete",
 )
 
@@ -171,9 +171,7 @@ def _draw_environment(evaluation_id: str, variant: Variant) -> None:
     """Draw settings and environment once expanded, because the first table of a page loads slowly."""
 
     def draw_table() -> None:
-        st.table(
-            _environment_facts(variant), border="horizontal", width="content", alt="What the answers were made with"
-        )
+        st.table(_environment_facts(variant), border="horizontal", width="content", alt="Settings and environment")
 
     draw_folded("Settings and environment", f"made-with-{evaluation_id}", draw_table, type="compact")
 
@@ -214,11 +212,11 @@ def _environment_facts(variant: Variant) -> dict[str, str]:
     made, options = variant.environment, variant.options
     facts = {
         "Model": model_label(made.model or options.model),
-        "Digests of the models": made.fingerprint,
+        "Model digests": made.fingerprint,
         "Grader": made.grader,
         "Thresholds": made.thresholds,
         "Embedder": made.embedder,
-        "Space of the vectors": made.space,
+        "Embeddings": made.space,
         "Library": made.library,
         "Version": made.version,
     }
@@ -315,10 +313,10 @@ def _draw_unfinished_state(evaluation: Evaluation) -> None:
     left = format_count(evaluation.total - evaluation.done, "answer")
     said: dict[str, str] = {
         "stopped": f"Stopped by you: {left} to go.",
-        "interrupted": f"The application was closed while it ran: {left} to go.",
+        "interrupted": f"The app closed while it ran: {left} to go.",
         "failed": f"{markdown.sanitize_answer(evaluation.fault)} {left} to go.",
     }
-    kept = " What is there is kept." if evaluation.done else ""
+    kept = " Finished answers are kept." if evaluation.done else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":orange[:material/info:] {said[evaluation.state]}{kept}", width="content")
         st.button(

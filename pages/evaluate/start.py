@@ -22,14 +22,14 @@ from pages.parts.services import answering_model, application, available_models
 from pages.parts.session import current_owner
 
 JUDGE_DIALOG = "have an evaluation judged"
-JUDGE_DATA_NOTICE = "To be judged, questions, references and answers go"
-JUDGE_HELP = "A model that is shown the reference and says how right the answer is, and why."
+JUDGE_DATA_NOTICE = "For judging, questions, references and answers go"
+JUDGE_HELP = "A model that compares each answer with the reference, scores it and says why."
 
 
 def available_judges() -> dict[str, str]:
     """Return labels of the models that can judge now, by model name."""
     return {
-        model.name: f"{model.label} (runs elsewhere)" if model.cloud else model.label
+        model.name: f"{model.label} (on another machine)" if model.cloud else model.label
         for model in available_models()
         if not model.builtin
     }
@@ -37,7 +37,7 @@ def available_judges() -> dict[str, str]:
 
 def draw_judge_dialog(evaluation_id: str) -> None:
     """Draw the dialog that has existing answers judged."""
-    st.dialog("Have it judged", icon=":material/gavel:", on_dismiss=dialogs.close_dialog)(_draw_judge_form)(
+    st.dialog("Judge answers", icon=":material/gavel:", on_dismiss=dialogs.close_dialog)(_draw_judge_form)(
         evaluation_id
     )
 
@@ -45,7 +45,7 @@ def draw_judge_dialog(evaluation_id: str) -> None:
 def _draw_judge_form(evaluation_id: str) -> None:
     found = available_judges()
     if not found:
-        st.caption("Judging needs a language model: start Ollama, or name one under Settings, Models.")
+        st.caption("Judging needs a language model. Start Ollama, or choose one in Settings, Models.")
         return
     model = st.selectbox("Judge", list(found), format_func=lambda name: found.get(name, name), help=JUDGE_HELP)
     if host := external_hosts.model_host(model):
@@ -100,16 +100,14 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
     for past in application().evaluations.list(current_owner(), _MAX_PAST_EVALUATIONS):
         if past.state == "done" and past.done and answering_model(past.variants[0].options) == model:
             total = len(plan.dataset.examples) * len(plan.variants) * plan.repetitions
-            return (
-                f" about {format_duration(past.seconds / past.done * total)}, as fast as the last one with this model"
-            )
+            return f" about {format_duration(past.seconds / past.done * total)}, judging by the last evaluation"
     return ""
 
 
 def _outbound_notices(plan: EvaluationPlan) -> Iterable[OutboundNotice]:
     options = [variant.options for variant in plan.variants]
     if any(one.web == "auto" for one in options):
-        yield OutboundNotice("Questions that the documents do not answer are rewritten, and go", "Tavily")
+        yield OutboundNotice("Questions that the documents do not answer are rewritten and go", "Tavily")
     if host := application().environments.embedding_host():
         yield OutboundNotice("To find passages, questions go", host)
     if application().traces.on:
@@ -128,7 +126,7 @@ def _model_notices(options: Sequence[RunOptions]) -> Iterable[OutboundNotice]:
             continue
         for role in (assigned.answering, assigned.grading, assigned.rewriting):
             if host := external_hosts.model_host(role.model):
-                yield _make_model_notice("Questions and the passages that are found go", role.model, host)
+                yield _make_model_notice("Questions and the passages found go", role.model, host)
 
 
 def _make_model_notice(what: str, model: str, host: str) -> OutboundNotice:
@@ -139,7 +137,7 @@ def _make_model_notice(what: str, model: str, host: str) -> OutboundNotice:
 _DATASET_KEY, _PORTION_KEY, _COUNT_KEY = "evaluate-dataset", "evaluate-which", "evaluate-count"
 _REPETITIONS_KEY, _JUDGE_KEY = "evaluate-repetitions", "evaluate-judge"
 _ALL, _FIRST, _RANDOM = "All", "First", "Random"
-_NO_JUDGE = "None: texts are compared"
+_NO_JUDGE = "None (compare texts)"
 
 
 def select_dataset(dataset_id: str) -> None:
@@ -237,7 +235,7 @@ def _choose_repetitions_and_judge() -> tuple[int, str]:
             1,
             MAX_REPETITIONS,
             key=_REPETITIONS_KEY,
-            help="A model that answers otherwise each time is measured better by several answers.",
+            help="Use several if the model's answers vary.",
             persist_state="session",
         )
     return int(repetitions), judge
@@ -250,13 +248,13 @@ def _draw_empty_library_hint(dataset: Dataset) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if dataset.id == SEED_DATASET.id:
             st.markdown(
-                ":orange[:material/info:] Your library is empty. These questions are about three posts of "
-                "lilianweng\\.github\\.io, which are fetched from there.",
+                ":orange[:material/info:] Your library is empty. These questions are about three posts on "
+                "lilianweng\\.github\\.io.",
                 width="content",
             )
             st.button("Add the three posts", icon=":material/auto_stories:", on_click=document_intake.add_example_posts)
         else:
-            st.markdown(":orange[:material/info:] Your library is empty: nothing will be found.", width="content")
+            st.markdown(":orange[:material/info:] Your library is empty, so nothing will be found.", width="content")
             if st.button(Page.DOCUMENTS.title, icon=Page.DOCUMENTS.icon):
                 st.switch_page(Page.DOCUMENTS.path)
     document_intake.draw_example_posts_notice()

@@ -60,7 +60,7 @@ def draw_options() -> None:
         st.caption(f"{summarize_options(held)}{_describe_other_changes()}", width="content")
     if has_web_search():
         st.toggle(
-            "Search the web where the documents do not answer",
+            "Search the web when the documents do not answer",
             held.web == "auto",
             key="evaluate-web",
             on_change=lambda: _change_options(web="auto" if st.session_state["evaluate-web"] else "off"),
@@ -109,12 +109,12 @@ def _draw_drawer() -> None:
         draw_preset_menu(held.preset, _apply_preset, "evaluate-preset")
         if st.session_state.get(_CHANGES_KEY):
             st.button(
-                "Back to the home's values",
+                "Use the saved values",
                 icon=":material/undo:",
                 type="tertiary",
                 on_click=lambda: st.session_state.pop(_CHANGES_KEY, None),
             )
-    st.caption("They count for the evaluation that you begin. What is saved for your home stays as it is.")
+    st.caption("Applies to this evaluation only. Saved settings do not change.")
     OptionControls(held, _change_options, "evaluate").draw_only(_OFFERED_OPTIONS)
 
 

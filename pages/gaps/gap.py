@@ -122,7 +122,9 @@ def draw_undo() -> None:
         return
     topic, run_ids = st.session_state[_CLOSED_KEY]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f":gray[:material/check:] “{markdown.escape_line(topic, 80)}” is off the list.", width="content")
+        st.markdown(
+            f":gray[:material/check:] “{markdown.escape_line(topic, 80)}” removed from the list.", width="content"
+        )
         st.button("Undo", icon=":material/undo:", type="tertiary", on_click=_reopen_gap, args=(run_ids,))
 
 
@@ -152,7 +154,7 @@ def draw_gap(gap: CoverageGap, shelf: PageLookup) -> None:
             if st.button("Add documents", icon=":material/upload_file:", type="tertiary", key=f"add-{key}"):
                 st.switch_page(Page.DOCUMENTS.path)
             st.button(
-                "Nothing is missing",
+                "Not a gap",
                 icon=":material/check:",
                 type="tertiary",
                 key=f"close-{key}",

@@ -15,12 +15,12 @@ from pages.parts.session import current_owner, has_other_users
 _PAGE_SIZE = 20
 _SHOWN_KEY = "gaps_shown"
 _MEANING = (
-    "Questions that your documents did not answer, or only in part, by what they are about. Add a page that answered, "
-    "or documents of your own, then ask again: what is covered leaves this list."
+    "Questions that your documents did not answer, or only in part, grouped by topic. Add a page that answered, or "
+    "your own documents, then ask again. Answered questions leave this list."
 )
 _LEGEND = {
-    labels.outcome_badge("not_answered"): "no answer at all",
-    labels.outcome_badge("web"): "answered from web pages alone",
+    labels.outcome_badge("not_answered"): "no answer",
+    labels.outcome_badge("web"): "answered from web pages only",
     labels.outcome_badge("documents_and_web"): "partly from your documents",
     labels.outcome_badge("documents_partly"): "from passages that do not state everything asked",
 }
@@ -30,7 +30,7 @@ def main() -> None:
     """Draw the page."""
     ask_requested_question()
     layout.draw_heading(Page.GAPS, _MEANING)
-    layout.draw_sidebar_legend("What became of a question", _LEGEND)
+    layout.draw_sidebar_legend("What the badges mean", _LEGEND)
     application().archive.begin()
     with st.spinner("Grouping questions"):
         gaps = application().gaps.list(current_owner())
@@ -48,7 +48,7 @@ def _draw_gaps(gaps: list[CoverageGap]) -> None:
     if any(question.pages for gap in gaps for question in gap.questions):
         draw_collection_choice()
         if has_other_users():
-            st.caption("Documents are shared: everybody on this server can read and ask what you add.")
+            st.caption("Documents are shared: everyone on this server can read and ask about what you add.")
     shown = st.session_state.setdefault(_SHOWN_KEY, _PAGE_SIZE)
     shelf = load_page_lookup()
     for gap in gaps[:shown]:
@@ -64,10 +64,9 @@ def _draw_empty() -> None:
     if progress := application().archive.progress:
         st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
     with st.container(border=True):
-        st.markdown(":green[:material/task_alt:] **Nothing is missing**")
+        st.markdown(":green[:material/task_alt:] **No coverage gaps**")
         st.caption(
-            "When your documents do not answer a question, it is listed here with the web pages that did, if the web "
-            "was searched."
+            "Questions that your documents do not answer appear here, with the web pages that answered them, if any."
         )
         if st.button("Ask your documents", icon=Page.CHAT.icon):
             st.switch_page(Page.CHAT.path)

@@ -53,7 +53,7 @@ def open_chat(run_id: str) -> None:
     """Open the conversation of a run, with the trace shown."""
     conversation = application().conversations.find_by_run(run_id, current_owner())
     if conversation is None:
-        st.toast("This question was asked outside of any conversation.", icon=":material/info:")
+        st.toast("This question does not belong to a conversation.", icon=":material/info:")
         return
     state.open_conversation(conversation.id)
     state.show_trace(run_id)

@@ -91,7 +91,7 @@ def _draw_call(call: ModelCall) -> None:
         _draw_call_text(prompt.role.capitalize(), prompt.text)
     if call.thought:
         _draw_call_text("Thought", call.thought)
-    _draw_call_text("Reply", call.reply or "(nothing came)")
+    _draw_call_text("Reply", call.reply or "(empty)")
     if call.fault:
         st.caption(f":material/error: {markdown.escape_line(call.fault)}")
 
@@ -111,7 +111,7 @@ def _call_facts(call: ModelCall) -> str:
         if number is not None
     ]
     counted = [f"{' and '.join(tokens)} tokens"] if tokens else []
-    fault = ["did not end well"] if call.fault else []
+    fault = ["failed"] if call.fault else []
     return " · ".join(
         [markdown.escape_line(model_label(call.model), 60), format_duration(call.seconds), *counted, *fault]
     )
@@ -119,9 +119,9 @@ def _call_facts(call: ModelCall) -> str:
 
 def draw_nodes(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
     """Draw the nodes that ran, in order; a collapsed one is drawn once expanded."""
-    st.header("Nodes", anchor=False)
+    st.header("Steps", anchor=False)
     if not trace.steps:
-        st.caption("No node has run.")
+        st.caption("No step has run.")
         return
     with st.container(gap="xxsmall"):
         for index, step in enumerate(trace.steps):
@@ -140,9 +140,9 @@ def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], 
     shown = describe_node(step.node, trace, _load_history(run_id) if step.node == "condense_question" else ())
     output, given, prompts = st.tabs(["Output", "Input", "Prompt as sent"])
     with output:
-        _draw_values(shown.outputs, "Nothing came of it.")
+        _draw_values(shown.outputs, "No output.")
     with given:
-        _draw_values(shown.inputs, "It was given nothing.")
+        _draw_values(shown.inputs, "No input.")
     with prompts:
         if own:
             draw_calls(run_id, own)
@@ -150,7 +150,7 @@ def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], 
             st.caption(_explain_missing_prompts(step, trace, any_calls))
     if step.node in resumable_nodes(trace):
         st.button(
-            "Go on from here with changes",
+            "Continue from here with changes",
             icon=":material/alt_route:",
             key=f"revise-{run_id}-{step.node}",
             on_click=dialogs.open_dialog_from_fragment,
@@ -168,12 +168,12 @@ def _draw_values(held: Sequence[NodeValue], none: str) -> None:
 def _explain_missing_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
     """Say why no prompt is shown."""
     if not NODES[step.node].asks_model:
-        return "This node asks no model."
+        return "This step does not use a model."
     if step.kept:
-        return "It ran for the version before: its prompts are there."
+        return "Reused from the previous version; see its prompts there."
     if any_calls or (trace.prompt and not trace.prompt.window):
-        return "No model was asked here."
-    return "No prompt was kept: none was sent, or it is an older run, of which they are not there any more."
+        return "No model was used here."
+    return "No prompt was kept. None was sent, or the run is too old."
 
 
 def _load_history(run_id: str) -> tuple[Turn, ...]:

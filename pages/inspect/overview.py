@@ -20,10 +20,13 @@ from pages.parts.session import current_owner
 
 _DAYS = 30
 _MAX_LISTED = 5
-_UNDECIDED = "no decision"
-_ACTIONS = ["correct", "ambiguous", "incorrect", _UNDECIDED]
+_ACTION_WORDS: dict[str, str] = {
+    **{action: run_labels.ACTION_BADGES[action].word for action in ("correct", "ambiguous", "incorrect")},
+    "": "no decision",
+}
+_ACTIONS = list(_ACTION_WORDS.values())
 # Charts assign the theme's colours in order (blue, green, orange, red, violet, gray); the gaps skip a colour.
-_COLOUR_DOMAIN = ["", "correct", "ambiguous", "incorrect", " ", _UNDECIDED]
+_COLOUR_DOMAIN = ["", *_ACTIONS[:3], " ", _ACTIONS[3]]
 
 
 def draw_overview(found: RunFacets) -> None:
@@ -31,11 +34,11 @@ def draw_overview(found: RunFacets) -> None:
     st.title(Page.INSPECT.title, anchor=False)
     if not found.states:
         st.caption(
-            "Once you have asked something, you see here what was found, how each passage was judged, what was "
-            "decided and why, and which prompts were sent. Any run can be gone on with from any step."
+            "Ask a question, then see here what was found, how each passage was graded, what was decided and why, "
+            "and which prompts were sent. You can continue any run from any step."
         )
         return
-    st.caption("Choose a run in the list to see where it went and why.")
+    st.caption("Choose a run in the list to see its steps.")
     left, right = st.columns([3, 2], gap="large")
     with left:
         _draw_days_chart(application().archive.days(time.time() - (_DAYS - 1) * 86_400, current_owner()))
@@ -46,9 +49,9 @@ def draw_overview(found: RunFacets) -> None:
 
 
 def _draw_days_chart(days: Sequence[DayCount]) -> None:
-    st.header(f"How retrieval was judged, last {_DAYS} days", anchor=False)
+    st.header(f"Did your documents answer? Last {_DAYS} days", anchor=False)
     if not days:
-        st.caption("Nothing was asked in this time.")
+        st.caption("No questions in this period.")
         return
     st.vega_lite_chart(_days_chart_spec(days), width="stretch", height=220, alt=_describe_days(days))
 
@@ -58,7 +61,7 @@ def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
     values = [
         {
             "day": _day_label(one.day),
-            "action": one.action or _UNDECIDED,
+            "action": _ACTION_WORDS[one.action],
             "runs": one.runs,
             "rank": _action_rank(one.action),
         }
@@ -95,11 +98,11 @@ def _day_label(day: str) -> str:
 
 
 def _action_rank(action: str) -> int:
-    return _ACTIONS.index(action or _UNDECIDED)
+    return list(_ACTION_WORDS).index(action)
 
 
 def _describe_days(days: Sequence[DayCount]) -> str:
-    counts = {action: sum(one.runs for one in days if (one.action or _UNDECIDED) == action) for action in _ACTIONS}
+    counts = {word: sum(one.runs for one in days if one.action == action) for action, word in _ACTION_WORDS.items()}
     return f"Runs of the last {_DAYS} days: {', '.join(f'{count} {action}' for action, count in counts.items())}"
 
 
@@ -140,7 +143,7 @@ def _draw_slowest(rows: Sequence[RunRow]) -> None:
 def _draw_unhelpful(rows: Sequence[RunRow]) -> None:
     st.header("Thumbs down", anchor=False)
     if not rows:
-        st.caption("No answer was marked as not helpful.")
+        st.caption("No answers were marked as not helpful.")
     with st.container(gap="xsmall"):
         for row in rows:
-            run_list.draw_run_row(row, "unhelpful", fact=markdown.escape_line(row.reason, 160) or "Without a reason.")
+            run_list.draw_run_row(row, "unhelpful", fact=markdown.escape_line(row.reason, 160) or "No reason given.")

@@ -19,19 +19,19 @@ from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
 
 _DRAWER_WIDTH = 520
-_AS_GRADED, _USE, _DROP = "As graded", "Use", "Drop"
+_AS_GRADED, _USE, _DROP = "As graded", "Use anyway", "Leave out"
 _RULINGS: dict[str, Ruling] = {_USE: "use", _DROP: "drop"}
 _NODES_BEFORE_VERDICTS = ("condense_question", "retrieve")
 _NODES_WITH_QUERY = ("transform_query", "web_search")
 _OPTIONS_KEY = "revised_options"
 _ASKS_FIRST_NOTE = "You are asked before a query leaves this machine."
-_NO_CONSENT_NOTE = "A query leaves this machine without asking, for the web is on."
+_NO_CONSENT_NOTE = "Web search is on, so the query is sent without asking you."
 
 
 def draw_revision_drawer(about: tuple[str, NodeName]) -> None:
     """Draw the drawer for a (run id, node) pair."""
     run_id, node = about
-    title = f"Go on from: {NODES[node].title}"
+    title = f"Continue from: {NODES[node].title}"
     dialog = st.dialog(
         title, icon=":material/alt_route:", position="right", width=_DRAWER_WIDTH, on_dismiss=_close_drawer
     )
@@ -45,16 +45,16 @@ def _close_drawer() -> None:
 
 def _draw_revision_form(run_id: str, node: NodeName) -> None:
     trace = application().runs.trace(run_id)
-    st.caption("A new version of the answer. What ran before this step is kept, and the answer that is there stays.")
+    st.caption("Makes a new version of the answer. Earlier steps are reused, and the current answer is kept.")
     rulings = {} if node in _NODES_BEFORE_VERDICTS else _draw_rulings(run_id, trace)
     query = _draw_query_field(run_id, trace) if node in _NODES_WITH_QUERY else ""
     options = _current_options(run_id, trace)
     with st.expander("**Settings**", node in _NODES_BEFORE_VERDICTS, type="compact", key=f"settings-{run_id}-{node}"):
-        st.caption("Those that this step and the ones after it go by; for this version alone.")
+        st.caption("The settings used from this step on, for this version only.")
         change = partial(_change_options, run_id, trace)
         OptionControls(options, change, f"revise-{run_id}").draw_only(options_used_from(node))
     changed = bool(rulings or query or options != trace.options)
-    label = "Go on from here" if changed else "Do this step again"
+    label = "Continue from here" if changed else "Run this step again"
     if st.button(label, icon=":material/alt_route:", key=f"go-on-from-{run_id}"):
         revision = Revision(rulings, query, options if options != trace.options else None)
         if navigation.start_version(lambda: application().runs.revise(run_id, node, revision)):
@@ -85,7 +85,7 @@ def _draw_ruling(run_id: str, trace: Trace, verdict: Verdict) -> str:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"{labels.verdict_badge(verdict)} {where}", width="content")
         chosen: str = st.segmented_control(
-            f"What you say of {where}",
+            f"Your verdict on {where}",
             choices,
             default=stands,
             required=True,

@@ -61,17 +61,18 @@ def _run_badges(trace: Trace) -> list[str]:
     came = (
         [] if trace.state in ("running", "done") else [labels.badge_markdown(run_labels.RUN_STATE_BADGES[trace.state])]
     )
-    if trace.action_reason:
+    outcome = run_labels.OUTCOME_BADGES[trace.outcome] if trace.outcome else None
+    if trace.action_reason and (outcome is None or outcome.word not in run_labels.ACTION_BADGES[trace.action].word):
         came.append(labels.action_badge(trace.action))
-    if trace.outcome:
-        came.append(labels.outcome_badge(trace.outcome))
+    if outcome:
+        came.append(labels.badge_markdown(outcome))
     options = trace.options
     only = format_count(len(options.source_ids), "document") if options.source_ids else ""
     under = [
         markdown.escape_line(trace.model, 60),
         labels.grader_label(trace.grader) if trace.grader else "",
         run_labels.describe_option("policy", options.policy),
-        run_labels.describe_option("k", options.k),
+        format_count(options.k, "passage"),
         run_labels.describe_option("passage_size", options.passage_size) if options.passage_size else "",
         only or labels.collection_label(options.collection),
     ]
@@ -158,7 +159,7 @@ def _draw_run_choices(run_id: str) -> None:
             st.caption(title)
             _draw_choice_buttons(run_id, choices)
     if not (versions or same or latest):
-        st.caption("There is no other run yet. Answer again, or go on from a node with changes.")
+        st.caption("There is no other run yet. Answer again, or continue from a step with changes.")
 
 
 def _draw_choice_buttons(run_id: str, choices: Sequence[RunChoice]) -> None:
@@ -201,7 +202,7 @@ def draw_run(run_id: str) -> None:
         application().conversations.find_by_run(run_id, current_owner())
         trace = application().runs.trace(run_id)
     except NotFound:
-        st.title("This answer is no longer there", anchor=False)
+        st.title("This answer no longer exists", anchor=False)
         st.caption("It was deleted, or it belongs to another browser. Choose another run.")
         return
     dialogs.show_refusal()
@@ -242,8 +243,8 @@ def _draw_state(run_id: str, trace: Trace) -> None:
             st.markdown(current_activity(trace))
         case "waiting":
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown("**It waits for you**: may its query go to the web?", width="content")
-                if st.button("Decide in the chat", icon=Page.CHAT.icon):
+                st.markdown("**Waiting for you**: allow this search?", width="content")
+                if st.button("Decide in chat", icon=Page.CHAT.icon):
                     navigation.open_chat(run_id)
         case "failed":
             st.markdown(
@@ -251,6 +252,6 @@ def _draw_state(run_id: str, trace: Trace) -> None:
                 f"{markdown.sanitize_answer(trace.remedy)}"
             )
         case "stopped":
-            st.caption(":material/stop_circle: Stopped by you. What it had come to is kept.")
+            st.caption(":material/stop_circle: Stopped by you. The results so far are kept.")
         case "interrupted":
-            st.caption(":material/stop_circle: The application was closed meanwhile. What it had come to is kept.")
+            st.caption(":material/stop_circle: The app closed during this run. The results so far are kept.")

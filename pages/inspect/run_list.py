@@ -89,11 +89,11 @@ def _run_facts(row: RunRow) -> list[str]:
 
 def _draw_empty_list(wanted: RunFilter) -> None:
     if wanted != RunFilter():
-        st.markdown("**Nothing matches**")
-        st.caption("No run is all of this. Clear the filters to see the others.")
+        st.markdown("**No runs match**")
+        st.caption("No run matches all filters. Clear them to see all runs.")
         return
     st.markdown("**No runs yet**")
-    st.caption("Each question becomes a run, and is listed here with what was found, judged and decided.")
+    st.caption("Each question you ask appears here as a run, with what was found, graded and decided.")
     if st.button("Ask a question", icon=Page.CHAT.icon):
         st.switch_page(Page.CHAT.path)
 
@@ -156,7 +156,7 @@ def show_only_outcome(outcome: str) -> None:
 def _draw_count(number: int, run_id: str) -> None:
     """Draw the number of matching runs and the buttons to the overview and to clear the filters."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.caption(format_count(number, "run") if number else "Nothing matches", width="content", wrap=False)
+        st.caption(format_count(number, "run") if number else "No runs match", width="content", wrap=False)
         with st.container(horizontal=True, horizontal_alignment="right", gap="small", wrap=False):
             if run_id:
                 st.button("Overview", icon=":material/monitoring:", type="tertiary", on_click=navigation.show_overview)

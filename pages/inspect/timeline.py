@@ -32,9 +32,9 @@ def draw_timeline(trace: Trace, calls: Sequence[ModelCall]) -> None:
     if found:
         st.vega_lite_chart(_waterfall_spec(found), width="stretch", alt=_describe_spans(found))
     else:
-        st.caption("Nothing has run yet.")
+        st.caption("No step has run yet.")
     if names := [NODES[node].title for node in nodes_kept(trace)]:
-        st.caption(f"Taken over from the version before, in no time: {', '.join(names)}.")
+        st.caption(f"Reused from the previous version: {', '.join(names)}.")
 
 
 def _drop_redundant_spans(found: Sequence[Span]) -> list[Span]:

@@ -26,7 +26,7 @@ _VERDICT_COLOURS = {
 }
 _OPEN_LABEL = ":material/visibility: Open"
 _PIN_LABELS = {":material/quiz: Pin as a right passage": True, ":material/close: Unpin the right passage": False}
-_RULING_LABELS: dict[str, Ruling] = {":material/add: Use it": "use", ":material/remove: Drop it": "drop"}
+_RULING_LABELS: dict[str, Ruling] = {":material/add: Use anyway": "use", ":material/remove: Leave out": "drop"}
 _VISIBLE_ROWS = 12
 
 
@@ -35,7 +35,7 @@ def draw_verdicts(run_id: str, trace: Trace) -> None:
     st.header("Verdicts", anchor=False)
     passages = [trace.passages[found] for origin in ("web", "library") for found in trace.found.get(origin, ())]
     if not passages:
-        st.caption("Nothing was found that could be judged.")
+        st.caption("No passages found, so nothing was graded.")
         return
     st.dataframe(
         _table_columns(run_id, passages, trace),

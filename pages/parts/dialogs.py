@@ -48,7 +48,7 @@ def draw_open_dialog(dialogs: dict[str, Callable[[Any], None]]) -> None:
 
 
 def confirm(
-    title: str, draw: Callable[[], None], label: str, act: Callable[[], object], *, cancel: str = "Keep it"
+    title: str, draw: Callable[[], None], label: str, act: Callable[[], object], *, cancel: str = "Cancel"
 ) -> None:
     """Draw a dialog that asks before something is deleted: what goes, a button that does it, a button that does not.
 

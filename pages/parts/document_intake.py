@@ -44,7 +44,7 @@ def draw_uploader(label: str, collection: str = "") -> None:
         args=(key, collection),
     )
     if has_other_users():
-        st.caption("Documents are shared: everybody on this server can read and ask what you add.")
+        st.caption("Documents are shared: everyone on this server can read and ask about what you add.")
 
 
 def _submit_uploads(key: str, collection: str) -> None:
@@ -153,10 +153,10 @@ def describe_result(result: AddResult) -> str:
         first, stop, rest = result.error.message.partition(". ")
         return f":red[{markdown.escape_line(first + stop.strip())}] {markdown.escape_line(rest)}"
     if result.status == "unchanged":
-        return f":gray[Unchanged: the same file was already here, as “{markdown.escape_line(result.title, 80)}”]"
+        return f":gray[Unchanged: already added as “{markdown.escape_line(result.title, 80)}”]"
     pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
     word = "Replaced" if result.status == "replaced" else "Added"
-    older = ". An older one of this name stays, too" if result.older else ""
+    older = ". An older document with this name was kept" if result.older else ""
     note = f" :orange[{markdown.escape_line(result.note)}]" if result.note else ""
     return f":gray[{word}: {pages}{format_count(result.passages, 'passage')}{older}]{note}"
 
@@ -300,10 +300,12 @@ def _draw_job_outcome(job: Job) -> None:
     if job.state == "working":
         st.progress(progress_share(job.progress.done, job.progress.total), text=labels.grey_text(_job_stage(job)))
     elif job.state == "waiting":
-        st.caption("waiting to go on" if job.resumed else "waiting")
+        st.caption("waiting to resume" if job.resumed else "waiting")
     elif job.state == "cancelled":
         st.caption(
-            "Cancelled. What is listed here was added before." if job.results else "Cancelled. Nothing was stored."
+            "Cancelled. The files listed here had already been added."
+            if job.results
+            else "Cancelled. Nothing was added."
         )
     if job.results:
         _draw_results(job)

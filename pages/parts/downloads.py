@@ -68,7 +68,7 @@ def draw_download_progress(download: Download) -> None:
     if download.state == "failed":
         st.caption(f":orange[:material/warning:] {markdown.escape_line(download.fault)}")
         return
-    stopped = markdown.escape_line(f"{_bytes_done(download)} so far, kept. Not finished.")
+    stopped = markdown.escape_line(f"{_bytes_done(download)} downloaded and kept. Not finished.")
     st.progress(
         progress_share(download.done, download.total),
         text=labels.grey_text(_describe_download(download) if download.state == "running" else stopped),

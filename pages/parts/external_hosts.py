@@ -52,5 +52,5 @@ def draw_external_hosts(options: RunOptions) -> None:
     if not hosts:
         return
     where = " and ".join(markdown.escape_line(host, 60) for host in hosts)
-    said = f"go to {where}" if all(hosts.values()) else f"would go to {where}: you are asked first"
+    said = f"go to {where}" if all(hosts.values()) else f"would go to {where}; you are asked first"
     st.caption(f":orange[{EXTERNAL_ICON}] Questions and passages {said}", width="content")

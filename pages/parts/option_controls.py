@@ -175,7 +175,7 @@ def format_model(name: str, model: str) -> str:
     known = {choice.name: choice for choice in available_models()}
     if model not in known:
         return model
-    return f"{known[model].label} (runs elsewhere)" if known[model].cloud else known[model].label
+    return f"{known[model].label} (on another machine)" if known[model].cloud else known[model].label
 
 
 def _draw_choice(setting: Option, common: dict[str, Any]) -> None:

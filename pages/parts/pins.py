@@ -32,7 +32,7 @@ def draw_pin_switch(run_id: str, passage: Passage) -> None:
         "Right passage",
         value=passage.id in run_pins(run_id).passages,
         key=key,
-        help="Pins the question with a sentence of this passage: Evaluate then tells whether it is still found.",
+        help="Adds the question and this passage to your test questions. Evaluate checks whether it is still found.",
         on_change=_save_pin_switch,
         args=(key, run_id, passage.id),
     )

@@ -15,8 +15,8 @@ class Page(Enum):
 
     CHAT = "Chat", ":material/forum:"
     DOCUMENTS = "Documents", ":material/folder_open:", "wide"
-    RETRIEVAL = "Try retrieval", ":material/manage_search:", "centered", "DOCUMENTS"
-    GAPS = "What your documents do not cover", ":material/content_paste_search:", "centered", "DOCUMENTS"
+    RETRIEVAL = "Retrieval", ":material/manage_search:", "centered", "DOCUMENTS"
+    GAPS = "Coverage gaps", ":material/content_paste_search:", "centered", "DOCUMENTS"
     COMPARE = "Compare", ":material/compare_arrows:", "wide", "CHAT"
     CALIBRATION = "Calibrate", ":material/straighten:", "centered", "DOCUMENTS"
     INSPECT = "Inspect", ":material/account_tree:", "wide"

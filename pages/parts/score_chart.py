@@ -33,7 +33,7 @@ def draw_score_chart(
 def threshold_rules(thresholds: Thresholds) -> list[dict[str, Any]]:
     """Return both thresholds as chart layers, each with its label on the side that it decides."""
     marked = [
-        {"at": thresholds.lower, "words": f"irrelevant below {format_score(thresholds.lower)}"},
+        {"at": thresholds.lower, "words": f"not relevant below {format_score(thresholds.lower)}"},
         {"at": thresholds.upper, "words": f"relevant from {format_score(thresholds.upper)}"},
     ]
     line = {

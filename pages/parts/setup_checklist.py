@@ -60,7 +60,7 @@ def _draw_action_button(check: Check, key: str) -> None:
     action, key = check.action, f"{key}-{check.name}"
     if action is None:
         if check.status != "ok" and check.fix:
-            _draw_help_button(check, "How to mend", key)
+            _draw_help_button(check, "How to fix", key)
         return
     label = markdown.escape_line(action.label, 60)
     if action.kind == "download":
@@ -120,10 +120,10 @@ def _draw_explanation(check: Check) -> None:
 
 def _where_to_type(action: CheckAction | None) -> str:
     if action is not None and action.kind == "key":
-        return "A line for the file .env. It counts after the next start, and is never shown or stored elsewhere."
+        return "Add this line to the file .env, then restart. The key is never shown or stored elsewhere."
     system = _SYSTEM_NAMES.get(sys.platform, "this system")
     typed = f"For a terminal on {system}. " if action is not None and action.commands else ""
-    return f"{typed}This page notices by itself when it is done."
+    return f"{typed}This page updates by itself when it is done."
 
 
 def _close_when_fixed(explained: Check) -> None:
@@ -141,7 +141,7 @@ def _is_fixed(explained: Check) -> bool:
 def _announce_fixed(explained: Check) -> None:
     dialogs.close_dialog()
     now = find_check(explained.name)
-    detail = now.detail if now else "nothing is missing any more"
+    detail = now.detail if now else "ready"
     st.toast(markdown.escape_line(f"{explained.name}: {detail}"), icon=":material/check_circle:")
 
 
@@ -169,7 +169,7 @@ def draw_checklist(*, folded: bool = False) -> None:
     """Draw the checks, refreshed every few seconds; `folded` puts them into an expander."""
     if folded:
         missing = [check.name for check in setup_checks() if check.status != "ok"]
-        facts = f"not set up: {', '.join(missing)}" if missing else "everything is in place"
+        facts = f"not set up: {', '.join(missing)}" if missing else "everything is ready"
         with st.expander(f"Set-up {labels.small_text(markdown.escape_line(facts))}", type="compact", key="set-up"):
             _draw_live_rows()
     else:
@@ -213,7 +213,7 @@ def _draw_rows(drawn: tuple[bool, str]) -> None:
     if len(others) > _OTHERS_IN_VIEW:
         names = markdown.escape_line(", ".join(check.name for check in others))
         with st.expander(
-            f"{len(others)} more to look at: {labels.small_text(names)}", type="compact", key="set-up-others"
+            f"{len(others)} more to check: {labels.small_text(names)}", type="compact", key="set-up-others"
         ):
             for check in others:
                 _draw_check_row(check)

@@ -17,9 +17,9 @@ from pages.parts.session import current_owner
 
 def draw_export_dialog(conversation_id: str) -> None:
     """Draw the dialog that exports a conversation in each format."""
-    st.dialog("Export the conversation", icon=":material/download:", on_dismiss=dialogs.close_dialog)(
-        _draw_export_choices
-    )(conversation_id)
+    st.dialog("Export conversation", icon=":material/download:", on_dismiss=dialogs.close_dialog)(_draw_export_choices)(
+        conversation_id
+    )
 
 
 def draw_share_dialog(run_id: str) -> None:
@@ -45,9 +45,9 @@ def _draw_export_choices(conversation_id: str) -> None:
         st.caption(markdown.escape_line(str(gone)))
         return
     _draw_download("Web page", "with trace and citations", title, "html", sharing.html, conversation_id)
-    _draw_download("Markdown", "questions, answers, sources", title, "md", sharing.markdown, conversation_id)
-    _draw_download("JSON", "all of it, to be imported again", title, "json", sharing.json, conversation_id)
-    st.caption("Quoted passages of your documents go along; folders and keys do not.")
+    _draw_download("Markdown", "questions, answers and sources", title, "md", sharing.markdown, conversation_id)
+    _draw_download("JSON", "everything; can be imported again", title, "json", sharing.json, conversation_id)
+    st.caption("Includes quoted passages of your documents, but no folders or keys.")
 
 
 def _draw_share_choices(run_id: str) -> None:
@@ -62,7 +62,7 @@ def _draw_share_choices(run_id: str) -> None:
         "This answer", "as web page, with prompts", question, "html", application().sharing.export_run_html, run_id
     )
     if conversation is None:
-        st.caption("Quoted passages of your documents go along; folders and keys do not.")
+        st.caption("Includes quoted passages of your documents, but no folders or keys.")
         return
     st.markdown(f"**The whole conversation** {labels.grey_text(markdown.escape_line(conversation.title, 60))}")
     _draw_export_choices(conversation.id)
@@ -85,10 +85,8 @@ def _draw_download(
 
 
 def _draw_import_content(on_done: Callable[[Conversation], None]) -> None:
-    file = st.file_uploader(
-        "A conversation that was exported as JSON", max_upload_size=application().settings.max_upload_mb
-    )
-    st.caption("It becomes a conversation of yours, beside those that are there. Nothing of it is sent anywhere.")
+    file = st.file_uploader("Conversation exported as JSON", max_upload_size=application().settings.max_upload_mb)
+    st.caption("Adds it to your conversations. Nothing is sent anywhere.")
     if file is None:
         return
     try:

@@ -68,7 +68,7 @@ def _add_web_page(key: str, run_id: str, location: str) -> None:
         dialogs.toast_error(error)
         return
     st.toast(
-        f"The page is added to {markdown.escape_line(collection, 60)}: see Documents.", icon=":material/library_add:"
+        f"Adding the page to {markdown.escape_line(collection, 60)}: see Documents.", icon=":material/library_add:"
     )
 
 
@@ -93,8 +93,8 @@ _CONTEXT_LENGTH = 6_000
 _TURNED_PAGE_KEY = "turned_page"
 _SENTENCES_SHOWN, _SENTENCE_LENGTH = 3, 160
 _RULING_BUTTONS: dict[Ruling, tuple[str, str]] = {
-    "use": ("Use it", ":material/add:"),
-    "drop": ("Drop it", ":material/remove:"),
+    "use": ("Use anyway", ":material/add:"),
+    "drop": ("Leave out", ":material/remove:"),
 }
 
 
@@ -175,7 +175,7 @@ def _draw_supported_sentences(passage: Passage, trace: Trace) -> None:
     resting = [sentence for sentence in trace.sentences if numbers & set(sentence.citations)]
     if not resting:
         return
-    label = f"Sentences of the answer that rest on this {labels.grey_text(str(len(resting)))}"
+    label = f"Sentences of the answer with this source {labels.grey_text(str(len(resting)))}"
     with st.expander(label, type="compact", key=f"resting-{passage.id}"), st.container(gap="xxsmall"):
         for sentence in resting[:_SENTENCES_SHOWN]:
             badge = labels.badge_markdown(STRENGTH_BADGES[sentence.strength])
@@ -288,10 +288,10 @@ def _draw_page_buttons(key: str, view: SourceView, number: int, pages: int) -> N
 
 def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> str:
     if not image.marked:
-        return " · the passage cannot be marked here; read it under Text"
+        return " · the passage cannot be highlighted here; read it under Text"
     if not view.run_id:
-        return " · marked: the passage"
-    return f" · pale: the graded passage{', strong: what the answer rests on' if strong and view.quote else ''}"
+        return " · highlighted: the passage"
+    return f" · light: the graded passage{', strong: the cited sentence' if strong and view.quote else ''}"
 
 
 def _turn_page(opened: int, number: int) -> None:

@@ -57,7 +57,7 @@ def step_label(step: StepDescription, remark: str = "") -> str:
 def strip_markdown(strip: Strip, quote: str = "", length: int = 2_000) -> str:
     """Return a kept or discarded strip, marked by badge, word and strikethrough; `quote` is highlighted."""
     if not strip.kept:
-        return f":gray-badge[:material/content_cut: struck out] :gray[~~{markdown.escape_line(strip.text, length)}~~]"
+        return f":gray-badge[:material/content_cut: left out] :gray[~~{markdown.escape_line(strip.text, length)}~~]"
     text = highlight_quote(strip.text, quote) if quote else markdown.escape_line(strip.text, length)
     return f":green-badge[:material/check: kept] {text}"
 
@@ -187,7 +187,7 @@ class TraceDrawing:
             self.live = VerdictRows(place, reasons=not many, shown={passage.id for passage in step.passages})
         if folded:
             key = f"{self.prefix}-{self.run_id}-{step.node}-rest"
-            with st.expander(f"{len(folded)} irrelevant", type="compact", key=key):
+            with st.expander(f"{len(folded)} not relevant", type="compact", key=key):
                 for passage in folded:
                     self._draw_passage(passage, reason=False)
 
@@ -207,7 +207,7 @@ class TraceDrawing:
 
 def draw_legend() -> None:
     """Draw the list of steps before the first run."""
-    st.caption("How an answer is made. Each step shows up here, live.")
+    st.caption("How each answer is made. Steps appear here live.")
     with st.container(gap="xxsmall"):
         for node, spec in NODES.items():
             if spec.meaning:

@@ -44,7 +44,7 @@ def _score_line(hit: SearchHit) -> str:
     """Return the fused score, and rank and score by words and by vectors."""
     by_words = f"{_ordinal(hit.word_rank)}, {hit.word_score:.1f}" if hit.word_rank else "none shared"
     if hit.cosine is None:
-        by_meaning = "no vector yet"
+        by_meaning = "not embedded yet"
     else:
         by_meaning = f"{_ordinal(hit.vector_rank)}, {hit.cosine:.2f}" if hit.vector_rank else f"{hit.cosine:.2f}"
     return f"**Score {hit.passage.score:.2f}** · words {by_words} · meaning {by_meaning}"
@@ -80,20 +80,20 @@ def _duplicates_note(titles: tuple[str, ...]) -> str:
 _MAX_QUERY_LENGTH = 2_000
 _MAX_HITS = 50
 _PASSAGE_KEY = "opened_passage"
-_MEANING = "What a question finds in your documents, and why. No model is asked, nothing is graded."
+_MEANING = "See what a question finds in your documents, and why. Nothing is graded and no language model is used."
 _LEGEND = {
-    "Score": "words and meaning weighed together, 1.00 at most",
-    "Words": "rank and score (BM25) by the words it shares with the question",
-    "Meaning": "rank and cosine by vectors, 1.00 at most",
+    "Score": "words and meaning combined, up to 1.00",
+    "Words": "rank and score (BM25) by words shared with the question",
+    "Meaning": "rank and cosine similarity of the embeddings, up to 1.00",
 }
 
 
 def main() -> None:
     """Draw the page."""
-    layout.draw_sidebar_legend("How to read a hit", _LEGEND)
+    layout.draw_sidebar_legend("How to read a result", _LEGEND)
     layout.draw_heading(Page.RETRIEVAL, _MEANING)
     if not application().library.size():
-        st.caption("The library is empty: add documents first, then see here what a question finds in them.")
+        st.caption("No documents yet. Add some, then see what a question finds in them.")
         return
     query, k, collection = _draw_query_form()
     if query:
@@ -135,10 +135,10 @@ def _search_summary(found: list[SearchHit], size: int, seconds: float) -> str:
     """Return the number of hits, the searched passages, the duration and the embedding space."""
     space = markdown.escape_line(application().embedders.answering(), 60)
     if not found:
-        return f"Nothing found among {format_count(size, 'passage')}. Other words, or all documents, may find more."
+        return f"Nothing found among {format_count(size, 'passage')}. Try other words, or search all documents."
     return (
         f"{format_count(len(found), 'hit')} of {format_count(size, 'passage')}, found in {format_duration(seconds)}."
-        f" Meaning by *{space}*. **Bold** is what the question and the passage share."
+        f" Meaning: *{space}*. Words in **bold** are in the question and the passage."
     )
 
 

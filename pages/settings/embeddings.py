@@ -124,7 +124,7 @@ def _draw_space(report: SpaceStatus) -> None:
                 if report.space == spaces.previous_space():
                     st.button(f"Go back to {name}", type="tertiary", key="space-back", on_click=work.go_back)
                 drop = f"drop-{report.space.id}"
-                st.button("Drop", type="tertiary", key=drop, on_click=_drop_space, args=(report.space.id,))
+                st.button("Remove", type="tertiary", key=drop, on_click=_drop_space, args=(report.space.id,))
     if report.state == "building":
         made = max(report.vectors, _vectors_made(work.progress, report.passages))
         caption = f"{made:,} of {report.passages:,} passages; the other space answers till it is done"

@@ -211,7 +211,7 @@ def draw_delete_model_dialog(name: str) -> None:
     dialogs.confirm(
         "Delete this model?",
         lambda: _draw_deleted_model(name),
-        "Delete it",
+        "Delete",
         lambda: server_monitor().begin(name, "deleting", application().ollama.delete),
     )
 

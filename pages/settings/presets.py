@@ -94,6 +94,6 @@ def draw_delete_preset_dialog(name: str) -> None:
     dialogs.confirm(
         "Delete this preset?",
         lambda: st.markdown(f"**{markdown.escape_line(name, 60)}** is forgotten. What it set stays as it is."),
-        "Delete it",
+        "Delete",
         lambda: application().preferences.delete_preset(name),
     )

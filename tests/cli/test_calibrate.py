@@ -44,9 +44,9 @@ def test_people_read_both_distributions_and_the_precision(run):
         "25 made from passages",
         "0.9–1.0",
         "relevant from",
-        "irrelevant below",
+        "not relevant below",
         "n=",
-        "not answered",
+        "not answerable",
         "--apply",
     ):
         assert words in out

@@ -99,13 +99,13 @@ def _chat(sweep: Sweep) -> None:
     sweep.look("chat, no question yet")
     ask(page, QUESTION)
     badge(page, "from your documents").wait_for()
-    page.get_by_test_id("stChatMessage").last.get_by_text("What each sentence rests on").click()
+    page.get_by_test_id("stChatMessage").last.get_by_text("Source of each sentence").click()
     sweep.look("chat, answered, with the trace")
     ask(page, LOST)
     page.get_by_label("Query for the web").wait_for()
     sweep.look("chat, asking about the web")
-    sweep.press("Answer from my documents only")
-    page.get_by_text("Nearest:").wait_for()
+    sweep.press("Don't search")
+    page.get_by_text("Nearest passages:").wait_for()
     sweep.look("chat, not answered")
     page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
     sweep.look("chat, conversations")
@@ -192,7 +192,7 @@ def _inspect(sweep: Sweep) -> None:
         sweep.look_into(f"inspect, {button}")
     decide = steps.filter(has_text="Decide").first
     decide.get_by_text("Decide").first.click()
-    sweep.press("Go on from here with changes")
+    sweep.press("Continue from here with changes")
     sweep.look_into("inspect, going on from a node")
 
 
@@ -206,12 +206,12 @@ def _evaluate(sweep: Sweep) -> None:
     sweep.press("Run")
     page.get_by_role("button", name="Run again").wait_for(timeout=120_000)
     page.get_by_test_id("stDataFrame").first.click(position={"x": 15, "y": 52})
-    page.get_by_role("button", name="Lay open").wait_for()
+    page.get_by_role("button", name="Open in Inspect").wait_for()
     sweep.look("evaluate, done, an answer chosen")
     sweep.press("Export")
     sweep.look_into("evaluate, export")
     sweep.press("New")
-    page.get_by_role("heading", name="Evaluations so far").wait_for()
+    page.get_by_role("heading", name="Evaluations").wait_for()
     sweep.look("evaluate, with a list")
 
 

@@ -43,5 +43,5 @@ def test_thresholds_are_measured_moved_used_and_given_up(page: Page, towns: Path
         expect(page.get_by_test_id("stMain").locator("table").first).not_to_have_text(before)
         page.get_by_role("button", name="Use these thresholds").locator("visible=true").click()
         expect(page.get_by_role("heading", name="In use")).to_be_visible()
-        page.get_by_role("button", name="Back to the grader's own").locator("visible=true").click()
+        page.get_by_role("button", name="Back to default").locator("visible=true").click()
         expect(page.get_by_role("heading", name="In use")).to_have_count(0)

@@ -72,9 +72,9 @@ def test_an_edited_query_reaches_the_web_even_after_a_restart(page: Page, tavily
         expect(page.get_by_role("dialog")).to_have_count(0)
 
         ask(page, "Who won the 2022 World Cup?")
-        button(page, "Answer from my documents only").click()
+        button(page, "Don't search").click()
         expect(answer).to_contain_text("Your documents do not answer this.")
-        expect(answer).to_contain_text("Nearest:")
+        expect(answer).to_contain_text("Nearest passages:")
         assert tavily.queries == [EDITED]
 
 
@@ -83,11 +83,11 @@ def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app_wit
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
     page.locator('a[href^="#cite-"]').first.click()
-    button(page.get_by_role("dialog"), "Drop it and answer again").click()
+    button(page.get_by_role("dialog"), "Leave out and answer again").click()
     answer = page.get_by_test_id("stChatMessage").last
-    expect(answer).to_contain_text("Version 2 of 2 · you dropped")
-    expect(answer).to_contain_text("Without what you dropped, there is no answer.")
-    expect(page.get_by_test_id("stSidebar")).to_contain_text("you dropped it")
+    expect(answer).to_contain_text("Version 2 of 2 · you left out")
+    expect(answer).to_contain_text("Without the passages you left out, there is no answer.")
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("left out by you")
     expect(page.get_by_role("dialog")).to_have_count(0)
     button(answer, "Show version 1").click()
     expect(answer).to_contain_text("six weeks")

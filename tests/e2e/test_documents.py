@@ -31,7 +31,7 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
     expect(page.get_by_text("Added: 1 passage")).to_have_count(2)
     assert page.locator("img[src=x]").count() == 0
 
-    page.get_by_label("Add web pages, one address a line").fill("http://127.0.0.1:1/inside\nfile:///etc/passwd")
+    page.get_by_label("Add web pages, one address per line").fill("http://127.0.0.1:1/inside\nfile:///etc/passwd")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_text("4 refused")).to_be_visible()
     expect(page.get_by_text("own network", exact=False).first).to_be_visible()

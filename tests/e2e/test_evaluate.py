@@ -37,7 +37,7 @@ def test_a_dataset_is_uploaded_run_labelled_and_inspected(page: Page, home_with_
         assert violations(page) == []
         page.get_by_role("radio", name="Wrong", exact=True).click()
         expect(page.get_by_role("cell", name="Comparing texts")).to_be_visible()
-        page.get_by_role("button", name="Lay open").locator("visible=true").click()
+        page.get_by_role("button", name="Open in Inspect").locator("visible=true").click()
         expect(page.get_by_role("heading", name="How long does descaling take?")).to_be_visible()
         expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()
 
@@ -56,4 +56,4 @@ def _choose_second_answer(page: Page) -> None:
     table = page.get_by_test_id("stDataFrame").first
     table.scroll_into_view_if_needed()
     table.click(position={"x": 15, "y": 2 * _ROW_HEIGHT + _HALF})
-    expect(page.get_by_role("button", name="Lay open").locator("visible=true")).to_be_visible()
+    expect(page.get_by_role("button", name="Open in Inspect").locator("visible=true")).to_be_visible()

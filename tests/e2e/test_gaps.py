@@ -28,7 +28,7 @@ def test_a_gap_is_filled_with_one_click_and_then_answered(page: Page, home_with_
             button(page, "Search the web").click()
             expect(badge(page, "from the web")).to_be_visible(timeout=60_000)
             page.get_by_role("link", name="Documents").first.click()
-            button(page, "What is missing").click()
+            button(page, "Coverage gaps").click()
             gap = page.get_by_test_id("stMain").locator("[class*=st-key-gap-]")
             expect(gap.get_by_role("heading")).to_have_text("2024 NBA finals")
             expect(gap).to_contain_text("127.0.0.1")
@@ -45,4 +45,4 @@ def test_a_gap_is_filled_with_one_click_and_then_answered(page: Page, home_with_
             page.keyboard.press("Escape")
             assert len(tavily.queries) == 1
             open_page(page, f"{app}/gaps")
-            expect(page.get_by_test_id("stMain")).to_contain_text("Nothing is missing")
+            expect(page.get_by_test_id("stMain")).to_contain_text("No coverage gaps")

@@ -38,11 +38,11 @@ def test_a_run_is_found_and_reopened_by_its_owner_only(page: Page, browser: Brow
     expect(rows).to_have_count(2)
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
 
-    side.get_by_role("button", name="incorrect").press("Enter")  # the pill, by keyboard
+    side.get_by_role("button", name="not in your documents").press("Enter")  # the pill, by keyboard
     expect(rows).to_have_count(1)
     settled(page)
     side.get_by_role("searchbox", name="Find a run").press_sequentially("espresso", delay=30)
-    expect(side.get_by_text("Nothing matches").first).to_be_visible()
+    expect(side.get_by_text("No runs match").first).to_be_visible()
     settled(page)
     side.get_by_role("button", name="Clear filters").locator("visible=true").click()
     expect(rows).to_have_count(2)
@@ -67,6 +67,6 @@ def test_a_run_is_found_and_reopened_by_its_owner_only(page: Page, browser: Brow
 
     other = browser.new_context().new_page()
     open_page(other, opened)
-    expect(other.get_by_role("heading", name="This answer is no longer there")).to_be_visible()
+    expect(other.get_by_role("heading", name="This answer no longer exists")).to_be_visible()
     expect(other.get_by_text("No runs yet")).to_be_visible()
     other.context.close()

@@ -97,13 +97,13 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
             expect(drawer).to_be_hidden()
             settled(page)
 
-        answer.get_by_text("What each sentence rests on").click()
+        answer.get_by_text("Source of each sentence").click()
         expect(answer.locator(".stMarkdownBadge", has_text="supported").first).to_be_visible()
         settled(page)
         answer.get_by_role("radio", name="Thumbs down").click()
         why = page.get_by_role("dialog")
         why.get_by_role("textbox").fill("It says nothing of the tank")
-        why.get_by_role("button", name="Keep").click()
+        why.get_by_role("button", name="Send").click()
         expect(answer).to_contain_text("You said: “It says nothing of the tank”")
 
         answer.get_by_role("radio", name=NEXT).or_(answer.get_by_role("button", name=NEXT)).click()

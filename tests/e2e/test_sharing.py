@@ -82,7 +82,7 @@ def test_citations_lead_to_the_marked_quote_and_the_trace_opens(opened, tmp_path
     expect(page.locator("li:target mark")).to_have_text("Passage 2 says that fact2 holds.")
     expect(page.locator("li:target")).to_contain_text("Paper 2.pdf · p. 2")
     page.get_by_text("how this answer was made").first.click()
-    expect(page.get_by_text("you dropped it 0.90")).to_be_visible()
+    expect(page.get_by_text("left out by you 0.90")).to_be_visible()
     expect(page.get_by_text("1 of 2 passages is relevant").first).to_be_visible()
     expect(page.get_by_text("And on the web?", exact=True)).to_be_visible()
     page.get_by_text("how this answer was made").nth(1).click()

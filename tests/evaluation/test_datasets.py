@@ -31,7 +31,7 @@ def names(found):
 
 
 def test_the_built_in_one_and_what_is_pinned_are_always_there(datasets):
-    assert names(datasets.all("ada")) == [SEED_DATASET.name, "Pinned questions"]
+    assert names(datasets.all("ada")) == [SEED_DATASET.name, "Test questions"]
     assert datasets.get("seed").examples == SEED_DATASET.examples
     assert len(SEED_DATASET.examples) == 5
     assert datasets.get(datasets.pinned("ada").id, "ada").examples == ()
@@ -110,7 +110,7 @@ def traces():
 def datasets_of_runs(tmp_path, traces):
     def trace_of(run_id):
         if run_id not in traces:
-            raise NotFound("This answer is no longer there.")
+            raise NotFound("This answer is no longer exists.")
         return traces[run_id]
 
     database = Database(tmp_path / "home")

@@ -153,7 +153,7 @@ def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
         ({"space": "n2"}, ("the embedder Nomic (local) has other weights",)),
         ({"embedder": "Built-in vectors", "space": "b"}, ("the embedder: Nomic (local) → Built-in vectors",)),
         ({"library": "d2", "documents": 6}, ("3 documents more",)),
-        ({"library": "d2"}, ("documents were replaced, or cut into other passages",)),
+        ({"library": "d2"}, ("documents were replaced or split differently",)),
         ({"version": "0.2.0"}, ("the application: 0.1.0 → 0.2.0",)),
     ],
 )

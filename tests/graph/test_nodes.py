@@ -108,7 +108,7 @@ def test_one_passage_is_spoken_of_as_one():
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ("What holds?", "Without what you dropped, there is no answer."),
+        ("What holds?", "Without the passages you left out, there is no answer."),
         ("무엇이 맞습니까?", "제외하신 구절을 빼면 답이 없습니다."),
         ("什麼是對的？", "除去您捨棄的段落，就沒有答案了。"),
     ],

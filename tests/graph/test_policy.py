@@ -68,11 +68,11 @@ def test_the_reason_says_that_no_passage_states_everything():
     [
         ("paper", (0.94, 0.46, 0.1, 0.0), "1 of 4 passages is relevant, best 0.94 ≥ 0.59: your documents answer this."),
         ("paper", (0.06, 0.0), "0 of 2 passages are relevant, best 0.06 < 0.31: your documents do not answer this."),
-        ("paper", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: documents and web together."),
-        ("paper", (), "No passage was found: your documents do not answer this."),
-        ("paper", (None,), "No verdict could be read, so every passage counts as ambiguous."),
-        ("paper", (None, 0.1), "0 of 2 passages are relevant, best 0.10, and some could not be judged"),
-        ("any", (0.9, 0.0), "1 of 2 passages is relevant, and this policy wants all of them to be"),
+        ("paper", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents cover this in part."),
+        ("paper", (), "No passages found. Your documents do not answer this."),
+        ("paper", (None,), "No passage could be graded, so all count as partly relevant."),
+        ("paper", (None, 0.1), "0 of 2 passages are relevant, best 0.10, and some passages could not be graded"),
+        ("any", (0.9, 0.0), "1 of 2 passages is relevant, but the policy requires all of them"),
     ],
 )
 def test_the_reason_holds_the_figures(policy, scores, reason):
@@ -82,8 +82,8 @@ def test_the_reason_holds_the_figures(policy, scores, reason):
 @pytest.mark.parametrize(
     ("thresholds", "score", "reason"),
     [
-        (Thresholds(0.3, 0.999), 0.9985, "Best 0.9985, between 0.30 and 0.999: documents and web together."),
-        (Thresholds(0.3, 0.7), 0.6996, "Best 0.6996, between 0.30 and 0.70: documents and web together."),
+        (Thresholds(0.3, 0.999), 0.9985, "Best 0.9985, between 0.30 and 0.999: your documents cover this in part."),
+        (Thresholds(0.3, 0.7), 0.6996, "Best 0.6996, between 0.30 and 0.70: your documents cover this in part."),
         (Thresholds(0.3, 0.7), 0.2999, "0 of 1 passage is relevant, best 0.2999 < 0.30"),
         (Thresholds(0.3, 0.7), 0.7049, "1 of 1 passage is relevant, best 0.70 ≥ 0.70"),
     ],

@@ -125,7 +125,7 @@ def version() -> Trace:
     opened = begun()[1:]
     return of(
         begun()[:1],
-        [VersionBegun("parent", "you dropped p. 1", kept=True)],
+        [VersionBegun("parent", "you left out p. 1", kept=True)],
         graded(0.94),
         opened,
         decided,

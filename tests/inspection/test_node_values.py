@@ -22,21 +22,25 @@ def names(values):
         ),
         (
             "grade_documents",
-            {"Passages": runs.FOUND, "Thresholds": "relevant from 0.59, irrelevant below 0.31"},
+            {"Passages": runs.FOUND, "Thresholds": "relevant from 0.59, not relevant below 0.31"},
             {"Verdicts": describe_verdicts(runs.incorrect(), "library")},
         ),
-        ("decide", {"Policy": "Balanced"}, {"Action": "incorrect", "Reason": "Best 0.06.", "Wants the web": "yes"}),
+        (
+            "decide",
+            {"Policy": "Balanced"},
+            {"Action": "not in your documents", "Reason": "Best 0.06.", "Web search needed": "yes"},
+        ),
         ("transform_query", {"Web query": "Question"}, {"Query": "winner 2024"}),
         (
             "web_search",
-            {"Query, as written": "winner 2024", "Query, as you edited it": "winner of 2024"},
+            {"Query as written": "winner 2024", "Query as you edited it": "winner of 2024"},
             {"Sent": "winner of 2024", "To": "Tavily", "Results": (runs.RESULT,)},
         ),
-        ("refine_knowledge", {"Usable passages": (runs.RESULT,)}, {"Strips": describe_strips(runs.incorrect())}),
+        ("refine_knowledge", {"Usable passages": (runs.RESULT,)}, {"Excerpts": describe_strips(runs.incorrect())}),
         (
             "generate",
             {"Model": "Llama", "Prompt": describe_prompt(runs.incorrect())},
-            {"Answer": "It did [1].", "Tokens, as the server counted": "700 prompt tokens · 43 answer tokens"},
+            {"Answer": "It did [1].", "Tokens counted by the server": "700 prompt tokens · 43 answer tokens"},
         ),
         (
             "check_answer",
@@ -52,16 +56,16 @@ def test_a_node_shows_what_it_was_given_and_what_it_gave(node, given, came):
 
 
 def test_the_writer_is_given_the_strips_that_were_kept():
-    strips = names(describe_node("generate", runs.correct()).inputs)["Knowledge, kept strips"]
+    strips = names(describe_node("generate", runs.correct()).inputs)["Excerpts used"]
     assert [strip.text for strip in strips[0].strips] == ["Kept."]
 
 
 def test_what_is_not_there_is_not_named():
     shown = describe_node("web_search", runs.waiting())
     assert names(shown.outputs) == {"Not sent yet": "winner 2024"}
-    assert names(shown.inputs) == {"Query, as written": "winner 2024", "Web": "ask first"}
+    assert names(shown.inputs) == {"Query as written": "winner 2024", "Web": "ask first"}
 
 
 def test_condensing_is_given_what_was_said_before():
     turns = (Turn("user", "Before?"),)
-    assert names(describe_node("condense_question", runs.correct(), turns).inputs)["Said before"] == turns
+    assert names(describe_node("condense_question", runs.correct(), turns).inputs)["Conversation so far"] == turns

@@ -17,7 +17,7 @@ from crag.runs.trace import Step, Trace
 from crag.types import Support, Verdict
 from tests.inspection import runs
 
-GRADED_BY = "Graded by: Fast, llama · relevant from 0.59, irrelevant below 0.31 · the grader's own thresholds"
+GRADED_BY = "Graded by Fast, llama · relevant from 0.59, not relevant below 0.31 · default thresholds"
 
 
 def steps(trace):
@@ -27,7 +27,7 @@ def steps(trace):
 @pytest.mark.parametrize(
     ("node", "summary", "lines"),
     [
-        ("retrieve", "2 of 1,284 passages · 20 ms", ("Nearest by meaning and by words, with Nomic.",)),
+        ("retrieve", "2 of 1,284 passages · 20 ms", ("Nearest by meaning and words, using Nomic.",)),
         ("grade_documents", "0 of 2 relevant · 1.7 s", ()),
         (
             "decide",
@@ -39,9 +39,9 @@ def steps(trace):
         ),
         ("transform_query", "0.9 s", ("“winner 2024”",)),
         ("web_search", "1 result · 0.8 s", ("Sent to Tavily: “winner of 2024”",)),
-        ("refine_knowledge", "1 of 2 strips kept · 0.2 s", ()),
+        ("refine_knowledge", "1 of 2 excerpts kept · 0.2 s", ()),
         ("generate", "43 tokens · 1.3 s", ()),
-        ("check_answer", "1 of 1 sentence supported", ("Every sentence rests on its sources.",)),
+        ("check_answer", "1 of 1 sentence supported", ("Every sentence is supported by its source.",)),
     ],
 )
 def test_a_step_has_a_summary_and_lines(node, summary, lines):
@@ -52,8 +52,8 @@ def test_a_step_has_a_summary_and_lines(node, summary, lines):
 def test_a_step_lists_graded_passages_with_badge_and_reason():
     graded, searched = (steps(runs.incorrect())[node] for node in ("grade_documents", "web_search"))
     assert [(one.badge.word, one.badge.number, one.irrelevant) for one in graded.passages] == [
-        ("irrelevant", "0.06", True),
-        ("irrelevant", "0.02", True),
+        ("not relevant", "0.06", True),
+        ("not relevant", "0.02", True),
     ]
     assert [(one.id, one.reason) for one in searched.passages] == [(-1, "Names the winner.")]
     assert (graded.candidates, searched.candidates) == (2, 1)
@@ -63,7 +63,7 @@ def test_an_override_shows_the_graders_score_separately():
     trace = runs.correct()
     trace.verdicts[1] = Verdict(1, "irrelevant", 0.94, "Because.", ruling="drop")
     badge = steps(trace)["grade_documents"].passages[0].badge
-    assert (badge.word, badge.number, badge.remark) == ("you dropped it", "", "0.94")
+    assert (badge.word, badge.number, badge.remark) == ("left out by you", "", "0.94")
 
 
 def test_refining_shows_strips():
@@ -72,7 +72,7 @@ def test_refining_shows_strips():
 
 
 def test_the_decision_has_the_badge_of_its_action():
-    assert steps(runs.incorrect())["decide"].badge.word == "incorrect"
+    assert steps(runs.incorrect())["decide"].badge.word == "not in your documents"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_decision_has_the_badge_of_its_action():
         (runs.waiting(), "web_search", "waiting for you", "pause_circle"),
         (runs.halted("stopped"), "grade_documents", "0 of 0 · stopped here", "stop_circle"),
         (runs.halted("failed"), "grade_documents", "0 of 0 · failed here", "error"),
-        (runs.version(), "grade_documents", "1 of 2 relevant · kept", "check_circle"),
+        (runs.version(), "grade_documents", "1 of 2 relevant · reused", "check_circle"),
     ],
 )
 def test_a_step_that_did_not_end_or_was_kept_says_so(trace, node, summary, icon):
@@ -98,21 +98,21 @@ def test_a_wanted_search_that_did_not_start_is_its_own_step():
     trace.apply(WebSkipped("The web is off, so the web was not searched."))
     described = describe_steps(trace)
     assert [step.node for step in described][2:4] == ["decide", "web_search"]
-    assert (described[3].summary, described[3].lines) == ("not done", ("The web is off, so the web was not searched.",))
+    assert (described[3].summary, described[3].lines) == ("skipped", ("The web is off, so the web was not searched.",))
     assert described[3].icon == "remove_circle_outline"
 
 
 def test_a_running_step_is_open_and_says_what_it_does():
     trace = Trace().apply_all([NodeStarted("retrieve", 0.0)])
     (step,) = describe_steps(trace)
-    assert (step.summary, step.lines, step.expanded) == ("running", ("Looking for the nearest passages.",), True)
+    assert (step.summary, step.lines, step.expanded) == ("running", ("Finding the nearest passages.",), True)
     trace.apply(NodeEnded("retrieve", 0.1))
     assert describe_steps(trace)[0].lines == ()
 
 
 def test_a_refusal_says_that_there_was_nothing_to_write_from():
     written, checked = (describe_step(Step(node, 0.0, "done", 0.001), Trace()) for node in ("generate", "check_answer"))
-    assert (written.summary, written.lines) == ("nothing to write from · 1 ms", ("There was nothing to write from.",))
+    assert (written.summary, written.lines) == ("nothing to answer from · 1 ms", ("There was nothing to answer from.",))
     assert (checked.summary, checked.lines) == ("nothing to check", ("There was nothing to check.",))
 
 
@@ -122,14 +122,14 @@ def test_the_prompt_reports_cuts_and_the_count_of_the_server():
     assert describe_prompt(trace).counted == "The server counted 700."
     trace.apply(QuestionShortened(900, 300))
     trace.prompt = replace(trace.prompt, left_out=2)
-    assert describe_prompt(trace).text.endswith("300 tokens of your question left out · 2 strips left out")
+    assert describe_prompt(trace).text.endswith("300 tokens of your question left out · 2 excerpts left out")
 
 
 def test_without_a_model_the_passages_are_quoted():
     trace = runs.correct()
     trace.prompt = replace(trace.prompt, window=0)
     assert describe_prompt(trace) is None
-    assert steps(trace)["generate"].lines == ("Quoted from the passages; no language model was running.",)
+    assert steps(trace)["generate"].lines == ("Quoted from the passages; no language model was used.",)
 
 
 def test_unsupported_sentences_come_before_weakly_supported():
@@ -147,7 +147,7 @@ def test_unsupported_sentences_come_before_weakly_supported():
 def test_activity_and_duration_of_the_run():
     assert describe_activity(Trace()) == ("Getting ready", "")
     assert describe_activity(runs.halted("stopped")) == ("Grading passages", "")
-    assert describe_duration(runs.correct()) == "3.3 s in all"
+    assert describe_duration(runs.correct()) == "3.3 s in total"
     assert describe_duration(runs.halted("stopped")) == "Stopped after 0.5 s"
     assert describe_duration(runs.waiting()) == ""
 

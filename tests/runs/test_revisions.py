@@ -61,7 +61,7 @@ def test_changed_verdicts_decide_again_and_are_kept_as_labels(house):
     version, trace = revised(home, run, "decide", rulings={1: "drop"})
     assert "fact1" not in trace.text
     assert "fact2" in trace.text
-    assert home.runs.versions(version.id)[-1].change == "you dropped p. 1"
+    assert home.runs.versions(version.id)[-1].change == "you left out p. 1"
     assert trace.verdicts[1].ruling == "drop"
 
 

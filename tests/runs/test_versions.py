@@ -54,7 +54,7 @@ def test_a_dropped_passage_is_not_answered_from(house):
     assert "fact1" not in trace.text
     assert "fact2" in trace.text
     assert (trace.verdicts[1].word, trace.verdicts[1].ruling, trace.verdicts[1].score) == ("irrelevant", "drop", 0.9)
-    assert trace.action_reason.startswith("You dropped 1. ")
+    assert trace.action_reason.startswith("You left out 1. ")
     assert home.grader.graded == [1, 2], "nothing is graded again"
     assert len(home.retriever.queries) == 1
     shown = home.conversations.messages(conversation.id)
@@ -69,7 +69,7 @@ def test_a_passage_used_anyway_makes_the_action_correct(house):
     assert (trace.action, trace.outcome) == ("correct", "documents")
     assert "fact2" in trace.text
     assert "fact1" not in trace.text
-    assert trace.action_reason == "You use 1. 1 of 2 passages is relevant: your documents answer this."
+    assert trace.action_reason == "You used 1. 1 of 2 passages is relevant: your documents answer this."
 
 
 def test_both_answers_are_there_and_either_can_be_shown(house):
@@ -79,7 +79,7 @@ def test_both_answers_are_there_and_either_can_be_shown(house):
     after = wait(second)
     versions = home.runs.versions(second.id)
     assert [(one.number, one.run_id, one.state) for one in versions] == [(1, first.id, "done"), (2, second.id, "done")]
-    assert versions[1].change == after.change == "you dropped p. 1"
+    assert versions[1].change == after.change == "you left out p. 1"
     home.runs.show_version(first.id)
     assert home.conversations.messages(conversation.id)[-1].text == before.text
     assert home.conversations.messages(conversation.id)[-1].run_id == first.id
@@ -93,7 +93,7 @@ def test_rulings_add_up_from_version_to_version(house):
     wait(second)
     trace = wait(home.runs.overrule(second.id, {2: "drop"}))
     assert (trace.action, trace.outcome) == ("incorrect", "not_answered")
-    assert trace.action_reason == "You dropped 2. 0 of 2 passages are relevant: your documents do not answer this."
+    assert trace.action_reason == "You left out 2. 0 of 2 passages are relevant: your documents do not answer this."
     back = wait(home.runs.overrule(home.runs.versions(first.id)[-1].run_id, {1: "use"}))
     assert back.verdicts[1].ruling == "use"
     assert back.verdicts[2].ruling == "drop"

@@ -28,7 +28,7 @@ def test_branches_versions_overrides_and_feedback_survive(shared):
     first, answer, _, web = messages(copy)
     assert len(first.branches) == 2
     versions = home.runs.versions(answer.run_id)
-    assert [version.change for version in versions] == ["first answer", "k 2", "you dropped p. 1"]
+    assert [version.change for version in versions] == ["first answer", "k 2", "you left out p. 1"]
     assert home.runs.trace(versions[2].run_id).parent == versions[1].run_id
     assert home.runs.trace(answer.run_id).verdicts[1].ruling == "drop"
     assert home.runs.trace(web.run_id).query_sent

@@ -21,7 +21,7 @@ def test_a_run_is_shown_with_its_prompts_as_they_were_sent(original):
     page = render_run_page(run, versions, [call], lambda _: False)
     assert "Use &lt;b&gt;only&lt;/b&gt; {{ this }}" in page
     assert "Yes &lt;/pre&gt;" in page
-    assert "Version 3 of 3 · you dropped p. 1" in page
+    assert "Version 3 of 3 · you left out p. 1" in page
     assert page.count("<details") == page.count("</details>")
 
 

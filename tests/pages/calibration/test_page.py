@@ -54,16 +54,16 @@ def test_measured_thresholds_are_moved_used_and_reset(calibrating, services):
     measure(calibrating)
     assert said(calibrating, "answered")
     slider = calibrating.select_slider[0]
-    before = [item.value for item in calibrating.markdown if "| Answered" in item.value]
+    before = [item.value for item in calibrating.markdown if "| Answerable" in item.value]
     slider.set_value((0.0, 0.999)).run()
-    after = [item.value for item in calibrating.markdown if "| Answered" in item.value]
+    after = [item.value for item in calibrating.markdown if "| Answerable" in item.value]
     assert not calibrating.exception
     assert before != after
     click(calibrating, "Use these thresholds")
     judging = services.grading_setup(RunOptions())
     assert (judging.thresholds, judging.calibrated) == (Thresholds(0.0, 0.999), True)
     assert said(calibrating, "In use")
-    click(calibrating, "Back to the grader's own")
+    click(calibrating, "Back to default")
     assert not services.grading_setup(RunOptions()).calibrated
 
 
@@ -74,7 +74,10 @@ def test_past_questions_are_shown_with_what_would_change(calibrating, services):
     table = calibrating.dataframe[0].value
     assert list(table["Question"]) == ["When was the bridge of Alder opened?"]
     calibrating.select_slider[0].set_value((0.999, 0.999)).run()
-    assert calibrating.dataframe[0].value["Now"][0] != "correct" or calibrating.dataframe[0].value["Score"][0] >= 0.999
+    assert (
+        calibrating.dataframe[0].value["Now"][0] != "answered from your documents"
+        or calibrating.dataframe[0].value["Score"][0] >= 0.999
+    )
 
 
 def test_thresholds_of_an_old_grader_are_not_shown_as_in_use(calibrating, services):
@@ -83,5 +86,5 @@ def test_thresholds_of_an_old_grader_are_not_shown_as_in_use(calibrating, servic
     calibrating.run()
     assert [header.value for header in calibrating.header] == ["No longer in use"]
     assert not services.grading_setup(RunOptions()).calibrated
-    click(calibrating, "Forget")
+    click(calibrating, "Remove")
     assert not services.calibration.all()

@@ -25,7 +25,7 @@ def press(app, start, label=""):
 def waiting(app):
     """Ask what the documents do not answer, until the card is there."""
     app.run().chat_input[0].set_value(UNANSWERED).run()
-    until(app, lambda: said(app, "Search the web for this?"))
+    until(app, lambda: said(app, "Allow this search?"))
     return app
 
 
@@ -50,7 +50,7 @@ def test_the_card_shows_the_query_and_where_it_goes(chat, tavily):
     query_of(chat).set_value("  ").run()
     press(chat, "send-")
     assert any("The query is empty" in toast.value for toast in chat.toast)
-    assert said(chat, "Search the web for this?")
+    assert said(chat, "Allow this search?")
     assert tavily.requests == []
 
 
@@ -60,7 +60,7 @@ def test_the_card_says_that_whole_pages_are_fetched_too(chat, tavily):
     chat.toggle(key="option_fetch_pages").set_value(True).run()
     del chat.session_state["dialog"]
     waiting(chat)
-    assert said(chat, "The pages that are found are then fetched whole from their own sites.")
+    assert said(chat, "Then the full pages found are fetched from their sites.")
     assert not said(chat, "nothing else")
 
 
@@ -87,11 +87,11 @@ def test_nobody_is_asked_again_who_does_not_want_to_be(chat, tavily, services):
 def test_who_declines_gets_an_honest_refusal_and_may_think_again(chat, tavily):
     waiting(chat)
     press(chat, "keep-")
-    until(chat, lambda: said(chat, "Nearest:"))  # the text is there before the answer stands for good
+    until(chat, lambda: said(chat, "Nearest passages:"))  # the text is there before the answer stands for good
     assert said(chat, "Your documents do not answer this.")
     assert said(chat, "You chose to answer from your documents only.")
     press(chat, "web-", "Allow web search")
-    until(chat, lambda: said(chat, "Search the web for this?"))
+    until(chat, lambda: said(chat, "Allow this search?"))
     assert said(chat, "Version 2 of 2")
     assert tavily.requests == []
 
@@ -126,13 +126,13 @@ def test_overruling_answers_again_beside_the_old_answer(chat, notes, services):
     press(chat, "drop-")
     until(chat, lambda: "Show version 1" in labels(chat))
     assert not chat.exception
-    assert said(chat, "Version 2 of 2 · you dropped “Brewing notes”")
-    assert said(chat, "Without what you dropped, there is no answer.")
-    assert said(chat, "you dropped 1 of 1 passage")
-    assert any(":red-badge[:material/person_remove: you dropped it]" in label for label in labels(chat))
+    assert said(chat, "Version 2 of 2 · you left out “Brewing notes”")
+    assert said(chat, "Without the passages you left out, there is no answer.")
+    assert said(chat, "you left out 1 of 1 passage")
+    assert any(":red-badge[:material/person_remove: left out by you]" in label for label in labels(chat))
     press(chat, "nearest-")
     assert said(chat, "The grader says relevant.")
-    assert any(label == "Use it and answer again" for label in labels(chat))
+    assert any(label == "Use anyway and answer again" for label in labels(chat))
     chat.session_state["source"] = None
     del chat.session_state["source"]
     press(chat, "version-")
@@ -171,12 +171,12 @@ def test_thresholds_are_set_for_a_conversation_and_given_back(chat, notes, servi
     chat.run()
     chat.button(key="chip_options").click().run()
     automatic = chat.slider(key="option_thresholds").value
-    assert said(chat, "from the second on it is relevant: the grader's own thresholds.")
+    assert said(chat, "from the second on it is relevant: default thresholds.")
     chat.slider(key="option_thresholds").set_value((0.1, 0.95)).run()
     assert said(chat, "set by you")
     ask(chat, QUESTION)
     assert services.runs.trace(last_run(services)).thresholds == Thresholds(0.1, 0.95)
-    assert said(chat, "relevant from 0.95, irrelevant below 0.10 · set by you")
+    assert said(chat, "relevant from 0.95, not relevant below 0.10 · set by you")
     chat.button(key="option_forget-thresholds").click().run()
     assert chat.slider(key="option_thresholds").value == automatic
     assert services.conversations.list()[0].changes.get("thresholds") is None
@@ -197,7 +197,7 @@ def test_unsupported_sentences_are_marked_and_can_be_searched(chat, tavily, monk
         assert said(chat, "from Gouda. :orange-badge[:material/link_off: no source]")
         assert said(chat, "The server counted")
         press(chat, "look-", "Search the web for the sentence without a source")
-        until(chat, lambda: said(chat, "Search the web for this?"))
+        until(chat, lambda: said(chat, "Allow this search?"))
     assert query_of(chat).value == "The moon is made of green cheese from Gouda."
     assert said(chat, "so it may hold words of your documents: read it before you send it.")
 

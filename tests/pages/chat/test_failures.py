@@ -104,7 +104,7 @@ def test_an_answer_that_broke_off_is_kept_and_marked(chat, ollama):
     ollama.script = saying(Say("It is descaled with citric", end="reset"))
     asked_with(chat)
     assert said(chat, "broken off")
-    assert said(chat, "The answer broke off")
+    assert said(chat, "The answer is incomplete")
     assert said(chat, "It is descaled with citric")
     assert {"Continue", "Try again", "Answer with the built-in engine"} <= set(labels(chat))
 
@@ -113,7 +113,7 @@ def test_nothing_goes_elsewhere_before_it_is_allowed(chat, ollama):
     ollama.script = saying(Say(ANSWER))
     asked_with(chat, model=f"ollama:{CLOUD.name}")
     assert said(chat, "Questions and passages would go to ollama.com: you are asked first")
-    assert said(chat, "May this leave your machine?")
+    assert said(chat, "Allow this to leave your machine?")
     assert said(chat, "at ollama.com: your question and passages of your documents would go there")
     assert ollama.chats == []
     press(chat, "allow-")
@@ -137,7 +137,7 @@ def model_chip(chat):
 def test_a_missing_model_is_got_in_place_and_asked_again(chat, ollama):
     ollama.models = [NOMIC]
     asked_with(chat, model="ollama:llama3.1:8b")
-    assert said(chat, "The model is not there")
+    assert said(chat, "The model is not available")
     press(chat, "get-")
     assert application().downloads.wait("ollama:llama3.1:8b", 20).state == "done"
     until(chat, lambda: "Try again" in labels(chat) and not any(label.startswith("Get ") for label in labels(chat)))
@@ -148,7 +148,7 @@ def test_a_missing_model_is_got_in_place_and_asked_again(chat, ollama):
 def test_a_server_that_is_gone_leaves_the_question_and_a_command(chat, monkeypatch):
     monkeypatch.setenv("OLLAMA_HOST", closed_address())
     asked_with(chat, model="ollama:llama3.1:8b")
-    assert said(chat, "The model is not there")
+    assert said(chat, "The model is not available")
     assert said(chat, "Your question is kept.")
     assert {"Try again", "Answer with the built-in engine"} <= set(labels(chat))
     assert "Continue" not in labels(chat)
@@ -168,7 +168,7 @@ def test_thoughts_are_folded_and_no_part_of_the_answer(chat, ollama):
         pytest.param(
             Say(status=500, error="model requires more system memory (9.1 GiB) than is available (4.2 GiB)"),
             [
-                "The model does not fit",
+                "Not enough memory for the model",
                 "it needs 9.1 GiB, and 4.2 GiB are free",
                 "choose a smaller model",
                 KEPT_QUESTION,

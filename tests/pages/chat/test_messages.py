@@ -39,7 +39,7 @@ def edit(app, services, question):
     app.session_state["edited"] = shown_messages(services)[-2].id
     app.run()
     app.text_area[0].set_value(question)
-    next(button for button in app.button if button.label == "Save and run").click().run()
+    next(button for button in app.button if button.label == "Ask").click().run()
     until(app, lambda: "stop" not in {button.key for button in app.button})
 
 
@@ -83,7 +83,7 @@ def test_feedback_is_shown_again_changed_and_taken_back(asked, services):
     run_id = shown_messages(services)[-1].run_id
     asked.feedback[0].set_value(0).run()
     asked.text_area[0].set_value("It missed the filter")
-    next(button for button in asked.button if button.label == "Keep").click().run()
+    next(button for button in asked.button if button.label == "Send").click().run()
     assert services.conversations.feedback(run_id) == Feedback(helpful=False, reason="It missed the filter")
     assert said(asked, "You said: “It missed the filter”")
     asked.button(key=f"why-{run_id}").click().run()

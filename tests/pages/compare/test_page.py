@@ -15,7 +15,7 @@ UNANSWERED = "Who won the 2024 NBA Finals?"
 def waiting(app):
     """Ask what the documents do not answer, until the card is there."""
     app.run().chat_input[0].set_value(UNANSWERED).run()
-    until(app, lambda: said(app, "Search the web for this?"))
+    until(app, lambda: said(app, "Allow this search?"))
     return app
 
 
@@ -41,7 +41,7 @@ def test_two_settings_stand_side_by_side(chat, notes, services):
     assert said(chat, "| Web searches | none | none |")
     chat.query_params["b"] = "nothing"
     chat.run()
-    assert said(chat, "One of the two answers is no longer there.")
+    assert said(chat, "One of the two answers is no longer exists.")
 
 
 @pytest.mark.parametrize("twice", [True, False])

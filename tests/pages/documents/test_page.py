@@ -182,7 +182,7 @@ def test_refreshing_says_what_became_of_it(chat, notes):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "Refresh all").click().run()
-    assert said(chat, "1 document read again: 1 unchanged.")
+    assert said(chat, "1 document refreshed: 1 unchanged.")
 
 
 def open_dialog(chat, name, about):
@@ -216,7 +216,7 @@ def test_deleting_a_collection_says_what_goes(chat, notes, services):
     services.library.move([notes], "Kitchen")
     open_dialog(chat, collections.DELETE_DIALOG, "Kitchen")
     assert said(chat, "goes with its 1 document")
-    press(chat, "Delete it")
+    press(chat, "Delete")
     assert services.library.sources() == []
     assert not any("Kitchen" in label for label in labels(chat))
 
@@ -226,7 +226,7 @@ def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
     open_dialog(chat, table.MOVE_DIALOG, [notes])
     next(box for box in chat.selectbox if box.label == "To").set_value("Kitchen")
     press(chat, "Move")
-    assert said(chat, "was there already, so one copy is left")
+    assert said(chat, "was already there, so only one copy is kept")
     assert [source.collection for source in services.library.sources()] == ["Kitchen"]
     press(chat, "Close")
 

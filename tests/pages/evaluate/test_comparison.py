@@ -84,7 +84,7 @@ def pictures(app):
 def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     one, other, third = f"{graded.id}.0", f"{ungraded.id}.0", f"{grid.id}.1"
     compared(chat, "gone.0", f"{graded.id}.7", one)
-    assert said(chat, "Choose another evaluation to hold against this one.")
+    assert said(chat, "Choose another evaluation to compare with this one.")
     chat.selectbox(key="added-side").set_value(other).run()
     assert {"What differs from A to B", "What broke: 1 of 3 questions", "What was mended: 0 of 3 questions"} <= {
         *headers(chat)
@@ -97,13 +97,13 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     assert said(chat, "No clear difference: ")
     assert said(chat, "Who won the 2024 NBA finals?")
     assert {"Trace of A", "Trace of B", "Compare both"} <= {*labels(chat)}
-    click(chat, "Put first")
+    click(chat, "Make baseline")
     assert address(chat) == f"{other},{one}"
     assert "What was mended: 1 of 3 questions" in headers(chat)
     chat.selectbox(key="added-side").set_value(third).run()
-    assert {"All of them", "What differs from A to B"} <= {*headers(chat)}
+    assert {"All metrics", "What differs from A to B"} <= {*headers(chat)}
     assert any("against time: A: " in alt for alt in pictures(chat))
-    next(control for control in chat.segmented_control if control.label == "Looked at").set_value(third).run()
+    next(control for control in chat.segmented_control if control.label == "Compared").set_value(third).run()
     assert "What differs from A to C" in headers(chat)
     click(chat, "Remove")
     assert address(chat) == f"{one},{third}"

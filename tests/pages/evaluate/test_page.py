@@ -58,7 +58,7 @@ def test_a_dataset_is_run_and_its_figures_show_n(chat, services, notes, kitchen)
     until(chat, lambda: "Run again" in labels(chat))
     assert [title.value for title in chat.title] == ["kitchen"]
     assert all("n = " in metric.delta for metric in chat.metric)
-    assert {"Right answers", "Answered or refused rightly", "Time"} <= {metric.label for metric in chat.metric}
+    assert {"Right answers", "Correctly answered or declined", "Time"} <= {metric.label for metric in chat.metric}
     (evaluation,) = services.evaluations.list()
     assert (evaluation.state, evaluation.done, evaluation.size) == ("done", 3, 3)
 
@@ -143,7 +143,7 @@ def test_foreign_text_stays_text(chat, services, notes):
 def test_one_of_somebody_else_or_gone_is_not_there(chat, services, evaluated):
     services.evaluations.delete(evaluated.id)
     opened(chat, evaluated)
-    assert [title.value for title in chat.title] == ["This evaluation is no longer there"]
+    assert [title.value for title in chat.title] == ["This evaluation no longer exists"]
     click(chat, "All evaluations")
     assert [title.value for title in chat.title] == ["Evaluate"]
 

@@ -61,7 +61,7 @@ def test_a_page_is_added_from_a_gap_with_one_click(page, services):
 
 
 def test_a_gap_is_dismissed_and_the_dismissal_undone(page):
-    close = [button for button in page.button if button.label == "Nothing is missing"]
+    close = [button for button in page.button if button.label == "Not a gap"]
     close[0].click().run()
     assert len(page.header) == 1
     assert said(page, "is off the list")
@@ -73,7 +73,7 @@ def test_without_any_gap_the_page_says_what_will_be_here(chat, notes):
     chat.run()
     page = chat.switch_page(PAGE).run()
     assert not page.exception
-    assert said(page, "Nothing is missing")
+    assert said(page, "No coverage gaps")
     assert "Ask your documents" in labels(page)
 
 

@@ -40,18 +40,18 @@ def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: A
     run_id = asked(services, QUESTION, model="builtin")
     app = laid_open(chat, run_id)
     assert [title.value for title in app.title] == [QUESTION]
-    assert said(app, ":green-badge[:material/task_alt: correct] :green-badge[:material/task_alt: from your documents]")
+    assert said(app, ":green-badge[:material/task_alt: from your documents]")
     assert said(app, "policy Balanced")
     assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Nodes"]
     assert said(app, "decide ==>|correct| refine_knowledge")
     table = app.dataframe[0].value
     assert [list(word) for word in table["Verdict"]] == [["relevant"]]
-    icons = {"visibility": "Open", "add": "Use it", "remove": "Drop it", "quiz": "Pin as a right passage"}
+    icons = {"visibility": "Open", "add": "Use anyway", "remove": "Leave out", "quiz": "Pin as a right passage"}
     assert list(table["Actions"][0]) == [f":material/{icon}: {word}" for icon, word in icons.items()]
     assert not said(app, "Nearest passages")  # closed nodes are not drawn
     opened(app, run_id, 0)
     assert said(app, ":small[:gray[**Embedder**]]")
-    assert said(app, "This node asks no model.")
+    assert said(app, "This step does not use a model.")
 
 
 def test_prompts_are_shown_as_they_were_sent(chat: AppTest, services: Application, notes: str, monkeypatch):
@@ -72,17 +72,17 @@ def test_going_on_from_a_node_makes_a_version_and_shows_it(chat: AppTest, servic
     run_id = asked(services, QUESTION, model="builtin")
     app = opened(laid_open(chat, run_id), run_id, 2)
     app.button(key=f"revise-{run_id}-decide").click().run()
-    assert "Do this step again" in labels(app)
+    assert "Run this step again" in labels(app)
     found = services.runs.trace(run_id).found["library"]
     drawn = [group.key for group in app.button_group if str(group.key).startswith("ruling-")]
     assert drawn == [f"ruling-{run_id}-{one}" for one in found]  # as they were ranked, not as they were graded
     passage_id = next(iter(services.runs.trace(run_id).verdicts))
-    app.button_group(key=f"ruling-{run_id}-{passage_id}").set_value("Drop").run()
+    app.button_group(key=f"ruling-{run_id}-{passage_id}").set_value("Leave out").run()
     app.button(key=f"go-on-from-{run_id}").click().run()
-    until(app, lambda: said(app, "Version 2 of 2 · you dropped “Brewing notes”"))
+    until(app, lambda: said(app, "Version 2 of 2 · you left out “Brewing notes”"))
     until(app, lambda: said(app, ":gray-badge[:material/block: not in your documents]"))
     assert app.query_params["run"] != [run_id]
-    assert said(app, "Taken over from the version before, in no time: Find passages, Grade.")
+    assert said(app, "Reused from the previous version: Find passages, Grade.")
     assert not app.exception
 
 
@@ -93,7 +93,7 @@ def test_waiting_and_failed_runs_say_so_foreign_ones_are_hidden(chat: AppTest, s
     assert said(app, "Ollama does not answer")
     app.query_params["run"] = "of-somebody-else"
     app.run()
-    assert [title.value for title in app.title] == ["This answer is no longer there"]
+    assert [title.value for title in app.title] == ["This answer no longer exists"]
 
 
 def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, services: Application, notes: str):
@@ -106,7 +106,7 @@ def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, servic
     app.switch_page("pages/compare/page.py").run()
     assert not app.exception
     assert app.header[0].value == "What differs"
-    assert said(app, "**Action**: :green-badge[:material/task_alt: correct] → :red-badge")
+    assert said(app, "**Action**: :green-badge[:material/task_alt: answered from your documents] → :red-badge")
     assert said(app, "only First took *Keep excerpts")
     assert said(app, "| **Policy** | Balanced | Lenient |")
 

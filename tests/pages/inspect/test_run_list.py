@@ -59,13 +59,13 @@ def test_runs_are_listed_with_what_became_of_them_and_narrowed(chat: AppTest, ru
     app = open_inspect(chat)
     assert listed(app) == keys(runs, LOST, FOUND)
     assert said(app, "2 runs")
-    assert said(app, "incorrect · not in your documents")
+    assert said(app, "not in your documents")
     assert said(app, "Choose a run in the list")
     pills(app, "inspect_actions").set_value(["correct"]).run()
     assert listed(app) == keys(runs, FOUND)
     app.sidebar.text_input(key="inspect_search").set_value("finals").run()
     assert listed(app) == []
-    assert said(app, "Nothing matches")
+    assert said(app, "No runs match")
     next(button for button in app.button if button.label == "Clear filters").click().run()
     assert listed(app) == keys(runs, LOST, FOUND)
     assert app.sidebar.text_input(key="inspect_search").value == ""
@@ -141,4 +141,4 @@ def test_a_run_that_is_under_way_is_listed_as_such(chat: AppTest, services: Appl
     app = open_inspect(chat)
     assert listed(app) == keys(runs, LOST, FOUND)
     assert said(app, "running")
-    assert said(app, "correct · from your documents")
+    assert said(app, "answered from your documents")

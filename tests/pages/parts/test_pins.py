@@ -63,7 +63,7 @@ def test_a_refusal_is_pinned_as_what_cannot_be_answered(chat, services, notes):
     ask(chat, "Who won the 2024 NBA finals?")
     open_dialog(chat, run_of(services))
     assert next(area for area in chat.text_area if area.label == "Right answer").value == ""
-    assert said(chat, "Leave it empty where it is right not to answer.")
+    assert said(chat, "Leave it empty if declining to answer is right.")
     press(chat, "Pin")
     (example,) = services.datasets.pinned().examples
     assert (example.answerable, example.references) == (False, ())

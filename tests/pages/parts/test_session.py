@@ -52,15 +52,15 @@ def test_an_address_shows_nobody_elses_questions(services, notes, browser):
     assert browser(ANN).session_state["person"] == ANN, "another tab of the same browser"
 
     page = browser(BEN, c=conversation)
-    assert said(page, "Your conversations will be listed here.")
+    assert said(page, "Your conversations appear here.")
     assert [toast.value for toast in page.toast] == ["This conversation is no longer there\\. Start a new one\\."]
     assert not page.chat_message
     assert "c" not in page.query_params
     page.text_input(key="conversation_search").set_value("grinder").run()
-    assert said(page, "Nothing found.")
+    assert said(page, "No conversations found.")
     page.query_params.update({"a": one, "b": other.id})
     page.switch_page("pages/compare/page.py").run()
-    assert said(page, "One of the two answers is no longer there.")
+    assert said(page, "One of the two answers is no longer exists.")
 
 
 def test_settings_show_the_key_and_outbound_log_of_one_person(services, browser):

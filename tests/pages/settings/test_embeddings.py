@@ -54,8 +54,8 @@ def test_an_embedder_is_chosen_answers_and_is_left_again(ollama, services, setti
     click(page, BACK)
     until(page, lambda: "Go back to Nomic Embed Text" in words(page))
     assert services.embedders.answering() == "Built-in vectors"
-    click(page, "Drop")
-    until(page, lambda: "Drop" not in words(page))
+    click(page, "Remove")
+    until(page, lambda: "Remove" not in words(page))
     assert [report.state for report in services.library.spaces.statuses()] == ["answering"]
     page.switch_page("pages/documents/page.py").run()
     assert said(page, "in the space *Built-in vectors*")
