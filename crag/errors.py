@@ -135,41 +135,45 @@ class FaultText:
     model: str = ""
 
 
-_RESUME_HINT = "What has come is kept: try again, and it goes on from there."
+_RESUME_HINT = "What was downloaded is kept. Try again to resume."
 _TRY_AGAIN = "Try again later."
-_NOT_SENT_TWICE = "Try again later: what arrived is not sent twice."
-_OTHER_ADDRESS = "Set CRAG_NOMIC_URL to another address of it, or try again later."
+_NOT_SENT_TWICE = "Try again later. Nothing is sent twice."
+_OTHER_ADDRESS = "Set CRAG_NOMIC_URL to another address, or try again later."
 _CHECK_ENDPOINT = "Check LANGSMITH_ENDPOINT."
 _EMBEDDING_REMEDY = "Try again, or choose another embedder in the settings."
 
 _PROVIDER_KEY = FaultText(
-    "The provider {provider} needs a valid key.", "Set {variable} to your key, then try again.", code="key_missing"
+    "{provider} needs a valid key.", "Set {variable} to your key, then try again.", code="key_missing"
 )
-_TAVILY_FORBIDDEN = FaultText("Tavily's plan or key does not allow this search.", "Look at your Tavily account.")
-_LANGSMITH_OTHER_SERVER = FaultText("{host} is no LangSmith, or one too old for this.", _CHECK_ENDPOINT)
+_TAVILY_FORBIDDEN = FaultText("Your Tavily plan or key does not allow this search.", "Check your Tavily account.")
+_LANGSMITH_OTHER_SERVER = FaultText("{host} is not a LangSmith server, or its version is too old.", _CHECK_ENDPOINT)
 _DOWNLOAD_GONE = FaultText("{host} no longer has this file ({status}).", _OTHER_ADDRESS, code="http_error")
-_DOWNLOAD_FORBIDDEN = FaultText("{host} does not give this file away ({status}).", _OTHER_ADDRESS, code="http_error")
+_DOWNLOAD_FORBIDDEN = FaultText(
+    "{host} does not allow the download of this file ({status}).", _OTHER_ADDRESS, code="http_error"
+)
 
 FAULTS = {
     # Any model server
     "model.consent_needed": FaultText(
-        "{label} runs on another machine, at {host}: your question and passages of your documents would go there.",
-        "Nothing was sent. Allow it, or choose a model on this machine.",
+        "{label} runs on another machine, at {host}. Your question and passages of your documents would go there.",
+        "Nothing was sent. Allow this, or choose a model on this machine.",
         model="{model}",
     ),
     "model.question_too_long": FaultText(  # questions are never cut; numbers of tokens are estimates
-        "Your question is too long for this model: about {tokens:,} tokens, where {room:,} fit.",
+        "Your question is too long for this model: about {tokens:,} tokens, but only {room:,} fit.",
         "Shorten it, or add its text as a document and ask about that.",
     ),
     "model.bad_reply": FaultText(
-        "{server} sent a reply that cannot be read.", "Try again, or restart the model server.", "passing"
+        "{server} sent a reply that could not be read.", "Try again, or restart the model server.", "passing"
     ),
-    "model.incomplete": FaultText("{server} broke off its reply.", "Ask again to get a whole answer.", "passing"),
-    "model.silent": FaultText("{server} has sent nothing for too long.", "Restart the model server, then try again."),
-    "model.model_failed": FaultText("{server} failed for a reason it did not explain.", "Look at its log.", "bug"),
+    "model.incomplete": FaultText(
+        "{server} stopped in the middle of its reply.", "Ask again for a complete answer.", "passing"
+    ),
+    "model.silent": FaultText("{server} stopped responding.", "Restart the model server, then try again."),
+    "model.model_failed": FaultText("{server} failed without giving a reason.", "Check its log.", "bug"),
     "model.unknown_model": FaultText(
         "There is no model called “{name}”.",
-        "If Ollama has it, write ollama:{name}; else builtin, or provider:model such as openai:gpt-4o-mini.",
+        "On Ollama, use ollama:{name}. Otherwise use builtin, or provider:model such as openai:gpt-4o-mini.",
     ),
     # Ollama
     "ollama.unreachable": FaultText(
@@ -177,11 +181,11 @@ FAULTS = {
     ),
     "ollama.unreachable_remote": FaultText(
         "Ollama does not answer at {host}.",
-        "Start it there with `OLLAMA_HOST=0.0.0.0 ollama serve`, or set OLLAMA_HOST here to where it is.",
+        "Start it there with `OLLAMA_HOST=0.0.0.0 ollama serve`, or set OLLAMA_HOST to its address.",
         code="unreachable",
     ),
     "ollama.not_ollama": FaultText(
-        "What answers at {host} does not act like Ollama.", "Set OLLAMA_HOST to the address of your Ollama server."
+        "The server at {host} is not Ollama.", "Set OLLAMA_HOST to the address of your Ollama server."
     ),
     "ollama.model_missing": FaultText(
         "Ollama has no model called {model}.",
@@ -189,7 +193,7 @@ FAULTS = {
         model="ollama:{model}",
     ),
     "ollama.only_embeds": FaultText(
-        "{model} only makes vectors: it cannot answer.", "Choose a chat model, such as Llama 3.1, in the settings."
+        "{model} is an embedding model and cannot answer.", "Choose a chat model, such as Llama 3.1, in the settings."
     ),
     "ollama.out_of_memory": FaultText(
         "There is not enough memory for {model}{sizes}.",
@@ -197,34 +201,34 @@ FAULTS = {
     ),
     "ollama.signin": FaultText("Ollama asks for a sign-in to use {model}.", "Run `ollama signin`.", code="no_access"),
     "ollama.quota": FaultText(
-        "What your account allows of {model} is used up, or does not cover it.",
-        "Wait until it is renewed, or choose a model on this machine.",
+        "Your account has no quota left for {model}.",
+        "Wait until the quota renews, or choose a model on this machine.",
         code="no_access",
     ),
     "ollama.busy": FaultText("Ollama is busy: its queue is full.", "Wait a moment, then ask again.", "passing"),
     "ollama.prompt_too_long": FaultText(
-        "The question with its passages is longer than {model} takes.",
-        "Use fewer passages, or make the model's context window larger in the settings.",
+        "The question and its passages are too long for {model}.",
+        "Use fewer passages, or a larger context window in the settings.",
     ),
     "ollama.too_old": FaultText(
-        "This Ollama is too old: it does not understand what it is asked.",
+        "This version of Ollama is too old.",
         "Update it to version 0.5 or later, then try again.",
     ),
     "ollama.refused": FaultText("Ollama refused the request for {model}.", "Choose another model, or update Ollama."),
     "ollama.server_error": FaultText(
-        "Ollama reported an error while {model} was at work.",
-        "Try again; if it happens again, look at Ollama's log.",
+        "Ollama reported an error while running {model}.",
+        "Try again. If it happens again, check Ollama's log.",
         "passing",
     ),
     "ollama.gpu_failed": FaultText(
-        "The graphics processor failed while {model} was at work.",
-        "Restart Ollama, then try again; if it happens again, update the driver.",
+        "The GPU failed while running {model}.",
+        "Restart Ollama, then try again. If it happens again, update the GPU driver.",
         "passing",
         "server_error",
     ),
     "ollama.runner_ended": FaultText(
-        "{model} ended while it was at work, perhaps because memory ran out.",
-        "Try again; if it happens again, choose a smaller model or a smaller context window.",
+        "{model} stopped unexpectedly, perhaps because memory ran out.",
+        "Try again. If it happens again, choose a smaller model or context window.",
         "passing",
         "server_error",
     ),
@@ -237,44 +241,46 @@ FAULTS = {
         f"Free some space there. {_RESUME_HINT}",
     ),
     "pull.no_space": FaultText(
-        "There is no room for {model}: {needed} more are needed, and {free} are free.",
-        f"Free some space where Ollama keeps its models, or get a smaller one. {_RESUME_HINT}",
+        "There is not enough disk space for {model}: it needs {needed} more, and {free} are free.",
+        f"Free some space where Ollama keeps its models, or get a smaller model. {_RESUME_HINT}",
         code="disk_full",
     ),
-    "pull.outdated": FaultText("{model} needs a newer Ollama than the one here.", "Update Ollama, then retry."),
+    "pull.outdated": FaultText("{model} needs a newer version of Ollama.", "Update Ollama, then try again."),
     "pull.not_writable": FaultText(
-        "Ollama cannot write to the folder where it keeps its models.", "See that it can, then try again."
+        "Ollama cannot write to its models folder.", "Change the folder's permissions, then try again."
     ),
-    "pull.no_access": FaultText("Ollama's registry does not give {model} to just anyone.", "Run `ollama signin`."),
+    "pull.no_access": FaultText("{model} needs a sign-in to Ollama's registry.", "Run `ollama signin`."),
     "pull.unreachable_registry": FaultText(
         "Ollama cannot reach its registry, registry.ollama.ai.",
         f"Check the connection of the machine that Ollama runs on. {_RESUME_HINT}",
         "passing",
     ),
-    "pull.incomplete": FaultText("Ollama broke off the download again and again.", f"See that it runs. {_RESUME_HINT}"),
-    "pull.pull_failed": FaultText("Ollama could not get {model}.", f"Look at its log. {_RESUME_HINT}", "passing"),
+    "pull.incomplete": FaultText(
+        "The download by Ollama kept breaking off.", f"Check that Ollama is running. {_RESUME_HINT}"
+    ),
+    "pull.pull_failed": FaultText("Ollama could not download {model}.", f"Check its log. {_RESUME_HINT}", "passing"),
     # Hosted providers
     "provider.package_missing": FaultText(
-        "The package for the provider {provider} is not installed.",
+        "The package for {provider} is not installed.",
         "Install it with `pip install {package}`, then try again.",
     ),
     "provider.key_missing": _PROVIDER_KEY,
     "provider.unreachable": FaultText("{provider} cannot be reached.", "Check the network, then ask again.", "passing"),
     "provider.401": _PROVIDER_KEY,
     "provider.402": FaultText(
-        "The credit at {provider} is used up.", "Add to it there, or choose another model.", code="no_access"
+        "Your credit at {provider} is used up.", "Add credit there, or choose another model.", code="no_access"
     ),
     "provider.403": _PROVIDER_KEY,
     "provider.404": FaultText(
         "{provider} has no such model.", "Check the model's name in the settings.", code="model_missing"
     ),
     "provider.413": FaultText(
-        "The question with its passages is longer than the model of {provider} takes.",
+        "The question and its passages are too long for this model.",
         "Use fewer passages, or set a smaller context window in the settings.",
         code="prompt_too_long",
     ),
     "provider.429": FaultText(
-        "{provider} takes no more requests now.", "Wait a moment, then ask again.", "passing", "busy"
+        "{provider} accepts no more requests for now.", "Wait a moment, then ask again.", "passing", "busy"
     ),
     "provider.5xx": FaultText("{provider} reported an error.", "Ask again in a moment.", "passing", "server_error"),
     "provider.other": FaultText(
@@ -283,49 +289,52 @@ FAULTS = {
     # Embedders
     "embedder.unknown_model": FaultText(
         "There is no embedder called “{name}”.",
-        "Write builtin, nomic, ollama:NAME, or provider:name such as openai:text-embedding-3-small.",
+        "Use builtin, nomic, ollama:NAME, or provider:name such as openai:text-embedding-3-small.",
     ),
     "embedder.consent_needed": FaultText(  # all documents would leave, so it must be named in the settings
-        "{model} runs on another machine, at {host}: every passage of your documents would go there.",
-        "Nothing was sent. If it may, set CRAG_EMBEDDER to ollama:{model}; else choose another embedder.",
+        "{model} runs on another machine, at {host}. Every passage of your documents would go there.",
+        "Nothing was sent. To allow this, set CRAG_EMBEDDER to ollama:{model}. Otherwise choose another embedder.",
     ),
     "embedder.embedding_failed": FaultText("{label} could not embed this text.", _EMBEDDING_REMEDY),
     "embedder.invalid_vectors": FaultText(
-        "The vectors of {label} {defect}, so they were not used.", _EMBEDDING_REMEDY, code="embedding_failed"
+        "The embeddings of {label} {defect}, so they were not used.", _EMBEDDING_REMEDY, code="embedding_failed"
     ),
     "embedder.passage_too_long": FaultText(
-        "A passage is longer than {label} takes, so it has no vector.",
+        "A passage is too long for {label}, so it was not embedded.",
         "Choose another embedder in the settings.",
         code="embedding_failed",
     ),
     "embedder.embedder_changed": FaultText(
-        "The model {label} gives other vectors than before: it is another model under the same name.",
-        "Your documents are embedded anew while the application runs, "
-        "or at once by `python -m crag spaces use {name}`.",
+        "{label} now gives different embeddings: the model changed under the same name.",
+        "Your documents are being embedded again while the app runs. "
+        "To do it at once: `python -m crag spaces use {name}`.",
         "passing",
     ),
     "embedder.changed_meanwhile": FaultText(
-        "The embedder changed while it was at work.", "Add it again.", "passing", "embedding_failed"
+        "The embedder changed while the document was being added.",
+        "Add the document again.",
+        "passing",
+        "embedding_failed",
     ),
-    "embedder.inactive": FaultText("Nothing embeds questions by {label} now.", code="unreachable"),
+    "embedder.inactive": FaultText("No embedder is available for {label}.", code="unreachable"),
     "builtin.package_missing": FaultText(
-        "The built-in vectors are not installed.",
+        "The built-in embeddings are not installed.",
         "Install them with `pip install wordllama`, or choose another embedder in the settings.",
     ),
     # Nomic's weights on this machine
     "nomic.weights_missing": FaultText(
         "Nomic's weights ({file}, 274 MB) are not on this machine.",
-        "Get them on the page Settings, or put the file into the folder .cache/gpt4all of your home.",
+        "Download them in Settings, or put the file into the folder .cache/gpt4all of your home folder.",
         model="nomic",
     ),
     "nomic.package_missing": FaultText(
-        "The library that runs Nomic's weights (gpt4all) does not work on this machine.",
+        "The package that runs Nomic's weights (gpt4all) does not work on this machine.",
         "Get nomic-embed-text for Ollama instead, and choose ollama:nomic-embed-text.",
         model="ollama:nomic-embed-text",
     ),
     "nomic.weights_damaged": FaultText(
-        "Nomic's weights on this machine are damaged, or are not Nomic's: they could not be loaded.",
-        "Get them again on the page Settings.",
+        "Nomic's weights on this machine are damaged and could not be loaded.",
+        "Download them again in Settings.",
         model="nomic",
     ),
     "nomic.weights_not_loaded": FaultText(
@@ -335,72 +344,70 @@ FAULTS = {
     ),
     # Downloading the weights
     "download.unreachable": FaultText("{host} does not answer.", "Check your connection, then try again.", "passing"),
-    "download.untrusted": FaultText(
-        "{host} could not prove who it is (its TLS certificate was refused).", _OTHER_ADDRESS, code="unreachable"
-    ),
-    "download.broken_off": FaultText("The connection to {host} broke off again and again.", _RESUME_HINT, "passing"),
+    "download.untrusted": FaultText("{host} has no valid TLS certificate.", _OTHER_ADDRESS, code="unreachable"),
+    "download.broken_off": FaultText("The connection to {host} kept breaking off.", _RESUME_HINT, "passing"),
     "download.401": _DOWNLOAD_FORBIDDEN,
     "download.403": _DOWNLOAD_FORBIDDEN,
     "download.404": _DOWNLOAD_GONE,
     "download.410": _DOWNLOAD_GONE,
-    "download.429": FaultText("{host} has had too many requests ({status}).", _TRY_AGAIN, "passing", "http_error"),
-    "download.5xx": FaultText("{host} has a fault of its own ({status}).", _TRY_AGAIN, "passing", "http_error"),
+    "download.429": FaultText("{host} received too many requests ({status}).", _TRY_AGAIN, "passing", "http_error"),
+    "download.5xx": FaultText("{host} reported an error ({status}).", _TRY_AGAIN, "passing", "http_error"),
     "download.other": FaultText(
         "{host} answered {status} instead of sending the file.", _OTHER_ADDRESS, code="http_error"
     ),
     "download.unsafe_redirect": FaultText(
-        "{host} sent us on to an address that is not secure (not https).", _OTHER_ADDRESS, code="http_error"
+        "{host} redirected to an address that is not secure (not https).", _OTHER_ADDRESS, code="http_error"
     ),
-    "download.endless_redirect": FaultText(
-        "{host} sent us on from address to address without end.", _OTHER_ADDRESS, code="http_error"
-    ),
+    "download.endless_redirect": FaultText("{host} redirected too often.", _OTHER_ADDRESS, code="http_error"),
     "download.wrong_file": FaultText(
-        "{host} sent something else than the file: a page of the network that you are in, perhaps.",
+        "{host} did not send the file. Your network may require a sign-in.",
         "Sign in to the network, then try again.",
     ),
     "download.wrong_checksum": FaultText(
-        "What came from {host} is not what was published: its checksum is another. It was deleted.",
-        "Try again; if it stays so, tell whoever runs that server.",
+        "The file from {host} has the wrong checksum, so it was deleted.",
+        "Try again. If it happens again, tell the people who run that server.",
     ),
-    "download.busy": FaultText("Another window or command is fetching this file.", "Wait until it is done."),
+    "download.busy": FaultText("Another window or command is downloading this file.", "Wait until it is done."),
     "download.disk_full": FaultText("The disk is full{room}.", f"Free some space. {_RESUME_HINT}"),
     "download.not_writable": FaultText(
-        "The file cannot be written to its folder, .cache/gpt4all of your home.",
-        "See that this folder can be written to, then try again.",
+        "The file cannot be written to the folder .cache/gpt4all of your home folder.",
+        "Change the folder's permissions, then try again.",
     ),
     # Tavily
-    "tavily.no_key": FaultText("There is no Tavily key, so nothing was asked.", "Set TAVILY_API_KEY in `.env`."),
+    "tavily.no_key": FaultText("There is no Tavily key, so nothing was searched.", "Set TAVILY_API_KEY in `.env`."),
     "tavily.unreachable": FaultText("Tavily cannot be reached.", "Check the connection, then try again."),
-    "tavily.redirected": FaultText("Tavily's address leads elsewhere and was not followed.", "Check CRAG_TAVILY_URL."),
+    "tavily.redirected": FaultText(
+        "Tavily's address redirects elsewhere. The redirect was not followed.", "Check CRAG_TAVILY_URL."
+    ),
     "tavily.timeout": FaultText("Tavily did not answer in time.", _TRY_AGAIN),
     "tavily.bad_reply": FaultText("Tavily's reply could not be read.", _TRY_AGAIN),
-    "tavily.400": FaultText("Tavily did not accept the query.", "Ask in other words."),
+    "tavily.400": FaultText("Tavily did not accept the query.", "Rephrase the question."),
     "tavily.401": FaultText("Tavily refused the key.", "Check TAVILY_API_KEY."),
     "tavily.403": _TAVILY_FORBIDDEN,
-    "tavily.429": FaultText("Tavily's limit is reached for now.", "Wait {wait}, then ask again."),
+    "tavily.429": FaultText("Tavily's rate limit is reached.", "Wait {wait}, then ask again."),
     "tavily.432": _TAVILY_FORBIDDEN,
     "tavily.433": _TAVILY_FORBIDDEN,
-    "tavily.other": FaultText("Tavily has a fault of its own.", _TRY_AGAIN),
+    "tavily.other": FaultText("Tavily reported an error.", _TRY_AGAIN),
     # LangSmith
     "langsmith.unreachable": FaultText("{host} cannot be reached.", "Check the connection and LANGSMITH_ENDPOINT."),
-    "langsmith.redirected": FaultText("{host} leads elsewhere, and was not followed there.", _CHECK_ENDPOINT),
-    "langsmith.untrusted": FaultText("The certificate of {host} is not to be trusted.", "Nothing was sent to it."),
+    "langsmith.redirected": FaultText("{host} redirects elsewhere. The redirect was not followed.", _CHECK_ENDPOINT),
+    "langsmith.untrusted": FaultText("{host} has no valid TLS certificate.", "Nothing was sent to it."),
     "langsmith.timeout": FaultText("{host} did not answer in time.", _NOT_SENT_TWICE),
-    "langsmith.bad_reply": FaultText("What {host} replied could not be read.", _CHECK_ENDPOINT),
+    "langsmith.bad_reply": FaultText("The reply of {host} could not be read.", _CHECK_ENDPOINT),
     "langsmith.contradicting_variables": FaultText(
-        "LangSmith's variables contradict each other.", "Look at those you have set."
+        "The LangSmith variables contradict each other.", "Check the ones you have set."
     ),
     "langsmith.workspace_missing": FaultText(
-        "The key is of a whole organisation.", "Name a workspace in LANGSMITH_WORKSPACE_ID."
+        "This key belongs to an organization.", "Set LANGSMITH_WORKSPACE_ID to a workspace."
     ),
-    "langsmith.401": FaultText("{host} refused the key.", "Check LANGSMITH_API_KEY, and that it is of that place."),
-    "langsmith.403": FaultText("The key may not write to {host}.", "Look at what your LangSmith account allows."),
+    "langsmith.401": FaultText("{host} refused the key.", "Check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT."),
+    "langsmith.403": FaultText("The key may not write to {host}.", "Check the permissions of your LangSmith account."),
     "langsmith.404": _LANGSMITH_OTHER_SERVER,
     "langsmith.405": _LANGSMITH_OTHER_SERVER,
-    "langsmith.409": FaultText("{host} holds something of the same name already.", _NOT_SENT_TWICE),
-    "langsmith.413": FaultText("{host} does not take that much at once.", "An answer or a reference is very long."),
-    "langsmith.429": FaultText("{host} has had enough for now.", "Wait {wait}, then try again."),
-    "langsmith.5xx": FaultText("{host} has a fault of its own (HTTP {status}).", _NOT_SENT_TWICE),
-    "langsmith.other": FaultText("{host} did not take what was sent (HTTP {status}).", _CHECK_ENDPOINT),
+    "langsmith.409": FaultText("{host} already has an item with this name.", _NOT_SENT_TWICE),
+    "langsmith.413": FaultText("The upload is too large for {host}.", "Shorten very long answers or references."),
+    "langsmith.429": FaultText("{host} accepts no more requests for now.", "Wait {wait}, then try again."),
+    "langsmith.5xx": FaultText("{host} reported an error (HTTP {status}).", _NOT_SENT_TWICE),
+    "langsmith.other": FaultText("{host} refused the upload (HTTP {status}).", _CHECK_ENDPOINT),
 }
 """The words of every fault of a model, download or web service, by `service.fault` or `service.HTTP status`."""

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         return FAILED
     except Exception:  # last resort: log it and report a fault
         logging.getLogger(__name__).exception("A command failed in a way nobody foresaw")
-        print_failure("bug", "Something went wrong inside the application. Try again.", as_json)
+        print_failure("bug", "Something went wrong in the app. Try again.", as_json)
         return FAILED
 
 

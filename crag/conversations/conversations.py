@@ -229,10 +229,8 @@ def check_not_answering(connection: Connection, conversation_id: str) -> None:
     """Raise `StillAnswering` while an answer of this conversation is being written or waits for the user."""
     if found := find_active_run(connection, conversation_id):
         if found.state == "waiting":
-            raise StillAnswering(
-                "The answer before this one waits for you.", "Say first whether its query may be sent."
-            )
-        raise StillAnswering("The answer before this one is still being written.", "Wait for it, or stop it.")
+            raise StillAnswering("The previous answer is waiting for you.", "Allow or decline its web search first.")
+        raise StillAnswering("The previous answer is still being written.", "Wait for it, or stop it.")
 
 
 def find_active_run(connection: Connection, conversation_id: str) -> Any:
@@ -305,7 +303,7 @@ class ConversationOwners:
 
 def _set_owner(user: str) -> Update:
     if not is_user_key(user):
-        raise BadRequest("This is not the key of a browser.", "Copy the one that its Settings show, under Privacy.")
+        raise BadRequest("This is not a browser key.", "Copy the key from Settings, Privacy in that browser.")
     return update(conversations).values(person=user)
 
 

@@ -61,7 +61,7 @@ class CalibrationRows:
         with self._database.write() as connection:
             named = select(collections.c.name).where(collections.c.name == collection)
             if collection and connection.execute(named).first() is None:
-                raise NotFound(f"There is no collection “{collection}” any more.", "Measure again.")
+                raise NotFound(f"The collection “{collection}” no longer exists.", "Measure again.")
             connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
 
     def load(self, collection: str, grader: str) -> Thresholds | None:
@@ -200,7 +200,7 @@ class Calibrator:
         plan, stop = plan or CalibrationPlan(), stop or Cancellation()
         resources = self._open_resources(replace(options, web="off"))
         if not resources.retriever.size(options):
-            raise BadRequest("There are no documents to measure on.", "Add some, or choose another collection.")
+            raise BadRequest("There are no documents to calibrate on.", "Add some, or choose another collection.")
         grader = resources.engine.grader
         total = len(plan.questions) or 2 * (plan.count or default_probe_count(grader.name))
         scored: list[ProbeScore] = []
@@ -228,10 +228,10 @@ class Calibrator:
         chosen = thresholds or calibration.proposal.thresholds
         if chosen is None:
             raise BadRequest(
-                "No thresholds could be proposed, so none were kept.", " ".join(calibration.proposal.remarks)
+                "No thresholds could be proposed, so nothing was saved.", " ".join(calibration.proposal.remarks)
             )
         if not 0 <= chosen.lower <= chosen.upper <= 1:
-            raise BadRequest("The lower threshold lies above the upper one.", "Move one of them.")
+            raise BadRequest("The lower threshold is above the upper one.", "Change one of them.")
         self._rows.save(calibration.collection, calibration.grader, chosen, calibration)
         return chosen
 
@@ -360,12 +360,12 @@ class CalibrationJob:
         try:
             self._result = measure(self._report_progress, stop)
         except Stopped:
-            self._fault = "Stopped by you. Nothing was kept."
+            self._fault = "Stopped by you. Nothing was saved."
         except CragError as error:
             self._fault = str(error)
         except Exception:  # noqa: BLE001 — nothing above this in the thread; logged and shown as a fault
             _log.exception("A measurement failed in a way nobody foresaw")
-            self._fault = "Something went wrong inside the application. Try again; the log has the details."
+            self._fault = "Something went wrong in the app. Try again; the log has the details."
         finally:
             self._progress = None
 

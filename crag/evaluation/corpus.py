@@ -100,7 +100,7 @@ def _read_corpus(path: Path) -> list[_CorpusPassage]:
         found[passage.id] = passage
     if not found:
         raise BadRequest(
-            "There is no passage in the file.", 'Write one a line: {"id": "…", "title": "…", "text": "…"}.'
+            "There is no passage in the file.", 'Write one per line: {"id": "…", "title": "…", "text": "…"}.'
         )
     return list(found.values())
 

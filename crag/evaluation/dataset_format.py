@@ -55,7 +55,7 @@ def parse_examples(data: bytes) -> tuple[Example, ...]:
     for line, row in parse_json_lines(data):
         _group_example(found, parse_example(row, line), line)
     if not found:
-        raise BadRequest("There is no question in the file.", 'Write one a line, such as {"question": "…"}.')
+        raise BadRequest("There is no question in the file.", 'Write one per line, such as {"question": "…"}.')
     return tuple(_clear_unanswerable(_merge_examples(key, lines)) for key, lines in found.items())
 
 

@@ -110,7 +110,7 @@ class PinnedQuestions:
         trace = self._read_trace(run_id)
         passage = _find_passage(trace, passage_id)
         if passage.origin == "web":
-            raise BadRequest("A page of the web may be another tomorrow.", "Add it to your documents, then ask again.")
+            raise BadRequest("A web page may change.", "Add it to your documents, then ask again.")
         phrase = choose_identifying_phrase(passage, trace.quote(passage_id))
 
         def pin(example: Example) -> Example:
@@ -236,10 +236,10 @@ class Datasets:
         """Rename a dataset. Raises `NotFound`, or `BadRequest` for a taken or empty name, or a pinned dataset."""
         dataset, name = self._own(dataset_id, user), _clean_dataset_name(name)
         if dataset.kind == "pinned":
-            raise BadRequest("What is pinned keeps its name.", "Export it, and add it under another one.")
+            raise BadRequest("Test questions keep their name.", "Export it, and add it under another one.")
         with self._database.write() as connection:
             if find_upload_by_name(connection, name, dataset.owner_id) not in (None, dataset_id):
-                raise BadRequest(f"There is a dataset “{name}” already.", "Choose another name.")
+                raise BadRequest(f"A dataset “{name}” already exists.", "Choose another name.")
             connection.execute(update(datasets).where(datasets.c.id == dataset_id).values(name=name))
 
     def delete(self, dataset_id: str, user: str | None = None) -> None:
@@ -262,7 +262,7 @@ class Datasets:
 
     def _own(self, dataset_id: str, user: str | None) -> Dataset:
         if dataset_id == SEED_DATASET.id:
-            raise BadRequest("The built-in dataset stays as it is.", "Add one of your own.")
+            raise BadRequest("The built-in dataset cannot be changed.", "Add one of your own.")
         return self.get(dataset_id, user)
 
 

@@ -148,7 +148,7 @@ class Evaluations:
     def _requeue(self, evaluation_id: str, **values: str) -> None:
         self._rows.get(evaluation_id)
         if not self._rows.queue(evaluation_id, **values):
-            raise BadRequest("This evaluation is being worked on.", "Wait for it, or stop it.")
+            raise BadRequest("This evaluation is running.", "Wait for it, or stop it.")
         self._submit(evaluation_id)
 
     def _submit(self, evaluation_id: str) -> None:
@@ -228,7 +228,7 @@ def _validate_plan(plan: EvaluationPlan) -> None:
     if not plan.variants:
         raise BadRequest("There are no settings to try.", "Choose some.")
     if not 1 <= plan.repetitions <= MAX_REPETITIONS:
-        raise BadRequest(f"{plan.repetitions} repetitions cannot be.", f"Choose from 1 to {MAX_REPETITIONS}.")
+        raise BadRequest(f"{plan.repetitions} repetitions are not possible.", f"Choose from 1 to {MAX_REPETITIONS}.")
     answers = len(plan.dataset.examples) * plan.repetitions * len(plan.variants)
     if answers > MAX_ANSWERS:
-        raise BadRequest(f"That would be {answers:,} answers; at most {MAX_ANSWERS:,} can be.", "Ask for fewer.")
+        raise BadRequest(f"That would be {answers:,} answers; the limit is {MAX_ANSWERS:,}.", "Ask for fewer.")

@@ -105,9 +105,7 @@ class Rechunker:
     def _add(self, made: RechunkedLibrary, source: Source, stop: Cancellation) -> None:
         result = self._add_rechunked(made, source, stop) or self._add_existing_passages(made, source, stop)
         if result and result.error:
-            raise BadRequest(
-                f"“{source.title}” could not be put into other passages: {result.error.message}", "Try again."
-            )
+            raise BadRequest(f"“{source.title}” could not be split again: {result.error.message}", "Try again.")
 
     def _add_rechunked(self, made: RechunkedLibrary, source: Source, stop: Cancellation) -> AddResult | None:
         """Add a document split from its file; None if there is no file or it cannot be split."""
@@ -236,7 +234,7 @@ class RechunkedLibraries:
             self.remove_stale()
             sources = self._sources(scope)
             if not sources:
-                raise BadRequest("There are no documents to cut into other passages.", "Add some first.")
+                raise BadRequest("There are no documents to split.", "Add some first.")
             folder = self._folder / self._name(scope, sources)
             if not folder.is_dir():
                 self._make(scope, sources, folder, report, stop or Cancellation())

@@ -366,7 +366,7 @@ def _refuse_concurrent_regression(connection: Connection, dataset_id: str) -> No
     busy = evaluations.c.state.in_(ACTIVE_STATES) & (evaluations.c.kind == "regression")
     same = select(evaluations.c.owner).where(busy, evaluations.c.dataset_id == dataset_id)
     if any(map(is_process_alive, connection.execute(same).scalars())):
-        raise BadRequest("Your pinned questions are being asked already.", "Wait for them, or stop that.")
+        raise BadRequest("Your test questions are already running.", "Wait for them, or stop that.")
 
 
 def _result_condition(evaluation_id: str, key: ResultKey) -> ColumnElement[bool]:

@@ -70,7 +70,7 @@ class Judge:
         answer the model is not asked. Raises `Stopped`, or `ModelFault` if the user must act.
         """
         if not example.has_reference:
-            return Judgement(self.name, None, "There is no right answer to hold it against.")
+            return Judgement(self.name, None, "There is no reference answer to compare with.")
         if not answer.strip():
             return Judgement(self.name, 0.0, "There is no answer.")
         part = self._clip_answer(example, answer.strip())
@@ -176,8 +176,8 @@ class EvaluationRunner:
         for before, now in zip(evaluation.variants, found, strict=True):
             if before.environment not in (Environment(), now.environment):
                 raise BadRequest(
-                    "The model or the documents are not those that it was begun with.",
-                    "Its figures would mix the two: start a new evaluation instead.",
+                    "The model or the documents have changed since it started.",
+                    "Start a new evaluation instead of mixing the two.",
                 )
         self._rows.set_variants(evaluation.id, found)
         return replace(evaluation, variants=tuple(found))

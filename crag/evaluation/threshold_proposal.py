@@ -154,7 +154,7 @@ def propose_thresholds(scored: Sequence[ProbeScore], own: Thresholds) -> Thresho
     lower = max(at for at in range(between + 1) if 1 - kept[at] <= MAX_LOST_SHARE)
     remarks = [remark] if remark else []
     if passed[lower] == 1:
-        remarks.append("No question without an answer lies below the lower threshold: hardly any will be refused.")
+        remarks.append("No unanswerable question scores below the lower threshold, so hardly any will be declined.")
     return ThresholdProposal(Thresholds(THRESHOLD_GRID[lower], THRESHOLD_GRID[upper]), tuple(remarks))
 
 
@@ -202,9 +202,9 @@ def _refusal_reason(answered: Floats, unanswered: Floats) -> str:
             " Add documents, or give questions of your own."
         )
     if max(answered.max(), unanswered.max()) == min(answered.min(), unanswered.min()):
-        return "Every question got the same score, so no threshold can tell any from another."
+        return "Every question got the same score, so no threshold can separate them."
     if answered.mean() <= unanswered.mean():
-        return "Questions without an answer score as high as those with one: this grader does not tell them apart here."
+        return "Unanswerable questions score as high as answerable ones, so this grader cannot separate them here."
     return ""
 
 

@@ -99,7 +99,7 @@ def truncate_to_tokens(text: str, tokens: int, model: ChatModel) -> str:
 _MAX_REASON_CHARS = 200  # characters
 _MIN_SIMILARITY = 85  # rapidfuzz ratio of 100 that tolerates a slip or two in a copied sentence
 _UNREADABLE_TEXTS: dict[Language, str] = {
-    "en": "The grader's reply could not be read; kept as ambiguous.",
+    "en": "The grader's reply could not be read; counts as partly relevant.",
     "ko": "채점 모델의 답을 읽을 수 없어 애매한 것으로 둡니다.",
     "zh": "无法读懂评分模型的回复，暂按不确定处理。",
 }

@@ -86,7 +86,7 @@ def choose_grader(kind: GraderKind, *models: str) -> tuple[GraderKind, str]:
     model = next((name for name in named if name != BUILTIN), None)
     if model is None:
         raise BadRequest(
-            "This grader needs a language model, and the built-in engine is none.",
+            "This grader needs a language model, but only the built-in engine is available.",
             "Choose a model to grade with, or the built-in grader.",
         )
     return kind, model

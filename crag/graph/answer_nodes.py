@@ -16,14 +16,14 @@ from crag.text.language import detect_written_language
 from crag.types import Knowledge, Support, Usage
 
 FINISH_NOTES = {
-    "length": "The model stopped at its length limit.",
-    "incomplete": "The model's reply broke off before its end; what had come is kept.",
-    "repetition": "The model began to repeat itself and was stopped.",
+    "length": "The answer reached its length limit.",
+    "incomplete": "The model stopped before the end. The text so far is kept.",
+    "repetition": "The model repeated itself, so it was stopped.",
 }
 _EMPTY_ANSWER = ("The model wrote nothing.", "Ask again, or choose another model.")
 _EMPTY_ANSWER_BY_REASON = {
     "thought": (
-        "The model only thought and wrote no answer.",
+        "The model only reasoned and wrote no answer.",
         "Raise its longest reply in the settings, or turn thinking off.",
     ),
     "length": (
@@ -123,7 +123,7 @@ def _truncation_note(usage: Usage, fit: PromptFit) -> str:
         return ""
     full = f"The prompt filled the model's window ({seen:,} of {fit.window:,} tokens), so it may have been cut"
     read = f"The server read {seen:,} of about {fit.tokens:,} tokens of the prompt"
-    return f"{read if seen < fit.tokens else full}: the answer may rest on less than is shown."
+    return f"{read if seen < fit.tokens else full}: the answer may be based on less than is shown."
 
 
 def _report_prompt_fit(fit: PromptFit, deps: Deps) -> None:

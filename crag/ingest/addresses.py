@@ -147,7 +147,7 @@ def parse_url(url: str, base: str | None = None) -> ParsedUrl:
     if parsed.scheme not in DEFAULT_PORTS:
         raise SourceRefused("blocked_url", "Only addresses that begin with http:// or https:// can be added.")
     if parsed.userinfo:
-        raise SourceRefused("blocked_url", "This address holds a user name or password and was not fetched.")
+        raise SourceRefused("blocked_url", "This address contains a user name or password, so it was not fetched.")
     port = DEFAULT_PORTS[parsed.scheme] if parsed.port is None else parsed.port
     if not _is_host(host) or not 0 < port < 65536:
         raise _malformed_url_refusal()
@@ -181,16 +181,14 @@ def private_network_refusal() -> SourceRefused:
     """Return the refusal for a URL that leads to this machine or its network."""
     return SourceRefused(
         "blocked_url",
-        "This address leads into your own network and was not fetched.",
-        "To allow it, name its network in CRAG_ALLOW_PRIVATE_URLS.",
+        "This address is in your own network, so it was not fetched.",
+        "To allow it, add its network to CRAG_ALLOW_PRIVATE_URLS.",
     )
 
 
 def service_port_refusal(port: int) -> SourceRefused:
     """Return the refusal for a URL with the port of another service."""
-    return SourceRefused(
-        "blocked_url", f"Web pages are not found at port {port}, which is another service's, so it was not fetched."
-    )
+    return SourceRefused("blocked_url", f"Port {port} belongs to another service, so this address was not fetched.")
 
 
 def _check_characters(url: str) -> None:
@@ -213,5 +211,5 @@ def _is_host(host: str) -> bool:
 
 def _malformed_url_refusal() -> SourceRefused:
     return SourceRefused(
-        "blocked_url", "This is not a web address that can be read.", "Paste one such as https://example.com/page."
+        "blocked_url", "This is not a valid web address.", "Paste one such as https://example.com/page."
     )

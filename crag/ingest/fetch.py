@@ -231,9 +231,9 @@ def _refusal_for(link: ParsedUrl, error: Exception, deadline: Deadline) -> Sourc
     import httpcore
 
     if isinstance(error.__cause__, ssl.SSLError) or isinstance(error.__context__, ssl.SSLError):
-        return SourceRefused("unreachable", f"{link.host} could not prove who it is (its TLS certificate was refused).")
+        return SourceRefused("unreachable", f"{link.host} has no valid TLS certificate.")
     if isinstance(error, httpcore.ConnectError | httpcore.ConnectTimeout) and not deadline.passed:
         return SourceRefused("unreachable", f"{link.host} does not answer.", "Check the address and your connection.")
     if deadline.passed or isinstance(error, httpcore.TimeoutException):
-        return SourceRefused("too_slow", f"{link.host} sent its answer too slowly.", "Try again later.")
-    return SourceRefused("unreachable", f"{link.host} broke off or sent something that is not a web page.")
+        return SourceRefused("too_slow", f"{link.host} responded too slowly.", "Try again later.")
+    return SourceRefused("unreachable", f"{link.host} closed the connection or did not send a web page.")

@@ -89,7 +89,7 @@ def read_response(
 def _check_status(status: int) -> None:
     if status in (401, 403, 407):
         raise HttpErrorStatus(
-            status, f"The page answered {describe_status(status)}: it wants a login.", "Save it and add the file."
+            status, f"The page answered {describe_status(status)}: it requires a sign-in.", "Save it and add the file."
         )
     if not 200 <= status < 300:
         raise HttpErrorStatus(status, f"The page answered {describe_status(status)} and was not added.")
@@ -103,7 +103,9 @@ def _read_content_type(response: httpcore.Response, extra_types: frozenset[str])
     content_type = message.get_content_type() if "/" in stated else ""
     if not content_type.startswith("text/") and content_type not in _CONTENT_TYPES | extra_types:
         raise SourceRefused(
-            "unsupported", f"The address holds {content_type}, which cannot be read.", "Add a page, a PDF or a text."
+            "unsupported",
+            f"This address is of type {content_type}, which cannot be read.",
+            "Add a web page, a PDF or a text file.",
         )
     return content_type, message.get_content_charset()
 
@@ -115,7 +117,7 @@ def _decode_body(response: httpcore.Response, encoding: str) -> Iterator[bytes]:
         yield from pieces
         return
     if encoding not in ("gzip", "x-gzip"):
-        raise SourceRefused("unsupported", "The page is compressed in a way that was not asked for.")
+        raise SourceRefused("unsupported", "The page uses an unsupported compression.")
     inflater = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         for piece in pieces:

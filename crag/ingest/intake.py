@@ -98,7 +98,7 @@ def split_member_location(location: str) -> tuple[str, str] | None:
 
 def missing_member_refusal() -> SourceRefused:
     """Return the refusal for a file that is no longer in its archive."""
-    return SourceRefused("unreachable", "The archive does not hold this file any more.", "Check the archive.")
+    return SourceRefused("unreachable", "The archive no longer contains this file.", "Check the archive.")
 
 
 def read_members(
@@ -117,7 +117,7 @@ def read_members(
     if not found and only is not None:
         raise missing_member_refusal()
     if not found:
-        raise SourceRefused("empty", "There is no file in this archive that can be read.")
+        raise SourceRefused("empty", "This archive contains no files that can be read.")
 
 
 def _next_member(child: ChildProcess, limits: ParseLimits, stop: Cancellation) -> ArchiveMember | None:
@@ -183,7 +183,7 @@ def list_readable_files(folder: Path) -> list[Path]:
 def list_named_files(spec: str) -> list[Path]:
     """Return every supported file below a folder, or the path itself if it is a file. Raises `SourceRefused`."""
     if not spec.strip():  # as a path it would mean the current folder
-        raise SourceRefused("unreachable", "No file, folder or address was named.")
+        raise SourceRefused("unreachable", "No file, folder or address given.")
     try:
         path = Path(spec).expanduser()
         files = list_readable_files(path) if path.is_dir() else [path]
@@ -193,7 +193,7 @@ def list_named_files(spec: str) -> list[Path]:
     ) as error:  # an overlong name, an unknown user's home, a folder without read permission
         raise SourceRefused("unreachable", "This path cannot be read.", "Check it.") from error
     if not files:
-        raise SourceRefused("empty", "There is no file in this folder that can be read.")
+        raise SourceRefused("empty", "This folder contains no files that can be read.")
     return files
 
 

@@ -140,7 +140,7 @@ class IngestPipeline:
             found = True
             yield self._add(address, get, {"stop": stop})
         if not found:
-            yield failed_result(url, SourceRefused("empty", "This sitemap names no page of its site."))
+            yield failed_result(url, SourceRefused("empty", "This sitemap lists no pages of its site."))
 
     def add(
         self,
@@ -293,7 +293,9 @@ class IngestPipeline:
     def _embed(self, reading: ReadDocument, report: ProgressCallback, stop: Cancellation) -> NewPassages:
         """Compute vectors and search terms of all chunks. Raises `SourceRefused` if there is no text."""
         if not reading.chunks:
-            raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
+            raise SourceRefused(
+                "no_text", "No text was found.", "If it is a scan, install Tesseract, then add it again."
+            )
         texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
         active, embedder = self._active_embedder.open_for_storing()
         vectors = reading.vectors if reading.space == embedder.space.id else None

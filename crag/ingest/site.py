@@ -52,7 +52,7 @@ class RobotsRules:
         if not rules.can_fetch(link.url, USER_AGENT):
             raise SourceRefused(
                 "blocked_url",
-                "The site asks programs not to read this page (robots.txt), and it was not fetched.",
+                "The site closes this page to programs (robots.txt), so it was not fetched.",
                 "Add its address by itself if you may.",
             )
 
@@ -95,7 +95,7 @@ class RobotsRules:
 
 
 def _unknown_rules_refusal(error: SourceRefused) -> SourceRefused:
-    what = f"Whether the site lets programs read it (robots.txt) could not be found out: {error.message}"
+    what = f"The site's rules for programs (robots.txt) could not be read: {error.message}"
     return SourceRefused(error.code, what, "Try again later, or add the address by itself.")
 
 
@@ -188,7 +188,7 @@ class SiteLimits:
 
     def __post_init__(self) -> None:
         if not (0 <= self.depth <= MAX_DEPTH and 1 <= self.pages <= MAX_PAGES):
-            raise BadRequest(f"A site is read at most {MAX_DEPTH} links deep and {MAX_PAGES} pages wide.")
+            raise BadRequest(f"The limit is {MAX_DEPTH} links deep and {MAX_PAGES} pages.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ class _Crawl:
         if step.depth == 0:  # the site is where redirects from http to https, or to www., end
             self._site = _site_origin(final)
         elif _site_origin(final) != self._site:
-            what = f"This address leads to another site, {final.host}, and was not added."
+            what = f"This address redirects to another site, {final.host}, so it was not added."
             raise SourceRefused("blocked_url", what, "Add it by itself.")
         self._robots.check(final)
         if _page_key(final) in self._arrived:

@@ -25,9 +25,7 @@ JobState = Literal["waiting", "working", "done", "failed", "cancelled"]
 FINISHED_STATES: tuple[JobState, ...] = ("done", "failed", "cancelled")
 _MAX_FINISHED_JOBS = 500
 _MAX_ATTEMPTS = 5
-_GIVEN_UP_ERROR = Refusal(
-    "corrupt", f"The application ended {_MAX_ATTEMPTS} times while reading it, so it was given up."
-)
+_GIVEN_UP_ERROR = Refusal("corrupt", f"The app stopped {_MAX_ATTEMPTS} times while adding it, so it was skipped.")
 
 
 @dataclass(frozen=True, slots=True)

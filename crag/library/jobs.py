@@ -206,7 +206,7 @@ class JobWorkers:
             self._fail(task, error.code, str(error))
         except Exception:  # noqa: BLE001 — a dead worker would block all later jobs
             _log.exception("A document could not be added in a way nobody foresaw")
-            self._fail(task, "corrupt", "Something unexpected went wrong, and nothing of it was stored.")
+            self._fail(task, "corrupt", "Something unexpected went wrong. Nothing was added.")
         return "failed" if all(result.error for result in task.results) else "done"
 
     def _add_all(self, task: _RunningJob) -> None:

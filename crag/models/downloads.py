@@ -149,7 +149,7 @@ class TransferRate:
 _CANCEL_POLL_SECONDS = 0.25
 _POLLS_PER_WRITE = 4
 _RETRY_SECONDS = 1.0
-_UNEXPECTED_FAULT = "Something went wrong inside the application. Try again."
+_UNEXPECTED_FAULT = "Something went wrong in the app. Try again."
 
 
 class DownloadTask:
@@ -347,4 +347,4 @@ def choose_fetch(settings: Settings, outbound_log: OutboundLog, name: str) -> Fe
         return partial(fetch_nomic, settings, outbound_log)
     if provider == "ollama" and _MODEL_NAME.fullmatch(model):
         return partial(pull_model, model, settings, outbound_log)
-    raise BadRequest(f"“{name[:60]}” is nothing that can be downloaded.", "Write nomic, or ollama:NAME.")
+    raise BadRequest(f"“{name[:60]}” cannot be downloaded.", "Write nomic, or ollama:NAME.")

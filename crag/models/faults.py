@@ -42,7 +42,7 @@ def not_ollama_fault(settings: Settings) -> ModelFault:
 def partial_answer_fault(fault: ModelFault) -> ModelFault:
     """Turn a fault into a partial one: part of the answer was written and is kept."""
     first_step = "" if fault.fault == "passing" else f"{fault.remedy} "
-    remedy = f"{first_step}Continue from what had come, or ask again."
+    remedy = f"{first_step}Continue from the text so far, or ask again."
     return ModelFault(fault.code, fault.message, remedy, "partial", model=fault.model)
 
 

@@ -285,5 +285,5 @@ def _download_rest(
                 partial.remove()
                 raise ModelFault.make("download.wrong_file", host=file.host)
             kept.write(piece.body)
-            report(Progress("Receiving", piece.end, piece.total))
+            report(Progress("Downloading", piece.end, piece.total))
         partial.finish(kept, file, report, stop)

@@ -72,8 +72,8 @@ def choose_embedder(settings: Settings) -> ModelChoice:
     if settings.embedder not in _AUTO_NAMES:
         return ModelChoice(settings.embedder, embedder_label(settings.embedder), "Chosen in the settings.")
     if is_nomic_usable():
-        return ModelChoice("nomic", embedder_label("nomic"), "Nomic's weights are on this machine, so they embed.")
-    why = "Nomic's weights are not on this machine, so the built-in vectors embed."
+        return ModelChoice("nomic", embedder_label("nomic"), "Nomic's weights are on this machine, so Nomic embeds.")
+    why = "Nomic's weights are not on this machine, so the built-in embeddings are used."
     return ModelChoice("builtin", embedder_label("builtin"), why)
 
 
@@ -139,7 +139,7 @@ def model_label(name: str) -> str:
 
 def embedder_label(name: str) -> str:
     """Return the label of an embedder to show."""
-    return {"builtin": "Built-in vectors", "nomic": "Nomic (local)"}.get(name, model_label(name))
+    return {"builtin": "Built-in embeddings", "nomic": "Nomic (local)"}.get(name, model_label(name))
 
 
 def _label_part(part: str) -> str:

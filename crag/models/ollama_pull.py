@@ -19,10 +19,10 @@ _REGISTRY = "registry.ollama.ai"
 _MAX_ATTEMPTS = 5
 _MAX_LAYER_BYTES = 10**15  # bytes; larger or non-integer values are ignored
 _STAGES = {
-    "pulling manifest": "Asking the registry",
-    "verifying": "Checking what has come",
-    "writing": "Putting it in its place",
-    "removing": "Putting it in its place",
+    "pulling manifest": "Contacting the registry",
+    "verifying": "Checking the download",
+    "writing": "Installing",
+    "removing": "Installing",
     "success": "Ready",
 }
 
@@ -46,12 +46,12 @@ class PullProgress:
 
     totals: dict[str, int] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
-    stage: str = "Asking the registry"
+    stage: str = "Contacting the registry"
 
     def add_line(self, line: dict[str, Any]) -> None:
         """Record one line of the stream; early lines have no totals."""
         status = str(line.get("status") or "")
-        self.stage = next((words for sign, words in _STAGES.items() if status.startswith(sign)), "Receiving")
+        self.stage = next((words for sign, words in _STAGES.items() if status.startswith(sign)), "Downloading")
         if digest := str(line.get("digest") or ""):
             self.totals[digest] = _valid_size(line.get("total"))
             self.done[digest] = _valid_size(line.get("completed")) or self.done.get(digest, 0)

@@ -124,7 +124,7 @@ def _is_same_space(before: VerifiedEmbedder | ModelFault, after: VerifiedEmbedde
 def describe_embedder_fault(fault: ModelFault, space: EmbeddingSpace) -> str:
     """Tell the user why the embedder of the documents, whose space is `space`, could not be used."""
     if fault.code == "embedder_changed":
-        return f"{fault.message} Till your documents are embedded anew, passages are found mostly by their words."
+        return f"{fault.message} Until your documents are embedded again, passages are found mostly by their words."
     why = f"{fault.message} {fault.remedy}".strip()
     return f"The embedder of your documents ({space.name}) could not be used, so they were searched by words: {why}"
 

@@ -112,7 +112,7 @@ class SpaceSwitcher:
         """Switch by hand to the previous space, as `use` does. Raises `NotFound` if no previous space is left."""
         space = self.previous_space()
         if space is None:
-            raise NotFound("There is no space to go back to.")
+            raise NotFound("There are no earlier embeddings to go back to.")
         return self._use(self._cache.open_for(space), report, stop)
 
     def choose(self, name: str) -> None:
@@ -125,10 +125,10 @@ class SpaceSwitcher:
         """Delete the vectors of a space that is not in use. Raises `NotFound`, `BadRequest`."""
         found = [report for report in self.statuses() if report.space.id == space_id]
         if not found:
-            raise NotFound("There is no such space.", "See `spaces` for their ids.")
+            raise NotFound("No embeddings have this id.", "See `spaces` for their ids.")
         space = found[0].space
         if found[0].state != "kept":
-            raise BadRequest(f"The space {space.label} is in use.", "Switch to another one first.")
+            raise BadRequest(f"The embeddings {space.label} are in use.", "Switch to another one first.")
         while self._drop_batch(space):  # in batches, so that other writers get their turn
             pass
         (self._folder / f"{space.id}.faiss").unlink(missing_ok=True)
@@ -206,7 +206,7 @@ class SpaceSwitcher:
         """Delete one batch of vectors; return how many were deleted. Raises `BadRequest` if the space is active."""
         with self._database.write() as connection:
             if read_active_space(connection).space == space:
-                raise BadRequest(f"The space {space.label} is in use.", "Switch to another one first.")
+                raise BadRequest(f"The embeddings {space.label} are in use.", "Switch to another one first.")
             removed = drop_vector_batch(connection, space.id)
             if not removed:
                 advance_epoch(connection, _ALL_PASSAGE_IDS)
@@ -305,7 +305,7 @@ class SpaceSwitchWorker:
             self.fault = str(error)
         except Exception:  # noqa: BLE001 — the thread must survive for the next task; the error is logged
             _log.exception("The spaces could not be looked after")
-            self.fault = "Something unexpected went wrong, and the space was not switched."
+            self.fault = "Something unexpected went wrong. The embeddings were not switched."
 
     def _report(self, progress: Progress) -> None:
         self.progress = progress

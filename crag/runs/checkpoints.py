@@ -87,7 +87,7 @@ class Checkpoints:
         try:
             return self.graph.get_state(checkpoint_config(run_id))
         except sqlite3.Error as error:
-            raise HomeFault("The state of earlier answers cannot be read.", "Restart, then ask again.") from error
+            raise HomeFault("The saved state of earlier answers cannot be read.", "Restart, then ask again.") from error
         except Exception as error:
             _log.exception("The state of a run cannot be read")
             raise _missing_state_error() from error
@@ -130,4 +130,4 @@ def checkpoint_config(run_id: str) -> RunnableConfig:
 
 
 def _missing_state_error() -> NotFound:
-    return NotFound("What this answer was made from is no longer kept.", "Ask the question again.")
+    return NotFound("The data behind this answer is no longer kept.", "Ask the question again.")

@@ -184,9 +184,9 @@ class VersionPlanner:
     def plan_continuation(self, parent: str, trace: Trace) -> VersionPlan:
         """Plan to keep the text so far and continue it. Raises `BadRequest`, `NotFound`."""
         if not trace.text or trace.outcome == "not_answered":
-            raise BadRequest("There is no text yet that could be gone on with.", "Ask the question again.")
+            raise BadRequest("There is no text to continue.", "Ask the question again.")
         if not trace.unfinished:
-            raise BadRequest("This answer is whole.", "Ask a new question to go further.")
+            raise BadRequest("This answer is complete.", "Ask a new question to go further.")
         state = state_before(trace, self._history(parent), "generate", Revision()) | GraphState(begun_answer=trace.text)
         return self._plan_from_node(parent, "continued", trace.options, "generate", state)
 
@@ -232,4 +232,4 @@ class VersionPlanner:
 
 def _require_decision(trace: Trace) -> None:
     if trace.step("decide") is None:
-        raise BadRequest("This answer ended before its passages were judged.", "Ask the question again.")
+        raise BadRequest("This answer ended before its passages were graded.", "Ask the question again.")

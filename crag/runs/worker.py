@@ -116,7 +116,7 @@ class RunWorker:
         deps = _graph_deps(task, resources)
         short = GraphState() if task.answer else self._shorten(run, deps)
         if task.answer is not None and not self._checkpoints.is_waiting(run.id):
-            raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
+            raise NotFound("The data of this waiting question is no longer kept.", "Ask it again.")
         start = task.start and task.start | short
         begin: Any = start if task.answer is None else Command(resume=task.answer)
         keep = task.answer is not None or _may_ask_consent(deps, task)
@@ -138,7 +138,7 @@ class RunWorker:
         run.record(
             Noted(
                 f"Your question is long: of its {shortened.tokens:,} tokens, {shortened.left_out:,} from the middle "
-                "were left out, so that passages find room beside it. Added as a document, all of it would be searched."
+                "were left out, to leave room for passages. To search all of it, add it as a document."
             )
         )
         return GraphState(short_question=shortened.text)
@@ -181,7 +181,7 @@ class RunWorker:
         except Exception:  # noqa: BLE001 — followers of the run must learn of its end, even if it could not be saved
             self.unsaved_run_ids.add(run.id)
             _log.exception("The end of a run could not be kept")
-            ended = RunEnded("failed", ended.at, "The answer could not be kept.", "Ask again.", "bug")
+            ended = RunEnded("failed", ended.at, "The answer could not be saved.", "Ask again.", "bug")
         trace.apply(ended)
         run.settle(ended)
         return trace
@@ -221,13 +221,13 @@ def _end_after_error(run: LiveRun, error: Exception) -> RunEnded:
     if isinstance(error, sqlite3.Error):
         _log.error("The state of a run could not be kept", exc_info=error)
         return _failure_event(
-            run, HomeFault("This answer could not be kept on disk.", "Free some space, then try again.")
+            run, HomeFault("This answer could not be saved to disk.", "Free some space, then try again.")
         )
     _log.error("A run failed in a way nobody foresaw", exc_info=error)
     return RunEnded(
         "failed",
         run.elapsed(),
-        "Something went wrong inside the application.",
+        "Something went wrong in the app.",
         "Your question is kept. Try again; the log has the details.",
         "bug",
     )

@@ -72,7 +72,7 @@ def _load_vectors(request: dict[str, Any], places: dict[int, str]) -> Any:
 
 
 def _damaged_folder_error(what: str) -> SourceRefused:
-    return SourceRefused("corrupt", f"The folder is damaged: {what}.", "Save it anew with LangChain.")
+    return SourceRefused("corrupt", f"The folder is damaged: {what}.", "Save it again with LangChain.")
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def unpack_langchain_zip(archive: Path, folder: Path, stop: Cancellation) -> Non
                 with packed.open(info) as file, (folder / name).open("xb") as target:
                     copy_and_hash(file.read, target.write, stop)
     except ZIP_ERRORS as error:
-        raise SourceRefused("corrupt", "The zip file is damaged.", "Zip the folder anew.") from error
+        raise SourceRefused("corrupt", "The zip file is damaged.", "Zip the folder again.") from error
 
 
 def describes_space(path: Path, space: EmbeddingSpace) -> bool:

@@ -132,4 +132,4 @@ def _unsupported_content_error(what: str) -> SourceRefused:
 
 
 def _damaged_pickle_error() -> SourceRefused:
-    return SourceRefused("corrupt", "The pickle in this folder is damaged.", "Save the folder anew with LangChain.")
+    return SourceRefused("corrupt", "The pickle in this folder is damaged.", "Save the folder again with LangChain.")

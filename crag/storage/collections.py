@@ -56,7 +56,7 @@ class Collections:
             _check_collection_exists(connection, name)
             _check_no_jobs(connection, name)
             if new_name != name and _collection_exists(connection, new_name):
-                raise BadRequest(f"There is a collection “{new_name}” already.", "Move the documents there instead.")
+                raise BadRequest(f"A collection “{new_name}” already exists.", "Move the documents there instead.")
             connection.execute(update(collections).where(collections.c.name == name).values(name=new_name))
             advance_epoch(connection)  # caches remember the limits of a search by name
         return new_name

@@ -39,7 +39,7 @@ def _parse_object(line: str, number: int) -> dict[str, Any]:
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
-        raise BadRequest(f"Line {number} is no JSON object.", "Write one JSON object a line.")
+        raise BadRequest(f"Line {number} is not a JSON object.", "Write one JSON object per line.")
     return row
 
 

@@ -152,7 +152,7 @@ def draw_collections() -> str:
         sources, passages, size = library.counts()
         if sources:
             space = markdown.escape_line(application().embedders.answering(), 60)
-            st.caption(f"{format_count(passages, 'passage')}, *{space}* embeddings, {format_size(size)} on disk.")
+            st.caption(f"{format_count(passages, 'passage')} · {space} · {format_size(size)} on disk")
         else:
             st.caption("The library is empty.")
     return chosen

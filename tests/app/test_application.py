@@ -200,7 +200,7 @@ def test_a_new_embedding_space_still_finds_old_passages(opened):
         application.library.pipeline.add_bytes("paper.md", PAPER.encode())
         application.close()
         application = opened(ollama_host=ollama.url, embedder="ollama:nomic-embed-text")
-        assert application.embedders.answering() == "Built-in vectors"
+        assert application.embedders.answering() == "Built-in embeddings"
         assert application.library.search("TraceMonkey records", 1)
         application.warm_up()
         assert application.library.space_work.wait(30)

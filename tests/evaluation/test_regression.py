@@ -151,7 +151,7 @@ def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
         ({"grader": "listwise:ollama:llama3.1:8b@a1"}, ("the grader: Built-in → All at once, llama3.1:8b",)),
         ({"thresholds": "0.2 to 0.7"}, ("the thresholds: 0.3 to 0.6 → 0.2 to 0.7",)),
         ({"space": "n2"}, ("the embedder Nomic (local) has other weights",)),
-        ({"embedder": "Built-in vectors", "space": "b"}, ("the embedder: Nomic (local) → Built-in vectors",)),
+        ({"embedder": "Built-in embeddings", "space": "b"}, ("the embedder: Nomic (local) → Built-in embeddings",)),
         ({"library": "d2", "documents": 6}, ("3 documents more",)),
         ({"library": "d2"}, ("documents were replaced or split differently",)),
         ({"version": "0.2.0"}, ("the application: 0.1.0 → 0.2.0",)),

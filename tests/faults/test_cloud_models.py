@@ -28,7 +28,7 @@ def test_70_nothing_is_sent_before_it_is_allowed(opened, ollama, model, label, r
     assert refused.error == (
         f"{label} runs on another machine, at ollama.com: your question and passages of your documents would go there."
     )
-    assert refused.remedy == "Nothing was sent. Allow it, or choose a model on this machine."
+    assert refused.remedy == "Nothing was sent. Allow this, or choose a model on this machine."
     assert (ollama.chats, application.outbound_log.entries()) == ([], [])
     question, answer = application.conversations.messages(conversation)
     assert (question.text, answer.state) == (QUESTION, "failed")

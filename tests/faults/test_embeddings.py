@@ -193,7 +193,7 @@ def test_69_another_model_under_the_same_name(application, ollama):
     (note,) = trace.notes
     assert note == (
         "The model ollama:nomic-embed-text gives other vectors than before: it is another model under the same name. "
-        "Till your documents are embedded anew, passages are found mostly by their words."
+        "Until your documents are embedded again, passages are found mostly by their words."
     )
     application.library.space_work.begin()
     assert application.library.space_work.wait(30)

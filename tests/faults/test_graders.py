@@ -10,7 +10,7 @@ from tests.doubles.ollama_values import Say
 from tests.faults.asking import ANSWER, QUESTION, ask, when_grading
 
 GRADERS = ("score", "explained", "listwise", "cascade")
-UNREADABLE = "The grader's reply could not be read; kept as ambiguous."
+UNREADABLE = "The grader's reply could not be read; counts as partly relevant."
 ONLY_DOCUMENTS = "Web search is off, so only your documents were used."
 REPLIES = {
     "67-prose": "The passage could perhaps be of some use to whoever asks this.",

@@ -84,7 +84,7 @@ def assert_it_is_told(trace, question: str, window: int) -> None:
     whole, left_out = f"{trace.shortened.tokens:,}", f"{trace.shortened.left_out:,}"
     assert (
         f"Your question is long: of its {whole} tokens, {left_out} from the middle were left out, "
-        "so that passages find room beside it. Added as a document, all of it would be searched."
+        "to leave room for passages. To search all of it, add it as a document."
     ) in trace.notes
     assert trace.question == question, "it is kept whole"
     assert trace.prompt.window == window

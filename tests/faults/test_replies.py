@@ -13,9 +13,9 @@ from tests.doubles.ollama_values import Say
 from tests.faults.asking import ANSWER, LLAMA, QUESTION, TWENTY, ask, assert_all_is_well, start, wait, when_writing
 from tests.waiting import wait_until
 
-AGAIN = "Continue from what had come, or ask again."
-LOOK_AT_LOG = "Try again; if it happens again, look at Ollama's log."
-BROKE_OFF = "The model's reply broke off before its end; what had come is kept."
+AGAIN = "Continue from the text so far, or ask again."
+LOOK_AT_LOG = "Try again. If it happens again, check Ollama's log."
+BROKE_OFF = "The model stopped before the end. The text so far is kept."
 AT_WORK = "Ollama reported an error while llama3.1:8b was at work."
 NOT_ANSWERED = "**Your documents do not answer this.**"
 
@@ -57,7 +57,7 @@ BEFORE_A_WORD = [
         Say(status=500, error="llama runner process has terminated: exit status 2"),
         "server_error",
         "llama3.1:8b ended while it was at work, perhaps because memory ran out.",
-        "Try again; if it happens again, choose a smaller model or a smaller context window.",
+        "Try again. If it happens again, choose a smaller model or context window.",
         tries=3,
     ),
     Row(
@@ -80,13 +80,13 @@ BEFORE_A_WORD = [
         Say(status=400, error="the request exceeds the available context size"),
         "prompt_too_long",
         "The question with its passages is longer than llama3.1:8b takes.",
-        "Use fewer passages, or make the model's context window larger in the settings.",
+        "Use fewer passages, or a larger context window in the settings.",
     ),
     Row(
         "400-of-a-server-before-json-schemas",
         Say(status=400, error="json: cannot unmarshal object into Go struct field ChatRequest.format of type string"),
         "too_old",
-        "This Ollama is too old: it does not understand what it is asked.",
+        "This version of Ollama is too old.",
         "Update it to version 0.5 or later, then try again.",
     ),
     Row(
@@ -100,7 +100,7 @@ BEFORE_A_WORD = [
         "403-of-a-proxy",
         Say(status=403, body=b"<h1>Forbidden</h1>"),
         "not_ollama",
-        "What answers at {host} does not act like Ollama.",
+        "The server at {host} is not Ollama.",
         "Set OLLAMA_HOST to the address of your Ollama server.",
     ),
     Row(
@@ -269,7 +269,7 @@ def test_in_the_middle_of_an_answer(application, ollama, row):
             id="invalid-utf-8",
         ),
         pytest.param(
-            Say(TWENTY, end="length"), TWENTY, "The model stopped at its length limit.", id="65-done-reason-length"
+            Say(TWENTY, end="length"), TWENTY, "The answer reached its length limit.", id="65-done-reason-length"
         ),
     ],
 )
@@ -303,12 +303,12 @@ SILENT = [
     pytest.param(Say("  \n \n  "), "The model wrote nothing.", id="63-whitespace"),
     pytest.param(
         Say("<think>Let me see what the passages say.</think>"),
-        "The model only thought and wrote no answer.",
+        "The model only reasoned and wrote no answer.",
         id="63-only-thoughts",
     ),
     pytest.param(
         Say("<think>Let me see, and see, and"),
-        "The model only thought and wrote no answer.",
+        "The model only reasoned and wrote no answer.",
         id="63-thoughts-without-an-end",
     ),
     pytest.param(
@@ -342,7 +342,7 @@ def test_63_thoughts_alone_are_folded_and_never_the_answer(application, ollama):
     trace = ask(application, thinking=True)
     assert trace.thought == "The passages speak of fragments."
     assert trace.text == ""
-    assert trace.error == "The model only thought and wrote no answer."
+    assert trace.error == "The model only reasoned and wrote no answer."
     assert trace.remedy == "Raise its longest reply in the settings, or turn thinking off."
 
 
@@ -364,7 +364,7 @@ def test_endless_repetition_is_stopped_and_cut(application, ollama, text, kept):
     when_writing(ollama, Say(text, unlimited=True, end="hang"))
     trace = ask(application)
     assert (trace.state, trace.text) == ("done", kept)
-    assert trace.notes == ["The model began to repeat itself and was stopped."]
+    assert trace.notes == ["The model repeated itself, so it was stopped."]
     assert trace.usage.finish_reason == "repetition"
     wait_until(lambda: ollama.chats[-1].outcome == "dropped")
     assert_all_is_well(application, ollama)
@@ -375,7 +375,7 @@ def test_64_a_server_that_ignores_num_predict_is_cut_off(application, ollama):
     when_writing(ollama, Say(" ".join(f"word{n}" for n in range(20_000)), unlimited=True))
     trace = ask(application)
     assert trace.state == "done"
-    assert trace.notes == ["The model stopped at its length limit."]
+    assert trace.notes == ["The answer reached its length limit."]
     assert 1024 <= len(trace.text.split()) <= 1024 * 1.3
     wait_until(lambda: ollama.chats[-1].outcome == "dropped")
     assert_all_is_well(application, ollama)
@@ -388,7 +388,7 @@ def test_66_the_server_read_half_of_what_was_sent(application, ollama):
     assert (trace.state, trace.text, trace.usage.prompt_cut) == ("done", ANSWER, True)
     about = f"{trace.prompt.tokens:,}"
     assert trace.notes == [
-        f"The server read 60 of about {about} tokens of the prompt: the answer may rest on less than is shown."
+        f"The server read 60 of about {about} tokens of the prompt: the answer may be based on less than is shown."
     ]
     assert_all_is_well(application, ollama)
 

@@ -15,7 +15,7 @@ from tests.faults.asking import LLAMA, QUESTION, ask, assert_all_is_well, start,
 from tests.waiting import wait_until
 
 START = "Start it with `ollama serve`, then try again."
-NOT_OLLAMA = "What answers at {host} does not act like Ollama."
+NOT_OLLAMA = "The server at {host} is not Ollama."
 POINT_TO_OLLAMA = "Set OLLAMA_HOST to the address of your Ollama server."
 
 

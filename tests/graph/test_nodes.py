@@ -138,7 +138,7 @@ def test_ambiguous_without_web_goes_on_with_a_note():
 
 
 def test_a_failed_search_is_gone_on_without_and_told():
-    failing = ListWeb(failure=WebSearchFailed("Tavily's limit is reached for now."))
+    failing = ListWeb(failure=WebSearchFailed("Tavily's rate limit is reached."))
     trace = Bench({1: 0.4}, web=failing).ask()
     assert trace.outcome == "documents_partly"
     assert trace.notes == ["Tavily's limit is reached for now. Only your documents were used."]
@@ -210,8 +210,8 @@ def test_a_cut_prompt_is_reported_beside_the_answer_limit(seen, note):
     writer = QuotingWriter(fit=PromptFit(1800, 8192, 0), seen=seen, finish="length")
     trace = Bench({1: 0.9}, writer=writer).ask()
     assert trace.notes == [
-        "The model stopped at its length limit.",
-        f"{note}{', so it may have been cut' * (seen > 1800)}: the answer may rest on less than is shown.",
+        "The answer reached its length limit.",
+        f"{note}{', so it may have been cut' * (seen > 1800)}: the answer may be based on less than is shown.",
     ]
 
 

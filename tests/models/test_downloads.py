@@ -92,7 +92,7 @@ def test_it_tells_how_fast_and_how_long(downloads: Downloads, ollama: ScriptedOl
     seen = downloads.get(LLAMA)
     assert seen is not None
     assert seen.seconds_left is not None
-    assert (seen.state, seen.stage, seen.total) == ("running", "Receiving", SIZE - 12_500)  # what was told of so far
+    assert (seen.state, seen.stage, seen.total) == ("running", "Downloading", SIZE - 12_500)  # what was told of so far
     assert 0 < seen.done < seen.total
     assert SIZE / 240 < seen.rate < SIZE / 15  # it was told to take a minute
     assert seen.seconds_left == pytest.approx((seen.total - seen.done) / seen.rate)
@@ -160,14 +160,14 @@ def test_a_name_that_nothing_goes_by(downloads: Downloads) -> None:
 
 def test_what_nobody_foresaw_is_not_shown(database: Database) -> None:
     def fetch(report: ProgressCallback, stop: Cancellation) -> None:
-        report(Progress("Receiving", 1, 2))
+        report(Progress("Downloading", 1, 2))
         raise KeyError("/root/secret")
 
     downloads = Downloads(database, lambda _: fetch, lambda _: None)
     downloads.start("nomic")
     ended = downloads.wait("nomic", 10)
     assert ended is not None
-    assert (ended.state, ended.fault) == ("failed", "Something went wrong inside the application. Try again.")
+    assert (ended.state, ended.fault) == ("failed", "Something went wrong in the app. Try again.")
 
 
 def test_another_on_the_same_home_sees_and_cancels(
@@ -206,7 +206,7 @@ from crag.storage.engine import Database
 from crag.types import Progress
 
 def fetch(report, stop):
-    report(Progress("Receiving", 400, 1000))
+    report(Progress("Downloading", 400, 1000))
     stop.wait(60)
 
 database = Database(Path(sys.argv[1]))
@@ -222,12 +222,12 @@ def test_what_a_killed_process_left_can_be_gone_on_with(database: Database, tmp_
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, timeout=60)
 
     def fetch(report: ProgressCallback, _stop: Cancellation) -> None:
-        report(Progress("Receiving", 1000, 1000))
+        report(Progress("Downloading", 1000, 1000))
 
     downloads = Downloads(database, lambda _: fetch, lambda _: None)
     assert downloads.get("nomic") == Download("nomic", "cancelled", "Not finished", 400, 1000)
     downloads.start("nomic")
-    assert downloads.wait("nomic", 10) == Download("nomic", "done", "Receiving", 1000, 1000)
+    assert downloads.wait("nomic", 10) == Download("nomic", "done", "Downloading", 1000, 1000)
 
 
 def test_what_was_there_before_says_nothing_of_the_pace() -> None:

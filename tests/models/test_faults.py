@@ -100,7 +100,7 @@ def test_a_crash_after_twenty_tokens_keeps_them_for_continuing(
     assert "".join(piece.text for piece in pieces) == TWENTY[: len("".join(piece.text for piece in pieces))]
     assert (fault.value.code, fault.value.fault) == (code, "partial")
     assert message in fault.value.message
-    assert fault.value.remedy == "Continue from what had come, or ask again."
+    assert fault.value.remedy == "Continue from the text so far, or ask again."
     assert len(ollama.chats) == 1
 
 
@@ -109,7 +109,7 @@ def test_want_of_memory_in_the_middle_is_mended_first(ollama: ScriptedOllama, se
     with pytest.raises(ModelFault) as fault:
         list(open_chat_model(NAME, settings).stream(ASK, Cancellation()))
     assert (fault.value.code, fault.value.fault) == ("out_of_memory", "partial")
-    assert fault.value.remedy.endswith("then try again. Continue from what had come, or ask again.")
+    assert fault.value.remedy.endswith("then try again. Continue from the text so far, or ask again.")
 
 
 def test_a_verdict_that_breaks_off_is_no_partial_answer(ollama: ScriptedOllama, settings: Settings) -> None:

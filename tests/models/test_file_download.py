@@ -78,7 +78,7 @@ def fetching(no_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_file_arrives_whole_after_it_was_logged(fetching: Fetching) -> None:
     fetching.fetch()
     assert fetching.place.read_bytes() == BODY
-    received = [progress for progress in fetching.told if progress.stage == "Receiving"]
+    received = [progress for progress in fetching.told if progress.stage == "Downloading"]
     assert len(received) > 3
     assert [progress.done for progress in received] == sorted({progress.done for progress in received})
     assert (received[-1].done, received[-1].total) == (len(BODY), len(BODY))

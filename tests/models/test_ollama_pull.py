@@ -29,9 +29,9 @@ def outbound_log(tmp_path: Path) -> OutboundLog:
 def test_progress_over_all_layers(ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog) -> None:
     told: list[Progress] = []
     pull_model(NAME, settings, outbound_log, told.append, Cancellation())
-    assert told[0] == Progress("Asking the registry")
+    assert told[0] == Progress("Contacting the registry")
     assert told[-1] == Progress("Ready", 2_000_000_000, 2_000_000_000)
-    assert {progress.stage for progress in told} >= {"Receiving", "Checking what has come", "Putting it in its place"}
+    assert {progress.stage for progress in told} >= {"Downloading", "Checking the download", "Installing"}
     done = [progress.done for progress in told]
     assert done == sorted(done)
     assert len(set(done)) > 15

@@ -119,7 +119,7 @@ def test_vectors_of_a_lost_server_give_way_to_builtin_ones(opened):
     application = opened(ollama_host=closed_address(), embedder="builtin")
     application.warm_up()
     assert application.library.space_work.wait(20)
-    assert application.embedders.answering() == "Built-in vectors"
+    assert application.embedders.answering() == "Built-in embeddings"
     assert ask(application).notes == []
 
 

@@ -388,7 +388,7 @@ def test_a_run_that_cannot_go_on_says_so(house, tmp_path):
     (tmp_path / "checkpoints.sqlite").unlink()
     again = house(scores=NO_ANSWER)
     trace = wait(again.runs.answer_consent(run.id, "finals"))
-    assert (trace.state, trace.error) == ("failed", "What this question waited with is no longer kept.")
+    assert (trace.state, trace.error) == ("failed", "The data of this waiting question is no longer kept.")
     assert again.web.queries == []
 
 

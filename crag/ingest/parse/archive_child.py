@@ -105,7 +105,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -
 
 
 def _damaged_refusal(what: str) -> SourceRefused:
-    return damaged_refusal(what, use="unpacked", remedy="Pack it anew and add that.")
+    return damaged_refusal(what, use="unpacked", remedy="Pack it again, then add it.")
 
 
 if __name__ == "__main__":

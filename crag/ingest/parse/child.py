@@ -49,7 +49,7 @@ def _finish_document(document: Document, request: ParseRequest) -> Document:
     """Clean the text, drop empty blocks, check the size limit and set a title. Raises `SourceRefused`."""
     blocks = tuple(block for block in map(_clean_block, document.blocks) if block.text)
     if not blocks:
-        raise SourceRefused("no_text", "The file holds no text.")
+        raise SourceRefused("no_text", "The file contains no text.")
     if sum(len(block.text) for block in blocks) > request.limits.characters:
         raise too_much_text_refusal(request.limits)
     title = _single_line(document.title) or clean_display_name(request.name)

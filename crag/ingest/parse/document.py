@@ -102,7 +102,7 @@ def out_of_memory_refusal() -> SourceRefused:
 
 
 def damaged_refusal(
-    what: str = "The file", *, use: str = "read", remedy: str = "Open it, save it anew and add that."
+    what: str = "The file", *, use: str = "read", remedy: str = "Open it, save it again, then add it."
 ) -> SourceRefused:
     """Build the refusal of a damaged file; `what` names it, `use` says what cannot be done with it."""
     return SourceRefused("corrupt", f"{what} is damaged and cannot be {use}.", remedy)

@@ -134,13 +134,13 @@ def read_image(request: ParseRequest) -> Document:
                 raise SourceRefused("no_text", "This is a picture.", INSTALL_TESSERACT)
             pages = list(TesseractReader(request).read(_grayscale_frames(image, count), count))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise damaged_refusal("The picture", remedy="Save it anew and add that.") from error
+        raise damaged_refusal("The picture", remedy="Save it again, then add it.") from error
     blocks = tuple(plain_block(join_lines(lines, set()), n) for n, page in enumerate(pages, 1) for lines in page or ())
     late = pages.count(None)
     if not blocks and late:
         raise ocr_too_slow_refusal()
     if not blocks:
-        raise SourceRefused("no_text", "There is no text in this picture that could be read.")
+        raise SourceRefused("no_text", "No text was found in this picture.")
     return Document("", count, blocks, note=describe_unread_pages(count, {OCR_TIMED_OUT: late}))
 
 

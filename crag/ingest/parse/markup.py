@@ -105,7 +105,7 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
 
 def _no_text_refusal() -> SourceRefused:
     return SourceRefused(
-        "no_text", "The page holds no text. It may be drawn by a program.", "Save it as a PDF and add that."
+        "no_text", "The page contains no text. It may need JavaScript.", "Save it as a PDF and add that."
     )
 
 
@@ -283,7 +283,7 @@ def read_email(request: ParseRequest) -> Document:
     """Parse the subject as heading, then the plain text or else the main text of the HTML. Raises `SourceRefused`."""
     message = message_from_bytes(request.data, policy=default)
     if not message.keys():
-        raise SourceRefused("corrupt", "The file is not an e-mail.", "Save the message anew as .eml and add that.")
+        raise SourceRefused("corrupt", "The file is not an e-mail.", "Save the message again as .eml, then add it.")
     subject = _header_text(message, "subject")
     attached = [name for part in message.walk() if (name := part.get_filename())]
     blocks = [Block(subject, "heading", level=1)] if subject else []

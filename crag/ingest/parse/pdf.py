@@ -92,9 +92,9 @@ def _pdfium_refusal(error: Any) -> SourceRefused:
 def _no_text_refusal(pages: Sequence[PageText | None], request: ParseRequest) -> SourceRefused:
     selectable = "Add a copy whose text can be selected."
     if request.tesseract:
-        return SourceRefused("no_text", "There is no text in it, not in its pictures either.", selectable)
+        return SourceRefused("no_text", "No text was found, not even in its pictures.", selectable)
     if any(page and page.garbled for page in pages):
-        what = "The fonts of this PDF do not say which letters they draw."
+        what = "The text of this PDF cannot be extracted because of its fonts."
         return SourceRefused("no_text", what, "Install Tesseract, or add a copy made another way.")
     return SourceRefused("no_text", "This is a scan without text.", INSTALL_TESSERACT)
 

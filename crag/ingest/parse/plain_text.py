@@ -28,7 +28,7 @@ def request_text(request: ParseRequest, *, html: bool = False) -> str:
     """Decode the requested file. Raises `SourceRefused` (`unsupported`, `no_text`)."""
     text = decode_text(request.data, request.charset, html)
     if not text.strip():
-        raise SourceRefused("no_text", "The file holds nothing but blank space.")
+        raise SourceRefused("no_text", "The file is blank.")
     return text
 
 

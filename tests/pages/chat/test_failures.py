@@ -186,7 +186,7 @@ def test_thoughts_are_folded_and_no_part_of_the_answer(chat, ollama):
             Say(TWENTY, end="bad_line"),
             [
                 "Ollama sent a reply that cannot be read.",
-                "Continue from what had come, or ask again.",
+                "Continue from the text so far, or ask again.",
                 KEPT_TEXT,
                 "word9",
             ],

@@ -13,7 +13,7 @@ from tests.doubles.ollama import ScriptedOllama
 from tests.pages.conftest import NOTES, add, labels, open_settings, said, until
 
 NOMIC = "ollama:nomic-embed-text"
-BACK = "Go back to Built-in vectors"
+BACK = "Go back to Built-in embeddings"
 
 
 @pytest.fixture
@@ -53,12 +53,12 @@ def test_an_embedder_is_chosen_answers_and_is_left_again(ollama, services, setti
     assert said(page, "Embedder :blue-badge[saved]")
     click(page, BACK)
     until(page, lambda: "Go back to Nomic Embed Text" in words(page))
-    assert services.embedders.answering() == "Built-in vectors"
+    assert services.embedders.answering() == "Built-in embeddings"
     click(page, "Remove")
     until(page, lambda: "Remove" not in words(page))
     assert [report.state for report in services.library.spaces.statuses()] == ["answering"]
     page.switch_page("pages/documents/page.py").run()
-    assert said(page, "in the space *Built-in vectors*")
+    assert said(page, "· Built-in embeddings ·")
 
 
 def test_a_build_is_watched_and_cancelled(ollama, services, settings):
@@ -73,12 +73,12 @@ def test_a_build_is_watched_and_cancelled(ollama, services, settings):
     page = settings()
     choose(page, "Nomic Embed Text")
     until(page, lambda: "Cancel" in words(page))
-    assert said(page, "Built-in vectors")
+    assert said(page, "Built-in embeddings")
     click(page, "Cancel")
     may_end.set()
     until(page, lambda: "Cancel" not in words(page))
     assert services.library.space_work.wait(20)
-    assert services.embedders.answering() == "Built-in vectors"
+    assert services.embedders.answering() == "Built-in embeddings"
 
 
 def test_the_environment_locks_and_can_be_returned_to(ollama, services, settings, monkeypatch):
@@ -93,4 +93,4 @@ def test_the_environment_locks_and_can_be_returned_to(ollama, services, settings
     services.library.space_work.choose("builtin")
     until(page, lambda: f"Use {NOMIC} after all" in words(page))
     assert services.library.space_work.wait(20)
-    assert services.embedders.answering() == "Built-in vectors"
+    assert services.embedders.answering() == "Built-in embeddings"
