@@ -38,7 +38,7 @@ def check_ocr() -> Check:
     languages = _tesseract_languages(program) if program else []
     if languages:
         return Check("Scans", "ok", f"Tesseract reads {', '.join(languages)}")
-    detail = "Tesseract has no language" if program else "no Tesseract: pictures of text are not read"
+    detail = "Tesseract has no language" if program else "no Tesseract, so scans are not read"
     action = CheckAction("command", "How to install", commands=checklist_facts.tesseract_install_command())
     return Check("Scans", "warn", detail, "Install Tesseract, then add the scans again.", action)
 
@@ -49,7 +49,7 @@ def check_disk(facts: ChecklistFacts) -> Check:
     lacking = [f"{format_size(home)} free for your documents"] if home < _MIN_FREE_BYTES else []
     for where, needed in _pending_downloads(facts):
         if (free := _free_bytes(where)) < needed + _MIN_FREE_BYTES:
-            lacking.append(f"{format_size(free)} free where models lie, {format_size(needed)} to be fetched")
+            lacking.append(f"{format_size(free)} free for models, {format_size(needed)} needed")
     if lacking:
         return Check("Disk", "warn", "; ".join(lacking), "Free some space.")
     return Check("Disk", "ok", f"{format_size(home)} free")
@@ -115,7 +115,7 @@ def split_shown_checks(checks: list[Check]) -> tuple[list[Check], list[Check]]:
 
 def _check_builtin_engine(*, in_use: bool) -> Check:
     state = "in use" if in_use else "ready"
-    return Check("Built-in engine", "ok", f"{state}: answers by quoting your documents; needs nothing else")
+    return Check("Built-in engine", "ok", f"{state}: answers by quoting your documents, no set-up needed")
 
 
 def _check_web_search(facts: ChecklistFacts) -> Check:
@@ -123,13 +123,12 @@ def _check_web_search(facts: ChecklistFacts) -> Check:
         searches = facts.searches
         limit = f" of {searches.limit:,}" if searches.limit else ""
         used = f"{searches.used:,}{limit} searches used this month"
-        return Check("Web search", "ok", f"Tavily key present; searched only when you allow it; {used}")
+        return Check("Web search", "ok", f"Tavily key found; searches only when you allow it; {used}")
     return Check(
         "Web search",
         "warn",
-        "no Tavily key, so nothing is ever sent",
-        "Get a key at app.tavily.com, put it into the file `.env` of the project folder as TAVILY_API_KEY, and start "
-        "again.",
+        "no Tavily key, so nothing is sent",
+        "Get a key at app.tavily.com, add it to the file `.env` in the project folder as TAVILY_API_KEY, then restart.",
         CheckAction("key", "Add a key", commands="TAVILY_API_KEY=tvly-YOUR-KEY"),
     )
 
@@ -159,25 +158,25 @@ def _check_library(library: Library) -> Check:
     sources, passages, _ = library.counts()
     held = f"{sources:,} documents, {passages:,} passages"
     if fault := library.spaces.active_embedder.check():
-        return Check("Library", "fail", f"{held}, but nothing embeds questions: {fault.message}", fault.remedy)
+        return Check("Library", "fail", f"{held}, but questions cannot be embedded: {fault.message}", fault.remedy)
     missing = library.count_missing_vectors()
     if not missing:
         return Check("Library", "ok", held)
     fix = "Start the application: it makes them in the background. Till then those are found by their words only."
-    return Check("Library", "warn", f"{held}, {missing:,} without vectors", fix)
+    return Check("Library", "warn", f"{held}, {missing:,} not embedded", fix)
 
 
 def _check_spaces(library: Library) -> Check:
     """Check which space answers, which one is being built, and whether a manual choice overrides the settings."""
-    words = {"answering": "answers", "kept": "is kept to go back to"}
+    words = {"answering": "answers", "kept": "kept as a fallback"}
     told = [
         f"{report.space.name} {words.get(report.state) or f'has {report.vectors:,} of {report.passages:,} passages'}"
         for report in library.spaces.statuses()
     ]
-    detail = ", ".join(told) or "nothing is embedded yet"
+    detail = ", ".join(told) or "no documents embedded yet"
     if name := library.spaces.active_embedder.overruled():
         fix = f"Run `python -m crag spaces use {name}` to have it after all."
-        return Check("Embeddings", "warn", f"{detail}; the settings name {name}, which was left by hand", fix)
+        return Check("Embeddings", "warn", f"{detail}; the settings name {name}, but you switched away from it", fix)
     return Check("Embeddings", "ok", detail)
 
 

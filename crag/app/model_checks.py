@@ -39,9 +39,9 @@ def check_llama(facts: ChecklistFacts) -> Check:
         best = facts.model.label if facts.model.name.startswith("ollama:llama3") else "Llama 3"
         return Check(LLAMA_CHECK, "ok", f"{best} on Ollama {server.version} at {facts.settings.ollama_host_label}")
     others = sum(not model.only_embeds for model in server.installed)
-    has = f"no Llama 3, {others} other{'s' * (others > 1)}" if others else "no model to chat with yet"
+    has = f"no Llama 3, {others} other{'s' * (others > 1)}" if others else "no chat model yet"
     action = download_action(begun.name.removeprefix(_OLLAMA_PREFIX)) if begun else download_action(*facts.llama)
-    return Check(LLAMA_CHECK, "warn", f"Ollama {server.version} is there, {has}", download_hint(action), action)
+    return Check(LLAMA_CHECK, "warn", f"Ollama {server.version} is running, {has}", download_hint(action), action)
 
 
 def download_action(name: str, amount: int = 0) -> CheckAction:
@@ -53,7 +53,7 @@ def download_action(name: str, amount: int = 0) -> CheckAction:
 
 def download_hint(action: CheckAction) -> str:
     """Describe how to download: in the application or by command."""
-    return f"Get it in the application, or with `{action.commands}`."
+    return f"Download it in the app, or with `{action.commands}`."
 
 
 def check_ollama_version(facts: ChecklistFacts) -> list[Check]:
@@ -64,9 +64,9 @@ def check_ollama_version(facts: ChecklistFacts) -> list[Check]:
         return []
     if version >= _PROBABILITIES:
         return [Check("Ollama's version", "ok", facts.server.version)]
-    missing = "grades with a plain yes or no; 0.12.11 and later give scores"
+    missing = "grades only yes or no; 0.12.11 and later give scores"
     if version < _SCHEMAS:
-        missing = "cannot be held to a form, so that grades may be unreadable; 0.5 and later can"
+        missing = "may give unreadable grades; 0.5 and later do not"
     action = CheckAction("command", "How to update", commands=checklist_facts.ollama_update_command())
     return [Check("Ollama's version", "warn", f"{facts.server.version} {missing}", "Update Ollama.", action)]
 
@@ -85,10 +85,10 @@ def check_memory(facts: ChecklistFacts) -> list[Check]:
     if model is None or model.cloud or not facts.server_is_here:
         return []
     label, memory = model_label(facts.answering), psutil.virtual_memory().total
-    detail = f"{label} takes {format_size(model.size)}, this machine has {format_size(memory)}"
+    detail = f"{label} needs {format_size(model.size)}, this machine has {format_size(memory)}"
     if model.size < _MAX_MEMORY_SHARE * memory:
         return [Check("Memory", "ok", detail)]
-    fix = "Choose a smaller model: this one is read from the disk again and again, and very slow, or does not load."
+    fix = "Choose a smaller model: this one will be very slow or not load at all."
     return [Check("Memory", "warn", detail, fix, _smaller_model_action(facts))]
 
 
@@ -98,13 +98,13 @@ def _check_absent_server(facts: ChecklistFacts) -> Check:
         return Check(LLAMA_CHECK, "warn", _absence_reason(facts), fault.remedy)
     if not facts.server_is_here:
         where = facts.settings.ollama_host_label
-        fix = f"Start Ollama at {where}, or name another address as OLLAMA_HOST in the file `.env` and start again."
+        fix = f"Start Ollama at {where}, or set OLLAMA_HOST to another address in the file `.env`, then restart."
         action = CheckAction("key", "How to reach it", commands="OLLAMA_HOST=http://127.0.0.1:11434")
     elif start := checklist_facts.ollama_start_command():
-        fix = "Start Ollama, which is installed."
+        fix = "Start Ollama."
         action = CheckAction("command", "How to start", commands=start)
     else:
-        fix = f"Install Ollama, then get a model: in the application, or with `ollama pull {facts.llama[0]}`."
+        fix = f"Install Ollama, then download a model in the app or with `ollama pull {facts.llama[0]}`."
         action = CheckAction("command", "How to install", commands=checklist_facts.ollama_install_command())
     return Check(LLAMA_CHECK, "warn", _absence_reason(facts), fix, action)
 
@@ -114,7 +114,7 @@ def _absence_reason(facts: ChecklistFacts) -> str:
     fault, where = facts.server.fault, facts.settings.ollama_host_label
     if fault is None or fault.code == "unreachable":
         return f"not reachable at {where}"
-    return f"silent at {where}" if fault.code == "silent" else fault.message.rstrip(".")
+    return f"no response at {where}" if fault.code == "silent" else fault.message.rstrip(".")
 
 
 def _check_chosen_model(facts: ChecklistFacts, role: str, name: str) -> Check | None:
@@ -124,7 +124,7 @@ def _check_chosen_model(facts: ChecklistFacts, role: str, name: str) -> Check | 
     if not facts.server.version:
         return None
     if facts.server.find(model):
-        return Check(role, "ok", f"{model_label(name)} is there")
+        return Check(role, "ok", f"{model_label(name)} is ready")
     action = download_action(model)
     return Check(role, "fail", f"Ollama has no model called {model}", download_hint(action), action)
 
@@ -137,12 +137,12 @@ def _check_hosted_model(facts: ChecklistFacts, role: str, name: str) -> Check | 
     if not provider.installed:
         action = CheckAction("command", "How to install", commands=f"python -m pip install {provider.package}")
         detail = f"{provider.label} needs the package {provider.package}"
-        return Check(role, "fail", detail, "Install it, then start again.", action)
+        return Check(role, "fail", detail, "Install it, then restart.", action)
     if not provider.key_present:
         action = CheckAction("key", "Add a key", commands=f"{provider.key_variable}=YOUR-KEY")
         detail = f"{provider.label} needs a key, {provider.key_variable}"
-        return Check(role, "fail", detail, "Put it into the file `.env` and start again.", action)
-    return Check(role, "ok", f"{provider.label}: package and key are there")
+        return Check(role, "fail", detail, "Add it to the file `.env`, then restart.", action)
+    return Check(role, "ok", f"{provider.label}: package and key found")
 
 
 def _smaller_model_action(facts: ChecklistFacts) -> CheckAction:
@@ -164,13 +164,15 @@ def check_nomic(facts: ChecklistFacts) -> Check:
     if nomic_embedder_name() == NOMIC_ON_OLLAMA:
         return _check_nomic_on_ollama(facts)
     if not is_nomic_usable():
-        detail = "damaged: they could not be loaded" if weights_path().is_file() else "274 MB once, then offline"
+        detail = (
+            "damaged: they could not be loaded" if weights_path().is_file() else "274 MB download, then works offline"
+        )
         action = CheckAction("download", "Download · 274 MB", NOMIC, f"python -m crag models pull {NOMIC}")
         return Check(NOMIC_CHECK, "warn", detail, download_hint(action), action)
     if facts.movable:
         passages = format_count(facts.movable, "passage")
         action = CheckAction("move", f"Move {passages}", NOMIC, f"python -m crag spaces use {NOMIC}")
-        detail = "on this machine, but not used for your documents"
+        detail = "downloaded, but not used for your documents"
         return Check(NOMIC_CHECK, "warn", detail, f"Embed {passages} with it, in the background.", action)
     return Check(NOMIC_CHECK, "ok", "in use" if facts.embedder.name == NOMIC else "on this machine")
 
@@ -181,7 +183,7 @@ def check_embedder(facts: ChecklistFacts) -> list[Check]:
     if provider != "ollama" or not facts.server.version:
         return []
     if facts.server.find(model):
-        return [Check("Embedding model", "ok", f"{facts.embedder.label} is there")]
+        return [Check("Embedding model", "ok", f"{facts.embedder.label} is ready")]
     action = download_action(model)
     return [Check("Embedding model", "fail", f"Ollama has no model called {model}", download_hint(action), action)]
 

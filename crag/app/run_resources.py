@@ -71,10 +71,10 @@ class EmbedderCatalog:
         active_embedder, choice = self._library.spaces.active_embedder, choose_embedder(self._settings)
         name = active_embedder.wanted()
         if name == active_embedder.choices().chosen:
-            return ModelChoice(name, embedder_label(name), "Chosen by hand.")
+            return ModelChoice(name, embedder_label(name), "Chosen by you.")
         if name == choice.name:
             return choice
-        return ModelChoice(name, embedder_label(name), "It embedded your documents before, so it goes on.")
+        return ModelChoice(name, embedder_label(name), "It already embeds your documents.")
 
     def answering(self) -> str:
         """Return the label of the embedder that answers now."""

@@ -79,7 +79,7 @@ class _WatchSession:
         """Report once that a path cannot be read."""
         for place in places:
             if place not in self._unreadable:
-                self.say(f"✗ {place}: cannot be read now; it is tried again")
+                self.say(f"✗ {place}: cannot be read now; trying again later")
         self._unreadable = places
 
 
@@ -91,7 +91,7 @@ def _resolve_watched_path(spec: str) -> Path:
             return place
     except (OSError, RuntimeError, ValueError):
         pass
-    raise BadRequest(f"“{spec}” cannot be watched.", "Name a folder or a file that is there.")
+    raise BadRequest(f"“{spec}” cannot be watched.", "Name an existing folder or file.")
 
 
 _SITE_DEFAULTS = SiteLimits()
@@ -160,7 +160,7 @@ def _run_and_report(tasks: Sequence[IngestTask], options: argparse.Namespace) ->
     if options.json:
         print_json({"sources": [reports.added_json(result) for result in results], "complete": complete})
     elif not complete:
-        print_note(f"Stopped: {done} of {len(tasks)} done. Nothing is stored of what was under way.")
+        print_note(f"Stopped: {done} of {len(tasks)} done. The rest was not added.")
     return OK if complete and not any(result.error for result in results) else FAILED
 
 

@@ -140,7 +140,7 @@ def check_new_file(path: Path) -> None:
     if path.exists():
         raise _file_exists_error(path)
     if not path.parent.is_dir():
-        raise BadRequest(f"There is no folder for {path.name}.", "Make it, or choose another.")
+        raise BadRequest(f"There is no folder for {path.name}.", "Create it, or choose another.")
 
 
 def write_new_file(path: Path, content: str) -> None:
@@ -174,4 +174,4 @@ def read_input_file(path: Path) -> bytes:
 
 
 def _file_exists_error(path: Path) -> BadRequest:
-    return BadRequest(f"{path.name} is there already; nothing was written.", "Choose another name.")
+    return BadRequest(f"{path.name} already exists; nothing was written.", "Choose another name.")

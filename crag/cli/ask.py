@@ -41,7 +41,7 @@ def register(command: AddCommand) -> None:
         "--conversation", type=parse_text, metavar="ID", help="conversation to continue, or new to start one"
     )
     grading = command("grade", grade_pairs)
-    grading.add_argument("file", type=Path, metavar="FILE.jsonl", help='one {"question", "passage"} a line')
+    grading.add_argument("file", type=Path, metavar="FILE.jsonl", help='one {"question", "passage"} per line')
     grading.add_argument("--model", type=parse_text, default="auto", help="model that grades (default: %(default)s)")
     grading.add_argument(
         "--grader", choices=GRADERS, default="auto", help="how passages are graded (default: %(default)s)"

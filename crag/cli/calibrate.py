@@ -82,7 +82,11 @@ def calibration_text(measured: Calibration, past: Sequence[ReplayResult], applie
             "",
             *_replay_lines(past),
         ]
-        note = "Kept: this grader judges by them from now on." if applied else "Not kept; --apply keeps them."
+        note = (
+            "Saved. The grader uses these thresholds from now on."
+            if applied
+            else "Not saved. Use --apply to save them."
+        )
         return "\n".join([*lines, note])
     return "\n".join([*lines, "No thresholds can be proposed.", *measured.proposal.remarks])
 
@@ -176,7 +180,10 @@ def register(command: AddCommand) -> None:
     )
     by = parser.add_mutually_exclusive_group()
     by.add_argument(
-        "--questions", type=Path, metavar="FILE.jsonl", help='your own questions, one {"question", "answerable"} a line'
+        "--questions",
+        type=Path,
+        metavar="FILE.jsonl",
+        help='your own questions, one {"question", "answerable"} per line',
     )
     by.add_argument(
         "--probes",
@@ -188,7 +195,7 @@ def register(command: AddCommand) -> None:
     parser.add_argument("--rules", action="store_true", help="generate questions by rules instead of with the model")
     then = parser.add_mutually_exclusive_group()
     then.add_argument("--apply", action="store_true", help="use the proposed thresholds from now on")
-    then.add_argument("--forget", action="store_true", help="return to the grader's own thresholds")
+    then.add_argument("--forget", action="store_true", help="return to the default thresholds")
 
 
 def calibrate_thresholds(application: Application, options: argparse.Namespace) -> int:
@@ -199,11 +206,11 @@ def calibrate_thresholds(application: Application, options: argparse.Namespace) 
         return _forget_thresholds(application, asked, options.json)
     given = read_provided_questions(options.questions) if options.questions else []
     if options.questions and not given:
-        raise BadRequest("The file holds no questions.", 'Write one {"question", "answerable"} a line.')
+        raise BadRequest("The file contains no questions.", 'Write one {"question", "answerable"} a line.')
     try:
         measured = _run_calibration(application, asked, CalibrationPlan(given, options.probes, options.rules))
     except KeyboardInterrupt:
-        print_failure("stopped", "Stopped. Nothing was kept.", options.json)
+        print_failure("stopped", "Stopped. Nothing was saved.", options.json)
         return FAILED
     proposed = measured.proposal.thresholds
     if options.apply and proposed:
@@ -227,6 +234,6 @@ def _run_calibration(application: Application, asked: RunOptions, plan: Calibrat
 def _forget_thresholds(application: Application, asked: RunOptions, as_document: bool) -> int:
     grader = application.grading_setup(asked).grader
     forgotten = application.calibration.forget(asked.collection, grader)
-    message = "Back to the grader's own thresholds." if forgotten else "There were no calibrated thresholds to forget."
+    message = "Back to the default thresholds." if forgotten else "There are no calibrated thresholds to remove."
     print_result(as_document, {"collection": asked.collection, "grader": grader, "forgotten": forgotten}, message)
     return OK

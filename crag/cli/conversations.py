@@ -75,7 +75,7 @@ def delete_conversation(application: Application, options: argparse.Namespace) -
     """Delete a conversation. It can be restored for a while."""
     title = application.conversations.get(options.id).title
     application.delete_conversation(options.id)
-    print_result(options.json, {"deleted": options.id}, f"Deleted “{title}”. To take that back: conversations restore")
+    print_result(options.json, {"deleted": options.id}, f"Deleted “{title}”. To undo: conversations restore")
     return OK
 
 
@@ -90,12 +90,12 @@ def restore_conversation(application: Application, options: argparse.Namespace) 
 def transfer_conversations(application: Application, options: argparse.Namespace) -> int:
     """Transfer conversations to another browser, named by its key: --to=KEY."""
     if bool(options.ids) == options.all:
-        raise BadRequest("It is not clear what is to be handed over.", "Name conversations, or say --all.")
+        raise BadRequest("Nothing to transfer was named.", "Name conversations, or use --all.")
     for conversation_id in options.ids:
         application.conversations.get(conversation_id)  # raises before any is transferred
     people = application.people
     given = people.transfer_all(options.to) if options.all else people.transfer(options.to, options.ids)
-    print_result(options.json, {"given": given}, f"Handed over {format_count(given, 'conversation')}.")
+    print_result(options.json, {"given": given}, f"Transferred {format_count(given, 'conversation')}.")
     return OK
 
 

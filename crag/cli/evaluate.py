@@ -60,7 +60,7 @@ def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     )
     documents = parser.add_mutually_exclusive_group()
     documents.add_argument(
-        "--corpus", type=parse_path, metavar="FILE", help='passages to add first, one {"id", "title", "text"} a line'
+        "--corpus", type=parse_path, metavar="FILE", help='passages to add first, one {"id", "title", "text"} per line'
     )
     documents.add_argument("--documents", type=parse_path, metavar="FOLDER", help="folder of documents to add first")
     add_run_arguments(parser)
@@ -100,7 +100,7 @@ def check_evaluate_arguments(application: Application, options: argparse.Namespa
     if options.save_preset is not None:
         normalize_preset_name(options.save_preset)
         if not options.grid:
-            raise BadRequest("--save-preset keeps the best of a grid.", "Say with --grid what is to be tried.")
+            raise BadRequest("--save-preset saves the best of a grid.", "Use --grid to say what to try.")
     if options.langsmith and not application.uploads.available:
         raise BadRequest("There is no key for LangSmith.", "Set LANGSMITH_API_KEY, or leave --langsmith out.")
 
@@ -109,7 +109,7 @@ def output_format(path: Path) -> str:
     """Return the format of an output file by its suffix. Raises `BadRequest`."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in EXPORT_FORMATS:
-        raise BadRequest(f"{path.name} could hold anything.", "End its name in .csv, .json or .html.")
+        raise BadRequest(f"{path.name} has no known file type.", "End its name in .csv, .json or .html.")
     return ending
 
 
@@ -136,7 +136,7 @@ def find_dataset(application: Application, given: str) -> Dataset:
     file = parse_path(given)
     if file.exists() or file.suffix:
         return read_dataset(file)
-    raise BadRequest(f"There is neither a dataset nor a file “{given}”.", "See `datasets` for what there is.")
+    raise BadRequest(f"There is no dataset or file “{given}”.", "Run `datasets` to list them.")
 
 
 def add_evaluation_documents(application: Application, options: argparse.Namespace) -> str:
@@ -220,10 +220,10 @@ def _save_best_preset(
 ) -> None:
     found = find_best_variant(evaluation, results, cutoffs)
     if found is None:
-        print_note("No preset was kept: of no answer it is known whether it is right.")
+        print_note("No preset was saved: no answer has a known right answer.")
         return
     application.preferences.save_preset(name, found.variant.options)
-    print_note(f"Kept as the preset “{name}”: {found.variant.name}.")
+    print_note(f"Saved as the preset “{name}”: {found.variant.name}.")
 
 
 def _upload_to_langsmith(application: Application, evaluation: Evaluation, results: Sequence[EvaluationResult]) -> None:
@@ -232,9 +232,9 @@ def _upload_to_langsmith(application: Application, evaluation: Evaluation, resul
         with cancel_on_signals() as stop, progress_line("LangSmith") as report:
             address = application.uploads.upload(evaluation, results, report, stop)
     except Stopped:
-        print_note("Stopped. What was sent is there; sending it again goes on.")
+        print_note("Stopped. What was sent is kept; send again to continue.")
         return
-    print_note(f"To be seen at {address}")
+    print_note(f"See {address}")
 
 
 def follow_evaluation(application: Application, evaluation_id: str) -> Evaluation:
@@ -260,12 +260,10 @@ def follow_evaluation(application: Application, evaluation_id: str) -> Evaluatio
 def _incomplete_note(evaluation: Evaluation) -> str:
     why = evaluation.fault or f"It was {evaluation.state}."
     kept = f"{evaluation.done:,} of {evaluation.total:,} answers are kept."
-    return f"{why}\n{kept} To go on: python -m crag evaluations resume {evaluation.id}"
+    return f"{why}\n{kept} To continue: python -m crag evaluations resume {evaluation.id}"
 
 
-_NO_CONSENT_NOTE = (
-    "Nobody can be asked in an evaluation: where leave would be needed to search the web, it is not searched."
-)
+_NO_CONSENT_NOTE = "Evaluations cannot ask for permission, so the web is not searched where permission is needed."
 
 
 def register(command: AddCommand) -> None:
@@ -281,7 +279,7 @@ def evaluate_dataset(application: Application, options: argparse.Namespace) -> i
     try:
         collection = add_evaluation_documents(application, options)
     except Stopped:
-        print_failure("stopped", "Stopped before anything was asked. What was added stays.", options.json)
+        print_failure("stopped", "Stopped before any question was asked. Added documents are kept.", options.json)
         return FAILED
     check_collection(application, collection)
     plan = EvaluationPlan(

@@ -39,7 +39,7 @@ from crag.text.formatting import format_count, format_duration, to_local_time
 _MAX_FULL_LIST = 20  # up to this many questions are listed one by one
 _MAX_SHOWN = 20
 _MAX_LINE_LENGTH = 90
-_INTERVALS_NOTE = "Intervals: 95% of bootstrap resamples of the questions; n: how many questions a figure rests on."
+_INTERVALS_NOTE = "Intervals: 95% of bootstrap resamples of the questions; n: number of questions."
 
 
 def evaluation_text(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
@@ -64,10 +64,10 @@ def evaluation_line(evaluation: Evaluation) -> str:
 
 def comparison_text(before: str, after: str, compared: Comparison) -> str:
     """Return the differences between two variants over the questions they share."""
-    head = f"{format_count(compared.examples, 'question')} that both have\nbefore: {before}\nafter:  {after}"
+    head = f"{format_count(compared.examples, 'question')} in both\nbefore: {before}\nafter:  {after}"
     head += f"\n{DIFFERENT_JUDGES_NOTE}" if compared.unjudged else ""
     if not compared.differences:
-        return f"{head}\n\nThere is nothing to compare: no figure is known of both."
+        return f"{head}\n\nThere is nothing to compare: they share no metric."
     rows: list[tuple[str, ...]] = [("metric", "before", "after", "change", "95% interval", "n", "")]
     rows += [_difference_row(one) for one in compared.differences]
     broken = [one for one in compared.changed if one.what == "broken"]
@@ -125,7 +125,7 @@ def _figures_table(summary: VariantSummary) -> str:
     for name, figure in summary.figures.items():
         value = format_metric_value(name, figure.value)
         rows.append((METRICS[name].title, value, format_interval(figure), f"{figure.n:,}"))
-    return _format_table(rows) if len(rows) > 1 else "There are no figures: nothing was answered."
+    return _format_table(rows) if len(rows) > 1 else "There are no figures: no question was answered."
 
 
 def _ranking_table(ranked: Sequence[RankedVariant]) -> str:
@@ -144,12 +144,12 @@ def _figure_cell(figure: Figure | None) -> str:
 
 def _best_variant_text(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
     if evaluation.state != "done":
-        return "Which one is best can be told when all of them were asked the same questions."
+        return "The best one is known once all were asked the same questions."
     found = find_best_variant(evaluation, results, cutoffs)
     if found is None:
-        return "No best one can be told: of no answer it is known whether it is right."
+        return "The best one is unknown: no answer has a known right answer."
     if found.is_clear:
-        return f"Best: {found.variant.name}, clearly better than each other one."
+        return f"Best: {found.variant.name}, clearly better than all others."
     rivals = ", ".join(f"“{one.name}”" for one in found.rivals)
     return f"Best: {found.variant.name}, but not clearly better than {rivals}."
 
@@ -184,7 +184,7 @@ def _wrong_answers_text(evaluation: Evaluation, results: Sequence[EvaluationResu
         return ""
     more = f"\nand {len(rows) - _MAX_SHOWN:,} more; --output has them all" if len(rows) > _MAX_SHOWN else ""
     table = _format_table(rows[:_MAX_SHOWN], left=4)
-    return f"Not right ({format_count(len(rows), 'question')}), with a run each:\n{table}{more}"
+    return f"Wrong ({format_count(len(rows), 'question')}), with a run for each:\n{table}{more}"
 
 
 def _question_text(result: EvaluationResult) -> str:

@@ -60,7 +60,9 @@ def register(command: AddCommand) -> None:
     command("datasets", list_datasets)
     command("datasets list", list_datasets)
     adding = command("datasets add", add_dataset)
-    adding.add_argument("file", type=parse_path, metavar="FILE.jsonl", help="one question a line; see docs/datasets.md")
+    adding.add_argument(
+        "file", type=parse_path, metavar="FILE.jsonl", help="one question per line; see docs/datasets.md"
+    )
     adding.add_argument(
         "--name", type=parse_text, default="", help="name of the dataset (default: the name of the file)"
     )
@@ -80,7 +82,7 @@ def list_evaluations(application: Application, options: argparse.Namespace) -> i
     from crag.evaluation.exports import describe_evaluation
 
     found = application.evaluations.list(limit=_MAX_LISTED)
-    lines = "\n".join(map(evaluation_line, found)) or "There are no evaluations. `evaluate seed` makes one."
+    lines = "\n".join(map(evaluation_line, found)) or "There are no evaluations. Run `evaluate seed` to make one."
     print_result(options.json, {"evaluations": [describe_evaluation(one) for one in found]}, lines)
     return OK
 
@@ -114,7 +116,7 @@ def stop_evaluation(application: Application, options: argparse.Namespace) -> in
     evaluation = _find_evaluation(application, options.id)
     application.evaluations.stop(evaluation.id)
     print_result(
-        options.json, {"stopped": evaluation.id}, f"Stopped “{evaluation.name}”. `evaluations resume` goes on."
+        options.json, {"stopped": evaluation.id}, f"Stopped “{evaluation.name}”. `evaluations resume` continues."
     )
     return OK
 

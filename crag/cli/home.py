@@ -115,7 +115,7 @@ def run_doctor(application: Application, options: argparse.Namespace) -> int:
     return FAILED if any(check.status == "fail" for check in checks) else OK
 
 
-_NO_GAPS_TEXT = "Your documents covered every question that was asked of them."
+_NO_GAPS_TEXT = "No coverage gaps: your documents answered every question."
 
 
 def list_gaps(application: Application, options: argparse.Namespace) -> int:

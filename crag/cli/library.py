@@ -150,7 +150,7 @@ def delete_collection(application: Application, options: argparse.Namespace) -> 
     if documents and not options.with_documents:
         raise BadRequest(
             f"“{options.name}” holds {format_count(documents, 'document')}; nothing was deleted.",
-            "Move them, or add --with-documents to delete them, too.",
+            "Move them, or use --with-documents to delete them too.",
         )
     application.delete_collection(options.name)
     print_result(options.json, {"deleted": options.name, "documents": documents}, f"Deleted “{options.name}”.")
@@ -187,7 +187,9 @@ def import_passages(application: Application, options: argparse.Namespace) -> in
 def backup_home(settings: Settings, options: argparse.Namespace) -> int:
     """Save the whole home to one file; the application may be running."""
     if not (settings.home / DATABASE_NAME).is_file():
-        raise BadRequest("There is no library in this folder, so there is nothing to save.", "Choose one with --home.")
+        raise BadRequest(
+            "There is no library in this folder, so there is nothing to back up.", "Choose one with --home."
+        )
     path: Path = options.file
     database = Database(settings.home)
     try:
@@ -220,4 +222,4 @@ def restore_home(settings: Settings, options: argparse.Namespace) -> int:
 
 def _missing_originals_note(manifest: BackupManifest) -> str:
     lost = len(manifest.missing)
-    return f" Of {lost:,} documents only the passages: their files had been lost or damaged before." if lost else ""
+    return f" Of {lost:,} documents only the passages: their files are missing or damaged." if lost else ""

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
         if usage.code in (0, None):
             return OK
         if as_json:
-            print_json({"error": {"code": "usage", "message": "The command was not understood; see --help."}})
+            print_json({"error": {"code": "usage", "message": "Unknown command or option. See --help."}})
         return USAGE
     try:
         return _run_command(options)

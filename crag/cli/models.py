@@ -122,8 +122,8 @@ def _download_json(download: Download) -> reports.Json:
 
 def _download_line(download: Download) -> str:
     """Return one line about a download."""
-    words = {"done": "is here", "failed": download.fault, "running": _download_progress(download)}
-    more = f"not finished ({_received_amount(download)}); `models pull {download.name}` goes on from there"
+    words = {"done": "downloaded", "failed": download.fault, "running": _download_progress(download)}
+    more = f"not finished ({_received_amount(download)}); `models pull {download.name}` resumes it"
     return reports.printable(f"{download.name}  {words.get(download.state, more)}")
 
 
@@ -152,7 +152,9 @@ def list_spaces(application: Application, options: argparse.Namespace) -> int:
     overruled = spaces.active_embedder.overruled()
     lines = [_space_line(report) for report in found]
     if overruled:
-        lines.append(f"The settings name {overruled}; it was left by hand. `spaces use {overruled}` has it after all.")
+        lines.append(
+            f"The settings name {overruled}; it you switched away from it. To use it, run `spaces use {overruled}`."
+        )
     lines += [str(fault)] if fault else []
     document = {
         "spaces": [reports.space_json(report) for report in found],
@@ -160,7 +162,7 @@ def list_spaces(application: Application, options: argparse.Namespace) -> int:
         "overruled": overruled or None,
         "fault": str(fault) if fault else None,
     }
-    print_result(options.json, document, "\n".join(lines) or "Nothing is embedded yet.")
+    print_result(options.json, document, "\n".join(lines) or "No documents are embedded yet.")
     return OK
 
 
@@ -183,11 +185,9 @@ def drop_space(application: Application, options: argparse.Namespace) -> int:
     spaces = application.library.spaces
     ids = [report.space.id for report in spaces.statuses() if report.space.id.startswith(options.id)]
     if len(ids) > 1 and options.id not in ids:
-        raise BadRequest(f"Several spaces begin with “{options.id}”.", "Write more of the id.")
+        raise BadRequest(f"Several embeddings begin with “{options.id}”.", "Write more of the id.")
     space = spaces.drop(ids[0] if ids else options.id)
-    print_result(
-        options.json, {"dropped": space.id}, f"Dropped {space.label}. Its room is used again by what is added."
-    )
+    print_result(options.json, {"dropped": space.id}, f"Removed {space.label}. Its disk space will be reused.")
     return OK
 
 
@@ -201,6 +201,6 @@ def _print_spaces(application: Application, options: argparse.Namespace) -> int:
 def _space_line(report: SpaceStatus) -> str:
     space = report.space
     coverage = f"{report.vectors:,} of {report.passages:,} passages"
-    weight = f"meaning counts {report.weight.share:.0%} ({report.weight.origin})"
+    weight = f"meaning weighs {report.weight.share:.0%} ({report.weight.origin})"
     facts = f"{space.dimension} dimensions, {coverage}, {weight}, digest {space.digest[:12]}"
     return f"{space.id}  {_SPACE_STATES[report.state]}: {space.name}  ({facts})"

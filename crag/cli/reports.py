@@ -20,8 +20,8 @@ Json = dict[str, Any]
 
 MOVE_STATUS_TEXT = {
     "moved": "moved",
-    "merged": "was there already; one copy is left",
-    "kept": "stays, for another version of it is there",
+    "merged": "was already there; one copy is kept",
+    "kept": "was not moved: another version is already there",
 }
 
 
@@ -163,8 +163,8 @@ def added_text(result: AddResult) -> str:
         return printable(f"✗ {result.source}: {result.error.message}")
     pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
     if result.status == "unchanged":
-        return printable(f"✓ {result.source}: unchanged, it was already here as “{result.title}”")
-    words = {"added": "added", "replaced": "replaced by its new text"}
+        return printable(f"✓ {result.source}: already added as “{result.title}”")
+    words = {"added": "added", "replaced": "replaced with the new text"}
     note = f". {result.note}" if result.note else ""
     return printable(
         f"✓ {result.title}: {words[result.status]}, {pages}{format_count(result.passages, 'passage')}{note}"

@@ -293,7 +293,7 @@ class LangSmithUploader:
         before it is sent. Raises `LangSmithFailed`, `Stopped`, or `HomeFault` if the outbound log cannot be written.
         """
         if not self.available:
-            remedy = "Put LANGSMITH_API_KEY=… into .env and start again."
+            remedy = "Add LANGSMITH_API_KEY=… to .env, then restart."
             raise LangSmithFailed("There is no key for LangSmith.", remedy)
         sending = LangSmithUpload(self._account, self._outbound_log, evaluation, stop or Cancellation(), report)
         with closing(sending), on_behalf_of(evaluation.owner_id):

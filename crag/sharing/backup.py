@@ -121,7 +121,7 @@ def _decode_manifest(written: bytes) -> BackupManifest:
         if fields["format"] != _BACKUP_FORMAT:
             raise not_a_backup_error()
         if fields["version"] > _BACKUP_VERSION or fields["schema"] > SCHEMA_VERSION:
-            raise BadRequest("This backup was made by a newer version of the application.", "Update the application.")
+            raise BadRequest("This backup was made by a newer version of the app.", "Update the app.")
         if fields["schema"] < OLDEST_SCHEMA_VERSION:
             raise BadRequest(
                 "This backup was made by an early version of the application that this one cannot read.",

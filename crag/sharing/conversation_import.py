@@ -111,7 +111,7 @@ def _passage_bounds(event: PassagesFound) -> Iterable[BoundedValue]:
     yield len(event.passages), len({passage.id for passage in event.passages}), _MAX_PASSAGES
 
 
-_EXPORT_AGAIN_REMEDY = "Export the conversation again where it came from."
+_EXPORT_AGAIN_REMEDY = "Export the conversation again from its source."
 
 
 def check_conversation(shared: SharedConversation) -> None:
@@ -221,7 +221,7 @@ def read_shared_conversation(data: bytes) -> SharedConversation:
     except ValidationError as error:
         raise BadRequest(
             f"This file is damaged or was changed: {_error_location(error)} cannot be read. Nothing was imported.",
-            "Export the conversation again where it came from.",
+            "Export the conversation again from its source.",
         ) from error
     check_conversation(shared)
     return shared

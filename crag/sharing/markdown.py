@@ -18,9 +18,9 @@ _FORMATTING_CHARACTERS = re.compile(r"[\\`*_\[\]<>|~$]")
 _BLOCK_START = re.compile(r"^(\d{0,9})([#+=.)-])")
 UNFINISHED_NOTES = {
     "running": "The answer was still being written when this was exported.",
-    "waiting": "The answer waited for a decision about the web when this was exported.",
+    "waiting": "The answer was waiting for permission to search the web when this was exported.",
     "stopped": "Stopped before the end.",
-    "interrupted": "The application was closed while this was written.",
+    "interrupted": "The app closed while writing this answer.",
 }
 
 

@@ -59,7 +59,7 @@ class LinesBySource:
                 key = decode_line(line, number, default_location).source_key
                 self._places.setdefault(key, array("q")).append(offset)
         if not self._places:
-            raise SourceRefused("empty", "There is no passage in it.")
+            raise SourceRefused("empty", "It contains no passages.")
 
     def __len__(self) -> int:
         """Return the number of sources."""

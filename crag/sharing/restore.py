@@ -65,8 +65,8 @@ def _check_home(home: Path, replace: bool) -> None:
         return
     if not replace:
         raise BadRequest(
-            "There is a library in this folder already; nothing was changed.",
-            "Choose an empty folder with --home, or move the present one aside with --replace.",
+            "This folder already contains a library. Nothing was changed.",
+            "Choose an empty folder with --home, or move the current one aside with --replace.",
         )
     if _is_in_use(home / DATABASE_NAME):
         raise BadRequest("The application is running on this folder; nothing was changed.", "Stop it first.")

@@ -126,7 +126,7 @@ def _require_type(value: object, kind: type[Any]) -> Any:
 def _unsupported_content_error(what: str) -> SourceRefused:
     return SourceRefused(
         "unsupported",
-        f"The pickle in this folder holds {what} besides documents, so none of it was read.",
+        f"The pickle in this folder contains {what} besides documents, so it was not read.",
         "Save the documents with plain metadata: text, numbers, yes and no.",
     )
 

@@ -102,10 +102,10 @@ def _make_home(home: Path) -> None:
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HomeFault("The folder for your data cannot be made.", "Choose another with CRAG_HOME.") from error
+        raise HomeFault("The data folder cannot be created.", "Choose another with CRAG_HOME.") from error
     if not os.access(home, os.W_OK):
         raise HomeFault(
-            "The folder for your data cannot be written to.",
+            "The data folder cannot be written to.",
             "Change its permissions, or choose another with CRAG_HOME.",
         )
 
@@ -123,7 +123,7 @@ def _translate_errors() -> Iterator[None]:
 
 def _home_fault(error: DatabaseError) -> HomeFault:
     return _known_fault(error) or HomeFault(
-        "The database refused the work.", "Try again; if it stays so, restart the application."
+        "The database rejected the change.", "Try again. If it happens again, restart the app."
     )
 
 

@@ -46,7 +46,7 @@ class OutboundLog:
             with self._database.write() as connection:
                 connection.execute(insert(departures).values(row))
         except HomeFault as fault:
-            unsent = f"Nothing was sent, for it could not be written down first. {fault.message}"
+            unsent = f"Nothing was sent because it could not be logged first. {fault.message}"
             raise HomeFault(unsent, fault.remedy) from fault
 
     def entries(

@@ -210,7 +210,7 @@ def normalize_preset_name(written: str) -> str:
     if not name:
         raise BadRequest("A preset needs a name.", "Write one and try again.")
     if name in PRESETS:
-        raise BadRequest(f"“{name}” is the name of a known variant.", "Choose another name.")
+        raise BadRequest(f"“{name}” is the name of a built-in preset.", "Choose another name.")
     return name
 
 

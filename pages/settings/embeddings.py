@@ -76,7 +76,7 @@ def _draw_embedder_choice() -> None:
     wanted = app.embedders.wanted()
     meaning, variable = wanted.reason, ""
     if overruled:
-        meaning = f"CRAG_EMBEDDER names {overruled}, but you went back to {wanted.label}. It stays so until you choose."
+        meaning = f"CRAG_EMBEDDER is {overruled}, but you switched back to {wanted.label}."
     elif is_locked:
         meaning, variable = "", "CRAG_EMBEDDER"
     with setting_row.lay_out_row("Embedder", meaning, origin, variable):
@@ -94,7 +94,7 @@ def _draw_embedder_choice() -> None:
         )
         if overruled:
             st.button(
-                f"Use {markdown.escape_line(overruled)} after all",
+                f"Use {markdown.escape_line(overruled)}",
                 type="tertiary",
                 on_click=_switch_embedder,
                 args=(overruled,),
@@ -114,8 +114,8 @@ def _draw_space(report: SpaceStatus) -> None:
     name = markdown.escape_line(embedder_label(report.space.name), 60)
     facts = f"{report.space.dimension} dimensions · {format_count(report.vectors, 'passage')}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        counts = f"meaning counts {report.weight.share:.0%}, {_WEIGHT_ORIGINS[report.weight.origin]}"
-        state = f" · answers · {counts}" if report.state == "answering" else ""
+        counts = f"meaning weighs {report.weight.share:.0%}, {_WEIGHT_ORIGINS[report.weight.origin]}"
+        state = f" · in use · {counts}" if report.state == "answering" else ""
         st.markdown(f"{_STATE_ICONS[report.state]} {name} {labels.grey_text(f'{facts}{state}')}", width="content")
         if report.state == "building":
             st.button("Cancel", type="tertiary", key="cancel-space", on_click=work.cancel)
@@ -127,7 +127,7 @@ def _draw_space(report: SpaceStatus) -> None:
                 st.button("Remove", type="tertiary", key=drop, on_click=_drop_space, args=(report.space.id,))
     if report.state == "building":
         made = max(report.vectors, _vectors_made(work.progress, report.passages))
-        caption = f"{made:,} of {report.passages:,} passages; the other space answers till it is done"
+        caption = f"{made:,} of {report.passages:,} passages; the current embeddings stay in use until it is done"
         st.progress(progress_share(made, report.passages), text=labels.grey_text(caption))
 
 

@@ -18,22 +18,22 @@ def library_rows() -> tuple[SettingsRow, ...]:
     return (
         read_only_row(
             "Folder",
-            "Everything that is kept lies here.",
+            "All data is stored here.",
             lambda: str(application().settings.home),
             "CRAG_HOME",
             "home",
         ),
-        read_only_row("Size", "What the documents, their passages and vectors take on disk.", _library_size),
+        read_only_row("Size", "Disk space used by documents, passages and embeddings.", _library_size),
         read_only_row(
             "Upload limit",
-            "Larger files are refused before they are read.",
-            lambda: f"{application().settings.max_upload_mb:,} MB a file",
+            "Larger files are rejected.",
+            lambda: f"{application().settings.max_upload_mb:,} MB per file",
             "CRAG_MAX_UPLOAD_MB",
             "max_upload_mb",
         ),
         read_only_row(
             "Private addresses",
-            "Networks besides the public internet that pages may be added from.",
+            "Private networks that pages may be added from.",
             lambda: ", ".join(map(str, application().settings.allow_private_urls)) or "None",
             "CRAG_ALLOW_PRIVATE_URLS",
             "allow_private_urls",
@@ -46,14 +46,14 @@ def web_rows() -> tuple[SettingsRow, ...]:
     return (
         read_only_row(
             "Tavily",
-            "Without a key nothing is ever sent. With one only the query is, and only where a conversation allows it.",
+            "Without a key nothing is sent. With a key, only the query is sent, and only where you allow it.",
             lambda: "Key present" if application().settings.tavily_api_key else "No key",
             "TAVILY_API_KEY",
             "tavily_api_key",
         ),
         read_only_row(
             "Tavily's address",
-            "Where the query goes.",
+            "Where queries are sent.",
             lambda: application().settings.tavily_url,
             "CRAG_TAVILY_URL",
             "tavily_url",
@@ -75,13 +75,15 @@ def draw_backup() -> None:
     _, _, size = application().library.counts()
     with st.container(border=True):
         st.markdown(
-            "Documents, passages, vectors and conversations in one file, taken while you work. "
-            + labels.grey_text("Settings and keys are not in it.")
+            "Documents, passages, embeddings and conversations in one file. You can keep working. "
+            + labels.grey_text("Settings and keys are not included.")
         )
         if has_other_users():
-            st.caption("It holds what several people asked, so it is made on the server: `python -m crag backup FILE`.")
+            st.caption(
+                "It contains the questions of several people, so make it on the server: `python -m crag backup FILE`."
+            )
         elif size > _MOST_BYTES:
-            st.caption(f"{format_size(size)} are too much to hand over here: `python -m crag backup FILE`.")
+            st.caption(f"{format_size(size)} are too large to download here. Use `python -m crag backup FILE`.")
         else:
             st.download_button(
                 f"Download a backup (at most {format_size(size)})",
@@ -91,4 +93,4 @@ def draw_backup() -> None:
                 icon=":material/archive:",
                 on_click="ignore",
             )
-        st.caption("To put it back, into an empty folder: `python -m crag restore FILE --home FOLDER`.")
+        st.caption("To restore it into an empty folder: `python -m crag restore FILE --home FOLDER`.")

@@ -156,8 +156,8 @@ def _draw_consent_content(setting_name: str, model: str) -> None:
         model += (typed or "").strip()
     host = markdown.escape_line(external_hosts.model_host(model), 60)
     name = "It" if is_provider else f"**{markdown.escape_line(model_label(model), 60)}**"
-    st.markdown(f"{name} runs elsewhere, at **{host}**. {OPTIONS[setting_name].receives} would go there.")
-    st.caption("Whatever is sent is listed under Privacy, where you can also take this back.")
+    st.markdown(f"{name} runs on another machine, at **{host}**. {OPTIONS[setting_name].receives} would go there.")
+    st.caption("Everything sent is listed in Privacy, where you can also revoke this.")
     with st.container(horizontal=True):
         if st.button("Allow and use", icon=external_hosts.EXTERNAL_ICON, disabled=model.endswith(":")):
             application().preferences.allow_model(model)
@@ -236,7 +236,7 @@ def _full_model_name(name: str) -> str:
 
 
 _ROLE_KEY = "tuned_role"
-_UNTUNED_NOTE = ", and has nothing to tune: what is set here counts for language models."
+_UNTUNED_NOTE = ", which has no parameters: these apply to language models."
 
 
 def tuning_rows() -> tuple[setting_row.SettingsRow, ...]:
@@ -258,7 +258,7 @@ def draw_role_choice() -> tuple[setting_row.SettingsRow, ...]:
     )
     role = role or "answering"
     model = model_in_role(role)
-    st.caption(f"{_model_markdown(model)} plays this role now{_UNTUNED_NOTE if model == BUILTIN else '.'}")
+    st.caption(f"{_model_markdown(model)} has this role now{_UNTUNED_NOTE if model == BUILTIN else '.'}")
     return tuple(_tuning_row(name, short=True) for name in option_controls.tuning_options(role))
 
 
@@ -303,7 +303,7 @@ def draw_providers() -> None:
     )
     if shown.open:
         with shown:
-            st.caption("Their models run elsewhere: each is asked about once, before it is used. Keys stay in .env.")
+            st.caption("Their models run on other machines. You are asked once before each is used. Keys stay in .env.")
             for provider in sorted(known, key=lambda provider: (not _is_ready(provider), not provider.installed)):
                 _draw_provider(provider)
 
@@ -316,12 +316,16 @@ def _draw_provider(provider: Provider) -> None:
     sign = ":green[:material/check_circle:]" if _is_ready(provider) else ":gray[:material/radio_button_unchecked:]"
     name = f"{sign} {markdown.escape_line(provider.label)}"
     if _is_ready(provider):
-        with setting_row.lay_out_row(name, "Package and key are there."):
+        with setting_row.lay_out_row(name, "Package and key found."):
             st.caption(f"Choose `{provider.name}:MODEL` above.")
     elif provider.installed:
-        with setting_row.lay_out_row(name, "The package is there, a key is not. A line for .env, then start again:"):
+        with setting_row.lay_out_row(
+            name, "The package is installed, the key is missing. Add this line to .env, then restart:"
+        ):
             st.code(f"{provider.key_variable}=", language=None)
     else:
-        key = "A key is there, the package is not." if provider.key_present else "The package is not installed."
+        key = (
+            "The key is set, the package is not installed." if provider.key_present else "The package is not installed."
+        )
         with setting_row.lay_out_row(name, f"{key} To add it:"):
             st.code(f"pip install {provider.package}", language="bash", wrap_lines=True)

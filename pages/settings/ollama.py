@@ -40,7 +40,7 @@ def _draw_download_form() -> None:
         common = {"key": _NAME_KEY, "index": None, "placeholder": "A name such as llama3.1:8b"}
         option_controls.draw_model_box("Get another model", labels, common)
         st.button("Get it", icon=":material/download:", on_click=_get_model)
-    st.caption("Ollama fetches it from ollama.com and keeps it on this machine. Any name of its library can be typed.")
+    st.caption("Ollama downloads it from ollama.com to this machine. You can type any name from its library.")
 
 
 def _draw_download_row(download: Download) -> None:
@@ -115,7 +115,7 @@ def _draw_head() -> None:
     if not state.known:
         sign, fact = ":gray[:material/progress_activity:]", f"looking for it at {address}"
     elif state.fault:
-        sign, fact = ":gray[:material/radio_button_unchecked:]", f"not at {address}"
+        sign, fact = ":gray[:material/radio_button_unchecked:]", f"not found at {address}"
     else:
         sign, fact = ":green[:material/check_circle:]", f"{markdown.escape_line(state.version, 20)} at {address}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -128,10 +128,10 @@ def _draw_fault() -> None:
     if not state.silent:
         st.markdown(markdown.sanitize_answer(f"{state.fault} {state.remedy}"))
         return
-    st.markdown(markdown.escape_line(f"{state.fault} Where it is installed, this starts it:"))
+    st.markdown(markdown.escape_line(f"{state.fault} If it is installed, start it with:"))
     st.code("ollama serve", language="bash")
     st.caption(
-        f"{_DOWNLOAD_LINK} has it for every system; OLLAMA_HOST names another address. This page notices by itself."
+        f"{_DOWNLOAD_LINK} has it for every system. OLLAMA_HOST sets another address. This page updates by itself."
     )
 
 
@@ -141,7 +141,7 @@ def _draw_models() -> None:
         for model in there:
             _draw_model(model)
         if not there:
-            st.caption("No model is there yet.")
+            st.caption("No models yet.")
         _draw_unfinished_downloads()
 
 
@@ -163,7 +163,7 @@ def _model_facts(model: ModelReport) -> str:
     """Return the facts on a model; safe Markdown."""
     context = f"{model.context_length:,} tokens" if model.context_length else ""
     size = "" if model.cloud else format_size(model.size)
-    facts = [model.parameters, model.quantization, context, size, "makes vectors" if model.embeds else ""]
+    facts = [model.parameters, model.quantization, context, size, "embedding model" if model.embeds else ""]
     parts = [markdown.escape_line(fact) for fact in facts if fact]
     if model.loaded:
         parts.append(f":green[{markdown.escape_line(f'loaded on {model.processor}' if model.processor else 'loaded')}]")
@@ -209,7 +209,7 @@ def _unload_model(name: str) -> None:
 def draw_delete_model_dialog(name: str) -> None:
     """Draw the confirmation before a model is deleted."""
     dialogs.confirm(
-        "Delete this model?",
+        "Delete model?",
         lambda: _draw_deleted_model(name),
         "Delete",
         lambda: server_monitor().begin(name, "deleting", application().ollama.delete),
@@ -219,5 +219,7 @@ def draw_delete_model_dialog(name: str) -> None:
 def _draw_deleted_model(name: str) -> None:
     model = next((model for model in server_status().models if model.name == name), None)
     size = f", {format_size(model.size)}" if model is not None and not model.cloud else ""
-    st.markdown(f"**{markdown.escape_line(name, 60)}**{size}, is removed from Ollama, for every program that uses it.")
-    st.caption("Your documents and conversations stay. To have it again, it must be fetched again.")
+    st.markdown(
+        f"**{markdown.escape_line(name, 60)}**{size} will be removed from Ollama, for every program that uses it."
+    )
+    st.caption("Your documents and conversations are kept. To use it again, download it again.")

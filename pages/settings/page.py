@@ -85,7 +85,7 @@ def main() -> None:
     drawn = model_settings.page_snapshot()
     setup_checklist.note_page_state()
     st.title(Page.SETTINGS.title, anchor=False)
-    st.caption("Saved at once, for all conversations. One can differ: what is chosen above its question box wins.")
+    st.caption("Saved at once for all conversations. A conversation can override them above its question box.")
     wanted, chosen = _draw_index()
     if wanted:
         _draw_search_results(wanted)
@@ -103,8 +103,8 @@ def _draw_search_results(wanted: str) -> None:
         st.header(section.name, anchor=False)
         _draw_rows(rows)
     if not found:
-        st.markdown(f"No setting fits “{markdown.escape_line(wanted, 60)}”.")
-        st.caption("Search looks at names, meanings, the words of choices and the names of variables.")
+        st.markdown(f"No settings match “{markdown.escape_line(wanted, 60)}”.")
+        st.caption("Search covers names, descriptions, choices and environment variables.")
 
 
 def _draw_rows(rows: Iterable[SettingsRow]) -> None:

@@ -15,13 +15,13 @@ PRESET_WORDS = " ".join(
     ("presets variant save the present settings under a name use for this home conversation", *PRESETS)
 )
 DELETE_PRESET_DIALOG = "delete_preset"
-_FOR_HOME, _FOR_CONVERSATION = "For this home", "In the open conversation"
+_FOR_HOME, _FOR_CONVERSATION = "As default", "In the open conversation"
 _NAME_KEY = "preset_name"
 
 
 def draw_presets() -> None:
     """Draw every preset with the ways to use it, and the form that saves another."""
-    st.caption("A preset settles several things at once. Known variants leave your models as they are.")
+    st.caption("A preset changes several settings at once. Built-in presets keep your models.")
     with st.container(border=True):
         for name, changes in application().preferences.presets().items():
             _draw_preset(name, changes)
@@ -64,19 +64,19 @@ def _describe_preset(changes: OptionChanges) -> str:
 def _use_preset(key: str, name: str, changes: OptionChanges) -> None:
     if st.session_state[key] == _FOR_CONVERSATION:
         state.use_preset(name)
-        st.toast(f"The next question is asked under {markdown.escape_line(name, 60)}.", icon=":material/check:")
+        st.toast(f"The next question uses {markdown.escape_line(name, 60)}.", icon=":material/check:")
         return
     preferences = application().preferences
     for changed, value in changes.items():
         if changed in SAVED_OPTIONS and preferences.effective(changed).origin != "environment":
             preferences.save(changed, value)
-    left_out = " Joining web results can be used in a conversation only." if changes.get("join_web") else ""
-    st.toast(f"{markdown.escape_line(name, 60)} holds for this home now.{left_out}", icon=":material/check:")
+    left_out = " Web results as one passage works only in a conversation." if changes.get("join_web") else ""
+    st.toast(f"{markdown.escape_line(name, 60)} is now the default.{left_out}", icon=":material/check:")
 
 
 def _draw_save_form() -> None:
     with st.form("save-preset", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Save the present settings under a name", max_chars=60, key=_NAME_KEY)
+        st.text_input("Save current settings as a preset", max_chars=60, key=_NAME_KEY)
         st.form_submit_button("Save", icon=":material/bookmark_add:", on_click=_save_preset)
     setting_row.draw_refusal(_NAME_KEY)
 
@@ -92,8 +92,8 @@ def _save_preset() -> None:
 def draw_delete_preset_dialog(name: str) -> None:
     """Draw the confirmation before a preset is deleted."""
     dialogs.confirm(
-        "Delete this preset?",
-        lambda: st.markdown(f"**{markdown.escape_line(name, 60)}** is forgotten. What it set stays as it is."),
+        "Delete preset?",
+        lambda: st.markdown(f"**{markdown.escape_line(name, 60)}** will be deleted. Current settings do not change."),
         "Delete",
         lambda: application().preferences.delete_preset(name),
     )

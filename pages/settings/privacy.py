@@ -20,15 +20,15 @@ from pages.parts.services import application
 from pages.parts.session import current_owner, is_browser_remembered
 from pages.settings import setting_row
 
-_KEY_INTRODUCTION = "Conversations that begin in this browser are shown in no other. It is known by this key:"
-_KEY_WARNING = "Whoever has the key can read the conversations: show it to nobody you would not show those."
+_KEY_INTRODUCTION = "Conversations started in this browser are visible only here. Its key:"
+_KEY_WARNING = "Anyone with this key can read your conversations. Keep it secret."
 _NOT_REMEMBERED = (
-    ":orange[:material/info:] This browser keeps no cookie, so its conversations are gone from here once this tab is"
-    " closed. Allow cookies for this page, then reload it."
+    ":orange[:material/info:] This browser blocks cookies, so you lose these conversations when you close the tab."
+    " Allow cookies for this page, then reload it."
 )
 _TAKING_OVER = """
-After cookies were cleared, or to go on in this browser with what began in another: on the server, list all
-conversations, then hand over those you name, or every one with `--all`.
+To use conversations from another browser here, or after clearing cookies: on the server, list all
+conversations, then transfer the ones you name, or all with `--all`.
 """
 
 
@@ -45,14 +45,14 @@ def _draw_browser_key() -> None:
             st.caption(_KEY_WARNING)
             if not is_browser_remembered():
                 st.markdown(_NOT_REMEMBERED)
-            with st.expander("Take over conversations of another browser", type="compact"):
+            with st.expander("Transfer conversations from another browser", type="compact"):
                 st.markdown(_TAKING_OVER)
                 st.code(f"python -m crag conversations list\npython -m crag conversations give --to={key} ID", None)
 
 
 _TRACES_TITLE = "Traces of answers"
 _TRACES_KEY = "traces-allowed"
-_NO_KEY_NOTE = "There is no key, so nothing can go there. It would be `LANGSMITH_API_KEY=…` in the file `.env`."
+_NO_KEY_NOTE = "No key, so nothing is sent. To add one, put `LANGSMITH_API_KEY=…` into the file `.env`."
 _LANGSMITH_WORDS = (
     "LangSmith traces of answers LANGSMITH_API_KEY LANGSMITH_TRACING CRAG_LANGSMITH evaluations sent away"
 )
@@ -67,7 +67,7 @@ def _draw_langsmith() -> None:
                 st.caption(_NO_KEY_NOTE)
                 return
             host = markdown.escape_line(application().settings.langsmith.host, 60)
-            st.markdown(f"An evaluation goes to **{host}** when you send it, each time anew, and only then.")
+            st.markdown(f"Evaluations go to **{host}** only when you send them.")
             _draw_traces()
 
 
@@ -75,9 +75,8 @@ def _draw_traces() -> None:
     account = application().settings.langsmith
     allowed, traces = application().preferences.may_trace(), application().traces
     meaning = (
-        f"While this is on: each question that anybody asks here, the conversation before it, every prompt with its "
-        f"passages, and the answer go to {account.host}, project “{account.project}”. Each is listed above, and told "
-        "with its answer."
+        f"While this is on, every question asked here, its conversation, every prompt with its passages, and the answer "
+        f"go to {account.host}, project “{account.project}”. Each trace is listed above and noted with its answer."
     )
     origin: ValueOrigin = "environment" if account.always else "saved" if allowed else "default"
     row = setting_row.lay_out_row(_TRACES_TITLE, meaning, origin, "CRAG_LANGSMITH")
@@ -94,12 +93,12 @@ def _draw_traces() -> None:
 def _draw_trace_state(allowed: bool) -> None:
     """Draw whether traces are sent now, and otherwise what is missing."""
     if application().traces.on:
-        st.markdown(f":small[:orange[{external_hosts.EXTERNAL_ICON}] Traces go there now.]")
+        st.markdown(f":small[:orange[{external_hosts.EXTERNAL_ICON}] Traces are being sent.]")
     elif not application().settings.langsmith.tracing:
         also = "" if allowed else " to be able to switch this on"
-        st.caption(f"Nothing goes: set `LANGSMITH_TRACING=true`{also}, then start again.")
+        st.caption(f"Nothing is sent. Set `LANGSMITH_TRACING=true`{also}, then restart.")
     else:
-        st.caption("Nothing goes. LANGSMITH_TRACING asks for traces; switch this on if you want them.")
+        st.caption("Nothing is sent. LANGSMITH_TRACING asks for traces; switch this on to send them.")
 
 
 def _switch_traces() -> None:
@@ -131,8 +130,8 @@ def draw_privacy() -> None:
     """Draw the section: outbound log, allowed models, LangSmith, and the key of this browser."""
     with st.container(border=True):
         st.markdown(
-            "What leaves this machine is written down here before it is sent. "
-            + labels.grey_text("What models on this machine are given stays here, and is not in the list.")
+            "Everything sent from this machine is logged here first. "
+            + labels.grey_text("Data for models on this machine stays here and is not listed.")
         )
         if application().settings.tavily_api_key:
             _draw_quota()
@@ -145,9 +144,9 @@ def draw_privacy() -> None:
 def draw_clear_log_dialog(_: None) -> None:
     """Draw the confirmation before the log is cleared."""
     dialogs.confirm(
-        "Forget this list?",
+        "Clear this list?",
         _draw_cleared_entries,
-        "Forget",
+        "Clear",
         lambda: application().outbound_log.clear(current_owner()),
         cancel="Cancel",
     )
@@ -156,7 +155,7 @@ def draw_clear_log_dialog(_: None) -> None:
 def _draw_allowed() -> None:
     """Draw the allowed external models, each with a button that withdraws the permission."""
     with st.container(gap=None):
-        st.header("Models that may be sent to", anchor=False)
+        st.header("Allowed models on other machines", anchor=False)
         _draw_allowed_models()
 
 
@@ -164,7 +163,7 @@ def _draw_allowed_models() -> None:
     preferences = application().preferences
     with st.container(border=True):
         if not preferences.allowed_models():
-            st.caption("None. A model that runs elsewhere is used only after you allowed it.")
+            st.caption("None. Models on other machines are used only after you allow them.")
         for model in preferences.allowed_models():
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
                 where = labels.grey_text(f"at {markdown.escape_line(external_hosts.model_host(model), 60)}")
@@ -172,21 +171,19 @@ def _draw_allowed_models() -> None:
                     f"{external_hosts.EXTERNAL_ICON} {markdown.escape_line(model, 80)} {where}", width="content"
                 )
                 key = f"forbid-{model}"
-                st.button("Take back", type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
+                st.button("Revoke", type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
 
 
 def _draw_quota() -> None:
     quota = application().search_quota.current()
     if quota.plan:
         limit = f"of {quota.limit:,} credits" if quota.limit else "credits"
-        text = (
-            f"{quota.used:,} {limit} used, as Tavily told within the last hour ({markdown.escape_line(quota.plan, 60)})"
-        )
+        text = f"{quota.used:,} {limit} used ({markdown.escape_line(quota.plan, 60)}, from Tavily)"
     else:
         text = f"{format_count(quota.used, 'search', 'searches')} this month of {quota.limit:,} in Tavily's free plan"
-        text += labels.grey_text(", as counted here: only Tavily knows your plan and what else used the key")
+        text += labels.grey_text(", counted here. Tavily's own count may differ")
     st.progress(layout.progress_share(quota.used, quota.limit), text=text)
-    if st.button("Ask Tavily", icon=":material/sync:", type="tertiary"):
+    if st.button("Check with Tavily", icon=":material/sync:", type="tertiary"):
         try:
             application().search_quota.fetch()
         except CragError as error:
@@ -199,7 +196,7 @@ def _draw_outbound_log() -> None:
     outbound_log = application().outbound_log
     count = outbound_log.count_since(user=current_owner())
     if others := outbound_log.count_since() - count:
-        st.caption(f"{format_count(others, 'more departure')} of other people, or of commands, not shown here.")
+        st.caption(f"{format_count(others, 'more entry', 'more entries')} by other people or commands not shown.")
     if not count:
         st.caption("Nothing of yours has left this machine." if others else "Nothing has left this machine.")
         return
@@ -209,7 +206,7 @@ def _draw_outbound_log() -> None:
         st.caption(f"{format_timestamp(chosen.at)} · {chosen.kind} to {markdown.escape_line(chosen.host, 100)}")
         st.text(sanitization.strip_invisible(chosen.what))
     more = f"The last {_RECORDS_SHOWN} of {count:,}. " if count > _RECORDS_SHOWN else ""
-    st.caption(f"{more}Choose a row to read all of it.")
+    st.caption(f"{more}Choose a row to read the full text.")
     with st.container(horizontal=True):
         st.download_button(
             "Export as CSV",
@@ -219,7 +216,7 @@ def _draw_outbound_log() -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-        st.button("Forget this list", icon=":material/delete:", on_click=dialogs.open_dialog, args=(CLEAR_LOG_DIALOG,))
+        st.button("Clear list", icon=":material/delete:", on_click=dialogs.open_dialog, args=(CLEAR_LOG_DIALOG,))
 
 
 def _export_csv(whose: str | None) -> bytes:
@@ -235,7 +232,7 @@ def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None
         {
             "When": [format_timestamp(entry.at) for entry in entries],
             "What": [" ".join(sanitization.strip_invisible(entry.what).split()) for entry in entries],
-            "Where to": [sanitization.strip_invisible(entry.host) for entry in entries],
+            "Sent to": [sanitization.strip_invisible(entry.host) for entry in entries],
             "Kind": [entry.kind for entry in entries],
         },
         key=f"departures-{newest.at}-{len(entries)}",
@@ -243,11 +240,11 @@ def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None
         on_select="rerun",
         selection_mode="single-row",
         height=layout.table_height(len(entries), _ROWS_IN_VIEW),
-        alt=f"Table of {format_count(len(entries), 'departure')}",
+        alt=f"Table of {format_count(len(entries), 'entry', 'entries')}",
         column_config={
             "When": st.column_config.TextColumn(width=145),
             "What": st.column_config.TextColumn(width=260),
-            "Where to": st.column_config.TextColumn(width=130),
+            "Sent to": st.column_config.TextColumn(width=130),
             "Kind": st.column_config.TextColumn(width=95),
         },
     )
@@ -268,7 +265,7 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
 
 def _draw_cleared_entries() -> None:
     count = application().outbound_log.count_since(user=current_owner())
-    st.markdown(f"{format_count(count, 'entry', 'entries')} will be gone for good.")
+    st.markdown(f"{format_count(count, 'entry', 'entries')} will be deleted permanently.")
     if application().settings.tavily_api_key:
-        st.caption("The count of this month's searches begins at 0 again, whatever Tavily counts.")
-    st.caption("It does not undo what was sent: those who got it may keep it.")
+        st.caption("This month's search count restarts at 0 here, but not at Tavily.")
+    st.caption("This does not undo what was sent; recipients may keep it.")

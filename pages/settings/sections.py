@@ -16,12 +16,12 @@ from pages.settings.setting_row import SettingsRow
 _SHORTCUTS = {
     "Send the question": "Enter",
     "New line in the question": "Shift + Enter",
-    "Close what lies over the page; then stop the answer": "Esc",
-    "Go to the next control, or back": "Tab · Shift + Tab",
-    "Open what has the focus: a citation, a passage, a step": "Enter",
+    "Close a dialog or drawer; otherwise stop the answer": "Esc",
+    "Go to the next or previous control": "Tab · Shift + Tab",
+    "Open the focused citation, passage or step": "Enter",
     "Switch on or off": "Space",
     "Move in a menu or list, or along a slider": "↑ ↓ ← →",
-    "To the ends of a slider": "Home · End",
+    "Go to either end of a slider": "Home · End",
 }
 
 

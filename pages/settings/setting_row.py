@@ -43,7 +43,7 @@ def lay_out_row(name: str, explanation: str, origin: ValueOrigin | None = None, 
     """
     badge = ORIGIN_BADGES[origin] if origin else ""
     if origin == "environment" and variable:
-        explanation = f"{explanation} Set by {variable}; change it there.".strip()
+        explanation = f"{explanation} Set by {variable}. Change it there.".strip()
     explained = f"{name} {badge}  \n{labels.grey_text(markdown.escape_line(explanation))}"
     if is_phone():  # stacked columns would put the value closer to the next name than to its own
         with st.container(gap="xxsmall"):

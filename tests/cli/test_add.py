@@ -112,7 +112,7 @@ def test_ctrl_c_ends_it_soon_and_says_what_was_done(start, folder):
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (1, "")
-    assert errors == "Stopped: 1 of 2 done. Nothing is stored of what was under way.\n"
+    assert errors == "Stopped: 1 of 2 done. The rest was not added.\n"
 
 
 def test_a_person_at_a_terminal_sees_how_far_it_is(start, folder):

@@ -68,7 +68,7 @@ def _is_asked_before_anything_leaves(page, ollama):
     settled(page)  # the model that has just come is still to be listed
     page.get_by_role("combobox").first.fill("gpt-oss")
     page.get_by_role("option", name="gpt-oss").last.click()  # the first is to add what was typed
-    expect(page.get_by_role("dialog")).to_contain_text("runs elsewhere, at ollama.com")
+    expect(page.get_by_role("dialog")).to_contain_text("runs on another machine, at ollama.com")
     _press(page, "Cancel")
     expect(page.get_by_role("dialog")).not_to_be_visible()
     assert not any(asked.path == "/api/chat" for asked in ollama.requests)

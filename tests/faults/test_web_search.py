@@ -149,7 +149,7 @@ def test_a_query_that_cannot_be_written_down_is_not_sent(tmp_path, tavily, caplo
         connection.exec_driver_sql(refuse)
     trace = ask(full)
     assert_answered_from_the_library(trace, "the disk is full")
-    assert trace.notes[0].startswith("Nothing was sent, for it could not be written down first.")
+    assert trace.notes[0].startswith("Nothing was sent because it could not be logged first.")
     assert tavily.requests == []
     assert_all_is_well(full, tmp_path, caplog)
     full.close()

@@ -149,7 +149,7 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(fetching: Fetching)
 def test_repeated_breaks_end_the_download_and_keep_its_part(fetching: Fetching) -> None:
     fetching.file.breaks = [100_000] * 4
     fault = fetching.fail("broken_off")
-    assert "goes on from there" in fault.remedy
+    assert "to resume" in fault.remedy
     assert len(fetching.file.ranges) == 4
     fetching.fetch()
     assert fetching.place.read_bytes() == BODY

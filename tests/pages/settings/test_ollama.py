@@ -54,7 +54,7 @@ def test_each_model_shows_its_facts_and_roles(ollama, page):
     assert said(page, "8.0B · Q4_K_M · 131,072 tokens · 4.9 GB")
     assert said(page, ":blue-badge[used for all]"), "it answers, grades and rewrites"
     assert said(page, "runs at ollama.com")
-    assert said(page, "makes vectors")
+    assert said(page, "embedding model")
     assert f"Load-{CLOUD.name}" not in keys(page)
 
 
@@ -127,7 +127,7 @@ def test_providers_list_their_needs_and_never_their_keys(chat, monkeypatch):
     page = open_settings(chat, "models")
     page.session_state["providers"] = True
     page.run()
-    assert said(page, "A key is there, the package is not.")
+    assert said(page, "The key is set, the package is not installed.")
     assert "pip install langchain-groq" in [code.value for code in page.code]
     assert "secret" not in str([item.value for item in [*page.code, *page.markdown, *page.caption]])
 

@@ -53,7 +53,7 @@ def test_the_folder_comes_from_the_environment_and_is_told(chat, tmp_path):
     assert said(page, "Folder :violet-badge[:material/lock: environment]")
     shown = [text.value for text in page.text]
     assert str((tmp_path / "home").resolve()) in shown
-    assert "100 MB a file" in shown
+    assert "100 MB per file" in shown
 
 
 def test_it_never_shows_a_key(chat, monkeypatch):
@@ -137,7 +137,7 @@ def test_search_finds_titles_help_choices_and_variables(chat):
         search(page, words)
         assert headers(page)[: len(found)] == found, words
     search(page, "citric acid")
-    assert said(page, "No setting fits “citric acid”.")
+    assert said(page, "No settings match “citric acid”.")
     search(page, "excerpts")
     assert said(page, "Keep excerpts"), "only the rows that fit"
     assert not said(page, "Wider context")
@@ -170,7 +170,7 @@ def test_a_remote_model_is_used_only_after_consent(chat, services):
     page = open_settings(chat, "models")
     type_into(page, "model", "openai:gpt-4o-mini")
     assert services.preferences.effective("model").value == "auto"
-    assert said(page, "runs elsewhere, at **openai**. Your question, the conversation so far and the passages")
+    assert said(page, "runs on another machine, at **openai**. Your question, the conversation so far and the passages")
     assert {"Allow and use", "Cancel"} <= set(labels(page))
     page.button[labels(page).index("Cancel")].click().run()
     assert services.preferences.effective("model").value == "auto"
@@ -216,7 +216,7 @@ def test_a_preset_is_saved_used_and_deleted(chat, services):
     page.button[labels(page).index("Save")].click().run()
     assert said(page, "Careful")
     services.preferences.reset("k")
-    page.get("menu_button")[-1].set_value("For this home").run()
+    page.get("menu_button")[-1].set_value("As default").run()
     assert services.preferences.options().k == 7
     page.get("menu_button")[0].set_value("In the open conversation").run()
     page.button(key="delete-Careful").click().run()

@@ -46,8 +46,8 @@ def table(page):
 def test_nothing_has_left_and_there_is_nothing_to_forget(settings):
     page = settings()
     assert said(page, "Nothing has left this machine.")
-    assert "Forget this list" not in labels(page)
-    assert "Ask Tavily" not in labels(page), "there is no key"
+    assert "Clear list" not in labels(page)
+    assert "Check with Tavily" not in labels(page), "there is no key"
 
 
 def test_the_outbound_log_is_newest_first_and_escaped(services, settings):
@@ -56,17 +56,17 @@ def test_the_outbound_log_is_newest_first_and_escaped(services, settings):
     shown = table(settings())
     assert list(shown["What"]) == [HOSTILE, "https://example.org/고양이"]
     assert list(shown["Kind"]) == ["web search", "web page"]
-    assert list(shown["Where to"]) == ["api.tavily.com", "example.org"]
+    assert list(shown["Sent to"]) == ["api.tavily.com", "example.org"]
 
 
 def test_the_list_is_forgotten_after_a_question(services, settings):
     services.outbound_log.record("api.tavily.com", "web search", "cats")
     page = settings()
-    click(page, "Forget this list")
-    assert said(page, "1 entry will be gone for good.")
+    click(page, "Clear list")
+    assert said(page, "1 entry will be deleted permanently.")
     click(page, "Cancel")
     assert len(services.outbound_log.entries()) == 1
-    click(page, "Forget this list")
+    click(page, "Clear list")
     click(page, "Forget")
     assert services.outbound_log.entries() == []
     assert said(page, "Nothing has left this machine.")
@@ -76,7 +76,7 @@ def test_the_meter_counts_here_until_tavily_is_asked(tavily, settings):
     application().outbound_log.record("api.tavily.com", "web search", "cats")
     page = settings()
     assert "1 search this month of 1,000" in page.get("progress")[0].proto.text
-    click(page, "Ask Tavily")
+    click(page, "Check with Tavily")
     assert "500 of 4,000 credits used, as Tavily told" in page.get("progress")[0].proto.text
     assert tavily.asked == [("/usage", "Bearer tvly-secret")]
     assert list(table(page)["Kind"]) == ["account", "web search"]
@@ -86,7 +86,7 @@ def test_the_meter_counts_here_until_tavily_is_asked(tavily, settings):
 def test_a_refusal_of_tavily_is_told_and_the_own_count_stays(tavily, settings):
     tavily.status = 401
     page = settings()
-    click(page, "Ask Tavily")
+    click(page, "Check with Tavily")
     assert "Tavily refused the key" in page.warning[0].value
     assert "0 searches this month" in page.get("progress")[0].proto.text
 
@@ -129,7 +129,7 @@ def test_traces_are_sent_only_while_switched_on(chat, langsmith):
     assert not switch(page).value
     assert ask().notes == []
     switch(page).set_value(True).run()
-    assert said(page, "Traces go there now.")
+    assert said(page, "Traces are being sent.")
     assert len(ask().notes) == 1
     wait_until(lambda: langsmith.runs)
     sent = len(langsmith.requests)
