@@ -70,7 +70,7 @@ class Conversations:
         with self._database.read() as connection:
             row = connection.execute(query).first()
         if row is None:
-            raise NotFound("This conversation is no longer exists.", "Start a new one.")
+            raise NotFound("This conversation no longer exists.", "Start a new one.")
         return _conversation_from_row(row)
 
     def find_by_run(self, run_id: str, user: str | None = None) -> Conversation | None:
@@ -84,7 +84,7 @@ class Conversations:
         with self._database.read() as connection:
             row = connection.execute(query.where(runs.c.id == run_id)).first()
         if row is None or (row.conversation_id is None and user is not None and row.person not in ("", user)):
-            raise NotFound("This answer is no longer exists.")
+            raise NotFound("This answer no longer exists.")
         return self.get(row.conversation_id, user) if row.conversation_id else None
 
     def rename(self, conversation_id: str, title: str) -> None:
@@ -150,7 +150,7 @@ class Conversations:
         with self._database.write() as connection:
             in_it = (messages.c.id == message_id) & (messages.c.conversation_id == conversation_id)
             if connection.execute(select(messages.c.id).where(in_it)).first() is None:
-                raise NotFound("This question is no longer exists.")
+                raise NotFound("This question no longer exists.")
             check_not_answering(connection, conversation_id)
             message_tree.set_head(
                 connection, conversation_id, message_tree.find_latest_descendant(connection, message_id)
@@ -166,7 +166,7 @@ class Conversations:
         """Save a rating and its reason for one answer, replacing an earlier one. Raises `NotFound`."""
         with self._database.write() as connection:
             if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is None:
-                raise NotFound("This answer is no longer exists.")
+                raise NotFound("This answer no longer exists.")
             connection.execute(delete(feedback).where(feedback.c.run_id == run_id))
             connection.execute(
                 insert(feedback).values(
@@ -202,7 +202,7 @@ class Conversations:
                 update(conversations).where(conversations.c.id == conversation_id).values(**values)
             )
         if changed.rowcount == 0:
-            raise NotFound("This conversation is no longer exists.", "Start a new one.")
+            raise NotFound("This conversation no longer exists.", "Start a new one.")
 
 
 def title_of(question: str) -> str:
@@ -222,7 +222,7 @@ def check_not_deleted(connection: Connection, conversation_id: str) -> None:
     """Raise `NotFound` for a deleted conversation, even while the deletion can be undone."""
     query = select(conversations.c.id).where(conversations.c.id == conversation_id, conversation_list.visible_to(None))
     if connection.execute(query).first() is None:
-        raise NotFound("This conversation is no longer exists.", "Start a new one.")
+        raise NotFound("This conversation no longer exists.", "Start a new one.")
 
 
 def check_not_answering(connection: Connection, conversation_id: str) -> None:

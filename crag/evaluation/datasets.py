@@ -178,7 +178,7 @@ def choose_identifying_phrase(passage: Passage, quote: str) -> str:
 def _find_passage(trace: Trace, passage_id: int) -> Passage:
     if passage := trace.passages.get(passage_id):
         return passage
-    raise NotFound("This passage is no longer exists.")
+    raise NotFound("This passage no longer exists.")
 
 
 def _is_pinned_passage(example: Example, passage: Passage) -> bool:
@@ -213,7 +213,7 @@ class Datasets:
         with self._database.snapshot() as connection:
             found = load_datasets(connection, datasets_visible_to(user) & (datasets.c.id == dataset_id))
         if not found:
-            raise NotFound("This dataset is no longer exists.", "Choose another.")
+            raise NotFound("This dataset no longer exists.", "Choose another.")
         return found[0]
 
     def pinned(self, user: str | None = None) -> Dataset:

@@ -275,7 +275,7 @@ class RechunkedLibraries:
         folder = self._folder / self._name(scope, self._sources(scope))
         if not folder.is_dir():
             raise NotFound(
-                f"The documents cut into passages of {scope.size} tokens are no longer exists.",
+                f"The documents cut into passages of {scope.size} tokens no longer exist.",
                 "Run the evaluation again, or ask in the chat.",
             )
         return self._open(scope, folder)

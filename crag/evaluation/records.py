@@ -226,7 +226,7 @@ class EvaluationRows:
                 select_evaluations((evaluations.c.id == evaluation_id) & evaluations_visible_to(user))
             ).first()
         if row is None:
-            raise NotFound("This evaluation is no longer exists.", "Choose another one.")
+            raise NotFound("This evaluation no longer exists.", "Choose another one.")
         return evaluation_from_row(row)
 
     def examples(self, evaluation_id: str) -> tuple[Example, ...]:
@@ -235,7 +235,7 @@ class EvaluationRows:
         with self._database.read() as connection:
             body = connection.execute(query).scalar()
         if body is None:
-            raise NotFound("This evaluation is no longer exists.", "Choose another one.")
+            raise NotFound("This evaluation no longer exists.", "Choose another one.")
         return load_examples(zlib.decompress(body))
 
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[EvaluationResult]:
@@ -303,7 +303,7 @@ class EvaluationRows:
                 update(evaluations).where(evaluations.c.id == evaluation_id).values(**values)
             ).rowcount
         if not changed:
-            raise NotFound("This evaluation is no longer exists.", "Choose another one.")
+            raise NotFound("This evaluation no longer exists.", "Choose another one.")
 
     def set_variants(self, evaluation_id: str, variants: Sequence[Variant]) -> None:
         """Store the variants with their environments."""
@@ -343,7 +343,7 @@ class EvaluationRows:
                 update(evaluation_results).where(_result_condition(evaluation_id, key)).values(**values)
             ).rowcount
         if not changed:
-            raise NotFound("This answer is no longer exists.", "Reload the page.")
+            raise NotFound("This answer no longer exists.", "Reload the page.")
 
     def _mark_orphans(self) -> None:
         """Mark the evaluations of dead processes as interrupted, so that they can be resumed."""

@@ -225,7 +225,7 @@ class UploadSpool:
         try:
             return (self._folder / job_id).read_bytes()
         except OSError as error:
-            raise SourceRefused("unreachable", "The upload is no longer exists.", "Add it again.") from error
+            raise SourceRefused("unreachable", "The upload no longer exists.", "Add it again.") from error
 
     def remove(self, job_id: str) -> None:
         """Delete an upload."""

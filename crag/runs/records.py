@@ -184,7 +184,7 @@ class RunRecords:
         with self._database.read() as connection:
             found = connection.execute(query).scalar()
         if found is None:
-            raise NotFound("This question is no longer exists.")
+            raise NotFound("This question no longer exists.")
         return str(found)
 
     def question(self, run_id: str) -> str:
@@ -192,7 +192,7 @@ class RunRecords:
         with self._database.read() as connection:
             question = connection.execute(select(runs.c.question).where(runs.c.id == run_id)).scalar()
         if question is None:
-            raise NotFound("This answer is no longer exists.")
+            raise NotFound("This answer no longer exists.")
         return str(question)
 
     def owner_id(self, run_id: str) -> str:
@@ -249,7 +249,7 @@ def _take_from_queue(connection: Connection, queued: int, question: str) -> None
 def _require_evaluation(connection: Connection, evaluation_id: str) -> None:
     there = connection.execute(select(evaluations.c.id).where(evaluations.c.id == evaluation_id)).first()
     if there is None:
-        raise NotFound("This evaluation is no longer exists.", "Choose another one.")
+        raise NotFound("This evaluation no longer exists.", "Choose another one.")
 
 
 def _append_question(
@@ -266,7 +266,7 @@ def _append_question(
 def _parent_message(connection: Connection, message_id: int) -> int | None:
     found = connection.execute(select(messages.c.parent_id).where(messages.c.id == message_id)).first()
     if found is None:
-        raise NotFound("This question is no longer exists.")
+        raise NotFound("This question no longer exists.")
     parent: int | None = found.parent_id
     return parent
 

@@ -107,7 +107,7 @@ class VersionRecords:
 def _read_run(connection: Connection, run_id: str) -> Row[Any]:
     row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
     if row is None:
-        raise NotFound("This answer is no longer exists.")
+        raise NotFound("This answer no longer exists.")
     return row
 
 

@@ -139,7 +139,7 @@ def read_conversation(database: Database, conversation_id: str) -> SharedConvers
     with database.snapshot() as connection:
         row = connection.execute(select(conversations).where(is_available)).first()
         if row is None:
-            raise NotFound("This conversation is no longer exists.", "Start a new one.")
+            raise NotFound("This conversation no longer exists.", "Start a new one.")
         answers = _load_runs(connection, runs.c.conversation_id == conversation_id)
         query = select(messages).where(messages.c.conversation_id == conversation_id).order_by(messages.c.id)
         message_rows = connection.execute(query).all()
@@ -161,7 +161,7 @@ def read_run(database: Database, run_id: str) -> tuple[SharedRun, list[SharedRun
     with database.snapshot() as connection:
         row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
         if row is None:
-            raise NotFound("This answer is no longer exists.")
+            raise NotFound("This answer no longer exists.")
         root = row.version_of or row.id
         answers = _load_runs(connection, (runs.c.id == root) | (runs.c.version_of == root))
     return answers[run_id], list(answers.values())

@@ -75,8 +75,8 @@ def _draw_traces() -> None:
     account = application().settings.langsmith
     allowed, traces = application().preferences.may_trace(), application().traces
     meaning = (
-        f"While this is on, every question asked here, its conversation, every prompt with its passages, and the answer "
-        f"go to {account.host}, project “{account.project}”. Each trace is listed above and noted with its answer."
+        f"While this is on, every question asked here, its conversation, every prompt with its passages and the "
+        f"answer go to {account.host}, project “{account.project}”. Each trace is listed above."
     )
     origin: ValueOrigin = "environment" if account.always else "saved" if allowed else "default"
     row = setting_row.lay_out_row(_TRACES_TITLE, meaning, origin, "CRAG_LANGSMITH")

@@ -163,7 +163,7 @@ def test_a_full_disk_is_noticed_before_anything_is_fetched(opened, monkeypatch):
     check = checked(application)["Disk"]
     assert check.status == "warn"
     assert "1.5 GB free for your documents" in check.detail
-    assert "4.9 GB" in check.detail or "GB to be fetched" in check.detail
+    assert "4.9 GB" in check.detail or "GB needed" in check.detail
 
 
 def test_tesseract_without_languages_reads_nothing(opened, monkeypatch):
@@ -184,4 +184,4 @@ def test_a_server_that_is_something_else_is_called_so(opened, ollama, monkeypatc
     monkeypatch.setattr(shutil, "which", lambda name: None)
     check = checked(opened(ollama_host=f"{ollama.url}/elsewhere"))["Llama 3 on Ollama"]
     assert check.status == "warn"
-    assert "does not act like Ollama" in check.detail
+    assert "is not Ollama" in check.detail

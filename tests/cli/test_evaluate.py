@@ -132,8 +132,8 @@ def test_people_read_what_was_asked_of_what_and_the_best_variant(evaluated):
     told = (evaluated / "told.txt").read_text(encoding="utf-8")
     for words in ("2 documents", "Right answers", "answered by  Built-in engine", "Retrieval recall", "Best: k "):
         assert words in told
-    assert told.count("Nobody can be asked") == 1
-    assert "Kept as the preset “best of towns”" in told
+    assert told.count("Evaluations cannot ask") == 1
+    assert "Saved as the preset “best of towns”" in told
 
 
 def test_the_built_in_questions_are_told_one_by_one(crag):

@@ -78,7 +78,7 @@ class WebServer(ThreadingHTTPServer):
         return self.page(path, b"", status=status, Location=to)
 
     def drip(self, path: str, piece: bytes, pause: float, head: bytes = b"") -> str:
-        """After `head` send `piece` every `pause` seconds without end; returns the address."""
+        """After `head` send `piece` every `pause` seconds redirected too often; returns the address."""
 
         def script(handler: Handler) -> None:
             handler.wfile.write(head)

@@ -94,7 +94,7 @@ class Watch:
         dialog.dismiss()
 
     def check(self, where: str) -> None:
-        """Nothing was run or fetched so far, and no link here leads elsewhere than it says."""
+        """Nothing was run or fetched so far, and no link here redirects elsewhere than it says."""
         assert self.foreign == [], where
         assert self.dialogs == [], where
         assert self.page.evaluate("window.pwned") is None, where

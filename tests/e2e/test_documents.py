@@ -39,14 +39,14 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
     expect(page.get_by_text("Dismiss all")).to_have_count(0)
 
     upload(page, "brewing.md", NOTES.encode())
-    expect(page.get_by_text("Unchanged: the same file was already here")).to_be_visible()
+    expect(page.get_by_text("Unchanged: already added")).to_be_visible()
 
     table = page.get_by_test_id("data-grid-canvas").bounding_box()
     assert table is not None
     page.mouse.click(table["x"] + 17, table["y"] + 55)  # the box before the first row
     page.get_by_role("button", name="Remove 1 document").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("They go from this library")
+    expect(dialog).to_contain_text("Their passages are removed too")
     dialog.get_by_role("button", name="Remove", exact=True).click()
     expect(dialog).to_be_hidden()
     expect(page.get_by_test_id("stSidebar").get_by_text("1 passage in the space")).to_be_visible()

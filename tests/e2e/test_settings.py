@@ -58,7 +58,7 @@ def _get_cancel_and_go_on(page, ollama):
     _press(page, "Get it")
     expect(page.get_by_text("MB of 5.2 GB")).to_be_visible()
     _press(page, "Cancel")
-    expect(page.get_by_text("so far, kept. Not finished.")).to_be_visible()
+    expect(page.get_by_text("downloaded and kept. Not finished.")).to_be_visible()
     ollama.registry["qwen3:8b"].seconds = 0
     _press(page, "Resume")
     expect(page.get_by_text("131,072 tokens · 5.2 GB")).to_be_visible()

@@ -110,7 +110,7 @@ def traces():
 def datasets_of_runs(tmp_path, traces):
     def trace_of(run_id):
         if run_id not in traces:
-            raise NotFound("This answer is no longer exists.")
+            raise NotFound("This answer no longer exists.")
         return traces[run_id]
 
     database = Database(tmp_path / "home")

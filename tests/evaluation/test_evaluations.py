@@ -164,7 +164,7 @@ def test_a_stopped_evaluation_resumes_without_asking_again(lab, monkeypatch):
 def test_a_running_evaluation_cannot_be_resumed_and_others_queue(lab):
     begun, next_one = lab.begin(repetitions=5), lab.begin()
     assert next_one.state == "queued"
-    with pytest.raises(BadRequest, match="being worked on"):
+    with pytest.raises(BadRequest, match="is running"):
         lab.evaluations.resume(begun.id)
     lab.evaluations.stop(begun.id)
     assert lab.evaluations.wait(next_one.id).state == "done"
@@ -223,7 +223,7 @@ def test_pinned_questions_are_asked_by_one_process_at_a_time(lab, laboratory):
     hanging, other = hang(lab), laboratory()
     begun = lab.begin(kind="regression")
     hanging.wait(5.0)
-    with pytest.raises(BadRequest, match="being asked already"):
+    with pytest.raises(BadRequest, match="already running"):
         other.begin(kind="regression")
     lab.evaluations.stop(begun.id)
     lab.evaluations.wait(begun.id)
@@ -242,7 +242,7 @@ def test_in_a_backup_it_belongs_to_no_process(lab, laboratory, tmp_path):
 
 
 def test_a_question_of_a_deleted_evaluation_is_refused_in_words(lab):
-    with pytest.raises(NotFound, match="evaluation is no longer there"):
+    with pytest.raises(NotFound, match="evaluation no longer exists"):
         lab.runs.start(None, "Who?", RunOptions(), evaluation_id="gone")
 
 
@@ -289,7 +289,7 @@ def test_figures_of_two_models_are_never_mixed(lab):
     lab.evaluations.resume(begun.id)
     refused = lab.evaluations.wait(begun.id)
     assert (refused.state, refused.done) == ("failed", stopped.done)
-    assert "start a new evaluation" in refused.fault
+    assert "Start a new evaluation" in refused.fault
 
 
 def test_what_changed_while_it_was_asked_is_told(lab):
@@ -298,7 +298,7 @@ def test_what_changed_while_it_was_asked_is_told(lab):
     lab.environment = Environment("Double", "double@1", library="another")
     ended = lab.evaluations.wait(begun.id)
     assert (ended.state, ended.done) == ("failed", 24)
-    assert "not those that it was begun with" in ended.fault
+    assert "have changed since it started" in ended.fault
 
 
 def test_a_missing_model_ends_it_early_and_resumably(lab):

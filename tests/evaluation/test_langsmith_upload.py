@@ -117,7 +117,7 @@ def test_uploading_again_adds_only_what_is_missing(server, uploads):
 
 def test_what_failed_half_way_can_be_repeated(server, uploads):
     server.status, server.fails_from = 503, 7  # the answers
-    with pytest.raises(LangSmithFailed, match="fault of its own"):
+    with pytest.raises(LangSmithFailed, match="reported an error"):
         uploads.upload(EVALUATION, RESULTS)
     assert server.datasets
     assert not server.runs
@@ -178,14 +178,14 @@ def test_without_a_key_nothing_is_sent(server, outbound_log):
         (401, {}, b"{}", "refused the key"),
         (403, {}, b"{}", "may not write"),
         (403, {}, b'{"error": "org_scoped_key_requires_workspace"}', "LANGSMITH_WORKSPACE_ID"),
-        (404, {}, b"{}", "no LangSmith"),
-        (409, {}, b"{}", "of the same name already"),
-        (413, {}, b"{}", "that much at once"),
+        (404, {}, b"{}", "not a LangSmith"),
+        (409, {}, b"{}", "already has an item"),
+        (413, {}, b"{}", "upload is too large"),
         (422, {}, b"{}", r"did not take what was sent \(HTTP 422\)"),
         (429, {"Retry-After": "30"}, b"{}", "Wait 30 seconds"),
         (429, {"Retry-After": "soon"}, b"{}", "Wait a while"),
-        (500, {}, b"{}", "fault of its own"),
-        (504, {}, b"<html>", "fault of its own"),
+        (500, {}, b"{}", "reported an error"),
+        (504, {}, b"<html>", "reported an error"),
         (200, {}, b"<!doctype html><p>Sign in", "could not be read"),
         (200, {}, b'{"detail": 1}', "could not be read"),
         (200, {}, b"[[]]", "could not be read"),
@@ -202,7 +202,7 @@ def test_failures_are_told_once_in_words_without_the_key(server, uploads, caplog
 def test_a_redirect_is_not_followed_with_the_key(server, uploads):
     with LangSmithServer() as elsewhere:
         server.status, server.headers = 307, {"Location": elsewhere.url}
-        with pytest.raises(LangSmithFailed, match="leads elsewhere"):
+        with pytest.raises(LangSmithFailed, match="redirects elsewhere"):
             uploads.upload(EVALUATION, RESULTS)
         assert elsewhere.requests == []
 

@@ -73,7 +73,7 @@ def test_the_usual_size_is_the_library_itself(application, recuts):
         recuts.prepare(replace(OPTIONS, passage_size=size))
         found, _ = recuts.retriever(replace(OPTIONS, passage_size=size)).retrieve("kettle", OPTIONS)
         assert application.library.passage(found[0].id) is not None
-    with pytest.raises(BadRequest, match="no documents to cut"):
+    with pytest.raises(BadRequest, match="no documents to split"):
         recuts.prepare(replace(OPTIONS, collection="Nowhere"))
     assert cuts(application) == []
 
@@ -98,7 +98,7 @@ def test_a_rechunked_library_is_reused_until_documents_change(application, recut
     os.utime(application.settings.home / "evaluations" / cuts(application)[0], (time.time() - 100_000,) * 2)
     recuts.remove_stale()
     assert cuts(application) == []
-    with pytest.raises(NotFound, match="60 tokens are no longer there"):
+    with pytest.raises(NotFound, match="60 tokens no longer exist"):
         recuts.retriever(OPTIONS)
 
 

@@ -111,7 +111,7 @@ def over(application, *, leaving=(), busy=None, look_up=None):
 def test_automatic_runs_need_an_idle_home_and_a_local_model(application):
     leaving = over(application, leaving=["gpt-4o", "Tavily"])
     assert [leaving.run_if_due(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
-    assert leaving.state(None).held_back == "Not by themselves: questions would go to gpt-4o, Tavily."
+    assert leaving.state(None).held_back == "Not run automatically: questions would go to gpt-4o, Tavily."
 
     def look_up(_):
         raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
@@ -150,7 +150,7 @@ def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
         ),
         ({"grader": "listwise:ollama:llama3.1:8b@a1"}, ("the grader: Built-in → All at once, llama3.1:8b",)),
         ({"thresholds": "0.2 to 0.7"}, ("the thresholds: 0.3 to 0.6 → 0.2 to 0.7",)),
-        ({"space": "n2"}, ("the embedder Nomic (local) has other weights",)),
+        ({"space": "n2"}, ("the embedder Nomic (local) has new weights",)),
         ({"embedder": "Built-in embeddings", "space": "b"}, ("the embedder: Nomic (local) → Built-in embeddings",)),
         ({"library": "d2", "documents": 6}, ("3 documents more",)),
         ({"library": "d2"}, ("documents were replaced or split differently",)),

@@ -80,7 +80,7 @@ def test_the_interval_holds_the_value_and_narrows_with_n():
         ([0.9] * 5, [0.1] * 5, "at least 20"),
         ([0.9] * 50, [], "without one 0"),
         ([0.5] * 30, [0.5] * 30, "the same score"),
-        ([0.2] * 30, [0.8] * 30, "does not tell them apart"),
+        ([0.2] * 30, [0.8] * 30, "cannot separate them"),
     ],
 )
 def test_what_tells_nothing_is_refused_in_words(answered, unanswered, words):

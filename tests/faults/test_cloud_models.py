@@ -26,7 +26,7 @@ def test_70_nothing_is_sent_before_it_is_allowed(opened, ollama, model, label, r
     refused = ask(application, conversation=conversation, **{role: name})
     assert (refused.state, refused.error_code, refused.error_model) == ("failed", "consent_needed", name)
     assert refused.error == (
-        f"{label} runs on another machine, at ollama.com: your question and passages of your documents would go there."
+        f"{label} runs on another machine, at ollama.com. Your question and passages of your documents would go there."
     )
     assert refused.remedy == "Nothing was sent. Allow this, or choose a model on this machine."
     assert (ollama.chats, application.outbound_log.entries()) == ([], [])

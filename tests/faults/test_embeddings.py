@@ -51,28 +51,28 @@ ROWS = [
     Row(
         "68-nan",
         lambda texts, size: [[math.nan] * size for _ in texts],
-        "The vectors of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
+        "The embeddings of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
     ),
     Row(
         "68-infinite",
         lambda texts, size: [[math.inf] * size for _ in texts],
-        "The vectors of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
+        "The embeddings of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
     ),
     Row(
         "68-zero",
         lambda texts, size: [[0.0] * size for _ in texts],
-        "The vectors of ollama:nomic-embed-text hold one that is all zeros, so they were not used.",
+        "The embeddings of ollama:nomic-embed-text hold one that is all zeros, so they were not used.",
     ),
     Row(
         "68-wrong-dimension",
         lambda texts, size: [[1.0] * (size // 2) for _ in texts],
-        "The vectors of ollama:nomic-embed-text do not have 768 dimensions, so they were not used.",
+        "The embeddings of ollama:nomic-embed-text do not have 768 dimensions, so they were not used.",
     ),
     Row(
         "68-too-few",
         lambda texts, size: embed_words(texts, size)[:-1],
-        "The vectors of ollama:nomic-embed-text are 1 for 2 texts, so they were not used.",
-        "The vectors of ollama:nomic-embed-text are 0 for 1 text, so they were not used.",
+        "The embeddings of ollama:nomic-embed-text are 1 for 2 texts, so they were not used.",
+        "The embeddings of ollama:nomic-embed-text are 0 for 1 text, so they were not used.",
     ),
     Row(
         "68-none-at-all",
@@ -110,7 +110,7 @@ def assert_mended(application, ollama) -> None:
     [
         pytest.param(
             Say(status=400, error="the input length exceeds the context length"),
-            "A passage is longer than nomic-embed-text on Ollama takes, so it has no vector. "
+            "A passage is too long for nomic-embed-text on Ollama, so it was not embedded. "
             "Choose another embedder in the settings.",
             id="68-400-too-long",
         ),
@@ -192,7 +192,7 @@ def test_69_another_model_under_the_same_name(application, ollama):
     assert (trace.state, trace.outcome) == ("done", "documents")
     (note,) = trace.notes
     assert note == (
-        "The model ollama:nomic-embed-text gives other vectors than before: it is another model under the same name. "
+        "ollama:nomic-embed-text now gives different embeddings: the model changed under the same name. "
         "Until your documents are embedded again, passages are found mostly by their words."
     )
     application.library.space_work.begin()

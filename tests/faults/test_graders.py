@@ -77,8 +77,8 @@ PASSING = [
     Fault(
         "503-for-ever", Say(status=503, error="server busy"), "Could not be judged: Ollama is busy: its queue is full."
     ),
-    Fault("reset", Say(end="reset"), "Could not be judged: Ollama broke off its reply."),
-    Fault("not-json", Say(end="bad_line"), "Could not be judged: Ollama sent a reply that cannot be read."),
+    Fault("reset", Say(end="reset"), "Could not be judged: Ollama stopped in the middle of its reply."),
+    Fault("not-json", Say(end="bad_line"), "Could not be judged: Ollama sent a reply that could not be read."),
 ]
 LASTING = [
     Fault("59-out-of-memory", Say(status=500, error="CUDA error: out of memory"), code="out_of_memory"),

@@ -56,7 +56,7 @@ BEFORE_A_WORD = [
         "59-500-the-runner-died",
         Say(status=500, error="llama runner process has terminated: exit status 2"),
         "server_error",
-        "llama3.1:8b ended while it was at work, perhaps because memory ran out.",
+        "llama3.1:8b stopped unexpectedly, perhaps because memory ran out.",
         "Try again. If it happens again, choose a smaller model or context window.",
         tries=3,
     ),
@@ -79,7 +79,7 @@ BEFORE_A_WORD = [
         "400-longer-than-the-context",
         Say(status=400, error="the request exceeds the available context size"),
         "prompt_too_long",
-        "The question with its passages is longer than llama3.1:8b takes.",
+        "The question and its passages are too long for llama3.1:8b.",
         "Use fewer passages, or a larger context window in the settings.",
     ),
     Row(
@@ -107,7 +107,7 @@ BEFORE_A_WORD = [
         "html-with-200",
         Say(body=b"<html><h1>Sign in to the hotel's network</h1></html>"),
         "bad_reply",
-        "Ollama sent a reply that cannot be read.",
+        "Ollama sent a reply that could not be read.",
         "Try again, or restart the model server.",
         tries=3,
     ),
@@ -123,8 +123,8 @@ BEFORE_A_WORD = [
         "62-reset-before-a-word",
         Say(end="reset"),
         "incomplete",
-        "Ollama broke off its reply.",
-        "Ask again to get a whole answer.",
+        "Ollama stopped in the middle of its reply.",
+        "Ask again for a complete answer.",
         tries=3,
     ),
 ]
@@ -198,8 +198,20 @@ def test_61_a_cold_load_is_shown_with_its_seconds(opened, ollama):
 
 
 BROKEN = [
-    Row("62-reset-after-20-tokens", Say(TWENTY, end="reset"), "incomplete", "Ollama broke off its reply.", AGAIN),
-    Row("62-closed-after-20-tokens", Say(TWENTY, end="close"), "incomplete", "Ollama broke off its reply.", AGAIN),
+    Row(
+        "62-reset-after-20-tokens",
+        Say(TWENTY, end="reset"),
+        "incomplete",
+        "Ollama stopped in the middle of its reply.",
+        AGAIN,
+    ),
+    Row(
+        "62-closed-after-20-tokens",
+        Say(TWENTY, end="close"),
+        "incomplete",
+        "Ollama stopped in the middle of its reply.",
+        AGAIN,
+    ),
     Row(
         "62-error-line-after-20-tokens",
         Say(TWENTY, end="error_line", error="an error was encountered while running the model"),
@@ -218,21 +230,21 @@ BROKEN = [
         "62-a-line-that-is-not-json",
         Say(TWENTY, end="bad_line"),
         "bad_reply",
-        "Ollama sent a reply that cannot be read.",
+        "Ollama sent a reply that could not be read.",
         AGAIN,
     ),
     Row(
         "a-line-of-another-kind",
         Say(TWENTY, end="bad_line", line=b"[1, 2, 3]"),
         "bad_reply",
-        "Ollama sent a reply that cannot be read.",
+        "Ollama sent a reply that could not be read.",
         AGAIN,
     ),
     Row(
         "a-line-of-10-MB",
         Say(TWENTY, end="bad_line", line=b'{"message": {"content": "' + b"a" * 10_000_000 + b'"}}'),
         "bad_reply",
-        "Ollama sent a reply that cannot be read.",
+        "Ollama sent a reply that could not be read.",
         AGAIN,
     ),
 ]
@@ -398,7 +410,7 @@ def test_66_the_window_is_full(application, ollama):
     trace = ask(application)
     (note,) = trace.notes
     assert note.startswith("The prompt filled the model's window (8,190 of 8,192 tokens), so it may have been cut:")
-    assert note.endswith("the answer may rest on less than is shown.")
+    assert note.endswith("the answer may be based on less than is shown.")
 
 
 def test_one_token_a_minute_can_be_stopped_and_what_came_is_kept(application, ollama):

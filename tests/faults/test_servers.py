@@ -72,7 +72,7 @@ def test_57_hangs_after_accept_and_is_given_up(opened, mute, ollama, monkeypatch
     application = opened(ollama_host=mute)
     trace = ask(application)
     assert (trace.state, trace.error_code) == ("failed", "silent")
-    assert trace.error == "Ollama has sent nothing for too long."
+    assert trace.error == "Ollama stopped responding."
     assert trace.remedy == "Restart the model server, then try again."
     application.close()
     assert_all_is_well(opened(), ollama)
@@ -102,7 +102,7 @@ def test_57_a_model_that_stays_silent_is_given_up_at_last(application, ollama, m
     when_writing(ollama, Say("", first_token_after=600))
     trace = ask(application)
     assert (trace.state, trace.error_code) == ("failed", "silent")
-    assert trace.error == "Ollama has sent nothing for too long."
+    assert trace.error == "Ollama stopped responding."
     assert trace.remedy == "Restart the model server, then try again."
     monkeypatch.undo()
     assert_all_is_well(application, ollama)
@@ -232,6 +232,6 @@ def test_a_model_that_only_embeds_is_asked_to_answer(application, ollama):
     trace = ask(application, model="ollama:nomic-embed-text")
     assert trace.state == "failed"
     assert ollama.chats == []
-    assert trace.error == "nomic-embed-text only makes vectors: it cannot answer."
+    assert trace.error == "nomic-embed-text is an embedding model and cannot answer."
     assert trace.remedy == "Choose a chat model, such as Llama 3.1, in the settings."
     assert_all_is_well(application, ollama)

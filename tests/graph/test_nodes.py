@@ -192,7 +192,7 @@ def test_each_sentence_is_checked_against_what_it_cites():
 
 @pytest.mark.parametrize(
     ("finish", "note"),
-    [("length", "length limit"), ("incomplete", "broke off"), ("repetition", "repeat itself")],
+    [("length", "length limit"), ("incomplete", "stopped before the end"), ("repetition", "repeated itself")],
 )
 def test_an_answer_that_is_not_whole_says_so(finish, note):
     trace = Bench({1: 0.9}, writer=QuotingWriter(finish=finish)).ask()
@@ -230,7 +230,7 @@ def test_what_only_repeats_is_no_part_of_the_answer():
     ("finish", "fault"),
     [
         ("stop", "The model wrote nothing"),
-        ("thought", "only thought and wrote no answer"),
+        ("thought", "only reasoned and wrote no answer"),
         ("length", "before it wrote anything"),
         ("repetition", "only repeated itself"),
     ],

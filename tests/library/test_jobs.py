@@ -292,7 +292,7 @@ def test_an_upload_whose_bytes_were_taken_away_says_so(library, reader):
     (library.home / "incoming" / jobs.jobs()[2].id).unlink()
     reader.may_end.set()
     wait_until(lambda: not jobs.active)
-    assert jobs.jobs()[2].result.error.message == "The upload is no longer exists. Add it again."
+    assert jobs.jobs()[2].result.error.message == "The upload no longer exists. Add it again."
     jobs.close()
 
 

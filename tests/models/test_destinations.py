@@ -146,7 +146,7 @@ def test_documents_go_only_to_embedders_named_in_the_settings(
 ) -> None:
     ollama.models = [replace(NOMIC, name=name, remote_host="https://ollama.com:443")]
     assert f"ollama:{name}" not in [choice.name for choice in available_embedders(settings)]
-    with pytest.raises(ModelFault, match="every passage of your documents would go there"):
+    with pytest.raises(ModelFault, match="Every passage of your documents would go there"):
         open_embedder(f"ollama:{name}", settings, outbound_log)
     assert (ollama.asked("/api/embed"), outbound_log.entries) == ([], [])
     open_embedder(f"ollama:{name}", replace(settings, embedder=f"ollama:{name}"), outbound_log).embed_documents(

@@ -154,7 +154,7 @@ def test_no_server(database: Database, settings: Settings) -> None:
 
 def test_a_name_that_nothing_goes_by(downloads: Downloads) -> None:
     for name in ("", "openai:gpt-4o", "ollama:", "builtin"):
-        with pytest.raises(BadRequest, match="nothing that can be downloaded"):
+        with pytest.raises(BadRequest, match="cannot be downloaded"):
             downloads.start(name)
 
 
@@ -291,6 +291,6 @@ def test_sizes_that_are_none_do_not_harm_what_arrives(
 def test_a_name_that_no_model_can_have_is_refused_at_once(
     downloads: Downloads, ollama: ScriptedOllama, model: str
 ) -> None:
-    with pytest.raises(BadRequest, match="nothing that can be downloaded"):
+    with pytest.raises(BadRequest, match="cannot be downloaded"):
         downloads.start(f"ollama:{model}")
     assert (downloads.all(), ollama.requests) == ([], [])

@@ -249,7 +249,7 @@ def test_vectors_that_are_none_are_refused_in_words(place: OnOllama | AtOpenAI, 
     place.answer(rows)
     fault = fault_of(place.embedder)
     assert fault.code == "embedding_failed"
-    assert fault.message.startswith(f"The vectors of {place.embedder.space.label} ")
+    assert fault.message.startswith(f"The embeddings of {place.embedder.space.label} ")
     assert words in fault.message
     assert fault.message.endswith("so they were not used.")
     assert "choose another embedder" in fault.remedy
@@ -268,7 +268,7 @@ def test_a_text_that_is_too_long_is_told(place: OnOllama | AtOpenAI) -> None:
     with pytest.raises(ModelFault) as fault:
         place.embedder.embed_documents(TWO_TEXTS)
     assert fault.value.code == "embedding_failed"
-    assert "A passage is longer than" in fault.value.message
+    assert "A passage is too long for" in fault.value.message
     assert place.name in fault.value.message
     assert "Choose another embedder" in fault.value.remedy
 

@@ -33,7 +33,7 @@ def fault_of(ollama: ScriptedOllama, settings: Settings, reply: Say, *, schema: 
     [
         (500, NO_MEMORY, "out_of_memory", "yours", "it needs 9.1 GiB, and 4.2 GiB are free", "choose a smaller model"),
         (500, "cudaMalloc failed: out of memory", "out_of_memory", "yours", "not enough memory", "smaller model"),
-        (500, "CUDA error: device kernel image is invalid", "server_error", "passing", "graphics processor", "driver"),
+        (500, "CUDA error: device kernel image is invalid", "server_error", "passing", "GPU", "driver"),
         (500, "llama runner process has terminated: exit status 2", "server_error", "passing", "ended", "smaller"),
         (500, "something else", "server_error", "passing", "reported an error", "Ollama's log"),
         (503, "server busy, please try again", "busy", "passing", "busy", "Wait a moment"),
@@ -84,8 +84,8 @@ def test_a_remote_server_is_named_with_its_remedy() -> None:
 @pytest.mark.parametrize(
     ("end", "code", "message"),
     [
-        ("reset", "incomplete", "broke off"),
-        ("close", "incomplete", "broke off"),
+        ("reset", "incomplete", "stopped in the middle"),
+        ("close", "incomplete", "stopped in the middle"),
         ("error_line", "server_error", "reported an error"),
         ("bad_line", "bad_reply", "cannot be read"),
     ],

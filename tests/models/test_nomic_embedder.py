@@ -104,7 +104,7 @@ def test_damaged_weights_are_told_and_end_nothing(no_weights: Path, damage) -> N
         open_embedder("nomic", Settings()).embed_query("bees")
     assert fault.value.code == "weights_damaged"
     assert "damaged" in fault.value.message
-    assert "Get them again" in fault.value.remedy
+    assert "Download them again" in fault.value.remedy
     assert not is_nomic_usable(), "so that they are offered to be fetched, and nobody chooses them"
     no_weights.write_bytes(nomic_weights())
     assert is_nomic_usable()

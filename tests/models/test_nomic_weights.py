@@ -212,7 +212,7 @@ def test_changed_weights_are_noticed_and_followed(opened, tmp_path, monkeypatch)
     begin(application, BEES)
     weights = tmp_path / ".cache" / "gpt4all" / "nomic-embed-text-v1.5.f16.gguf"
     weights.write_bytes(nomic_weights(seed=4))
-    assert any("another model under the same name" in note for note in ask(application).notes)
+    assert any("the model changed under the same name" in note for note in ask(application).notes)
     application.library.space_work.wake()
     assert application.library.space_work.wait(30)
     space = application.library.spaces.active_embedder.active_space().space
@@ -231,7 +231,7 @@ def test_damaged_weights_leave_the_words_say_so_and_are_replaced(opened, tmp_pat
     again = opened()
     trace = ask(again)
     assert (trace.state, trace.outcome) == ("done", "documents")
-    assert any("damaged" in note and "Get them again" in note for note in trace.notes)
+    assert any("damaged" in note and "Download them again" in note for note in trace.notes)
     again.library.space_work.begin()
     download(again)
     assert ask(again).notes == []

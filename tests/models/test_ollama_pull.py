@@ -81,7 +81,7 @@ def test_it_is_given_up_when_nothing_more_comes(
 ) -> None:
     monkeypatch.setattr(Cancellation, "wait", lambda self, seconds: False)  # between attempts
     ollama.registry[NAME].mishaps.extend([Mishap(0.5, "reset")] * 9)
-    with pytest.raises(ModelFault, match="broke off the download again and again"):
+    with pytest.raises(ModelFault, match="download by Ollama kept breaking off"):
         pull_model(NAME, settings, outbound_log, ignore_progress, Cancellation())
     assert 5 <= len(ollama.asked("/api/pull")) <= 6
 
@@ -90,9 +90,9 @@ def test_it_is_given_up_when_nothing_more_comes(
     ("said", "words"),
     [
         ("write /root/.ollama/blobs/x: no space left on device", "The disk is full where Ollama keeps its models"),
-        ("pull model manifest: 412: requires a newer version of Ollama", "needs a newer Ollama"),
-        ("open /root/.ollama: permission denied", "Ollama cannot write to the folder"),
-        ("pull model manifest: unauthorized", "does not give llama3.2:3b to just anyone"),
+        ("pull model manifest: 412: requires a newer version of Ollama", "needs a newer version of Ollama"),
+        ("open /root/.ollama: permission denied", "Ollama cannot write to its models folder"),
+        ("pull model manifest: unauthorized", "llama3.2:3b needs a sign-in"),
     ],
 )
 def test_what_ollama_says_is_told_in_words(
@@ -152,5 +152,8 @@ def test_what_has_no_room_is_left_at_once(
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage)
     with pytest.raises(ModelFault) as raised:
         pull_model(NAME, settings, outbound_log, ignore_progress, Cancellation())
-    assert raised.value.message == "There is no room for llama3.2:3b: 2.0 GB more are needed, and 1.2 GB are free."
+    assert (
+        raised.value.message
+        == "There is not enough disk space for llama3.2:3b: it needs 2.0 GB more, and 1.2 GB are free."
+    )
     assert ollama.registry[NAME].there < 200_000_000

@@ -62,7 +62,7 @@ def test_another_model_under_the_same_name_is_noticed(opened, digest_told):
             ollama.models = [replace(model, digest="d" * 64) for model in ollama.models]
         trace = ask(application)
         assert (trace.state, trace.outcome) == ("done", "documents")
-        assert any("another model under the same name" in note for note in trace.notes)
+        assert any("the model changed under the same name" in note for note in trace.notes)
         application.library.space_work.begin()
         assert application.library.space_work.wait(20)
         after = application.library.spaces.active_embedder.active_space().space

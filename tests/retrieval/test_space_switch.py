@@ -309,7 +309,7 @@ def test_other_weights_of_one_fingerprint_are_another_space(filled, old):
     old.weights = "changed"
     (hit,), notice = filled.explain("word123", k=1)
     assert hit.passage.text.endswith("word123.")
-    assert "another model under the same name" in notice
+    assert "the model changed under the same name" in notice
     assert filled.spaces.active_embedder.known_fault() == notice
     filled.space_work.begin()
     assert filled.space_work.wait(20)

@@ -342,7 +342,7 @@ def test_an_empty_query_is_refused_and_the_run_still_waits(house):
 def test_another_question_has_to_wait_for_the_decision(house):
     home = house(scores=NO_ANSWER)
     conversation, run, _ = ask(home)
-    with pytest.raises(BadRequest, match="waits for you"):
+    with pytest.raises(BadRequest, match="is waiting for you"):
         home.runs.start(conversation.id, "And then?", ASK)
     home.runs.stop(run.id)
     assert home.runs.trace(run.id).state == "stopped"

@@ -116,7 +116,7 @@ def test_an_answer_stopped_while_grading_has_no_versions(house):
         lambda: home.runs.overrule(run.id, {1: "drop"}),
         lambda: home.runs.search_web_for(run.id, "A fact."),
     ):
-        with pytest.raises(BadRequest, match="before its passages were judged"):
+        with pytest.raises(BadRequest, match="before its passages were graded"):
             version()
 
 

@@ -168,7 +168,7 @@ def test_a_folder_that_holds_anything_is_refused_or_moved_aside(saved, tmp_path)
     old = tmp_path / "old"
     open_library(old)._database.close()
     (old / "own.txt").write_text("mine")
-    with pytest.raises(BadRequest, match="library in this folder already"):
+    with pytest.raises(BadRequest, match="already contains a library"):
         restore(saved, old)
     assert (old / "own.txt").exists()
     done = restore(saved, old, replace=True)

@@ -62,10 +62,10 @@ def test_in_markdown_titles_are_no_formatting(original):
 
 def test_an_answer_that_failed_says_so(original):
     shared = read_conversation(original.house.database, original.conversation)
-    end = RunEnded("failed", 1.0, "The model is not there.", "Start Ollama.", "unreachable")
+    end = RunEnded("failed", 1.0, "The model is not available.", "Start Ollama.", "unreachable")
     failed = [one.model_copy(update={"events": [one.events[0], end], "state": "failed"}) for one in shared.runs]
     written = write_markdown(shared.model_copy(update={"runs": failed}))
-    assert "*The answer failed.* The model is not there. Start Ollama." in written
+    assert "*The answer failed.* The model is not available. Start Ollama." in written
 
 
 def headings(text):

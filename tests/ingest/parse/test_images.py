@@ -84,7 +84,7 @@ def test_a_picture_is_read_and_each_tiff_frame_is_a_page() -> None:
 @needs_tesseract
 def test_a_photograph_holds_no_text() -> None:
     noise = Image.frombytes("L", (300, 300), Random(6).randbytes(90_000)).resize((600, 600))  # read as words
-    assert refusal("a.pdf", pages(noise)).startswith("no_text: There is no text in it")
+    assert refusal("a.pdf", pages(noise)).startswith("no_text: No text was found")
 
 
 def test_without_tesseract_a_scan_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,6 @@ def test_a_short_page_is_read_whole_without_menus_and_scripts() -> None:
 
 def test_a_page_drawn_by_a_program_is_refused_in_words() -> None:
     html = "<html><head><title>App</title></head><body><div id='root'></div><script>draw()</script></body></html>"
-    with pytest.raises(SourceRefused, match="drawn by a program") as caught:
+    with pytest.raises(SourceRefused, match="may need JavaScript") as caught:
         read(html)
     assert caught.value.code == "no_text"

@@ -199,7 +199,7 @@ def test_unsupported_sentences_are_marked_and_can_be_searched(chat, tavily, monk
         press(chat, "look-", "Search the web for the sentence without a source")
         until(chat, lambda: said(chat, "Allow this search?"))
     assert query_of(chat).value == "The moon is made of green cheese from Gouda."
-    assert said(chat, "so it may hold words of your documents: read it before you send it.")
+    assert said(chat, "so it may contain words from your documents. Check it before you send it.")
 
 
 def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):

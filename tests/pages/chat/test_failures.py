@@ -65,9 +65,9 @@ def message():
         ("answering", False, 0.5, 0, ""),
         ("answering", True, 4.9, 0, "Llama 3\\.1 8B is reading the prompt, 4 s so far"),
         ("answering", True, 1.5, 0, ""),
-        ("answering", None, 30.0, 0, "Llama 3\\.1 8B has not begun to answer, 30 s so far"),
-        ("queued", True, 1.0, 2, "The model is busy: you are second in line"),
-        ("queued", True, 1.0, 14, "The model is busy: you are number 14 in line"),
+        ("answering", None, 30.0, 0, "Llama 3\\.1 8B has not started answering, 30 s so far"),
+        ("queued", True, 1.0, 2, "The model is busy. You are second in line"),
+        ("queued", True, 1.0, 14, "The model is busy. You are number 14 in line"),
         ("queued", True, 0.1, 1, ""),
     ],
 )
@@ -77,7 +77,7 @@ def test_a_wait_in_words(kind, loaded, seconds, place, words):
 
 def test_a_retry_in_words():
     wait = Wait("retrying", "ollama:llama3.1:8b", 0.0, attempt=2)
-    assert describe_wait(wait, True, 0.0) == "Llama 3\\.1 8B was busy, attempt 2 follows"
+    assert describe_wait(wait, True, 0.0) == "Llama 3\\.1 8B was busy. Trying again (attempt 2)"
 
 
 def test_a_model_that_loads_is_seen_to(chat, ollama):
@@ -103,7 +103,7 @@ def test_an_answer_that_was_cut_is_gone_on_with(chat, ollama):
 def test_an_answer_that_broke_off_is_kept_and_marked(chat, ollama):
     ollama.script = saying(Say("It is descaled with citric", end="reset"))
     asked_with(chat)
-    assert said(chat, "broken off")
+    assert said(chat, "incomplete")
     assert said(chat, "The answer is incomplete")
     assert said(chat, "It is descaled with citric")
     assert {"Continue", "Try again", "Answer with the built-in engine"} <= set(labels(chat))
@@ -114,7 +114,7 @@ def test_nothing_goes_elsewhere_before_it_is_allowed(chat, ollama):
     asked_with(chat, model=f"ollama:{CLOUD.name}")
     assert said(chat, "Questions and passages would go to ollama.com: you are asked first")
     assert said(chat, "Allow this to leave your machine?")
-    assert said(chat, "at ollama.com: your question and passages of your documents would go there")
+    assert said(chat, "at ollama.com. Your question and passages of your documents would go there")
     assert ollama.chats == []
     press(chat, "allow-")
     answered(chat)
@@ -178,14 +178,14 @@ def test_thoughts_are_folded_and_no_part_of_the_answer(chat, ollama):
         ),
         pytest.param(
             Say(status=404, body=b"<h1>Not Found</h1>"),
-            ["does not act like Ollama", "Set OLLAMA_HOST to the address of your Ollama server.", KEPT_QUESTION],
+            ["is not Ollama", "Set OLLAMA_HOST to the address of your Ollama server.", KEPT_QUESTION],
             {"Try again", "Answer with the built-in engine"},
             id="another-web-server",
         ),
         pytest.param(
             Say(TWENTY, end="bad_line"),
             [
-                "Ollama sent a reply that cannot be read.",
+                "Ollama sent a reply that could not be read.",
                 "Continue from the text so far, or ask again.",
                 KEPT_TEXT,
                 "word9",

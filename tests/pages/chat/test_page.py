@@ -81,7 +81,7 @@ def test_an_answer_cut_at_its_limit_says_so_once(chat, monkeypatch):
         chat.run()
         ask(chat, QUESTION)
     assert [said.value for said in chat.caption if "length limit" in said.value] == [
-        r":material/info: The model stopped at its length limit\."
+        r":material/info: The answer reached its length limit\."
     ]
 
 

@@ -41,7 +41,7 @@ def test_two_settings_stand_side_by_side(chat, notes, services):
     assert said(chat, "| Web searches | none | none |")
     chat.query_params["b"] = "nothing"
     chat.run()
-    assert said(chat, "One of the two answers is no longer exists.")
+    assert said(chat, "One of the two answers no longer exists.")
 
 
 @pytest.mark.parametrize("twice", [True, False])
@@ -60,7 +60,7 @@ def test_comparing_with_itself_or_a_deleted_answer_says_so(chat, tavily, twice):
         services.delete_conversation(asked.id)
         chat.run()
         assert not chat.exception
-    assert said(chat, "no longer there")
+    assert said(chat, "no longer exists")
 
 
 def last_run_of(services, question):

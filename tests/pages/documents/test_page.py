@@ -57,7 +57,7 @@ def test_files_of_one_name_stay_side_by_side_until_removed(chat, notes, services
     services.jobs.submit_bytes("brewing.md", NOTES.replace("six", "eight").encode())
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    until(chat, lambda: said(chat, "An older one of this name stays, too"))
+    until(chat, lambda: said(chat, "An older document with this name was kept"))
     assert len(services.library.sources()) == 2
     next(button for button in chat.button if button.label == "Remove 1 older document").click().run()
     assert not chat.exception
@@ -151,7 +151,7 @@ def test_removing_asks_first(chat, notes, services):
     chat.switch_page("pages/documents/page.py").run()
     chat.session_state["dialog"] = (table.REMOVE_DIALOG, [notes])
     chat.run()
-    assert said(chat, "They go from this library")
+    assert said(chat, "Their passages are removed too")
     assert len(services.library.sources()) == 1
     chat.button(key="remove-confirmed").click().run()
     assert services.library.sources() == []
@@ -215,7 +215,7 @@ def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services)
 def test_deleting_a_collection_says_what_goes(chat, notes, services):
     services.library.move([notes], "Kitchen")
     open_dialog(chat, collections.DELETE_DIALOG, "Kitchen")
-    assert said(chat, "goes with its 1 document")
+    assert said(chat, "and its 1 document will be deleted")
     press(chat, "Delete")
     assert services.library.sources() == []
     assert not any("Kitchen" in label for label in labels(chat))

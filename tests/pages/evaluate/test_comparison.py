@@ -86,20 +86,20 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     compared(chat, "gone.0", f"{graded.id}.7", one)
     assert said(chat, "Choose another evaluation to compare with this one.")
     chat.selectbox(key="added-side").set_value(other).run()
-    assert {"What differs from A to B", "What broke: 1 of 3 questions", "What was mended: 0 of 3 questions"} <= {
+    assert {"What differs from A to B", "What broke: 1 of 3 questions", "Newly right: 0 of 3 questions"} <= {
         *headers(chat)
     }
     table = next(item.value for item in chat.markdown if "| difference | 95% | n |" in item.value)
     assert "| Refused | 100.0% | 0.0% |" in table
     assert any("Refused −100.0 points" in alt for alt in pictures(chat))
-    assert said(chat, "Over 3 questions that both have")
+    assert said(chat, "Based on 3 questions in both")
     assert said(chat, "| Policy | Balanced | Off |")
     assert said(chat, "No clear difference: ")
     assert said(chat, "Who won the 2024 NBA finals?")
     assert {"Trace of A", "Trace of B", "Compare both"} <= {*labels(chat)}
     click(chat, "Make baseline")
     assert address(chat) == f"{other},{one}"
-    assert "What was mended: 1 of 3 questions" in headers(chat)
+    assert "Newly right: 1 of 3 questions" in headers(chat)
     chat.selectbox(key="added-side").set_value(third).run()
     assert {"All metrics", "What differs from A to B"} <= {*headers(chat)}
     assert any("against time: A: " in alt for alt in pictures(chat))
@@ -122,7 +122,7 @@ def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
     assert any("not answerable, decided incorrect: 1 of 1" in alt for alt in pictures(chat))
     assert any(alt.startswith("Curves of what thresholds cost; at the present ones") for alt in pictures(chat))
     assert any("Right answers against time: 1: " in alt for alt in pictures(chat))
-    assert said(chat, "A preset holds how questions are answered")
+    assert said(chat, "A preset saves how questions are answered")
     click(chat, "Save")
     assert any("A preset needs a name" in toast.value for toast in chat.toast)
     chat.text_input(key="best_preset").set_value("Kitchen")

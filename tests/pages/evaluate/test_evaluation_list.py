@@ -40,7 +40,7 @@ def test_a_failed_evaluation_shows_the_command_that_helps(chat, failed):
     opened(chat, failed)
     (told,) = [item.value for item in chat.markdown if "does not answer" in item.value]
     assert " `ollama serve`" in told
-    assert "What is there is kept" not in told
+    assert "Finished answers are kept" not in told
 
 
 def test_what_has_no_answers_is_not_offered_to_compare_with(chat, services, kitchen, failed):

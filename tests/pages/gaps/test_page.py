@@ -64,7 +64,7 @@ def test_a_gap_is_dismissed_and_the_dismissal_undone(page):
     close = [button for button in page.button if button.label == "Not a gap"]
     close[0].click().run()
     assert len(page.header) == 1
-    assert said(page, "is off the list")
+    assert said(page, "removed from the list")
     press(page, "Undo")
     assert len(page.header) == 2
 

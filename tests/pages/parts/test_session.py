@@ -22,7 +22,7 @@ def _many(monkeypatch):
 
 @pytest.fixture
 def browser(monkeypatch):
-    """A page that is opened by the browser with this key; empty: by one that keeps no cookies."""
+    """A page that is opened by the browser with this key; empty: by one that blocks cookiess."""
 
     def opened(key: str, **query: str) -> AppTest:
         monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {OWNER_COOKIE: key} if key else {}))
@@ -53,14 +53,14 @@ def test_an_address_shows_nobody_elses_questions(services, notes, browser):
 
     page = browser(BEN, c=conversation)
     assert said(page, "Your conversations appear here.")
-    assert [toast.value for toast in page.toast] == ["This conversation is no longer there\\. Start a new one\\."]
+    assert [toast.value for toast in page.toast] == ["This conversation no longer exists\\. Start a new one\\."]
     assert not page.chat_message
     assert "c" not in page.query_params
     page.text_input(key="conversation_search").set_value("grinder").run()
     assert said(page, "No conversations found.")
     page.query_params.update({"a": one, "b": other.id})
     page.switch_page("pages/compare/page.py").run()
-    assert said(page, "One of the two answers is no longer exists.")
+    assert said(page, "One of the two answers no longer exists.")
 
 
 def test_settings_show_the_key_and_outbound_log_of_one_person(services, browser):
@@ -69,10 +69,10 @@ def test_settings_show_the_key_and_outbound_log_of_one_person(services, browser)
             services.outbound_log.record("example.org", "model", sent)
     page = open_settings(browser(ANN), "privacy")
     assert list(page.dataframe[0].value["What"]) == ["of nobody", "of Ann"]
-    assert said(page, "1 more departure of other people, or of commands, not shown here.")
+    assert said(page, "1 more entry by other people or commands not shown.")
     assert ANN in [block.value for block in page.code]
     assert any(f"--to={ANN}" in block.value for block in page.code)
-    assert not said(page, "keeps no cookie")
+    assert not said(page, "blocks cookies")
 
 
 def test_without_cookies_conversations_last_as_long_as_the_tab(services, browser):
@@ -81,7 +81,7 @@ def test_without_cookies_conversations_last_as_long_as_the_tab(services, browser
     assert len(key) == 43
     assert page.run().session_state["person"] == key
     assert browser("").session_state["person"] != key
-    assert said(open_settings(page, "privacy"), "keeps no cookie")
+    assert said(open_settings(page, "privacy"), "blocks cookies")
 
 
 def test_what_was_there_before_goes_to_the_first_browser_only(services, browser):
@@ -107,7 +107,7 @@ def test_forged_citation_clicks_open_nothing(services, notes, browser, monkeypat
     monkeypatch.setattr(components, "clicked_citation", lambda: (run_id, clicked["number"]))
     page = browser(BEN)
     assert "source" not in page.session_state
-    assert [toast.value for toast in page.toast] == ["This conversation is no longer there\\. Start a new one\\."]
+    assert [toast.value for toast in page.toast] == ["This conversation no longer exists\\. Start a new one\\."]
     assert "source" in browser(ANN).session_state
     clicked["number"] = "²"
     assert "source" not in browser(ANN).session_state

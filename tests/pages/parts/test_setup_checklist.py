@@ -91,7 +91,7 @@ def test_a_pull_shows_progress_and_can_be_cancelled_and_resumed(chat, ollama, se
     until(chat, lambda: any("MB/s" in bar.text for bar in chat.get("progress")))
     click(chat, "Cancel")
     until(chat, lambda: "Resume" in words(chat))
-    assert said(chat, "so far, kept")
+    assert said(chat, "downloaded and kept")
     ollama.registry["llama3.1:8b"].seconds = 0
     click(chat, "Resume")
     until(chat, lambda: services.downloads.get(NAME).state == "done")
@@ -137,14 +137,14 @@ def test_a_key_is_a_line_to_copy(chat):
     chat.run()
     click(chat, "Add a key")
     assert chat.code[0].value.startswith("TAVILY_API_KEY=")
-    assert said(chat, "counts after the next start")
+    assert said(chat, "then restart")
 
 
 def test_an_answer_of_the_built_in_engine_offers_the_same(chat, ollama, services):
     add(services, "brewing.md", NOTES)
     chat.run()
     chat.chat_input[0].set_value("What is the espresso machine descaled with?").run()
-    until(chat, lambda: said(chat, "no language model is running"))
+    until(chat, lambda: said(chat, "No language model is in use"))
     click(chat, GET)
     until(chat, lambda: "Llama 3.1 8B" in words(chat))
 

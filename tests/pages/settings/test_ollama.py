@@ -94,7 +94,7 @@ def test_a_pull_is_followed_cancelled_resumed_and_dismissed(ollama, page):
     page.button[labels(page).index("Cancel")].click().run()
     until(page, lambda: "Resume" in labels(page))
     assert said(page, "Getting") is False
-    assert said(page, "so far, kept. Not finished.")
+    assert said(page, "downloaded and kept. Not finished.")
     offer.seconds = 0
     page.button[labels(page).index("Resume")].click().run()
     until(page, lambda: ollama.has("qwen3:8b") and said(page, "5.2 GB"))
@@ -135,7 +135,7 @@ def test_providers_list_their_needs_and_never_their_keys(chat, monkeypatch):
 def test_a_name_that_no_model_can_have_is_refused_in_words(ollama, page):
     get(page, "two words\n$(reboot)")
     [toast] = page.toast
-    assert "is nothing that can be downloaded" in toast.value
+    assert "cannot be downloaded" in toast.value
     assert application().downloads.all() == []
 
 

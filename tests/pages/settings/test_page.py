@@ -118,7 +118,7 @@ def test_what_the_environment_sets_is_locked(chat, monkeypatch):
     monkeypatch.setenv("CRAG_CHAT_MODEL", "ollama:llama3.1:8b")
     page = open_settings(chat, "models")
     assert said(page, "Answering model :violet-badge[:material/lock: environment]")
-    assert said(page, "Set by CRAG_CHAT_MODEL; change it there.")
+    assert said(page, "Set by CRAG_CHAT_MODEL. Change it there.")
     assert control(page, "model").disabled
     assert not control(page, "grader_model").disabled
 
@@ -211,7 +211,7 @@ def test_a_preset_is_saved_used_and_deleted(chat, services):
     page = open_settings(chat, "presets")
     page.text_input(key="preset_name").set_value("paper")
     page.button[labels(page).index("Save")].click().run()
-    assert said(page, "“paper” is the name of a known variant.")
+    assert said(page, "“paper” is the name of a built-in preset.")
     page.text_input(key="preset_name").set_value("Careful")
     page.button[labels(page).index("Save")].click().run()
     assert said(page, "Careful")

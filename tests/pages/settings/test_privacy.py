@@ -67,7 +67,7 @@ def test_the_list_is_forgotten_after_a_question(services, settings):
     click(page, "Cancel")
     assert len(services.outbound_log.entries()) == 1
     click(page, "Clear list")
-    click(page, "Forget")
+    click(page, "Clear")
     assert services.outbound_log.entries() == []
     assert said(page, "Nothing has left this machine.")
 
@@ -119,7 +119,7 @@ def switch(page):
 
 def test_without_a_key_there_is_nothing_to_switch_on(chat):
     page = open_settings(chat, "privacy")
-    assert said(page, "There is no key, so nothing can go there.")
+    assert said(page, "No key, so nothing is sent.")
     assert [toggle.label for toggle in page.toggle] == []
 
 
@@ -134,7 +134,7 @@ def test_traces_are_sent_only_while_switched_on(chat, langsmith):
     wait_until(lambda: langsmith.runs)
     sent = len(langsmith.requests)
     switch(page).set_value(False).run()
-    assert said(page, "Nothing goes.")
+    assert said(page, "Nothing is sent.")
     assert ask().notes == []
     application().traces.close()
     assert len(langsmith.requests) == sent == 1
@@ -148,4 +148,4 @@ def test_what_the_environment_settles_is_changed_there(chat, langsmith, monkeypa
     page = open_settings(chat, "privacy")
     assert switch(page).disabled
     assert said(page, "Set by CRAG_LANGSMITH")
-    assert said(page, "set `LANGSMITH_TRACING=true`, then start again")
+    assert said(page, "Set `LANGSMITH_TRACING=true`, then restart")
