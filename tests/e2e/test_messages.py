@@ -88,7 +88,7 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         for _ in range(2):  # pages turned in the drawer do not matter to the next one
             citation.click()
             drawer = page.get_by_role("dialog")
-            expect(drawer).to_contain_text("Sentences of the answer that rest on this")
+            expect(drawer).to_contain_text("Sentences of the answer with this source")
             expect(drawer).to_contain_text("Page 2 of 3")
             expect_strong_mark(drawer)
             drawer.get_by_role("button", name="Next").click()
