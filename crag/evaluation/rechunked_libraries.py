@@ -355,4 +355,4 @@ def _describe_rechunking(size: int, titles: list[str]) -> str:
         if len(titles) > _MAX_NAMED_DOCUMENTS
         else ""
     )
-    return f"{notice} Not so {named}{more}: there is no file to cut anew, only the passages of the library."
+    return f"{notice} Except {named}{more}: their files are missing, so their passages from the library were searched."

@@ -31,8 +31,8 @@ def _draw_start_page() -> None:
         setup_checklist.draw_checklist(folded=True)
         return
     st.markdown(
-        "Each passage is graded before it is used. If your documents do not answer, your question is rewritten and, "
-        "if you allow it, the web is searched. You see every step and can change every verdict."
+        "**CRAG Chat** grades each passage before using it. If your documents do not answer, it rewrites your question "
+        "and, if you allow it, searches the web. You see every step and can change every verdict."
     )
     document_intake.draw_jobs(unseen_only=True)
     _draw_first_documents()
@@ -82,7 +82,7 @@ def _add_page() -> None:
 
 def _draw_suggested_questions(sources: int, passages: int) -> None:
     counts = f"{format_count(sources, 'document')}, {format_count(passages, 'passage')}"
-    st.markdown(f"{counts}. Each passage is graded before it is used.")
+    st.markdown(f"{counts}. CRAG Chat grades each passage before using it.")
     suggested = application().library.suggest_questions(3)
     if not suggested:
         return

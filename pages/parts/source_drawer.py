@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.errors import CragError
-from crag.inspection.run_labels import STRENGTH_BADGES
+from crag.inspection.run_labels import STRENGTH_BADGES, VERDICT_BADGES
 from crag.runs.trace import Trace
 from crag.text.formatting import format_date
 from crag.types import Passage, Ruling, Source, Strip, Verdict
@@ -191,7 +191,8 @@ def _verdict_reason(verdict: Verdict | None, trace: Trace) -> str:
     reason = markdown.escape_line(verdict.reason)
     if verdict.ruling is None or trace.thresholds is None:
         return reason
-    return f"The grader says {trace.thresholds.verdict_for(verdict.score)}. {reason}"
+    word = VERDICT_BADGES[trace.thresholds.verdict_for(verdict.score)].word
+    return f"The grader says {word}. {reason}"
 
 
 def _draw_rulings(view: SourceView, trace: Trace, actions: DrawerActions) -> None:

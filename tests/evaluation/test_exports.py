@@ -63,7 +63,7 @@ def test_the_table_has_a_row_for_each_answer_with_all_scores():
 
 def test_an_evaluation_without_answers_still_has_its_names():
     assert export_csv(evaluation(), [], Cutoffs()).startswith("variant,right,number,")
-    assert "Nothing was answered." in export_html(evaluation(1, done=0), [], Cutoffs())
+    assert "No question was answered." in export_html(evaluation(1, done=0), [], Cutoffs())
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r=", "\x00=", "\u200b=", "＝"])

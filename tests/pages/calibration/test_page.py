@@ -40,7 +40,7 @@ def test_it_is_reached_from_the_documents(chat, notes):
 
 def test_an_empty_library_has_nothing_to_measure(chat):
     chat.run().switch_page(PAGE).run()
-    assert said(chat, "The library is empty")
+    assert said(chat, "No documents yet")
     assert "Measure" not in labels(chat)
 
 

@@ -44,7 +44,7 @@ def test_the_card_shows_the_query_and_where_it_goes(chat, tavily):
     assert query_of(chat).value == UNANSWERED
     assert query_of(chat).max_chars == 400
     assert said(chat, "not in your documents")
-    assert said(chat, f"Goes to {tavily.url.removeprefix('http://')}: this query and nothing else.")
+    assert said(chat, f"Sends this query and nothing else to {tavily.url.removeprefix('http://')}.")
     assert said(chat, "Written from your question, never from your documents.")
     assert any(step.label.startswith("Search the web :small[:gray[waiting for you") for step in chat.sidebar.expander)
     query_of(chat).set_value("  ").run()

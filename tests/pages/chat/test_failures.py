@@ -112,7 +112,7 @@ def test_an_answer_that_broke_off_is_kept_and_marked(chat, ollama):
 def test_nothing_goes_elsewhere_before_it_is_allowed(chat, ollama):
     ollama.script = saying(Say(ANSWER))
     asked_with(chat, model=f"ollama:{CLOUD.name}")
-    assert said(chat, "Questions and passages would go to ollama.com: you are asked first")
+    assert said(chat, "Questions and passages would go to ollama.com; you are asked first")
     assert said(chat, "Allow this to leave your machine?")
     assert said(chat, "at ollama.com. Your question and passages of your documents would go there")
     assert ollama.chats == []
@@ -157,7 +157,7 @@ def test_a_server_that_is_gone_leaves_the_question_and_a_command(chat, monkeypat
 def test_thoughts_are_folded_and_no_part_of_the_answer(chat, ollama):
     ollama.script = saying(Say(ANSWER, thought=THOUGHT, per_token=0.03))
     asked_with(chat, model=f"ollama:{THINKER.name}", thinking=True)
-    assert any(fold.label.startswith("Thought for") for fold in chat.expander)
+    assert any(fold.label.startswith("Reasoned for") for fold in chat.expander)
     assert message().text == ANSWER
     assert not said(chat, "The notes name an acid")
 

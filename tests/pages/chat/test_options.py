@@ -113,7 +113,7 @@ def menu(chat, key):
 def test_a_name_of_a_known_variant_is_refused_in_words(drawer, services):
     drawer.text_input(key="new_preset").set_value("paper")
     next(button for button in drawer.button if button.label == "Save").click().run()
-    assert any("built-in preset" in toast.value for toast in drawer.toast)
+    assert any("built\\-in preset" in toast.value for toast in drawer.toast)
     assert services.preferences.options() == RunOptions()
 
 

@@ -49,7 +49,7 @@ def test_a_renamed_copy_names_what_was_there(chat, notes, services):
     services.jobs.submit_bytes("copy of brewing.md", NOTES.encode())
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    until(chat, lambda: said(chat, "the same file was already here, as “Brewing notes”"))
+    until(chat, lambda: said(chat, "already added as “Brewing notes”"))
     assert len(services.library.sources()) == 1
 
 

@@ -86,7 +86,7 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     compared(chat, "gone.0", f"{graded.id}.7", one)
     assert said(chat, "Choose another evaluation to compare with this one.")
     chat.selectbox(key="added-side").set_value(other).run()
-    assert {"What differs from A to B", "What broke: 1 of 3 questions", "Newly right: 0 of 3 questions"} <= {
+    assert {"What differs from A to B", "Newly wrong: 1 of 3 questions", "Newly right: 0 of 3 questions"} <= {
         *headers(chat)
     }
     table = next(item.value for item in chat.markdown if "| difference | 95% | n |" in item.value)
@@ -120,7 +120,7 @@ def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
     assert set(table["n"]) == {2}
     assert any("Right answers by settings: " in alt for alt in pictures(chat))
     assert any("not answerable, decided incorrect: 1 of 1" in alt for alt in pictures(chat))
-    assert any(alt.startswith("Curves of what thresholds cost; at the present ones") for alt in pictures(chat))
+    assert any(alt.startswith("Errors by threshold, at the current ones") for alt in pictures(chat))
     assert any("Right answers against time: 1: " in alt for alt in pictures(chat))
     assert said(chat, "A preset saves how questions are answered")
     click(chat, "Save")

@@ -42,7 +42,7 @@ def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: A
     assert [title.value for title in app.title] == [QUESTION]
     assert said(app, ":green-badge[:material/task_alt: from your documents]")
     assert said(app, "policy Balanced")
-    assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Nodes"]
+    assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Steps"]
     assert said(app, "decide ==>|correct| refine_knowledge")
     table = app.dataframe[0].value
     assert [list(word) for word in table["Verdict"]] == [["relevant"]]

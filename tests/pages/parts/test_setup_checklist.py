@@ -156,4 +156,4 @@ def test_nobody_waits_for_a_silent_server(chat, silent, services, has_documents)
     chat.run()
     assert not chat.exception
     assert said(chat, "looking for it") or has_documents
-    until(chat, lambda: said(chat, "silent at 127.0.0.1"))
+    until(chat, lambda: said(chat, "no response at 127.0.0.1"))

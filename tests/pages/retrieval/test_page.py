@@ -62,7 +62,7 @@ def test_equal_passages_are_named_not_shown(trying, services):
 
 def test_an_empty_library_and_an_empty_question_are_told_apart(chat, services):
     chat.run().switch_page(PAGE).run()
-    assert said(chat, "The library is empty")
+    assert said(chat, "No documents yet")
     assert not chat.text_input
     add(services, "brewing.md", NOTES)
     chat.run()

@@ -91,6 +91,6 @@ def test_the_environment_locks_and_can_be_returned_to(ollama, services, settings
     assert said(page, "Embedder :violet-badge[:material/lock: environment]")
     assert page.selectbox[0].disabled
     services.library.space_work.choose("builtin")
-    until(page, lambda: f"Use {NOMIC} after all" in words(page))
+    until(page, lambda: f"Use {NOMIC}" in words(page))
     assert services.library.space_work.wait(20)
     assert services.embedders.answering() == "Built-in embeddings"

@@ -220,5 +220,5 @@ def test_a_preset_is_saved_used_and_deleted(chat, services):
     assert services.preferences.options().k == 7
     page.get("menu_button")[0].set_value("In the open conversation").run()
     page.button(key="delete-Careful").click().run()
-    page.button[labels(page).index("Delete")].click().run()
+    [button for button in page.button if button.label == "Delete"][-1].click().run()
     assert "Careful" not in services.preferences.presets()

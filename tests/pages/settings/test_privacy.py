@@ -77,7 +77,7 @@ def test_the_meter_counts_here_until_tavily_is_asked(tavily, settings):
     page = settings()
     assert "1 search this month of 1,000" in page.get("progress")[0].proto.text
     click(page, "Check with Tavily")
-    assert "500 of 4,000 credits used, as Tavily told" in page.get("progress")[0].proto.text
+    assert "500 of 4,000 credits used (Bootstrap, from Tavily)" in page.get("progress")[0].proto.text
     assert tavily.asked == [("/usage", "Bearer tvly-secret")]
     assert list(table(page)["Kind"]) == ["account", "web search"]
     assert "secret" not in str([item.value for item in [*page.text, *page.markdown, *page.caption]])
