@@ -226,7 +226,7 @@ def test_one_variant_is_told_in_full():
         "95% interval",
         "answered by  builtin (f1)",
         "settings     policy Balanced, k 1, excerpts on, grader Automatic",
-        "Not right (1 question)",
+        "Wrong (1 question)",
         "run-0-1-1  Who is the mayor?",
     ):
         assert words in told
@@ -244,7 +244,7 @@ def test_what_broke_is_told_with_the_run_before_and_after():
     all_of_them = results()
     before, after = ([one for one in all_of_them if one.variant == number] for number in (1, 0))
     told = comparison_text("k 2", "k 1", compare_results(before, after, Cutoffs()))
-    assert "Broken (1):" in told
+    assert "Newly wrong (1):" in told
     assert "run-1-1-1 → run-0-1-1" in told
     assert "−50.0 points" in told
 

@@ -123,7 +123,7 @@ def test_thresholds_for_a_renamed_collection_are_refused(home):
         replace(OPTIONS, collection="Towns"), CalibrationPlan([ProvidedQuestion(BRIDGE, True)])
     )
     home.rename_collection("Towns", "Places")
-    with pytest.raises(NotFound, match="no collection “Towns” any more"):
+    with pytest.raises(NotFound, match="collection “Towns” no longer exists"):
         home.calibration.save(measured, Thresholds(0.1, 0.2))
     home.rename_collection("Places", "Towns")
     assert home.calibration.save(measured, Thresholds(0.1, 0.2)) == Thresholds(0.1, 0.2)

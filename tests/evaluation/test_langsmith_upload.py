@@ -181,7 +181,7 @@ def test_without_a_key_nothing_is_sent(server, outbound_log):
         (404, {}, b"{}", "not a LangSmith"),
         (409, {}, b"{}", "already has an item"),
         (413, {}, b"{}", "upload is too large"),
-        (422, {}, b"{}", r"did not take what was sent \(HTTP 422\)"),
+        (422, {}, b"{}", r"refused the upload \(HTTP 422\)"),
         (429, {"Retry-After": "30"}, b"{}", "Wait 30 seconds"),
         (429, {"Retry-After": "soon"}, b"{}", "Wait a while"),
         (500, {}, b"{}", "reported an error"),

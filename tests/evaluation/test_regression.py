@@ -67,7 +67,7 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
     application.library.pipeline.add_bytes("hall.md", HALL.encode())
     ask(application)
     assert regression.report(None).describe().startswith("None of 1 broke since ")
-    assert regression.report(None).describe().endswith("; 1 was mended.")
+    assert regression.report(None).describe().endswith("; 1 was fixed.")
 
     application.datasets.pins.unpin_answer(application.runs.recent(1)[0])
     nothing = regression.state(None)

@@ -72,7 +72,7 @@ PASSING = [
     Fault(
         "500",
         Say(status=500, error="something went wrong"),
-        "Could not be judged: Ollama reported an error while llama3.1:8b was at work.",
+        "Could not be judged: Ollama reported an error while running llama3.1:8b.",
     ),
     Fault(
         "503-for-ever", Say(status=503, error="server busy"), "Could not be judged: Ollama is busy: its queue is full."

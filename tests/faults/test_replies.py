@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 AGAIN = "Continue from the text so far, or ask again."
 LOOK_AT_LOG = "Try again. If it happens again, check Ollama's log."
 BROKE_OFF = "The model stopped before the end. The text so far is kept."
-AT_WORK = "Ollama reported an error while llama3.1:8b was at work."
+AT_WORK = "Ollama reported an error while running llama3.1:8b."
 NOT_ANSWERED = "**Your documents do not answer this.**"
 
 

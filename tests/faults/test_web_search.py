@@ -104,7 +104,7 @@ def assert_all_is_well(application, home, caplog):
         (433, b"{}", {}, "plan"),
         (403, b"{}", {}, "plan"),
         (400, b'{"detail":{"error":"Query is too long."}}', {}, "query"),
-        (500, b"<html><h1>502</h1></html>", {"Content-Type": "text/html"}, "fault"),
+        (500, b"<html><h1>502</h1></html>", {"Content-Type": "text/html"}, "reported an error"),
         (200, b"<html>Sign in</html>", {}, "could not be read"),
         (200, b'{"results": null}', {}, "could not be read"),
         (204, b"", {}, "could not be read"),

@@ -154,7 +154,7 @@ def test_one_inner_address_among_public_ones_is_enough(addresses: list[str]) -> 
 
 @pytest.mark.parametrize("port", [int(port) for port in SERVICE_PORTS.split()])
 def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
-    with pytest.raises(SourceRefused, match=f"port {port}") as caught:
+    with pytest.raises(SourceRefused, match=f"Port {port} ") as caught:
         fetch(
             f"http://pages.test:{port}/",
             limit_bytes=1000,

@@ -34,14 +34,21 @@ def fault_of(ollama: ScriptedOllama, settings: Settings, reply: Say, *, schema: 
         (500, NO_MEMORY, "out_of_memory", "yours", "it needs 9.1 GiB, and 4.2 GiB are free", "choose a smaller model"),
         (500, "cudaMalloc failed: out of memory", "out_of_memory", "yours", "not enough memory", "smaller model"),
         (500, "CUDA error: device kernel image is invalid", "server_error", "passing", "GPU", "driver"),
-        (500, "llama runner process has terminated: exit status 2", "server_error", "passing", "ended", "smaller"),
+        (
+            500,
+            "llama runner process has terminated: exit status 2",
+            "server_error",
+            "passing",
+            "stopped unexpectedly",
+            "smaller",
+        ),
         (500, "something else", "server_error", "passing", "reported an error", "Ollama's log"),
         (503, "server busy, please try again", "busy", "passing", "busy", "Wait a moment"),
         (400, "registry.ollama.ai/x does not support chat", "refused", "yours", "refused", "Choose another model"),
-        (400, "input length exceeds maximum context length", "prompt_too_long", "yours", "longer", "fewer passages"),
+        (400, "input length exceeds maximum context length", "prompt_too_long", "yours", "too long", "fewer passages"),
         (401, "unauthorized", "no_access", "yours", "sign-in", "ollama signin"),
-        (403, "this model requires a subscription", "no_access", "yours", "used up", "on this machine"),
-        (429, "you've reached your hourly usage limit", "no_access", "yours", "used up", "on this machine"),
+        (403, "this model requires a subscription", "no_access", "yours", "no quota left", "on this machine"),
+        (429, "you've reached your hourly usage limit", "no_access", "yours", "no quota left", "on this machine"),
     ],
 )
 def test_a_status_has_a_name_a_reason_and_a_remedy(
@@ -87,7 +94,7 @@ def test_a_remote_server_is_named_with_its_remedy() -> None:
         ("reset", "incomplete", "stopped in the middle"),
         ("close", "incomplete", "stopped in the middle"),
         ("error_line", "server_error", "reported an error"),
-        ("bad_line", "bad_reply", "cannot be read"),
+        ("bad_line", "bad_reply", "could not be read"),
     ],
 )
 def test_a_crash_after_twenty_tokens_keeps_them_for_continuing(

@@ -331,6 +331,6 @@ def test_a_stopped_answer_keeps_its_text_and_goes_on(house):
 def test_a_whole_answer_is_not_gone_on_with(house):
     home = house()
     _, run, _ = answered(home)
-    with pytest.raises(BadRequest, match="whole"):
+    with pytest.raises(BadRequest, match="complete"):
         home.runs.continue_answer(run.id)
     assert len(home.runs.versions(run.id)) == 1
