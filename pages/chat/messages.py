@@ -52,10 +52,10 @@ def _draw_first_documents() -> None:
         # A form, so that Enter in the field adds the page.
         with st.form("first_page", border=False), st.container(horizontal=True):
             st.text_input(
-                "Or the address of a web page",
+                "Or add a web page",
                 type="url",
                 icon=":material/link:",
-                placeholder="Or a web address",
+                placeholder="Or a web address: example.com/page",
                 label_visibility="collapsed",
                 key="first_address",
             )

@@ -43,7 +43,7 @@ def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: A
     assert said(app, ":green-badge[:material/task_alt: from your documents]")
     assert said(app, "policy Balanced")
     assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Steps"]
-    assert said(app, "decide ==>|correct| refine_knowledge")
+    assert said(app, "decide ==>|answered| refine_knowledge")
     table = app.dataframe[0].value
     assert [list(word) for word in table["Verdict"]] == [["relevant"]]
     icons = {"visibility": "Open", "add": "Use anyway", "remove": "Leave out", "quiz": "Pin as a right passage"}

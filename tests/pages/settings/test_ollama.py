@@ -78,7 +78,7 @@ def test_a_load_that_takes_long_is_told_with_its_seconds(ollama, page):
 
 def test_deleting_a_model_asks_first_and_names_it(ollama, page):
     page.button(key=f"delete-{SMALL.name}").click().run()
-    assert said(page, "**llama3.2:1b**, 1.3 GB, will be removed from Ollama")
+    assert said(page, "**llama3.2:1b**, 1.3 GB will be removed from Ollama")
     page.button[labels(page).index("Cancel")].click().run()
     assert ollama.has(SMALL.name)
     page.button(key=f"delete-{SMALL.name}").click().run()
