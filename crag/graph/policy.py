@@ -73,9 +73,9 @@ def _explain_scores(policy: PolicyName, action: Action, counted: str, best: floa
     if action == "incorrect":
         return f"{counted}, {compared}: your documents do not answer this."
     if policy == "any" and best >= thresholds.upper:
-        return f"{counted}, and this policy wants all of them to be: documents and web together."
+        return f"{counted}, but the policy requires all of them: your documents cover this in part."
     if best >= thresholds.upper:
-        return f"{counted}, but none states everything you ask for: documents and web together."
+        return f"{counted}, but none states everything you ask for: your documents cover this in part."
     if best < thresholds.lower:
         shown = format_best_score(best, thresholds)
         return f"{counted}, best {shown}, and some passages could not be graded: your documents may cover this in part."

@@ -141,7 +141,7 @@ def test_a_failed_search_is_gone_on_without_and_told():
     failing = ListWeb(failure=WebSearchFailed("Tavily's rate limit is reached."))
     trace = Bench({1: 0.4}, web=failing).ask()
     assert trace.outcome == "documents_partly"
-    assert trace.notes == ["Tavily's limit is reached for now. Only your documents were used."]
+    assert trace.notes == ["Tavily's rate limit is reached. Only your documents were used."]
     assert len(failing.queries) == 1
 
 
