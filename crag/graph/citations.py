@@ -114,7 +114,7 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
                 context = f"{around} {before if refers_back(run[0]) else ''}"
                 items = sum(is_list_item(each) for each in units)
                 is_cut = is_list_item(units[-1]) and item.passage.text.rstrip().endswith(units[-1][-40:])
-                found.append(Quotation(" ".join(run), context, items, is_cut))
+                found.append(Quotation("\n".join(run), context, items, is_cut))
             before, run, units = sentence, [], []
     return found
 

@@ -34,8 +34,9 @@ _FRAME_TERMS = frozenset(
     extract_terms(
         "kind type sort way step example name term word number amount total year date day month week time period hour"
         " people person someone anybody company firm organization thing difference main different mean meaning"
-        " document handbook text article paper file page according get go come take make bring put know want need find"
-        " back look say tell explain describe list show allow exactly currently today long many much often possible"
+        " document handbook text article paper file page according get got go went come came take took make made bring"
+        " brought put know want need find back look say tell explain describe list show allow exactly currently today"
+        " long many much often possible"
     )
 )
 """Words that frame a question and need not occur in its answer."""
@@ -140,9 +141,9 @@ def refers_back(sentence: str) -> bool:
 def is_complete(question: AnalyzedQuestion, passage: TokenizedText, embedder: Embedder) -> bool:
     """Return whether neighbouring sentences of a passage state everything that the question asks for."""
     sentences = label_table_rows(passage.sentences)
-    if find_gaps(question, Quotation(" ".join(sentences), passage.title), embedder):
+    if find_gaps(question, Quotation("\n".join(sentences), passage.title), embedder):
         return False
-    windows = (Quotation(" ".join(sentences[at : at + 2]), passage.title) for at in range(len(sentences)))
+    windows = (Quotation("\n".join(sentences[at : at + 2]), passage.title) for at in range(len(sentences)))
     shares = {window: question.covered_share(extract_terms(window.text)) for window in windows}
     best = sorted(shares, key=lambda window: -shares[window])[:_MAX_WINDOWS]
     return any(not find_gaps(question, window, embedder) for window in best)

@@ -96,6 +96,11 @@ def test_a_passage_is_complete_if_neighbouring_sentences_are(embedder: Embedder)
     assert not is_complete(asked, far, embedder)
 
 
+def test_a_definition_is_found_below_its_heading(embedder: Embedder) -> None:
+    asked = analyze_question("What is a bowline?", CountedTermStatistics())
+    assert is_complete(asked, tokenize_text("Bowline\nA bowline is a knot that does not slip. It is old."), embedder)
+
+
 @pytest.mark.parametrize(
     ("sentence", "refers"),
     [("It was founded in 1998.", True), ("In this town, it rains.", True), ("Boats leave.", False)],
