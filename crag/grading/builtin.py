@@ -155,7 +155,10 @@ class BuiltinGrader:
         texts = [passage.text for passage in passages]
         sources = [passage.source_id or passage.location or str(passage.id) for passage in passages]
         scores = score_passages(asked, list(zip(texts, readings, strict=True)), self._embedder, sources)
+        found = False
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
-            complete = is_complete(asked, reading, self._embedder) if score >= self.thresholds.upper else None
+            complete = None
+            if score >= self.thresholds.upper and not found:  # one complete passage is enough
+                complete = found = is_complete(asked, reading, self._embedder)
             yield index, Grade(score, explain_grade(asked, reading), complete=complete)

@@ -163,3 +163,19 @@ def test_a_stop_ends_the_grading(embedder: Embedder) -> None:
     stop.cancel()
     with pytest.raises(Stopped):
         next(grades)
+
+
+@pytest.mark.parametrize(
+    ("question", "complete"),
+    [
+        ("When was the Halden lighthouse built?", True),
+        ("Who built the Halden lighthouse?", True),
+        ("When was the Halden lighthouse painted?", False),
+    ],
+)
+def test_a_relevant_passage_is_complete_if_it_states_everything_asked(
+    embedder: Embedder, question: str, complete: bool
+) -> None:
+    first, *others = grade(embedder, question, ENGLISH)
+    assert (first.complete or False) is complete
+    assert {other.complete for other in others} == {None}
