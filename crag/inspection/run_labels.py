@@ -97,11 +97,8 @@ def answer_badge(trace: Trace) -> Badge:
     return OUTCOME_BADGES[trace.outcome or "not_answered"]
 
 
-_RETRIEVAL_FACTS: dict[Action | None, str] = {"ambiguous": "partly covered", "incorrect": "no relevant passages"}
-
-
 def answer_facts(trace: Trace) -> list[str]:
-    """Return the facts next to an answer's badge: how retrieval was judged, how much was used, how long it took.
+    """Return the facts next to an answer's badge: whether any passage was relevant, how much was used, the time taken.
 
     They contain no text from documents or the web.
     """
@@ -110,7 +107,7 @@ def answer_facts(trace: Trace) -> list[str]:
     if trace.outcome == "talk":
         return []
     used = _passages_used(trace)
-    told = [_RETRIEVAL_FACTS[trace.action]] if trace.action in _RETRIEVAL_FACTS and not _is_refused(trace) else []
+    told = ["no relevant passages"] if trace.action == "incorrect" and not _is_refused(trace) else []
     told += [used] if used else []
     if trace.seconds is not None and trace.outcome != "not_answered":
         told.append(format_duration(trace.seconds))

@@ -91,7 +91,7 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     }
     table = next(item.value for item in chat.markdown if "| difference | 95% | n |" in item.value)
     assert "| Declined | 100.0% | 0.0% |" in table
-    assert any("Refused −100.0 points" in alt for alt in pictures(chat))
+    assert any("Declined −100.0 points" in alt for alt in pictures(chat))
     assert said(chat, "Based on 3 questions in both")
     assert said(chat, "| Policy | Balanced | Off |")
     assert said(chat, "No clear difference: ")
