@@ -40,6 +40,8 @@ _FRAME_TERMS = frozenset(
     )
 )
 """Words that frame a question and need not occur in its answer."""
+_OTHER_VERBS = frozenset({"found", "saw", "felt", "wound", "bore"})
+"""Stems that are also the past of another verb: a company that was *founded* is not what people *found*."""
 _FRAME_CJK = re.compile(
     r"叫|名字|多[长長久大高远遠少]|[时時][间間]|多少|[钱錢]|包括|需要|可以|[能要不年里裡从從到去坐]"
     r"|며칠.*|얼마.*|언제.*|이름|하루|년|어떻게|없|.*(?:나요|니까|인가요|는가|해야|하면|되면|[가-힣]면|려고|싶은데)$"
@@ -210,6 +212,9 @@ def _missing_words(
     """Return the missing names and figures, and the other missing key words."""
     text = f"{quoted} {context}"
     held = set(extract_terms(text))
+    if ambiguous := {term for term in question.order if term in _OTHER_VERBS and term not in question.text.split()}:
+        regular = " ".join(word for word, _ in extract_words(text) if word.lower() not in ambiguous)
+        held = set(extract_terms(regular))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
     missing, unlike = [], []
     classes = {term for noun in _CLASS_NOUN.findall(question.text) for term in extract_terms(noun)}

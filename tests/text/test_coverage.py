@@ -52,6 +52,7 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("What is the price of each product?", "At the initial public offering the shares sold quickly."),
         ("What does the PX-80 cost?", "PX-20 | Price: 189"),
         ("When was Varnholt founded?", "Varnholt was founded by fishermen."),
+        ("When was the company founded?", "In 2004, companies found the pier of Varnholt easier to reach."),
         ("When was Varnholt founded?", "Varnholt builds boats since 1990 in two sheds."),
         ("Who is the captain of the ferry?", "The captain of the ferry wears a blue coat."),
         ("What is the landlord's telephone number?", "The landlord repairs the heating within two days."),
