@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.errors import CragError
-from pages.parts import markdown
+from pages.parts import markdown, session
+from pages.parts.components import install_history
 from pages.parts.routes import Page
 from pages.parts.services import warm_up
 
@@ -34,6 +35,8 @@ def main() -> None:
     chosen = st.navigation([*pages], position="top")
     st.set_page_config(page_title=f"{chosen.title} · CRAG Chat", layout=pages[chosen].layout)
     st.logo(":material/fact_check:", size="large")
+    if session.pop_unknown_page():
+        st.toast("There is no page at this address. This is the start page.", icon=":material/info:", duration="long")
     try:
         chosen.run()
     except CragError as error:
@@ -41,6 +44,8 @@ def main() -> None:
     except Exception:  # noqa: BLE001 — last handler of a page: logged, and shown as a message
         _log.exception("A page failed in a way nobody foresaw")
         _show("Something went wrong while this page was drawn.", "Nothing is lost. Reload the page; the log has more.")
+    if pages[chosen] is not Page.CHAT:  # it has a place where this takes no space
+        install_history()
     warm_up()
 
 

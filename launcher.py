@@ -7,13 +7,14 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import HTTPConnection
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -22,12 +23,16 @@ from crag.errors import CragError
 from crag.settings import load_settings
 from crag.types import generate_user_key
 from pages.parts import session
+from pages.parts.chat_messages import keep_all_messages
+from pages.parts.routes import Page
 from pages.parts.services import close_application, preload_application
 
 ADDRESS = "127.0.0.1"
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 SCRIPT = Path(__file__).with_name("app.py")
 _OPEN_FILES = 4096  # Streamlit keeps three for each of 128 sessions for a while; the default on macOS is 256
+_NOTICE_SECONDS = 10  # long enough for the start page to load
+_STREAMLIT_FOLDERS = ("_stcore", "app", "component", "media", "static")
 _COOKIE_SECONDS = 400 * 24 * 3600  # the longest lifetime that browsers accept; renewed with each page
 
 
@@ -37,6 +42,32 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     run_in_background("open-early", preload_application)
     yield
     close_application()
+
+
+class UnknownPage:
+    """Middleware that leads from an address without a page to the start page, which says so."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass every request on, except one for a page that does not exist."""
+        is_page = scope["type"] == "http" and "text/html" in HTTPConnection(scope).headers.get("accept", "")
+        if not is_page or _is_known(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        response = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
+        if scope["path"] != f"/{Page.CHAT.address}":
+            response.set_cookie(session.UNKNOWN_PAGE_COOKIE, "1", max_age=_NOTICE_SECONDS, samesite="lax")
+        await response(scope, receive, send)
+
+
+def _is_known(path: str) -> bool:
+    """Return whether a path is that of a page or belongs to Streamlit, whose files have a suffix."""
+    first, _, rest = path.strip("/").partition("/")
+    if first in _STREAMLIT_FOLDERS or "." in path:
+        return True
+    return not first or (first != Page.CHAT.address and not rest and first in {page.address for page in Page})
 
 
 class PersonCookie:
@@ -72,7 +103,7 @@ def _cookie(key: str) -> list[tuple[bytes, bytes]]:
 
 # Against DNS rebinding: a foreign site can resolve its name to 127.0.0.1, but the Host header still shows that name.
 hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS])
-app = st.App(SCRIPT, lifespan=lifespan, middleware=[hosts, Middleware(PersonCookie)])
+app = st.App(SCRIPT, lifespan=lifespan, middleware=[hosts, Middleware(UnknownPage), Middleware(PersonCookie)])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -90,6 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     # With a folder named pages, Streamlit would show "Page not found" over the first deep link after each start.
     PagesManager.uses_pages_directory = False
+    keep_all_messages()
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
     allow_open_files()
     config = {"server.address": ADDRESS, "server.port": port, "server.maxUploadSize": settings.max_upload_mb}

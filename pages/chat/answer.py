@@ -17,6 +17,7 @@ from pages.chat import answer_actions, consent, failures, state, versions
 from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import regenerate_answer, search_web_for
 from pages.parts import labels, markdown, setup_checklist
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 
 _SENTENCE_LENGTH, _QUOTE_LENGTH = 400, 260
@@ -270,4 +271,4 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
                 args=(run_id, replace(trace.options, web="ask")),
             )
         if st.button("Add documents", icon=Page.DOCUMENTS.icon, key=f"add-{run_id}"):
-            st.switch_page(Page.DOCUMENTS.path)
+            open_page(Page.DOCUMENTS)

@@ -17,6 +17,7 @@ from pages.chat import state
 from pages.chat.options import open_comparison_drawer
 from pages.chat.questions import regenerate_answer
 from pages.parts import dialogs, external_hosts, labels, markdown, pins
+from pages.parts.address import open_page
 from pages.parts.components import draw_copy_button
 from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
@@ -166,7 +167,7 @@ def draw_more_menu(
         args=(key, run_id, question_id),
     )
     if chosen == _INSPECT_CHOICE:
-        st.switch_page(Page.INSPECT.path, query_params={"run": run_id})
+        open_page(Page.INSPECT, run=run_id)
 
 
 def _choose_action(key: str, run_id: str, question_id: int) -> None:

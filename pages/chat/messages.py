@@ -17,12 +17,16 @@ from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import ask_question
 from pages.parts import document_intake, layout, markdown, setup_checklist
 from pages.parts.services import application
+from pages.parts.session import current_owner
 
 _POLL_SECONDS = 1.0
+_LOOKED_AT = 100  # conversations among which the latest is found: pinned ones come first
 
 
 def _draw_start_page() -> None:
     """Draw the uploader and the set-up for an empty library, else three suggested questions."""
+    if state.is_conversation_missing():
+        _draw_missing_conversation()
     st.title("Ask your documents", anchor=False)
     (sources, passages, _), jobs = application().library.counts(), len(application().jobs.jobs())
     if sources:
@@ -44,6 +48,23 @@ def _draw_start_page() -> None:
         lambda: (application().library.counts()[0], len(application().jobs.jobs())),
         _POLL_SECONDS,
     )
+
+
+def _draw_missing_conversation() -> None:
+    """Say that the address leads to no conversation, and offer the latest one."""
+    with st.container(border=True):
+        st.markdown("**This conversation no longer exists.** It was deleted, or it belongs to another browser.")
+        listed = application().conversations.find("", current_owner(), _LOOKED_AT).conversations
+        with st.container(horizontal=True):
+            if listed:
+                latest = max(listed, key=lambda conversation: conversation.updated_at)
+                st.button(
+                    "Open the latest conversation",
+                    icon=":material/forum:",
+                    on_click=state.open_conversation,
+                    args=(latest.id,),
+                )
+            st.button("New conversation", icon=":material/edit_square:", on_click=state.open_conversation, args=(None,))
 
 
 def _draw_first_documents() -> None:

@@ -16,6 +16,7 @@ from crag.types import Thresholds
 from pages.chat import state, versions
 from pages.chat.questions import regenerate_answer
 from pages.parts import dialogs, labels, markdown, option_controls
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
 
@@ -227,7 +228,7 @@ def _draw_options_content() -> None:
     _draw_preset_form()
     if st.button("Calibrate thresholds", icon=Page.CALIBRATION.icon, type="tertiary"):
         dialogs.close_dialog()  # otherwise the drawer would be open again after coming back
-        st.switch_page(Page.CALIBRATION.path)
+        open_page(Page.CALIBRATION)
     st.caption("Applies to this conversation, from the next question on.")
 
 

@@ -23,7 +23,7 @@ from pages.chat import (
 )
 from pages.chat.messages import draw_messages, draw_next_questions, open_message_places, shown_messages
 from pages.parts import dialogs, setup_checklist, sharing, source_drawer
-from pages.parts.components import clicked_citation, sync_page
+from pages.parts.components import clicked_citation, install_history, sync_page
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 
@@ -41,7 +41,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 def main() -> None:
     """Draw the page, the running answer first and what is older last, then follow the run for a moment."""
     setup_checklist.note_page_state()
-    conversation = state.current_conversation()
+    conversation = state.read_address()
     if conversation:
         application().queue.ask_next(conversation.id)
     active = application().runs.active(conversation.id) if conversation else None
@@ -55,6 +55,7 @@ def main() -> None:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
     trace_place = sidebar.draw_sidebar(running, last_run)
     with question_box.draw_question_box(active, waits=consent_run is not None):
+        install_history()
         sync_page(
             _screen_reader_status(messages, active),
             last_run or "",

@@ -12,6 +12,7 @@ from crag.options import RunOptions
 from crag.types import DEFAULT_COLLECTION, Message, Ruling
 from pages.chat import state
 from pages.parts import dialogs, markdown
+from pages.parts.chat_messages import split_messages
 from pages.parts.document_intake import describe_result
 from pages.parts.services import application
 
@@ -131,7 +132,7 @@ def show_version(run_id: str) -> None:
 
 
 def submit_question() -> None:
-    """Queue the files of the question box for the library, then ask its question once they are added.
+    """Queue the files of the question box for the library, then ask its questions once they are added.
 
     Files without a question are waited for by the next one.
     """
@@ -140,8 +141,8 @@ def submit_question() -> None:
     state.add_unasked_files(
         {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}
     )
-    if value.text.strip():
-        ask_question(value.text)
+    for question in split_messages(value.text):
+        ask_question(question)
 
 
 def stop_run(run_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -13,6 +14,7 @@ from crag.options import DOCUMENT_OPTIONS, SAVED_OPTIONS, OptionChanges, RunOpti
 from crag.storage.preferences import ValueOrigin
 from crag.types import Conversation
 from pages.parts import dialogs
+from pages.parts.address import AddressSelection, read_selections
 from pages.parts.option_controls import DRAWN_OPTIONS
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
@@ -20,7 +22,7 @@ from pages.parts.source_drawer import SourceView
 
 TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
 FIRST_MESSAGES, MORE_MESSAGES = 12, 40  # at first, for a fast page; added by each “Show earlier”
-_CONVERSATION_KEY, _ADDRESS_PARAMETER = "conversation", "c"
+_SELECTION = AddressSelection("c")
 _NEW_CHANGES_KEY = "new_changes"
 _SHOWN_RUN_KEY = "shown_run"
 _SOURCE_KEY, _TRACE_KEY = "source", "trace_open"
@@ -32,7 +34,6 @@ MESSAGES_SHOWN_KEY = "messages_shown"
 DELETED_KEY = "deleted"
 FOLLOWED_RUN_KEY = "followed"
 _KEYS_OF_A_CONVERSATION = (
-    _CONVERSATION_KEY,
     _NEW_CHANGES_KEY,
     _SHOWN_RUN_KEY,
     _SOURCE_KEY,
@@ -46,19 +47,26 @@ _KEYS_OF_A_CONVERSATION = (
 )
 
 
+def read_address() -> Conversation | None:
+    """Open the conversation of the address, and return it; call it once in each draw, outside of callbacks."""
+    before = _SELECTION.selected
+    (conversation_id,) = read_selections(_SELECTION)
+    if conversation_id != before:
+        open_conversation(conversation_id)
+    return current_conversation()
+
+
 def current_conversation() -> Conversation | None:
-    """Return the open conversation, from the session or the address; None before the first question."""
-    conversation_id = st.session_state.get(_CONVERSATION_KEY) or st.query_params.get(_ADDRESS_PARAMETER)
-    if not conversation_id:
-        return None
-    try:
-        conversation = _conversations().get(conversation_id, current_owner())
-    except NotFound as error:
-        open_conversation(None)
-        dialogs.keep_refusal(error)
-        return None
-    _keep_open(conversation.id)
-    return conversation
+    """Return the open conversation; None before the first question, and for one that is unknown."""
+    if _SELECTION.selected:
+        with suppress(NotFound):
+            return _conversations().get(_SELECTION.selected, current_owner())
+    return None
+
+
+def is_conversation_missing() -> bool:
+    """Return whether the address names a conversation that was deleted or belongs to another browser."""
+    return bool(_SELECTION.selected) and current_conversation() is None
 
 
 def open_conversation(conversation_id: str | None) -> None:
@@ -66,13 +74,7 @@ def open_conversation(conversation_id: str | None) -> None:
     for name in _KEYS_OF_A_CONVERSATION:
         st.session_state.pop(name, None)
     dialogs.close_dialog()
-    st.query_params.clear()
-    if conversation_id:
-        _keep_open(conversation_id)
-
-
-def _keep_open(conversation_id: str) -> None:
-    st.session_state[_CONVERSATION_KEY] = st.query_params[_ADDRESS_PARAMETER] = conversation_id
+    _SELECTION.select(conversation_id or "")
 
 
 def select_conversation(conversation_id: str | None) -> None:
@@ -154,7 +156,7 @@ def ensure_conversation() -> Conversation:
         conversation = _conversations().create(option_changes(), current_owner() or "")
         for name in (_NEW_CHANGES_KEY, DELETED_KEY):
             st.session_state.pop(name, None)
-        _keep_open(conversation.id)
+        _SELECTION.select(conversation.id)
     return conversation
 
 
@@ -246,7 +248,7 @@ def pop_unasked_files() -> dict[str, str]:
 
 def is_open(conversation_id: str) -> bool:
     """Return whether this conversation is the open one."""
-    return bool(st.session_state.get(_CONVERSATION_KEY) == conversation_id)
+    return _SELECTION.selected == conversation_id
 
 
 def start_editing(message_id: int) -> None:

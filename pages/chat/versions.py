@@ -9,6 +9,7 @@ import streamlit as st
 from crag.types import Version
 from pages.chat.questions import show_version
 from pages.parts import labels, markdown
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
 
@@ -56,7 +57,7 @@ def draw_earlier_version(run_id: str) -> None:
 
 def open_comparison(one: str, other: str) -> None:
     """Go to the page that compares two runs."""
-    st.switch_page(Page.COMPARE.path, query_params={"a": one, "b": other})
+    open_page(Page.COMPARE, a=one, b=other)
 
 
 def _draw_version_menu(run_id: str, others: Sequence[Version]) -> None:

@@ -16,6 +16,7 @@ from pages.chat.answer import answer_headline, draw_answer_text
 from pages.compare import tables
 from pages.compare.tables import ComparedRun, load_compared_runs
 from pages.parts import labels, layout, markdown
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.trace import current_activity
 
@@ -170,7 +171,10 @@ def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:
 
 
 def _draw_missing_run() -> None:
-    st.caption("One of the two answers no longer exists. Choose *Compare* below an answer, or a run in *Inspect*.")
+    st.markdown("One of the two answers no longer exists. It was deleted, or it belongs to another browser.")
+    st.caption("Choose *Compare* below an answer, or a run in *Inspect*.")
+    if st.button("All runs", icon=Page.INSPECT.icon):
+        open_page(Page.INSPECT)
 
 
 main()

@@ -7,6 +7,7 @@ import streamlit as st
 from crag.ingest.site import SiteLimits
 from pages.documents import collections, table
 from pages.parts import dialogs, document_intake
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
 
@@ -43,11 +44,11 @@ def _draw_head() -> None:
         if application().library.counts()[0]:
             with st.container(horizontal=True, width="content"):
                 if st.button("Coverage gaps", icon=Page.GAPS.icon):
-                    st.switch_page(Page.GAPS.path)
+                    open_page(Page.GAPS)
                 if st.button(Page.RETRIEVAL.title, icon=Page.RETRIEVAL.icon):
-                    st.switch_page(Page.RETRIEVAL.path)
+                    open_page(Page.RETRIEVAL)
                 if st.button(Page.CALIBRATION.title, icon=Page.CALIBRATION.icon):
-                    st.switch_page(Page.CALIBRATION.path)
+                    open_page(Page.CALIBRATION)
                 st.button(
                     "Refresh all", icon=":material/sync:", on_click=dialogs.open_dialog, args=(table.REFRESH_DIALOG,)
                 )

@@ -12,6 +12,7 @@ from crag.text.formatting import format_count, format_size, to_local_time
 from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
 from pages.parts import dialogs, labels, markdown, source_drawer
+from pages.parts.address import open_page
 from pages.parts.document_intake import draw_refusals, summarize_results
 from pages.parts.layout import draw_search_field, progress_share
 from pages.parts.routes import Page
@@ -146,7 +147,7 @@ def _draw_actions(ids: list[str]) -> None:
     with st.container(horizontal=True):
         if st.button(f"Ask only {named}", icon=":material/filter_alt:"):
             start_conversation_about(ids)
-            st.switch_page(Page.CHAT.path)
+            open_page(Page.CHAT)
         st.button(
             f"Move {named}", icon=":material/drive_file_move:", on_click=dialogs.open_dialog, args=(MOVE_DIALOG, ids)
         )

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_uppercase
 
-import streamlit as st
-
 from crag.errors import NotFound
 from pages.evaluate.results import ComparedVariant, load_results
 from pages.parts import dialogs
+from pages.parts.address import AddressSelection, open_page, read_selections
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import AddressSelection, current_owner
+from pages.parts.session import current_owner
 
 DELETE_EVALUATIONS_DIALOG = "delete evaluations"
 MAX_COMPARED = len(ascii_uppercase)
-EVALUATION_SELECTION = AddressSelection("evaluation")
+_EVALUATION_SELECTION = AddressSelection("evaluation")
 _COMPARED_SELECTION = AddressSelection("compare")
 
 
-def selected_variants() -> list[ComparedVariant]:
-    """Return the compared variants without duplicates and deleted ones."""
-    keys = dict.fromkeys(_COMPARED_SELECTION.read().split(","))
-    return [side for key in keys if key and (side := _load_variant(key))][:MAX_COMPARED]
+def read_address() -> tuple[str, list[ComparedVariant]]:
+    """Return the selected evaluation and the compared variants without duplicates and deleted ones."""
+    evaluation_id, compared = read_selections(_EVALUATION_SELECTION, _COMPARED_SELECTION)
+    keys = dict.fromkeys(compared.split(","))
+    return evaluation_id, [side for key in keys if key and (side := _load_variant(key))][:MAX_COMPARED]
 
 
 def select_variants(keys: Sequence[str]) -> None:
@@ -51,16 +51,16 @@ def _load_variant(key: str) -> ComparedVariant | None:
 def open_evaluation(found: str) -> None:
     """Select an evaluation for the next rerun and close any open dialog."""
     show_overview()
-    EVALUATION_SELECTION.select(found)
+    _EVALUATION_SELECTION.select(found)
 
 
 def show_overview() -> None:
     """Clear the selection and return to the overview."""
     dialogs.close_dialog()
     select_variants(())
-    EVALUATION_SELECTION.select("")
+    _EVALUATION_SELECTION.select("")
 
 
 def open_run_in_inspect(run_id: str) -> None:
     """Open the run behind an answer in Inspect."""
-    st.switch_page(Page.INSPECT.path, query_params={"run": run_id})
+    open_page(Page.INSPECT, run=run_id)

@@ -17,6 +17,7 @@ from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
 from pages.evaluate import results, selection, start_options
 from pages.parts import dialogs, document_intake, external_hosts, labels, markdown
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
 from pages.parts.session import current_owner
@@ -256,7 +257,7 @@ def _draw_empty_library_hint(dataset: Dataset) -> None:
         else:
             st.markdown(":orange[:material/info:] Your library is empty, so nothing will be found.", width="content")
             if st.button(Page.DOCUMENTS.title, icon=Page.DOCUMENTS.icon):
-                st.switch_page(Page.DOCUMENTS.path)
+                open_page(Page.DOCUMENTS)
     document_intake.draw_example_posts_notice()
     document_intake.draw_jobs()
 

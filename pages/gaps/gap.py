@@ -15,6 +15,7 @@ from crag.text.formatting import format_count, format_date
 from crag.types import DEFAULT_COLLECTION
 from pages.chat import questions, state
 from pages.parts import dialogs, labels, markdown
+from pages.parts.address import open_page
 from pages.parts.document_intake import describe_result
 from pages.parts.routes import Page
 from pages.parts.services import application
@@ -152,7 +153,7 @@ def draw_gap(gap: CoverageGap, shelf: PageLookup) -> None:
         _draw_pages(gap, shelf)
         with st.container(horizontal=True, gap="small"):
             if st.button("Add documents", icon=":material/upload_file:", type="tertiary", key=f"add-{key}"):
-                st.switch_page(Page.DOCUMENTS.path)
+                open_page(Page.DOCUMENTS)
             st.button(
                 "Not a gap",
                 icon=":material/check:",
@@ -174,8 +175,7 @@ def ask_requested_question() -> None:
         questions.regenerate_answer(run_id, state.current_options())
     else:
         questions.ask_question(application().runs.trace(run_id).question)
-    opened = state.current_conversation()
-    st.switch_page(Page.CHAT.path, query_params={"c": opened.id} if opened else {})
+    open_page(Page.CHAT)
 
 
 def _draw_question(question: GapQuestion) -> None:

@@ -8,6 +8,7 @@ from crag.inspection.coverage_gaps import CoverageGap
 from crag.text.formatting import format_count
 from pages.gaps.gap import ask_requested_question, draw_collection_choice, draw_gap, draw_undo, load_page_lookup
 from pages.parts import dialogs, labels, layout
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner, has_other_users
@@ -69,7 +70,7 @@ def _draw_empty() -> None:
             "Questions that your documents do not answer appear here, with the web pages that answered them, if any."
         )
         if st.button("Ask your documents", icon=Page.CHAT.icon):
-            st.switch_page(Page.CHAT.path)
+            open_page(Page.CHAT)
 
 
 main()

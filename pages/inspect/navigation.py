@@ -11,9 +11,10 @@ from crag.runs.run import Run
 from crag.types import Ruling
 from pages.chat import state
 from pages.parts import dialogs, source_drawer
+from pages.parts.address import AddressSelection, open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import AddressSelection, current_owner
+from pages.parts.session import current_owner
 
 RUN_SELECTION = AddressSelection("run")
 
@@ -57,12 +58,12 @@ def open_chat(run_id: str) -> None:
         return
     state.open_conversation(conversation.id)
     state.show_trace(run_id)
-    st.switch_page(Page.CHAT.path, query_params={"c": conversation.id})
+    open_page(Page.CHAT, c=conversation.id)
 
 
 def open_evaluation(evaluation_id: str) -> None:
     """Open the evaluation that a run belongs to."""
-    st.switch_page(Page.EVALUATE.path, query_params={"evaluation": evaluation_id})
+    open_page(Page.EVALUATE, evaluation=evaluation_id)
 
 
 def open_passage(run_id: str, passage_id: int) -> None:
@@ -80,4 +81,4 @@ def draw_passage(view: source_drawer.SourceView) -> None:
 def _ask_only_source(source_id: str) -> None:
     dialogs.close_dialog()
     state.start_conversation_about([source_id])
-    st.switch_page(Page.CHAT.path)
+    open_page(Page.CHAT)

@@ -14,6 +14,7 @@ from crag.inspection.run_archive import DayCount, RunFacets, RunFilter, RunRow
 from crag.text.formatting import current_date, format_date, format_duration
 from pages.inspect import run_list
 from pages.parts import labels, markdown
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
@@ -124,7 +125,7 @@ def _draw_outcome_counts(outcomes: Mapping[str, int]) -> None:
 def draw_gaps_button() -> None:
     """Draw the button to the coverage gaps."""
     if st.button(Page.GAPS.title, icon=Page.GAPS.icon):
-        st.switch_page(Page.GAPS.path)
+        open_page(Page.GAPS)
 
 
 def _draw_slowest(rows: Sequence[RunRow]) -> None:

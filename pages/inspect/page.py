@@ -6,6 +6,7 @@ import streamlit as st
 
 from crag.inspection.run_archive import RunFacets
 from pages.inspect import navigation, overview, run, run_list
+from pages.parts.address import read_selections
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
@@ -14,7 +15,7 @@ from pages.parts.session import current_owner, is_phone
 def main() -> None:
     """Draw the page; on a phone, which has no open sidebar, draw either the run or the list."""
     application().archive.begin()
-    run_id, found = navigation.RUN_SELECTION.read(), application().archive.facets(current_owner())
+    (run_id,), found = read_selections(navigation.RUN_SELECTION), application().archive.facets(current_owner())
     if is_phone():
         _draw_on_phone(found, run_id)
         return

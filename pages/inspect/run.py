@@ -204,6 +204,7 @@ def draw_run(run_id: str) -> None:
     except NotFound:
         st.title("This answer no longer exists", anchor=False)
         st.caption("It was deleted, or it belongs to another browser. Choose another run.")
+        st.button("All runs", icon=":material/arrow_back:", key="all-runs", on_click=navigation.show_overview)
         return
     dialogs.show_refusal()
     dialogs.draw_open_dialog(_DIALOGS)

@@ -14,6 +14,7 @@ from crag.inspection.run_archive import RunFacets, RunFilter, RunRow
 from crag.text.formatting import current_date, format_count, format_date, format_duration, to_local_time
 from pages.inspect import navigation
 from pages.parts import labels, markdown
+from pages.parts.address import open_page
 from pages.parts.layout import draw_search_field, draw_watching
 from pages.parts.routes import Page
 from pages.parts.services import application
@@ -95,7 +96,7 @@ def _draw_empty_list(wanted: RunFilter) -> None:
     st.markdown("**No runs yet**")
     st.caption("Each question you ask appears here as a run, with what was found, graded and decided.")
     if st.button("Ask a question", icon=Page.CHAT.icon):
-        st.switch_page(Page.CHAT.path)
+        open_page(Page.CHAT)
 
 
 def _day_label(moment: float) -> str:

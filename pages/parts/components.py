@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.parts.address import ENTRY_PARAMETER
+
 _PAGE_HTML = """
 <div role="status" aria-live="polite" id="status"></div>
 """
@@ -67,6 +69,26 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return clean
 }
 """
+_HISTORY_JS = """
+export default function ({ data }) {
+  if (window.__cragHistory) return
+  window.__cragHistory = true
+  let pending
+  const push = window.history.pushState.bind(window.history)
+  window.history.pushState = (state, title, address) => {
+    const url = new URL(address, window.location.href)
+    const entry = url.searchParams.get(data.entry)
+    if (entry === null) return push(state, title, address)
+    url.searchParams.delete(data.entry)
+    clearTimeout(pending)
+    if (url.pathname !== window.location.pathname) push(state, title, url)
+    else if (entry === "replace") {  // after a change of page, which Streamlit puts into the address a moment later
+      pending = setTimeout(() => window.history.replaceState(state, title, url), 300)
+    }
+  }
+  window.addEventListener("popstate", () => clearTimeout(pending))
+}
+"""
 _COPY_HTML = """
 <button type="button"><svg viewBox="0 -960 960 960" aria-hidden="true"><path
 d="M360-240q-33 0-56.5-23.5T280-320v-480q0-33
@@ -99,6 +121,9 @@ export default function ({ data, parentElement }) {
 """
 
 _page_component = st.components.v2.component("page_glue", html=_PAGE_HTML, css=_PAGE_CSS, js=_PAGE_JS)
+_history_component = st.components.v2.component(
+    "history_glue", html="<i></i>", css=":host { display: block; height: 0; }", js=_HISTORY_JS
+)
 _copy_component = st.components.v2.component("copy_button", html=_COPY_HTML, css=_COPY_CSS, js=_COPY_JS)
 
 
@@ -123,6 +148,11 @@ def clicked_citation() -> tuple[str, str]:
     state: Any = st.session_state.get("page_glue")
     run_id, _, number = str(state.cited if state else "").rpartition("-")
     return run_id, number
+
+
+def install_history() -> None:
+    """Make the browser replace or keep its history entry when an address asks for it; Streamlit always adds one."""
+    _history_component(data={"entry": ENTRY_PARAMETER}, key="history_glue", height="content")
 
 
 def draw_copy_button(text: str, key: str, label: str = "Copy") -> None:

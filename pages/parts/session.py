@@ -1,9 +1,8 @@
-"""User, device and selection of the current browser session."""
+"""User and device of the current browser session."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -11,35 +10,9 @@ from crag.types import generate_user_key, is_user_key
 from pages.parts.services import application
 
 OWNER_COOKIE = "crag_person"
+UNKNOWN_PAGE_COOKIE = "crag_unknown_page"  # set when an address without a page led to the start page
 _SESSION_KEY = "person"
-
-
-@dataclass(frozen=True, slots=True)
-class AddressSelection:
-    """What a page shows, kept in a parameter of its address and in the session.
-
-    The session restores it when the user returns to the page without the parameter.
-    """
-
-    parameter: str
-
-    def read(self) -> str:
-        """Return the selection, empty for none, and put it into the address."""
-        selected: str = st.query_params.get(self.parameter, "") or st.session_state.get(self._key, "")
-        self.select(selected)
-        return selected
-
-    def select(self, selected: str) -> None:
-        """Select for the next rerun; an empty text clears the selection."""
-        if selected:
-            st.session_state[self._key] = st.query_params[self.parameter] = selected
-        else:
-            st.session_state.pop(self._key, None)
-            st.query_params.pop(self.parameter, None)
-
-    @property
-    def _key(self) -> str:
-        return f"selected_{self.parameter}"
+_NOTICE_KEY = "unknown_page_told"
 
 
 def current_owner() -> str | None:
@@ -82,3 +55,11 @@ def _claim_session_key() -> str:
 def is_phone() -> bool:
     """Return whether the browser reports itself as mobile: the sidebar starts closed and full pages are unreadable."""
     return "Mobi" in (st.context.headers.get("User-Agent") or "")
+
+
+def pop_unknown_page() -> bool:
+    """Return whether this session began at an address without a page; only the first call does."""
+    if st.session_state.get(_NOTICE_KEY):
+        return False
+    st.session_state[_NOTICE_KEY] = True
+    return UNKNOWN_PAGE_COOKIE in st.context.cookies

@@ -10,6 +10,7 @@ import streamlit as st
 from crag.app.checklist import split_shown_checks
 from crag.app.checklist_facts import Check, CheckAction
 from pages.parts import dialogs, downloads, labels, markdown
+from pages.parts.address import open_page
 from pages.parts.layout import progress_share
 from pages.parts.routes import Page
 from pages.parts.services import application, is_status_known, model_choice, refresh_status, setup_checks
@@ -69,7 +70,7 @@ def _draw_action_button(check: Check, key: str) -> None:
         _draw_switch_button(action, key)
     elif action.kind == "open":
         page = Page[action.target.upper()]
-        st.button(label, icon=page.icon, type="tertiary", key=key, on_click=st.switch_page, args=(page.path,))
+        st.button(label, icon=page.icon, type="tertiary", key=key, on_click=open_page, args=(page,))
     else:
         _draw_help_button(check, action.label, key)
 

@@ -22,6 +22,7 @@ from crag.inspection.steps import (
 from crag.runs.trace import Trace
 from crag.types import Strip
 from pages.parts import labels, markdown
+from pages.parts.address import open_page
 from pages.parts.routes import Page
 
 _STRIP_LENGTH = 240
@@ -147,9 +148,9 @@ class TraceDrawing:
                 icon=Page.INSPECT.icon,
                 type="tertiary",
                 key=key,
-                on_click=st.switch_page,
-                args=(Page.INSPECT.path,),
-                kwargs={"query_params": {"run": self.run_id}},
+                on_click=open_page,
+                args=(Page.INSPECT,),
+                kwargs={"run": self.run_id},
             )
 
     def _draw_step(self, index: int, step: StepDescription) -> None:

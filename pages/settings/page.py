@@ -8,9 +8,10 @@ from itertools import groupby
 import streamlit as st
 
 from pages.parts import dialogs, markdown, setup_checklist
+from pages.parts.address import AddressSelection, read_selections
 from pages.parts.layout import draw_search_field
 from pages.parts.routes import Page
-from pages.parts.session import AddressSelection, is_phone
+from pages.parts.session import is_phone
 from pages.settings import model_settings, ollama, presets, privacy
 from pages.settings.sections import Section, all_sections
 from pages.settings.setting_row import SettingsRow
@@ -38,7 +39,7 @@ def _draw_index() -> tuple[str, Section]:
 
 def _chosen_section() -> Section:
     """Return the selected section, else the first."""
-    slug = _SECTION_SELECTION.read()
+    (slug,) = read_selections(_SECTION_SELECTION)
     return next((section for section in all_sections() if section.slug == slug), all_sections()[0])
 
 

@@ -187,7 +187,7 @@ def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, pr
     else:
         next(button for button in asked.button if button.label == "Show version 1").click().run()
     assert not asked.exception
-    assert [toast.value for toast in asked.toast] == ["This conversation no longer exists\\. Start a new one\\."]
+    assert said(asked, "This conversation no longer exists.")
     assert "dialog" not in asked.session_state
 
 

@@ -116,11 +116,18 @@ def test_the_conversation_is_in_the_address_and_comes_back(chat, notes, services
     assert said(chat, "six weeks")
 
 
-def test_a_conversation_that_is_gone_leaves_an_empty_page(chat, notes):
+def test_an_address_without_a_conversation_says_so_and_offers_the_latest(chat, notes, services):
     chat.query_params["c"] = "nothing"
     chat.run()
     assert not chat.exception
-    assert chat.title[0].value == "Ask your documents"
+    assert said(chat, "This conversation no longer exists.")
+    assert "Open the latest conversation" not in labels(chat)
+    conversation = services.conversations.create()
+    list(services.runs.start(conversation.id, QUESTION, RunOptions()).follow())
+    chat.run()
+    next(button for button in chat.button if button.label == "Open the latest conversation").click().run()
+    assert chat.query_params["c"] == conversation.id
+    assert said(chat, "six weeks")
 
 
 def test_an_empty_question_is_refused_in_words(chat, notes):
@@ -227,7 +234,7 @@ def test_a_conversation_is_found_renamed_pinned_and_deleted(chat, notes, service
     assert said(chat, "Deleted “Kitchen”")
     next(button for button in chat.button if button.label == "Undo").click().run()
     assert services.conversations.list() == [services.conversations.get(conversation.id)]
-    assert chat.session_state["conversation"] == conversation.id
+    assert chat.session_state["selected_c"] == conversation.id
     assert not chat.exception
 
 

@@ -148,7 +148,7 @@ def test_search_finds_titles_help_choices_and_variables(chat):
 def test_the_overrides_of_the_conversation_are_shown_and_cleared(chat, services):
     services.preferences.save("k", 6)
     conversation = services.conversations.create({"k": 12})
-    chat.session_state["conversation"] = conversation.id
+    chat.session_state["selected_c"] = conversation.id
     page = open_settings(chat, "grading")
     assert said(page, f"Passages to grade (k) {SAVED}")
     assert said(page, ":orange-badge[this conversation: k 12]")

@@ -1,0 +1,44 @@
+"""Back and Forward: one history entry for each place."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import ask, badge, open_page
+from tests.e2e.conftest import QUESTION
+
+
+def test_back_and_forward_lead_through_the_places_that_were_visited(page: Page, app_with_notes: str):
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    conversation = page.url
+    page.get_by_role("button", name="Open in Inspect").click()
+    page.wait_for_url("**/inspect?run=*")
+    run = page.url
+    page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()
+    page.wait_for_url("**/documents")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Chat").click()
+    expect(page).to_have_url(conversation)
+    expect(badge(page, "from your documents")).to_be_visible()
+
+    for address in (re.compile(r"/documents$"), run, conversation, f"{app_with_notes}/"):
+        page.go_back()
+        expect(page).to_have_url(address)
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    page.go_forward()
+    expect(page).to_have_url(conversation)
+    expect(badge(page, "from your documents")).to_be_visible()
+    page.go_forward()
+    expect(page).to_have_url(run)
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+
+
+def test_an_address_without_a_page_leads_to_the_start_page_and_says_so(page: Page, app_with_notes: str):
+    open_page(page, f"{app_with_notes}/nowhere")
+    expect(page.get_by_text("There is no page at this address.")).to_be_visible()
+    expect(page).to_have_url(f"{app_with_notes}/")
+    open_page(page, f"{app_with_notes}/?c=nothing")
+    expect(page.get_by_text("This conversation no longer exists.")).to_be_visible()
