@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from crag.ingest.intake import split_member_location
 from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.retrieval.space_switch import SpaceStatus
 from crag.runs.trace import Trace
@@ -165,10 +166,9 @@ def added_text(result: AddResult) -> str:
     if result.status == "unchanged":
         return printable(f"✓ {result.source}: already added as “{result.title}”")
     words = {"added": "added", "replaced": "replaced with the new text"}
+    name = result.source if split_member_location(result.source) else result.title
     note = f". {result.note}" if result.note else ""
-    return printable(
-        f"✓ {result.title}: {words[result.status]}, {pages}{format_count(result.passages, 'passage')}{note}"
-    )
+    return printable(f"✓ {name}: {words[result.status]}, {pages}{format_count(result.passages, 'passage')}{note}")
 
 
 def check_text(check: Check) -> str:

@@ -104,7 +104,7 @@ def missing_member_refusal() -> SourceRefused:
 def read_members(
     data: bytes | Path, limits: ParseLimits, stop: Cancellation, only: str | None = None
 ) -> Iterator[ArchiveMember]:
-    """Yield the supported files of an archive in order of name, unpacked one by one in a child process.
+    """Yield every file of an archive in order of name, taken or refused, unpacked one by one in a child process.
 
     `only` restricts it to one member. Nothing is written to disk. Raises `SourceRefused` (`empty`, `unreachable`,
     `encrypted`, `corrupt`, `too_large`, `too_slow`) and `Stopped`.
@@ -117,7 +117,7 @@ def read_members(
     if not found and only is not None:
         raise missing_member_refusal()
     if not found:
-        raise SourceRefused("empty", "This archive contains no files that can be read.")
+        raise SourceRefused("empty", "This archive contains no files.")
 
 
 def _next_member(child: ChildProcess, limits: ParseLimits, stop: Cancellation) -> ArchiveMember | None:

@@ -89,7 +89,7 @@ class IngestPipeline:
         data: bytes,
         **options: Unpack[AddOptions],
     ) -> Iterator[AddResult]:
-        """Add an upload; for an archive, every supported file in it."""
+        """Add an upload; for an archive, every file in it, with a refusal for each that cannot be added."""
         if is_archive(name, data):
             archive = ArchiveInput(name, data, clean_display_name(name), located=False)
             yield from self._add_archive(archive, options)
@@ -111,7 +111,7 @@ class IngestPipeline:
         found_by: str = "",
         **options: Unpack[AddOptions],
     ) -> Iterator[AddResult]:
-        """Add what a URL holds; for an archive, every supported file. Changed content replaces its old version.
+        """Add what a URL holds; for an archive, every file. Changed content replaces its old version.
 
         `found_by` is the question whose web search found the URL, if any.
         """

@@ -32,8 +32,8 @@ _GIVEN_UP_ERROR = Refusal("corrupt", f"The app stopped {_MAX_ATTEMPTS} times whi
 class Job:
     """A file, folder, URL or site being added; one result per file.
 
-    `spec` is the URL or path still to be added. A URL may contain a password, so `spec` is cleared at the end. Uploads
-    are in the spool. `resumed` means that the job was started before and interrupted.
+    `spec` is the URL or path to be added; it is cleared at the end, unless something failed and can be tried again.
+    Uploads are in the spool. `resumed` means that the job was started before.
     """
 
     id: str
@@ -52,6 +52,11 @@ class Job:
     def finished(self) -> bool:
         """Whether the job has ended."""
         return self.state in FINISHED_STATES
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended and anything of it was refused."""
+        return self.finished and (self.state == "failed" or any(result.error for result in self.results))
 
     @property
     def result(self) -> AddResult | None:
@@ -106,14 +111,22 @@ class JobQueue:
         with self._database.write() as connection:
             connection.execute(update(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner).values(values))
 
-    def finish(self, job_id: str, owner: str, state: JobState, results: Sequence[AddResult]) -> None:
-        """End the owner's job; delete finished jobs beyond the newest 500."""
+    def finish(self, job_id: str, owner: str, state: JobState, results: Sequence[AddResult], spec: str = "") -> None:
+        """End the owner's job, keeping `spec` for another attempt; delete finished jobs beyond the newest 500."""
         mine = update(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner, jobs.c.state == "working")
         ended = jobs.c.state.in_(FINISHED_STATES)
         kept = select(jobs.c.number).where(ended).order_by(jobs.c.number.desc()).limit(_MAX_FINISHED_JOBS)
         with self._database.write() as connection:
-            connection.execute(mine.values(state=state, result=_encode_results(results), spec=""))
+            connection.execute(mine.values(state=state, result=_encode_results(results), spec=spec))
             connection.execute(delete(jobs).where(ended, jobs.c.number.not_in(kept)))
+
+    def retry(self, job: Job) -> None:
+        """Let a finished job wait again; what it has added stays in its results."""
+        kept = [result for result in job.results if result.error is None]
+        values = {"state": "waiting", "stage": "", "done": 0, "total": 0, "cancelled": 0}
+        again = update(jobs).where(jobs.c.id == job.id, jobs.c.state.in_(FINISHED_STATES))
+        with self._database.write() as connection:
+            connection.execute(again.values(**values, result=_encode_results(kept)))
 
     def cancel(self, job_ids: Collection[str]) -> list[str]:
         """Cancel waiting jobs and return their ids; ask the owners of running ones to stop."""
@@ -129,11 +142,12 @@ class JobQueue:
         with self._database.read() as connection:
             return set(job_ids) - set(connection.scalars(wanted))
 
-    def dismiss(self, job_id: str | None = None) -> None:
-        """Delete one finished job, or all of them."""
+    def dismiss(self, job_id: str | None = None) -> list[str]:
+        """Delete one finished job, or all of them; return their ids."""
         chosen = [] if job_id is None else [jobs.c.id == job_id]
+        ended = delete(jobs).where(jobs.c.state.in_(FINISHED_STATES), *chosen).returning(jobs.c.id)
         with self._database.write() as connection:
-            connection.execute(delete(jobs).where(jobs.c.state.in_(FINISHED_STATES), *chosen))
+            return list(connection.scalars(ended))
 
     def release(self, owner: str) -> None:
         """Requeue the owner's unfinished jobs."""
@@ -205,7 +219,7 @@ _ABANDONED_SECONDS = 3600.0
 
 
 class UploadSpool:
-    """Folder of uploads, each stored under its job's id until the job has ended.
+    """Folder of uploads, each stored under its job's id until all of it was added or its job was dismissed.
 
     Keeps uploads out of memory, and a restart does not lose them.
     """
@@ -226,6 +240,10 @@ class UploadSpool:
             return (self._folder / job_id).read_bytes()
         except OSError as error:
             raise SourceRefused("unreachable", "The upload no longer exists.", "Add it again.") from error
+
+    def holds(self, job_id: str) -> bool:
+        """Return whether the upload is still there."""
+        return (self._folder / job_id).is_file()
 
     def remove(self, job_id: str) -> None:
         """Delete an upload."""

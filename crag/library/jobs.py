@@ -157,7 +157,7 @@ class JobWorkers:
         """Poll for cancellations and dead processes, and clean up the spool once."""
         polls, self._polls = self._polls, self._polls + 1
         if polls == 0:
-            self._spool.keep_only({job.id for job in self._rows.all() if not job.finished})
+            self._spool.keep_only({job.id for job in self._rows.all() if not job.finished or job.has_failed})
         if polls % _POLLS_PER_RECOVERY == 0:
             self._recover()
         self._cancel_requested()
@@ -229,18 +229,26 @@ class JobWorkers:
         """Store the final state; retry while the disk refuses."""
         while True:
             try:
-                self._rows.finish(task.job.id, self._owner, state, task.results)
+                self._rows.finish(task.job.id, self._owner, state, task.results, _spec_to_keep(task, state))
                 break
             except HomeFault:
                 task.progress = Progress("Waiting for the disk")
                 if closing.wait(_REPORT_SECONDS):
                     return
-        self._spool.remove(task.job.id)
+        if state == "cancelled" or not any(result.error for result in task.results):
+            self._spool.remove(task.job.id)
         self.on_end()
 
     def _fail(self, task: _RunningJob, code: str, message: str) -> None:
         name = task.job.name
         task.results.append(AddResult(name, None, name, "failed", error=Refusal(code, message)))
+
+
+def _spec_to_keep(task: _RunningJob, state: JobState) -> str:
+    """Return the URL or path for another attempt: none without a failure, and no URL with a password."""
+    spec = task.job.spec
+    is_kept = state != "cancelled" and any(result.error for result in task.results)
+    return spec if is_kept and spec == strip_credentials(spec) else ""
 
 
 class IngestJobs:
@@ -311,13 +319,25 @@ class IngestJobs:
         """Cancel every job that is waiting or running."""
         self._cancel([job.id for job in self.jobs() if not job.finished])
 
+    def can_retry(self, job: Job) -> bool:
+        """Return whether what failed of a job can be added again: its file, path or address is still known."""
+        return job.has_failed and (bool(job.spec) or self._spool.holds(job.id))
+
+    def retry(self, job_id: str) -> None:
+        """Run a failed job again; files that it has added already stay as they are. Ignores a job that cannot be."""
+        job = next((job for job in self._rows.all() if job.id == job_id), None)
+        if job is not None and self.can_retry(job):
+            self._rows.retry(job)
+            self.resume()
+            self._workers.wake()
+
     def dismiss(self, job_id: str) -> None:
-        """Delete a finished job from the list."""
-        self._rows.dismiss(job_id)
+        """Delete a finished job from the list, and an upload kept for another attempt."""
+        self._remove_uploads(self._rows.dismiss(job_id))
 
     def dismiss_finished(self) -> None:
-        """Delete every finished job from the list."""
-        self._rows.dismiss()
+        """Delete every finished job from the list, and the uploads kept for another attempt."""
+        self._remove_uploads(self._rows.dismiss())
 
     def close(self) -> None:
         """Stop working; unfinished jobs wait for the next process that calls `resume`."""
@@ -336,9 +356,12 @@ class IngestJobs:
     def _cancel(self, job_ids: Sequence[str]) -> None:
         """Cancel this process's workers first: the database may be busy storing what they add."""
         self._workers.cancel(job_ids)
-        for job_id in self._rows.cancel(job_ids):
-            self._spool.remove(job_id)
+        self._remove_uploads(self._rows.cancel(job_ids))
         self._workers.on_end()
+
+    def _remove_uploads(self, job_ids: Sequence[str]) -> None:
+        for job_id in job_ids:
+            self._spool.remove(job_id)
 
 
 def _new_named_job(kind: JobKind, spec: str, name: str, collection: str, **options: object) -> Job:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from crag.ingest.addresses import is_reachable
+from crag.ingest.intake import split_member_location
 from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
 from crag.library.example import EXAMPLE_NAME, read_example
 from crag.text.formatting import format_count
 from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus
 from pages.parts import labels, markdown
-from pages.parts.layout import draw_watching, progress_share
+from pages.parts.layout import draw_folded, draw_watching, progress_share
 from pages.parts.services import application
 from pages.parts.session import has_other_users, is_phone
 
@@ -98,7 +99,8 @@ def add_addresses(text: str, collection: str = "", limits: SiteLimits | None = N
     return len(addresses)
 
 
-_RESULTS_SHOWN = 100
+_RESULTS_IN_VIEW = 12
+_RESULT_LIST_HEIGHT = 340  # pixels
 _REFUSALS_SHOWN = 8
 _RESULT_WORDS: dict[AddStatus, str] = {
     "failed": "refused",
@@ -130,7 +132,7 @@ def draw_refusals(results: Sequence[AddResult]) -> None:
 
 def _draw_results(job: Job) -> None:
     """Draw the results of a job."""
-    if len(job.results) == 1 and job.kind not in ("path", "site"):
+    if len(job.results) == 1 and job.kind not in ("path", "site") and not split_member_location(job.results[0].source):
         st.markdown(f":small[{describe_result(job.results[0])}]")
     else:
         _draw_result_list(job)
@@ -139,12 +141,22 @@ def _draw_results(job: Job) -> None:
 
 
 def _draw_result_list(job: Job) -> None:
-    with st.expander(f":small[{summarize_results(job.results)}]", type="compact", key=f"results-{job.id}"):
-        chosen = sorted(job.results, key=lambda result: list(_RESULT_WORDS).index(result.status))[:_RESULTS_SHOWN]
-        lines = (f"{markdown.escape_line(result.title, 80)} {describe_result(result)}" for result in chosen)
+    """Draw a folded list that names every file, refused ones first."""
+    label = f":small[{summarize_results(job.results)}]"
+    draw_folded(label, f"results-{job.id}", lambda: _draw_all_results(job), type="compact")
+
+
+def _draw_all_results(job: Job) -> None:
+    chosen = sorted(job.results, key=lambda result: list(_RESULT_WORDS).index(result.status))
+    lines = (f"{markdown.escape_line(_result_name(result), 80)} {describe_result(result)}" for result in chosen)
+    with st.container(height=_RESULT_LIST_HEIGHT if len(chosen) > _RESULTS_IN_VIEW else "content", border=False):
         st.markdown("\n".join(f"- :small[{line}]" for line in lines))
-        if len(job.results) > _RESULTS_SHOWN:
-            st.caption(f"and {len(job.results) - _RESULTS_SHOWN:,} more")
+
+
+def _result_name(result: AddResult) -> str:
+    """Return the name of a file in an archive, else the title."""
+    member = split_member_location(result.source)
+    return member[1] if member else result.title
 
 
 def describe_result(result: AddResult) -> str:
@@ -279,8 +291,30 @@ def _draw_job(job: Job) -> None:
                 _draw_job_name(job)
             with st.container():
                 _draw_job_outcome(job)
+        if job.has_failed:
+            _draw_retry(job)
         word, act = ("Cancel", application().jobs.cancel) if waiting else ("Dismiss", _dismiss_job)
         st.button(word, type="tertiary", key=f"{word.lower()}-{job.id}", on_click=act, args=(job.id,))
+
+
+def _draw_retry(job: Job) -> None:
+    """Draw the button that adds again what failed, or what to do where its file or address was not kept."""
+    if application().jobs.can_retry(job):
+        st.button(
+            "Retry",
+            icon=":material/refresh:",
+            type="tertiary",
+            key=f"retry-{job.id}",
+            on_click=_retry_job,
+            args=(job.id,),
+        )
+    else:
+        st.caption("Add it again to retry.", width="content")
+
+
+def _retry_job(job_id: str) -> None:
+    application().jobs.retry(job_id)
+    st.rerun()
 
 
 def _draw_job_name(job: Job) -> None:

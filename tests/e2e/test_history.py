@@ -24,10 +24,16 @@ def test_back_and_forward_lead_through_the_places_that_were_visited(page: Page, 
     expect(page).to_have_url(conversation)
     expect(badge(page, "from your documents")).to_be_visible()
 
-    for address in (re.compile(r"/documents$"), run, conversation, f"{app_with_notes}/"):
+    places = [
+        (re.compile(r"/documents$"), page.get_by_role("heading", name="Documents")),
+        (run, page.get_by_role("heading", name=QUESTION)),
+        (conversation, badge(page, "from your documents")),
+        (f"{app_with_notes}/", page.get_by_role("heading", name="Ask your documents")),
+    ]
+    for address, content in places:
         page.go_back()
+        expect(content).to_be_visible()
         expect(page).to_have_url(address)
-    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
     page.go_forward()
     expect(page).to_have_url(conversation)
     expect(badge(page, "from your documents")).to_be_visible()

@@ -47,10 +47,16 @@ def link(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def test_readable_members_come_by_name_and_hidden_files_stay() -> None:
+def test_every_member_comes_by_name_with_its_content_or_the_reason_why_not() -> None:
     content: Named = {"b/notes.md": "# Notes", "a.txt": "Hello", "a/": "", "photo.raw": "x", ".secret.txt": "x"}
-    found = unpacked(packed(content | {"__MACOSX/a.txt": "x", "b/.git/c.txt": "x"}))
-    assert [(member.name, member.data) for member in found] == [("a.txt", b"Hello"), ("b/notes.md", b"# Notes")]
+    found = unpacked(packed(content | {"__MACOSX/a.txt": "x", "b/.DS_Store": "x", "b/.git/c.txt": "x"}))
+    assert [(member.name, member.data, member.refused and member.refused.message) for member in found] == [
+        (".secret.txt", b"", "This is a hidden file."),
+        ("a.txt", b"Hello", None),
+        ("b/.git/c.txt", b"", "This is a hidden file."),
+        ("b/notes.md", b"# Notes", None),
+        ("photo.raw", b"", "This kind of file is not supported."),
+    ]
 
 
 def test_one_member_alone_can_be_had_again(tmp_path: Path) -> None:
@@ -121,10 +127,10 @@ def test_a_password_is_asked_for_in_words() -> None:
     [
         (lambda data: b"", "empty"),
         (lambda data: data[:-30], "corrupt"),
-        (lambda data: packed({"photo.raw": "x"}), "empty"),
+        (lambda data: packed({"folder/": ""}), "empty"),
         (lambda data: packed({f"{n}.txt": "" for n in range(10_001)}), "too_large"),
     ],
-    ids=["nothing", "truncated", "nothing to read", "too many"],
+    ids=["nothing", "truncated", "only folders", "too many"],
 )
 def test_what_cannot_be_unpacked_is_refused_by_its_code(damage: Callable[[bytes], bytes], code: str) -> None:
     assert refusal(damage(packed({"a.txt": "Hello"}))).code == code

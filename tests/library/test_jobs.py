@@ -1,8 +1,10 @@
 """Adding in the background, with processes that are killed and jobs that the next one resumes."""
 
+import io
 import os
 import signal
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -87,7 +89,7 @@ def test_jobs_run_to_their_end_and_say_what_became_of_each(jobs, library):
     assert (bad.state, bad.result.error.code) == ("failed", "corrupt")
     assert (blocked.state, blocked.result.error.code) == ("failed", "blocked_url")
     assert library.search("cat")[0].text == "The cat sleeps."
-    wait_until(lambda: not spooled(library))
+    wait_until(lambda: [path.name for path in spooled(library)] == [bad.id])  # kept for another attempt
 
 
 def test_waiting_uploads_are_spooled_and_two_jobs_run_at_once(jobs, library, reader):
@@ -265,7 +267,7 @@ def test_a_job_that_takes_down_process_after_process_is_given_up(library, tmp_pa
         rows.recover()
     (job,) = rows.all()
     assert (job.state, job.result.error.code) == ("failed", "corrupt")
-    assert "ended 5 times" in job.result.error.message
+    assert "stopped 5 times" in job.result.error.message
 
 
 def test_a_disk_that_is_full_when_a_job_ends_delays_its_end(jobs, library, monkeypatch):
@@ -442,3 +444,44 @@ def test_an_address_without_a_scheme_is_fetched_by_https(library, typed, fetched
     jobs.submit_site(typed, SiteLimits())
     assert [job.name for job in jobs.jobs()] == [fetched, fetched]
     jobs.close()
+
+
+def packed(**members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text_of_it in members.items():
+            archive.writestr(name.replace("_", "."), text_of_it)
+    return out.getvalue()
+
+
+def test_what_failed_can_be_tried_again_as_long_as_its_row_stands(jobs, library, monkeypatch):
+    monkeypatch.setattr(library.pipeline, "_limit_bytes", 20)
+    jobs.submit_bytes("notes.zip", packed(a_txt="A cat sleeps.", b_txt="This one is over the limit."))
+    wait_until(lambda: states(jobs) == ["done"])
+    (job,) = jobs.jobs()
+    assert [result.status for result in job.results] == ["added", "failed"]
+    assert jobs.can_retry(job)
+    jobs.retry(job.id)
+    wait_until(lambda: states(jobs) == ["done"])
+    assert [result.status for result in jobs.jobs()[0].results] == ["added", "failed"]
+    monkeypatch.setattr(library.pipeline, "_limit_bytes", 1000)
+    jobs.retry(job.id)
+    wait_until(lambda: [result.status for result in jobs.jobs()[0].results] == ["added", "added"])
+    wait_until(lambda: states(jobs) == ["done"])
+    assert not jobs.can_retry(jobs.jobs()[0])
+    wait_until(lambda: not spooled(library))
+
+
+def test_an_upload_that_failed_is_kept_until_it_is_dismissed(jobs, library):
+    job_id = jobs.submit_bytes("empty.txt", b"")
+    wait_until(lambda: states(jobs) == ["failed"])
+    assert len(spooled(library)) == 1
+    jobs.dismiss(job_id)
+    assert spooled(library) == []
+
+
+def test_an_address_with_a_password_is_not_kept_for_another_attempt(jobs):
+    jobs.submit_url("http://user:secret@127.0.0.1:9/")
+    jobs.submit_url("http://127.0.0.1:9/")
+    wait_until(lambda: states(jobs) == ["failed", "failed"])
+    assert [jobs.can_retry(job) for job in jobs.jobs()] == [False, True]

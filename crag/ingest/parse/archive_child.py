@@ -20,7 +20,8 @@ from crag.ingest.parse.zip_container import MAX_MEMBERS, ZIP_ERRORS, inflate_mem
 from crag.text.sanitization import clean_text
 
 _OUTSIDE_PATH = re.compile(r"/|[A-Za-z]:|(?:.*/)?\.\.(?:/|$)")
-_HIDDEN_PATH = re.compile(r"(?:^|/)(?:\.[^./]|__MACOSX/)")
+_HIDDEN_PATH = re.compile(r"(?:^|/)\.[^./]")
+_PACKER_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.DS_Store$)")
 _UTF8_NAME = 0x800  # general purpose bit 11 (APPNOTE.TXT 6.3.10, section 4.4.4)
 
 
@@ -42,13 +43,13 @@ def _unpack(request: dict[str, Any], limits: ParseLimits, answer: SendReply) -> 
 
 
 def _read_members(limits: ParseLimits, only: str | None) -> Iterator[tuple[str, bytes | SourceRefused]]:
-    """Yield the readable members by name. Raises `SourceRefused` for passwords and exceeded limits."""
+    """Yield every member by name, or only one. Raises `SourceRefused` for passwords and exceeded limits."""
     left = limits.inflated
     with zipfile.ZipFile(sys.stdin.buffer) as archive:
-        chosen = [(name, member) for name, member in _readable_members(archive).items() if only in (None, name)]
+        chosen = [(name, member) for name, member in _members(archive).items() if only in (None, name)]
         if len(chosen) > MAX_MEMBERS:
             raise too_large_refusal(f"holds more than {MAX_MEMBERS:,} files")
-        if any(member.flag_bits & 1 for _, member in chosen):
+        if any(member.flag_bits & 1 and not _member_refusal(name, member) for name, member in chosen):
             raise SourceRefused("encrypted", "The archive needs a password.", "Unpack it and add the files.")
         for name, member in sorted(chosen):
             found = _member_refusal(name, member) or _read_member(archive, member, min(left, limits.size))
@@ -61,14 +62,10 @@ def _read_members(limits: ParseLimits, only: str | None) -> Iterator[tuple[str, 
             yield name, found
 
 
-def _readable_members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Return the visible members with a supported suffix, by name; of duplicate names the last one."""
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the files by name, of duplicate names the last one, without the system files that packers add."""
     members = {_member_name(member): member for member in archive.infolist() if not member.is_dir()}
-    return {
-        name: member
-        for name, member in members.items()
-        if PurePosixPath(name).suffix.lower() in READABLE_SUFFIXES and not _HIDDEN_PATH.search(name)
-    }
+    return {name: member for name, member in members.items() if not _PACKER_FILE.search(name)}
 
 
 def _member_name(member: zipfile.ZipInfo) -> str:
@@ -88,6 +85,10 @@ def _member_refusal(name: str, member: zipfile.ZipInfo) -> SourceRefused | None:
         return unsupported_refusal("Its name points outside the archive", "Unpack the archive and add the file.")
     if name.lower().endswith(ARCHIVE_SUFFIX):
         return unsupported_refusal("This is an archive within an archive", "Unpack the outer one and add this.")
+    if _HIDDEN_PATH.search(name):
+        return unsupported_refusal("This is a hidden file", "To add it, rename it without the dot, then pack it again.")
+    if PurePosixPath(name).suffix.lower() not in READABLE_SUFFIXES:
+        return unsupported_refusal("This kind of file is not supported", "Save it as a PDF and add that.")
     return None
 
 
