@@ -7,7 +7,8 @@ PORT ?= 8501
 WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
+# Errors only: pip before 23.3 does not find lxml's extra html_clean and warns, although requirements.txt lists its package.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq -c constraints.txt
 
 run: setup
 	@$(BIN)/python launcher.py --port $(PORT)
