@@ -33,6 +33,7 @@ from crag.events import (
     encode_event,
 )
 from crag.options import OPTIONS, RunOptions, diff_options, dump_changes, load_changes
+from crag.runs.records import save_summary
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import (
     FORMAT_NAME,
@@ -231,12 +232,14 @@ def store_conversation(database: Database, shared: SharedConversation, user: str
     """Store the document as a new conversation of a user, all or nothing, and return its id. Raises `HomeFault`."""
     conversation_id = uuid.uuid4().hex
     ids = {run.id: uuid.uuid4().hex for run in shared.runs}
-    traces = {run.id: _completed_events(run, ids) for run in shared.runs}
-    texts = {number: Trace().apply_all(happened).text for number, happened in traces.items()}
+    happened = {run.id: _completed_events(run, ids) for run in shared.runs}
+    traces = {number: Trace().apply_all(of_run) for number, of_run in happened.items()}
+    texts = {number: trace.text for number, trace in traces.items()}
     with database.write() as connection:
         connection.execute(insert(conversations).values(_conversation_row(conversation_id, shared, user)))
         for run in sorted(shared.runs, key=lambda run: run.version_of is not None):  # first answers first
-            _insert_run(connection, run, ids, conversation_id, traces[run.id])
+            _insert_run(connection, run, ids, conversation_id, happened[run.id])
+            save_summary(connection, ids[run.id], traces[run.id], traces[run.id].seconds or 0.0)
         _insert_messages(connection, shared, ids, texts, conversation_id)
     return conversation_id
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from crag.errors import NotFound
+from crag.inspection.run_archive import RunArchive
 from crag.options import RunOptions
 from crag.sharing.conversation_import import read_shared_conversation
 from tests.runs.conftest import wait
@@ -35,6 +36,16 @@ def test_branches_versions_overrides_and_feedback_survive(shared):
     assert home.conversations.feedback(web.run_id).reason == "It missed the second failure."
     home.conversations.show_branch(copy.conversation, first.branches[1])
     assert messages(copy)[0].text == "What of bees?"
+
+
+def test_an_imported_run_is_listed_with_its_results(shared):
+    imported = shared.take_in(shared.json())
+    listed: dict = {shared.conversation: [], imported: []}
+    for row in RunArchive(shared.house.database).list():
+        results = (row.question, row.state, row.action, row.outcome, row.model, row.seconds, row.relevant, row.best)
+        listed[row.conversation_id].append(results)
+    assert sorted(listed[imported], key=str) == sorted(listed[shared.conversation], key=str)
+    assert any(row[3] for row in listed[imported])
 
 
 def test_an_imported_answer_can_be_asked_again_and_gone_on_from(shared):
