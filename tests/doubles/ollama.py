@@ -137,9 +137,9 @@ class ScriptedOllama:
                 with self._lock:
                     self._at_once -= 1
 
-    def wait_until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
-        """Wait for something to become true of the requests; fails the test when it does not."""
-        wait_until(condition, seconds)
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait for something to become true of the requests."""
+        wait_until(condition)
 
 
 class Server(ThreadingHTTPServer):

@@ -1,7 +1,5 @@
 """Evaluations over the real run service with doubles in its roles: done, stopped, killed and resumed."""
 
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass, field
 
@@ -21,6 +19,7 @@ from crag.sharing.backup import write_backup
 from crag.sharing.restore import restore_backup
 from crag.storage.engine import Database
 from crag.types import Progress, ignore_progress
+from tests.crashing import Forked
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
 from tests.waiting import wait_until
 
@@ -246,26 +245,26 @@ def test_a_question_of_a_deleted_evaluation_is_refused_in_words(lab):
         lab.runs.start(None, "Who?", RunOptions(), evaluation_id="gone")
 
 
-def test_a_process_that_dies_leaves_it_to_be_gone_on_with(lab, laboratory, tmp_path):
-    script = """
+KILLED = """
 import os, sys
 from pathlib import Path
 from tests.evaluation.test_evaluations import Laboratory
-from tests.waiting import wait_until
+
 lab = Laboratory(Path(sys.argv[1]))
-begun = lab.begin(repetitions=6)
-wait_until(lambda: lab.evaluations.get(begun.id).done >= 2)
-print(begun.id, flush=True)
-os._exit(9)
+questions, write = iter(range(2)), lab.writer.write
+lab.writer.write = lambda *given, **named: os._exit(9) if next(questions, None) is None else write(*given, **named)
+lab.evaluations.wait(lab.begin(repetitions=6, parallel=1).id)
 """
-    killed = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=False)
-    assert killed.returncode == 9, killed.stderr
-    evaluation_id = killed.stdout.strip()
-    left = lab.evaluations.get(evaluation_id)
-    assert left.state == "interrupted"
-    assert left.done >= 2
-    lab.evaluations.resume(evaluation_id)
-    assert lab.evaluations.wait(evaluation_id).done == 24
+
+
+def test_a_process_that_dies_leaves_it_to_be_gone_on_with(lab, tmp_path):
+    with Forked(KILLED, tmp_path) as process:
+        process.communicate(timeout=60)
+    assert process.returncode == 9
+    [left] = lab.evaluations.list()
+    assert (left.state, left.done) == ("interrupted", 2)
+    lab.evaluations.resume(left.id)
+    assert lab.evaluations.wait(left.id).done == 24
 
 
 def test_closing_interrupts_and_the_next_start_resumes(lab, laboratory):

@@ -48,4 +48,4 @@ def test_loading_and_unloading(application, chat_name):
     assert loaded.processor
     assert loaded.window in (None, TUNING.window)  # servers before 0.11 do not tell it
     application.ollama.unload(chat_name)
-    wait_until(lambda: not application.ollama.model(chat_name).loaded, 30)
+    wait_until(lambda: not application.ollama.model(chat_name).loaded)
