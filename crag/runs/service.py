@@ -33,6 +33,7 @@ from crag.types import ModelCall, NodeName, Ruling, Turn, Version
 
 _MAX_WORKERS = 64  # they mostly wait for models, each of which has a queue of its own
 _MAX_CACHED_TRACES = 200
+_STOP_SECONDS = 2.0
 
 
 class RunService:
@@ -53,7 +54,7 @@ class RunService:
         self._worker = RunWorker(open_resources, self._records, self._log, self._calls, self._checkpoints)
         self._records.close_orphans(self._log)
         self._workers = ThreadPoolExecutor(_MAX_WORKERS, thread_name_prefix="run")
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._live: dict[str, LiveRun] = {}
         self.on_end: Callable[[], object] = lambda: None  # called after each run of this process that ended
         self._traces: LRUCache[str, Trace] = LRUCache(_MAX_CACHED_TRACES)
@@ -157,6 +158,18 @@ class RunService:
     def regenerate(self, run_id: str, options: RunOptions) -> Run:
         """Start a new version of an answer to the same question from scratch. Raises `BadRequest`, `NotFound`."""
         return self._begin_version(self._planner.plan_regeneration(run_id, self._require_ended(run_id), options))
+
+    def stop_and_regenerate(self, run_id: str, options: RunOptions) -> Run:
+        """Stop a run if it is still answering, then regenerate its answer before any queued question is asked.
+
+        Raises as `regenerate`, also when the run does not stop within two seconds.
+        """
+        with self._lock:
+            if live := self._live.get(run_id):
+                live.stop.cancel()
+                for _ in live.follow(seconds=_STOP_SECONDS):
+                    pass
+            return self.regenerate(run_id, options)
 
     def versions(self, run_id: str) -> list[Version]:
         """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""

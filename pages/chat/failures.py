@@ -11,7 +11,12 @@ from crag.models.model_choice import model_label
 from crag.models.ollama_api import find_by_name
 from crag.options import RunOptions
 from crag.runs.trace import Trace
-from pages.chat.questions import allow_model_and_regenerate, continue_answer, regenerate_answer
+from pages.chat.questions import (
+    allow_model_and_regenerate,
+    continue_answer,
+    regenerate_answer,
+    stop_and_regenerate_answer,
+)
 from pages.parts import downloads, external_hosts, markdown
 from pages.parts.components import draw_copy_button
 from pages.parts.services import application, available_models
@@ -85,7 +90,7 @@ def _draw_remedies(run_id: str, trace: Trace, *, last: bool) -> None:
     if last and command:
         draw_copy_button(command.group(1), key=f"command-{run_id}", label="Copy command")
     if trace.options.model != "builtin":
-        _draw_builtin(run_id, trace.options)
+        draw_builtin_offer(run_id, trace.options)
 
 
 def _draw_model_remedy(run_id: str, trace: Trace) -> None:
@@ -128,12 +133,13 @@ def _draw_retry(run_id: str, options: RunOptions) -> None:
     )
 
 
-def _draw_builtin(run_id: str, options: RunOptions) -> None:
+def draw_builtin_offer(run_id: str, options: RunOptions) -> None:
+    """Draw the button that answers with the built-in engine; it stops an answer that is still being written."""
     st.button(
         "Answer with the built-in engine",
         icon=":material/memory:",
         key=f"builtin-{run_id}",
-        on_click=regenerate_answer,
+        on_click=stop_and_regenerate_answer,
         args=(run_id, _with_builtin_engine(options)),
     )
 

@@ -18,12 +18,13 @@ from crag.models.model_choice import model_label
 from crag.models.ollama_api import find_by_name
 from crag.runs.run import Run
 from crag.runs.trace import Trace
-from pages.chat import answer, state, versions
+from pages.chat import answer, failures, state, versions
 from pages.parts import markdown
 from pages.parts.services import application, server_monitor
 from pages.parts.trace import TraceDrawing, current_activity, shimmer_text
 
 _QUIET_SECONDS = 2.0  # most replies begin sooner
+_SILENT_SECONDS = 20.0  # then the built-in engine is offered
 _LOADING_SECONDS, _QUEUED_SECONDS = 1.0, 0.5
 _QUEUE_PLACES = ("next", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -46,6 +47,12 @@ def _current_wait_text(run_id: str) -> str:
     if wait is None:
         return ""
     return describe_wait(wait, _is_loaded(wait.model), time.monotonic() - wait.since)
+
+
+def _is_model_silent(run_id: str) -> bool:
+    """Return whether a model that was asked, perhaps one that is still loading, has not replied for long."""
+    wait = application().runs.waiting_for(run_id)
+    return wait is not None and wait.kind == "answering" and time.monotonic() - wait.since >= _SILENT_SECONDS
 
 
 def describe_wait(wait: Wait, loaded: bool | None, seconds: float) -> str:
@@ -183,6 +190,9 @@ class _LiveDrawing:
         if followed.trace.parent:
             versions.draw_earlier_version(self.run.id)
         text = st.markdown(_answer_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
+        if not followed.trace.text and _is_model_silent(self.run.id):
+            st.caption("Nothing from the model yet. Keep waiting, or get an answer quoted from your documents now.")
+            failures.draw_builtin_offer(self.run.id, followed.trace.options)
         return _Slice(followed, drawing, status, text)
 
 

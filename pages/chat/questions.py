@@ -94,6 +94,12 @@ def regenerate_answer(run_id: str, options: RunOptions) -> str | None:
     return None
 
 
+def stop_and_regenerate_answer(run_id: str, options: RunOptions) -> None:
+    """Create another version of an answer under these options; stop the answer first if it is still being written."""
+    with dialogs.catch_refusals():
+        state.show_trace(application().runs.stop_and_regenerate(run_id, options).id)
+
+
 def continue_answer(run_id: str) -> None:
     """Create another version that continues an incomplete answer from its text so far."""
     with dialogs.catch_refusals():

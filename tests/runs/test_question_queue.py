@@ -63,6 +63,19 @@ def test_questions_are_asked_in_order_when_the_answer_ends(asking):
     assert asking.waiting() == []
 
 
+def test_an_answer_is_replaced_before_the_next_question_is_asked(asking):
+    runs = asking.home.runs
+    runs.on_end = asking.queue.wake
+    asking.queue.begin()
+    asking.queue.submit(asking.conversation, "Second?")
+    again = runs.stop_and_regenerate(asking.run.id, RunOptions(k=1))
+    assert asking.waiting() == ["Second?"]
+    asking.gate.set()
+    assert wait(again).state == "done"
+    assert [version.state for version in runs.versions(again.id)] == ["stopped", "done"]
+    wait_until(lambda: asking.asked() == ["First?", "Second?"])
+
+
 def test_simultaneous_questions_are_all_kept(asking):
     barrier = threading.Barrier(8)
 

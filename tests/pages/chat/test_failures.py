@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crag.cancellation import Wait
+from pages.chat import live_run
 from pages.chat.answer_actions import regenerate_choices
 from pages.chat.live_run import describe_wait
 from pages.parts.services import application
@@ -13,6 +14,7 @@ from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
 from tests.faults.asking import TWENTY
 from tests.pages.conftest import NOTES, add, ask, labels, said, until
+from tests.waiting import wait_until
 
 QUESTION = "What is the espresso machine descaled with?"
 ANSWER = "It is descaled with citric acid [1]."
@@ -86,6 +88,31 @@ def test_a_model_that_loads_is_seen_to(chat, ollama):
     until(chat, lambda: said(chat, "Llama 3.1 8B is loading"))
     until(chat, lambda: any("is loading" in caption.value for caption in chat.sidebar.caption))
     answered(chat)
+
+
+def test_a_silent_model_can_be_replaced_by_the_builtin_engine(chat, ollama, monkeypatch):
+    ollama.script = saying(Say(ANSWER, first_token_after=3600))
+    chat.run().chat_input[0].set_value(QUESTION).run()
+    until(chat, lambda: ollama.chats and ollama.chats[-1].writes)
+    assert "Answer with the built-in engine" not in labels(chat)
+    monkeypatch.setattr(live_run, "_SILENT_SECONDS", 0.0)
+    until(chat, lambda: "Answer with the built-in engine" in labels(chat))
+    assert said(chat, "Nothing from the model yet.")
+    press(chat, "builtin-")
+    answered(chat)
+    assert said(chat, "Version 2 of 2 · model Built-in engine")
+    assert "citric acid" in message().text
+    assert not said(chat, "Nothing from the model yet.")
+    wait_until(lambda: ollama.chats[-1].outcome == "dropped")
+
+
+def test_a_model_that_has_begun_to_answer_is_left_alone(chat, ollama, monkeypatch):
+    monkeypatch.setattr(live_run, "_SILENT_SECONDS", 0.0)
+    ollama.script = saying(Say("It is descaled with", end="hang"))
+    chat.run().chat_input[0].set_value(QUESTION).run()
+    until(chat, lambda: said(chat, "It is descaled with"))
+    assert "Answer with the built-in engine" not in labels(chat.run())
+    press(chat, "stop")
 
 
 def test_an_answer_that_was_cut_is_gone_on_with(chat, ollama):
