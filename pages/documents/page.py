@@ -21,6 +21,7 @@ DIALOGS = {
     table.REFRESH_DIALOG: table.draw_refresh_dialog,
     table.REMOVE_DIALOG: table.draw_remove_dialog,
 }
+_ADD_BOX_WIDTH = 432  # pixels: two side by side on a screen of 1440 pixels, below each other on a smaller one
 _SITE_DEFAULTS = SiteLimits()
 _WITH_LINKS_HELP = (
     f"Up to {_SITE_DEFAULTS.pages} pages of the same site, one link away. Pages that the site closes to programs "
@@ -55,10 +56,10 @@ def _draw_head() -> None:
 
 
 def _draw_add_form(collection: str) -> None:
-    files, addresses = st.columns(2, gap="medium")
-    with files:
+    boxes = st.container(horizontal=True, gap="medium")
+    with boxes.container(width=_ADD_BOX_WIDTH):
         document_intake.draw_uploader("Add files", collection)
-    with addresses:
+    with boxes.container(width=_ADD_BOX_WIDTH):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_area(
                 "Add web pages, one address per line",
