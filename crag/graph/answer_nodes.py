@@ -8,7 +8,7 @@ from crag.graph.answer_support import answer_outcome, check_sentences, is_suppor
 from crag.graph.citations import collect_citations, collect_quotations, drop_invalid_citations
 from crag.graph.nodes import gather_knowledge, graph_node
 from crag.graph.policy import choose_action as decide_action
-from crag.graph.state import Deps, GraphState, question_to_answer
+from crag.graph.state import Deps, GraphState, question_to_answer, retrieval_question
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import PromptFit, Quotation
 from crag.text.formatting import format_count
@@ -91,9 +91,9 @@ def _is_covered(
         return True
     used = used_knowledge(text, support, knowledge)
     if is_quoted:
-        return deps.engine.coverage.is_covered(question_to_answer(state), collect_quotations(text, used))
+        return deps.engine.coverage.is_covered(retrieval_question(state), collect_quotations(text, used))
     whole = [Quotation(item.text, f"{item.passage.title} {item.passage.heading}") for item in used]
-    return deps.engine.coverage.is_covered(question_to_answer(state), whole, names_only=True)
+    return deps.engine.coverage.is_covered(retrieval_question(state), whole, names_only=True)
 
 
 def _stream_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps) -> tuple[str, Usage, PromptFit]:

@@ -42,7 +42,7 @@ def strip_small_talk(question: str) -> str:
         return question
     clauses = _CLAUSE_END.split(question)
     asking = [at for at, clause in enumerate(clauses) if _bare(clause) and not _is_courtesy(clause)]
-    if not asking or asking == list(range(len(clauses))):
+    if not asking or not any(_is_courtesy(clause) for clause in clauses if _bare(clause)):
         return question
     start = question.index(clauses[asking[0]])
     end = question.rindex(clauses[asking[-1]]) + len(clauses[asking[-1]])

@@ -37,6 +37,6 @@ def test_missing_posts_stop_the_evaluation_with_a_remedy(tmp_path, monkeypatch, 
     monkeypatch.setenv("CRAG_EMBEDDER", "builtin")
     assert seed.main(["--home", str(tmp_path / "home")]) == 1
     said = capsys.readouterr()
-    assert "nothing was searched" in said.err
+    assert "nothing was asked" in said.err
     assert "make eval-seed DOCUMENTS=folder" in said.err
     assert said.out == ""

@@ -46,6 +46,7 @@ def library(application, ollama):
 
 
 def say_yes(asked: Asked) -> Say:
+    """Every passage is relevant; the answer, which the manual does not hold, is covered only in part."""
     text = ANSWER if asked.writes else YES if asked.schema else "Yes"
     return Say(text, prompt_tokens=len(rendered(asked.body)))
 
@@ -98,7 +99,7 @@ def assert_it_is_told(trace, question: str, window: int) -> None:
 def test_three_times_the_window(library, ollama, language, ask_at, window):
     question = long_question(language, window, ask_at)
     trace = ask(library, question, grader="score", **tuned(window))
-    assert (trace.state, trace.outcome, trace.text) == ("done", "documents", ANSWER)
+    assert (trace.state, trace.outcome, trace.text) == ("done", "documents_partly", ANSWER)
     assert_nothing_was_cut(ollama, ASKS[language], window)
     assert_it_is_told(trace, question, window)
     assert not trace.usage.prompt_cut
@@ -109,7 +110,7 @@ def test_with_every_grader(library, ollama, grader, monkeypatch):
     monkeypatch.setitem(FILLER, "english", "In kitchen {} the espresso machine was bought in the spring of that year. ")
     question = long_question("english", 2048, "end")
     trace = ask(library, question, grader=grader, **tuned(2048))
-    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert (trace.state, trace.outcome) == ("done", "documents_partly")
     assert trace.verdicts
     assert_nothing_was_cut(ollama, ASKS["english"], 2048)
     assert_it_is_told(trace, question, 2048)
@@ -129,7 +130,7 @@ def test_after_a_long_conversation(library, ollama, window):
     ollama.requests.clear()
     question = long_question("english", window, "end")
     trace = ask(library, question, conversation, grader="score", **tuned(window))
-    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert (trace.state, trace.outcome) == ("done", "documents_partly")
     assert_nothing_was_cut(ollama, "", window)
     assert ASKS["english"] in ollama.chats[0].prompt
     assert_it_is_told(trace, question, window)
@@ -176,7 +177,7 @@ def test_a_smaller_model_for_one_role_decides(library, ollama):
     ollama.models = [*ollama.models, small]
     question = long_question("english", 2048, "end")
     trace = ask(library, question, grader="score", grader_model="ollama:llama3.2:1b", **tunings)
-    assert trace.outcome == "documents"
+    assert trace.outcome == "documents_partly"
     assert trace.shortened.left_out
     for chat in ollama.chats:
         assert len(rendered(chat.body)) <= chat.body["options"]["num_ctx"]

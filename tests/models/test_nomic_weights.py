@@ -24,7 +24,7 @@ from tests.doubles.web import Canary, WebServer, serving
 
 pytest.importorskip("gpt4all", reason="gpt4all has no wheel for this machine")
 BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
-QUESTION = "Where do bees tell the flowers are?"
+QUESTION = "How do bees dance?"
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.doubles.little_model import embed_words
 from tests.doubles.ollama import ScriptedOllama, closed_address
 
 BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
-QUESTION = "Where do bees tell the flowers are?"
+QUESTION = "How do bees dance?"
 NOMIC = "ollama:nomic-embed-text"
 
 

@@ -69,6 +69,7 @@ def test_a_question_is_no_small_talk_and_stays_whole(message):
         ("안녕하세요, 회사는 언제 설립되었나요?", "회사는 언제 설립되었나요?"),
         ("你好，公司什么时候成立的？", "公司什么时候成立的？"),
         ("Thanks, bye!", "Thanks, bye!"),
+        ("And then? (about the team)", "And then? (about the team)"),
     ],
 )
 def test_a_question_loses_the_greetings_around_it(message, question):

@@ -62,7 +62,7 @@ def test_without_a_key_nothing_is_asked(outbound_log):
 
 @pytest.mark.parametrize(
     ("status", "body", "word"),
-    [(401, b"{}", "key"), (429, b"", "limit"), (500, b"<html>", "fault"), (302, b"", "fault"), (200, b"<html>", "read"),
+    [(401, b"{}", "key"), (429, b"", "limit"), (500, b"<html>", "error"), (302, b"", "error"), (200, b"<html>", "read"),
      (200, b"[1]", "read"), (200, b'{"key": null, "account": {"plan_usage": "many"}}', "read"),
      (200, b'{"key": {"usage": NaN}}', "read")],
 )  # fmt: skip

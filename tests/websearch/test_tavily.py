@@ -104,7 +104,7 @@ def test_how_long_to_wait_is_said_where_the_server_says_it(header, words):
         (433, b"{}", "plan"),
         (403, b"{}", "plan"),
         (400, b"{}", "query"),
-        (500, b"<html>oops</html>", "fault"),
+        (500, b"<html>oops</html>", "error"),
         (200, b"<html>login</html>", "could not be read"),
         (200, b"[1]", "could not be read"),
         (200, b'{"results": null}', "could not be read"),
