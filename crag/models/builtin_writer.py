@@ -11,9 +11,16 @@ from crag.options import RunOptions
 from crag.protocols import MAX_QUERY_LENGTH, Embedder, PromptFit, Quotation, ReplyPiece, Rewriter, Writer
 from crag.text.coverage import Gaps, find_gaps, refers_back
 from crag.text.language import extract_key_words, is_cjk, split_sentences
-from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, extract_asking_sentences
+from crag.text.questions import (
+    AnalyzedQuestion,
+    TermStatistics,
+    analyze_question,
+    extract_asking_sentences,
+    find_name_terms,
+)
 from crag.text.relevance_features import tokenize_sentences, tokenize_text
 from crag.text.relevance_scores import score_passages, score_sentences
+from crag.text.small_talk import detect_small_talk
 from crag.text.tables import label_table_rows
 from crag.types import Knowledge, Turn, Usage
 
@@ -92,6 +99,18 @@ _ANAPHORA = re.compile(
     r"|它|(?<![吉其])他|她|其(?![他她它實实餘余])|這|这|那",
     re.IGNORECASE,
 )
+_TOPIC_QUESTION = re.compile(  # one word that is the topic itself: "What is TraceMonkey?", "What is a mutex?"
+    r"^(?:what|who|where|how|why|when)(?:['’]s| is| are| was| were| does| do| did) (?:an? |the )?(?-i:[A-Z])[\w’'-]+"
+    r"(?: (?:do|mean))?\W*$"
+    r"|^what(?:['’]s| is| are) (?:an? )?(?!(?:new|next|different|wrong|missing|left|best|worst|important)\b)"
+    r"(?![\w-]+ed\b)[a-z][\w’'-]+\W*$"
+    r"|^[가-힣]+란 (?:무엇|뭐|뭔)",
+    re.IGNORECASE,
+)
+_SECOND_QUESTION = re.compile(
+    r",? (?:and|but|or) (?=(?:how|what|when|where|who|why|which|is|are|was|were|does|do|did|has|have|can)\b)",
+    re.IGNORECASE,
+)
 _FILLER = re.compile(
     r"^(?:(?:hi|hello|hey|ok|okay|so|well|thanks|please)\b[\s,.!]*)*"
     r"(?:(?:can|could|would|will) you (?:please )?(?:tell|explain to|show|give) me\s+"
@@ -112,11 +131,9 @@ class BuiltinRewriter(Rewriter):
     def condense(self, question: str, history: Sequence[Turn], stop: Cancellation) -> str:
         """Append key words of earlier questions if the question refers back or has too few of its own."""
         stop.check()
-        asked = extract_key_words(question)
-        own = {part for _, parts in asked for part in parts}
-        is_self_contained = _has_enough_key_words(asked) and not _ANAPHORA.search(question)
-        if is_self_contained or len(question) >= MAX_QUERY_LENGTH:
+        if _stands_alone(question) or len(question) >= MAX_QUERY_LENGTH:
             return question
+        own = {part for _, parts in extract_key_words(question) for part in parts}
         borrowed = [word for word, parts in _earlier_key_words(history) if not own.issuperset(parts)][
             :_MAX_BORROWED_WORDS
         ]
@@ -133,18 +150,35 @@ class BuiltinRewriter(Rewriter):
         return _cut_to_query_limit(" ".join(pick_strongest_words(cleaned)) or cleaned)
 
 
+def _stands_alone(question: str) -> bool:
+    """Return whether a question names its topic and does not refer back.
+
+    "it" in a second question means the topic of the first: "What is a mutex and how does it work?"
+    """
+    first, *second = _SECOND_QUESTION.split(question, maxsplit=1)
+    if second and (_names_topic(first) or find_name_terms(first)) and not _ANAPHORA.search(first):
+        return True
+    return (_names_topic(question) or _has_enough_key_words(extract_key_words(question))) and not _ANAPHORA.search(
+        question
+    )
+
+
+def _names_topic(question: str) -> bool:
+    return bool(_TOPIC_QUESTION.search(question)) and bool(extract_key_words(question))
+
+
 def _has_enough_key_words(found: Sequence[KeyWord]) -> bool:
     """Return whether a question has two key words; in Chinese, two characters count as a word."""
     return sum(-(-len(word) // 2) if is_cjk(word) else 1 for word, _ in found) >= _MIN_KEY_WORDS
 
 
 def _earlier_key_words(history: Sequence[Turn]) -> list[KeyWord]:
-    """Return the key words of the last question that had enough, and of the ones after it."""
+    """Return the key words of the last question that had enough or named its topic, and of the ones after it."""
     found: list[KeyWord] = []
     for turn in reversed(history):
-        if turn.role == "user":
+        if turn.role == "user" and not detect_small_talk(turn.text):
             found = extract_key_words(turn.text) + found
-            if _has_enough_key_words(found):
+            if _has_enough_key_words(found) or _names_topic(turn.text):
                 break
     unique = {parts: word for word, parts in found}
     return [(word, parts) for parts, word in unique.items()]

@@ -214,9 +214,45 @@ def test_a_follow_up_borrows_key_words_of_the_last_question(question: str) -> No
     assert "failures" not in condensed
 
 
-def test_a_question_that_stands_alone_stays_as_it_is() -> None:
-    assert condense("Who built the Halden lighthouse?") == "Who built the Halden lighthouse?"
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who built the Halden lighthouse?",
+        "What is TraceMonkey?",
+        "what is a mutex?",
+        "Who was Lincoln?",
+        "What does CRAG mean?",
+        "What is blacklisting and how long does it take?",
+        "When did Lincoln die, and where was he buried?",
+        "블랙리스트란 무엇인가?",
+    ],
+)
+def test_a_question_that_names_its_topic_stays_as_it_is(question: str) -> None:
+    assert condense(question) == question
+
+
+def test_nothing_is_borrowed_where_nothing_was_asked() -> None:
     assert condense("Why?", ()) == "Why?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the cost?",
+        "What is different?",
+        "What is included?",
+        "Who is eligible?",
+        "And what is it?",
+        "What are the causes and how are they treated?",
+    ],
+)
+def test_one_key_word_that_names_no_topic_borrows_the_topic(question: str) -> None:
+    assert "ReAct" in condense(question)
+
+
+def test_a_follow_up_borrows_from_the_topic_before_it_and_not_from_an_older_one_or_from_small_talk() -> None:
+    before = (*HISTORY, Turn("user", "What is TraceMonkey?"), Turn("assistant", "A compiler."), Turn("user", "Thanks!"))
+    assert condense("Who wrote it?", before) == "Who wrote it? (TraceMonkey)"
 
 
 def test_a_chain_of_follow_ups_keeps_its_subject() -> None:
