@@ -60,6 +60,7 @@ def main() -> None:
             _screen_reader_status(messages, active),
             last_run or "",
             _open_clicked_citation,
+            conversation_id=conversation.id if conversation else "",
             stays=state.pop_keep_scroll(),
             focus=question_editor.open_editor_key(),
             left=state.sidebar_close_count(),

@@ -38,8 +38,8 @@ def _draw_chips(options: RunOptions) -> None:
 
 
 def _tick(label: str, *, chosen: bool) -> str:
-    """Mark the current choice of a menu."""
-    return f":material/check: {label}" if chosen else label
+    """Mark the current choice of a menu; behind its label, so that all labels begin on one line."""
+    return f"{label} :material/check:" if chosen else label
 
 
 def _draw_model_chip(options: RunOptions) -> None:
@@ -144,6 +144,13 @@ def _draw_options_chip(options: RunOptions) -> None:
     )
 
 
+def _placeholder(*, waits: bool) -> str:
+    """Return the hint in the empty box; `pages.parts.components` listens for the key, which a phone lacks."""
+    if waits:
+        return "Decide about the web search first"
+    return "Ask your documents" if is_phone() else "Ask your documents  ·  press /"
+
+
 def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
     """Draw the bottom bar and return the row of chips, where invisible elements take no space.
 
@@ -163,7 +170,7 @@ def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
                 shortcut = None if is_phone() else "Esc"
                 st.button("Stop", icon=icon, shortcut=shortcut, key="stop", on_click=stop_run, args=(active.id,))
         st.chat_input(
-            "Decide about the web search first" if waits else "Ask your documents",
+            _placeholder(waits=waits),
             key=QUESTION_BOX_KEY,
             accept_file="multiple",
             file_type=UPLOAD_SUFFIXES,

@@ -1,4 +1,4 @@
-"""Custom browser components: citation clicks, screen-reader status, scrolling, copy button."""
+"""Custom browser components: citation clicks, screen-reader status, scrolling, focus, copy button."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _PAGE_CSS = """
 :host { display: block; height: 0; }
 """
 _PAGE_JS = """
+const FIELDS = "input, textarea, select, [contenteditable]"
 export default function ({ data, parentElement, setTriggerValue }) {
   const status = parentElement.querySelector("#status")
   if (status && status.textContent !== data.status) status.textContent = data.status
@@ -45,6 +46,29 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     else if (tries) setTimeout(focus, 50, tries - 1)
   }
+  const findQuestionBox = () => document.querySelector('[data-testid="stChatInputTextArea"]')
+  const isBusy = () => document.querySelector('[role="dialog"], [role="menu"], [role="listbox"]')
+  const focusBox = (tries) => {  // the box may be drawn after this
+    const box = findQuestionBox()
+    if (!box) {
+      if (tries) setTimeout(focusBox, 50, tries - 1)
+      return
+    }
+    if (box.__cragPlace === data.place) return
+    box.__cragPlace = data.place
+    box.setAttribute("aria-keyshortcuts", "/")
+    const { activeElement } = document
+    const isFree = activeElement === document.body || (data.place === "new" && !activeElement.matches(FIELDS))
+    if (!isFree || isBusy() || getSelection().toString() || data.focus) return
+    if (!matchMedia("(pointer: coarse)").matches) box.focus({ preventScroll: true })  // would open the keyboard
+  }
+  const typed = (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.target.closest?.(FIELDS) || isBusy()) return
+    event.preventDefault()
+    findQuestionBox()?.focus()
+  }
+  focusBox(40)
   if (data.focus && window.__cragFocus !== data.focus) focus(40)
   window.__cragFocus = data.focus
   if (data.left && window.__cragLeft !== data.left) {
@@ -55,9 +79,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
   window.__cragClean?.()  // this function runs again whenever its data changes
   document.addEventListener("click", heard)
   document.addEventListener("keydown", escaped)
+  document.addEventListener("keydown", typed)
   const clean = () => {
     document.removeEventListener("click", heard)
     document.removeEventListener("keydown", escaped)
+    document.removeEventListener("keydown", typed)
     main.removeEventListener("wheel", scrolled)
     main.removeEventListener("touchmove", scrolled)
     grown.disconnect()
@@ -128,15 +154,24 @@ _copy_component = st.components.v2.component("copy_button", html=_COPY_HTML, css
 
 
 def sync_page(
-    status: str, run_id: str, on_cited: Callable[[], None], *, stays: bool = False, focus: str = "", left: int = 0
+    status: str,
+    run_id: str,
+    on_cited: Callable[[], None],
+    *,
+    conversation_id: str = "",
+    stays: bool = False,
+    focus: str = "",
+    left: int = 0,
 ) -> None:
     """Announce `status` to screen readers and scroll to the end when the last run changes.
 
-    `stays` suppresses the scrolling. `focus` is the key of a text area that receives the focus once it is drawn.
-    The sidebar closes when the counter `left` grows. `on_cited` is called after a click on a citation; read it with
-    `clicked_citation`.
+    The question box receives the focus when a conversation opens, unless something else has it or the screen is a
+    touch screen, and on the key `/`. `stays` suppresses the scrolling. `focus` is the key of a text area that receives
+    the focus once it is drawn. The sidebar closes when the counter `left` grows. `on_cited` is called after a click on
+    a citation; read it with `clicked_citation`.
     """
-    data = {"status": status, "run": run_id, "stays": stays, "focus": focus, "left": left}
+    place = conversation_id or "new"
+    data = {"status": status, "run": run_id, "place": place, "stays": stays, "focus": focus, "left": left}
     _page_component(data=data, key="page_glue", height="content", on_cited_change=on_cited)
 
 

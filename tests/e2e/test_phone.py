@@ -44,6 +44,9 @@ def test_a_passage_opens_from_the_trace_and_closes_back_to_it(phone: Page, app: 
 
 def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str):
     open_page(phone, app_on_ollama)
+    box = phone.get_by_test_id("stChatInputTextArea")
+    expect(box).to_have_attribute("aria-keyshortcuts", "/")  # drawn, and left alone: focus would open the keyboard
+    expect(box).not_to_be_focused()
     ask(phone, QUESTION)
     expect(badge(phone, "from your documents")).to_be_visible()
     chips = phone.locator(".st-key-chip_options button")
