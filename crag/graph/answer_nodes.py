@@ -83,7 +83,9 @@ def _is_covered(
     """
     verdicts = state.get("verdicts", {})
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
-    if decide_action(deps.options.policy, own, deps.thresholds).action == "ambiguous":
+    policy = deps.options.policy
+    rule = "none" if policy == "any" else policy  # `any` is ambiguous also where one passage answers and another not
+    if decide_action(rule, own, deps.thresholds).action == "ambiguous":
         return False
     if not is_supported(text, support):
         return False
