@@ -62,8 +62,8 @@ class Memory:
             if held is None or held.window != window:
                 self.held.pop(model.name, None)
                 self.loads.append((model.name, window))
-                due = time.monotonic() + self.load_seconds
-                pause(lambda: due)
+                began = time.monotonic()
+                pause(lambda: began + self.load_seconds)
                 if self.refusals:
                     raise NotLoaded(self.refusals.popleft())
             self.held[model.name] = Loaded(model, window, time.time() + _kept(asked))

@@ -83,10 +83,11 @@ def test_a_retry_in_words():
 
 
 def test_a_model_that_loads_is_seen_to(chat, ollama):
-    ollama.memory.load_seconds = 2.5
+    ollama.memory.load_seconds = 3600
     chat.run().chat_input[0].set_value(QUESTION).run()
     until(chat, lambda: said(chat, "Llama 3.1 8B is loading"))
     until(chat, lambda: any("is loading" in caption.value for caption in chat.sidebar.caption))
+    ollama.memory.load_seconds = 0.0
     answered(chat)
 
 
