@@ -117,13 +117,17 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class EngineOpened:
-    """Display names of the chat model, embedder and grader. `calibrated`: the thresholds were fitted in this home."""
+    """Display names of the chat model, embedder and grader. `calibrated`: the thresholds were fitted in this home.
+
+    `reason` says why this model answers; it is empty unless the model was chosen automatically.
+    """
 
     model: str
     embedder: str
     grader: str = ""
     thresholds: Thresholds | None = None
     calibrated: bool = False
+    reason: str = ""
     type: Literal["engine_opened"] = "engine_opened"
 
 

@@ -36,7 +36,13 @@ from crag.library.jobs import IngestJobs
 from crag.library.library import Library
 from crag.models.downloads import Download, Downloads, choose_fetch
 from crag.models.embedders import DeferredEmbedder
-from crag.models.model_choice import CachedModelChoice, InstalledEmbedders, ModelChoice, available_chat_models
+from crag.models.model_choice import (
+    CachedModelChoice,
+    InstalledEmbedders,
+    ModelChoice,
+    available_chat_models,
+    model_label,
+)
 from crag.models.ollama_server import OllamaServer
 from crag.models.token_counts import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions
@@ -105,7 +111,7 @@ class Application:
             self.embedders,
             self.rechunked_libraries,
             self.traces,
-            self.answering,
+            self.choose_model,
             CalibrationRows(self.database).load,
         )
         open_resources = self._run_resources.build
@@ -184,9 +190,8 @@ class Application:
     def diagnose(self) -> list[Check]:
         """Run the set-up checks, try the model that answers, and check the library."""
         options = self.preferences.options()
-        answering = self.answering(options)
-        reason = self.model_choice().reason if options.model == "auto" else "Chosen in the settings."
-        tried = check_answering(answering, reason, lambda: self.engines.open(answering, options))
+        choice = self.choose_model(options)
+        tried = check_answering(choice.name, choice.reason, lambda: self.engines.open(choice.name, options))
         return [*self.checks(), tried, *run_library_checks(self.library)]
 
     def warm_up(self) -> None:
@@ -269,7 +274,13 @@ class Application:
 
     def answering(self, options: RunOptions) -> str:
         """Return the name of the model that answers under these options now."""
-        return self.model_choice().name if options.model == "auto" else options.model
+        return self.choose_model(options).name
+
+    def choose_model(self, options: RunOptions) -> ModelChoice:
+        """Return the model that answers under these options now, and why."""
+        if options.model == "auto":
+            return self.model_choice()
+        return ModelChoice(options.model, model_label(options.model), "Chosen in the settings.")
 
     def _conversation_options(self, conversation_id: str) -> RunOptions:
         return self.preferences.options(self.conversations.get(conversation_id).changes)

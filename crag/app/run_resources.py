@@ -119,7 +119,7 @@ class GradingSetup:
 class RunResourceFactory:
     """Factory of the resources of runs. Safe to share between threads.
 
-    `answering` returns the name of the model that answers under some options. `fitted` returns the stored thresholds of
+    `choose` returns the model that answers under some options, and why. `fitted` returns the stored thresholds of
     a collection and a grader.
     """
 
@@ -128,13 +128,14 @@ class RunResourceFactory:
     embedders: EmbedderCatalog
     rechunked_libraries: RechunkedLibraries
     traces: TraceUploader
-    answering: Callable[[RunOptions], str]
+    choose: Callable[[RunOptions], ModelChoice]
     fitted: Callable[[str, str], Thresholds | None]
 
     def build(self, options: RunOptions) -> RunResources:
         """Open all resources for one question. Raises `ModelFault`, `BadRequest`, `NotFound`."""
         web, missing = self.web.search(options)
-        engine = self.engines.open(self.answering(options), options)
+        choice = self.choose(options)
+        engine = self.engines.open(choice.name, options)
         fitted = None if options.thresholds else self.fitted(options.collection, engine.grader.name)
         away = tuple(REMOTE_MODEL_NOTE.format(label) for label in engine.remote_models)
         traced = self.traces.on
@@ -146,6 +147,7 @@ class RunResourceFactory:
             web_missing=missing,
             thresholds=options.thresholds or fitted,
             calibrated=fitted is not None,
+            model_reason=choice.reason if options.model == "auto" else "",
             pages=self.web.pages(options),
             notes=(*away, self.traces.note) if traced else away,
             callbacks=self.traces.begin if traced else no_callbacks,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from crag.models.model_choice import model_label
+from crag.models.model_choice import BUILTIN_LABEL, model_label
 from crag.options import GRADERS, OPTIONS, RunOptions
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration, format_score
@@ -112,6 +113,23 @@ def answer_facts(trace: Trace) -> list[str]:
     if trace.seconds is not None and trace.outcome != "not_answered":
         told.append(format_duration(trace.seconds))
     return told
+
+
+def describe_engine_change(trace: Trace, earlier: Iterable[Trace]) -> str:
+    """Say that another engine answers than before, and why; empty unless it was chosen automatically.
+
+    `earlier` are the answers before it in the conversation, latest first. Replies to small talk do not count.
+    """
+    if not trace.model_reason or trace.small_talk:
+        return ""
+    engines = (before.model for before in earlier if before.model and not before.small_talk)
+    if next(engines, trace.model) == trace.model:
+        return ""
+    return (
+        f"{trace.model} answers again."
+        if trace.model != BUILTIN_LABEL and trace.model in engines
+        else trace.model_reason
+    )
 
 
 def _is_refused(trace: Trace) -> bool:

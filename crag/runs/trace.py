@@ -72,6 +72,7 @@ class Trace:
     question: str = ""
     options: RunOptions = field(default_factory=RunOptions)
     model: str = ""
+    model_reason: str = ""
     embedder: str = ""
     grader: str = ""
     thresholds: Thresholds | None = None
@@ -157,7 +158,7 @@ class Trace:
             case RunStarted():
                 self.question, self.options, self.started_at = event.question, event.options, event.started_at
             case EngineOpened():
-                self.model, self.embedder = event.model, event.embedder
+                self.model, self.model_reason, self.embedder = event.model, event.reason, event.embedder
                 self.grader, self.thresholds, self.calibrated = event.grader, event.thresholds, event.calibrated
             case VersionBegun():
                 self.parent, self.change = event.parent, event.change

@@ -40,8 +40,8 @@ class RunResources:
     """Resources of a run, opened for its options; `notes` are shown with the answer.
 
     `web_missing` says, as a clause, why there is no web search. `thresholds` are None for the grader's own;
-    `calibrated` says that they were fitted to the collection. `callbacks` returns the LangGraph callbacks for a
-    question.
+    `calibrated` says that they were fitted to the collection. `model_reason` is as in `EngineOpened`. `callbacks`
+    returns the LangGraph callbacks for a question.
     """
 
     engine: Engine
@@ -52,6 +52,7 @@ class RunResources:
     notes: tuple[str, ...] = ()
     thresholds: Thresholds | None = None
     calibrated: bool = False
+    model_reason: str = ""
     pages: PageReader | None = None
     callbacks: Callable[[str], list[Any]] = no_callbacks
 
@@ -158,7 +159,8 @@ class RunWorker:
     @staticmethod
     def _record_resources(run: LiveRun, resources: RunResources) -> None:
         engine, thresholds = resources.engine, _effective_thresholds(resources)
-        run.record(EngineOpened(engine.label, resources.embedder, engine.grader.name, thresholds, resources.calibrated))
+        names = engine.label, resources.embedder, engine.grader.name
+        run.record(EngineOpened(*names, thresholds, resources.calibrated, resources.model_reason))
         for note in resources.notes:
             run.record(Noted(note))
 

@@ -17,7 +17,7 @@ from crag.inspection.steps import StepDescription, describe_sent_query, describe
 from crag.models.model_choice import model_label
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
-from crag.sharing.markdown import UNFINISHED_NOTES
+from crag.sharing.markdown import UNFINISHED_NOTES, describe_engine_changes
 from crag.text.formatting import format_count, format_date_time, format_place
 from crag.text.html import load_page_template
 from crag.text.sanitization import (
@@ -115,6 +115,7 @@ class AnswerView:
 
     number: int
     question: str
+    engine_change: str
     badge: Badge
     facts: str
     made: str
@@ -131,7 +132,13 @@ class AnswerView:
 
 
 def build_answer_view(
-    number: int, run: SharedRun, versions: Sequence[SharedRun], may_link: LinkPolicy, calls: Iterable[ModelCall] = ()
+    number: int,
+    run: SharedRun,
+    versions: Sequence[SharedRun],
+    may_link: LinkPolicy,
+    *,
+    calls: Iterable[ModelCall] = (),
+    engine_change: str = "",
 ) -> AnswerView:
     """Build the view of a run's answer, which is number `number` on its page."""
     trace = Trace().apply_all(run.events)
@@ -141,6 +148,7 @@ def build_answer_view(
     return AnswerView(
         number=number,
         question=strip_invisible(run.question),
+        engine_change=to_one_line(engine_change),
         badge=run_labels.answer_badge(trace),
         facts=" · ".join(run_labels.answer_facts(trace)),
         made=" · ".join(fact for fact in (_model_text(trace), format_date_time(run.started_at)) if fact),
@@ -216,8 +224,10 @@ def render_conversation_page(shared: SharedConversation, may_link: LinkPolicy) -
     """Render the displayed branch."""
     runs = {run.id: run for run in shared.runs}
     shown = [runs[message.run] for message in shared.shown_messages() if message.run in runs]
+    changes = describe_engine_changes(shown)
     answers = [
-        build_answer_view(number, run, shared.versions(run), may_link) for number, run in enumerate(shown, start=1)
+        build_answer_view(number, run, shared.versions(run), may_link, engine_change=changes[run.id])
+        for number, run in enumerate(shown, start=1)
     ]
     facts = f"{format_count(len(answers), 'question')} · {format_date_time(shared.created_at)}"
     return _template().render(page=_PageView(strip_invisible(shared.title), facts, answers))
@@ -227,7 +237,7 @@ def render_run_page(
     run: SharedRun, versions: Sequence[SharedRun], calls: Sequence[ModelCall], may_link: LinkPolicy
 ) -> str:
     """Render one answer with the prompts that were sent for it."""
-    view = build_answer_view(1, run, versions, may_link, calls)
+    view = build_answer_view(1, run, versions, may_link, calls=calls)
     return _template().render(
         page=_PageView(strip_invisible(run.question)[:200], format_date_time(run.started_at), [view])
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from crag.inspection import run_labels
 from crag.inspection.steps import describe_sent_query
@@ -31,12 +31,23 @@ def write_markdown(shared: SharedConversation) -> str:
     asked = sum(message.role == "user" for message in shown)
     facts = [format_date_time(shared.created_at), format_count(asked, "question"), "CRAG Chat"]
     parts = [f"# {escape_line(shared.title)}", " · ".join(facts)]
+    changes = describe_engine_changes([runs[message.run] for message in shown if message.run in runs])
     for message in shown:
         if message.role == "user":
             parts += ["---", _question_heading(message.text)]
         elif message.run in runs:
+            parts += [f"> {escape_line(changes[message.run])}"] if changes[message.run] else []
             parts += _answer_parts(runs[message.run], shared)
     return "\n\n".join(parts) + "\n"
+
+
+def describe_engine_changes(runs: Sequence[SharedRun]) -> dict[int, str]:
+    """Return what `describe_engine_change` says of each run, by its id; `runs` are those of the displayed branch."""
+    traces = [Trace().apply_all(run.events) for run in runs]
+    return {
+        run.id: run_labels.describe_engine_change(trace, reversed(traces[:position]))
+        for position, (run, trace) in enumerate(zip(runs, traces, strict=True))
+    }
 
 
 def escape_line(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import streamlit as st
@@ -117,6 +118,12 @@ def _draw_details(run_id: str, trace: Trace) -> None:
         _draw_alternatives(run_id, trace)
     _draw_unsupported_sentences(run_id, trace)
     _draw_engine_notice(run_id, trace)
+
+
+def draw_engine_change(trace: Trace, earlier: Iterable[Trace]) -> None:
+    """Draw a line if another engine answers than before; `earlier` as in `describe_engine_change`."""
+    if change := run_labels.describe_engine_change(trace, earlier):
+        st.caption(f":material/memory: {markdown.escape_line(change)}")
 
 
 def draw_waiting_answer(run_id: str, trace: Trace) -> None:

@@ -7,7 +7,7 @@ begins or ends the fragment reruns, since labels and icons change only then.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -18,7 +18,9 @@ from crag.models.model_choice import model_label
 from crag.models.ollama_api import find_by_name
 from crag.runs.run import Run
 from crag.runs.trace import Trace
+from crag.types import Message
 from pages.chat import answer, failures, state, versions
+from pages.chat.messages import earlier_traces
 from pages.parts import markdown
 from pages.parts.services import application, server_monitor
 from pages.parts.trace import TraceDrawing, current_activity, shimmer_text
@@ -115,13 +117,14 @@ class _StatusLine:
             self.place.markdown(text)
 
 
-def draw_live_run(run: Run, trace_place: DeltaGenerator | None) -> Callable[[], None]:
+def draw_live_run(run: Run, trace_place: DeltaGenerator | None, earlier: Sequence[Message]) -> Callable[[], None]:
     """Draw the running answer in its message and, if a place is given, its trace in the sidebar.
 
-    Return a function that follows the run for the first slice: call it once the rest of the page is drawn.
+    `earlier` are the messages before it. Return a function that follows the run for the first slice: call it once the
+    rest of the page is drawn.
     """
     drawer = state.is_drawer_open()
-    drawing = _LiveDrawing(run, trace_place, follows=not drawer)
+    drawing = _LiveDrawing(run, trace_place, earlier, follows=not drawer)
     st.fragment(drawing.draw, run_every=_PAUSE_WITH_DRAWER_SECONDS if drawer else _SLICE_SECONDS + _PAUSE_SECONDS)()
     return drawing.follow_first_slice
 
@@ -159,6 +162,7 @@ class _LiveDrawing:
 
     run: Run
     trace_place: DeltaGenerator | None
+    earlier: Sequence[Message]
     follows: bool
     first: _Slice | None = None
 
@@ -185,6 +189,7 @@ class _LiveDrawing:
         if self.trace_place is not None:
             with self.trace_place:
                 drawing.draw()
+        answer.draw_engine_change(followed.trace, earlier_traces(self.earlier))
         line = _status_text(followed.trace, waiting)
         status = _StatusLine(st.markdown(line), line)
         if followed.trace.parent:

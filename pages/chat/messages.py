@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -152,16 +152,25 @@ def draw_messages(messages: Sequence[Message], places: Mapping[int, DeltaGenerat
                 question_editor.draw_question(message)
             elif running is None or message.run_id != running.id:
                 question_id = messages[position - 1].id if position else 0
+                answer.draw_engine_change(_trace(message), earlier_traces(messages[:position]))
                 _draw_answer(message, question_id, marks, last=message is messages[-1])
 
 
+def earlier_traces(messages: Sequence[Message]) -> Iterator[Trace]:
+    """Yield the traces of the answers among the messages, latest first."""
+    return (_trace(message) for message in reversed(messages) if message.run_id)
+
+
 def _draw_answer(message: Message, question_id: int, marks: AnswerMarks, *, last: bool) -> None:
-    run_id = message.run_id or ""
-    trace = application().runs.trace(run_id)
+    run_id, trace = message.run_id or "", _trace(message)
     if trace.waiting:
         answer.draw_waiting_answer(run_id, trace)
     else:
         answer.draw_answer(message, trace, question_id, marks, last=last)
+
+
+def _trace(answer_message: Message) -> Trace:
+    return application().runs.trace(answer_message.run_id or "")
 
 
 def _show_earlier() -> None:

@@ -71,7 +71,7 @@ def main() -> None:
     follow = None
     if running is not None and running.id == last_run:
         with places[messages[-1].id]:
-            follow = live_run.draw_live_run(running, trace_place)
+            follow = live_run.draw_live_run(running, trace_place, messages[:-1])
     draw_messages(messages, places, running)
     if conversation:
         queued_questions.draw_queue(conversation.id, active, waits=consent_run is not None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crag.events import AnswerWritten, RunEnded
+from crag.events import AnswerWritten, EngineOpened, RunEnded
 from crag.sharing.conversation_document import read_conversation, read_run
-from crag.sharing.html_page import render_answer, render_run_page
+from crag.sharing.html_page import render_answer, render_conversation_page, render_run_page
 from crag.sharing.markdown import write_markdown
 from crag.text.sanitization import WORD_JOINER
 from crag.types import ModelCall, Prompt
@@ -58,6 +58,22 @@ def test_in_markdown_titles_are_no_formatting(original):
     shared = read_conversation(original.house.database, original.conversation)
     named = shared.model_copy(update={"title": "1. *a* ![x](http://c/a) <b> www.c.de"})
     assert write_markdown(named).startswith(rf"# 1\. \*a\* !{WORD_JOINER}\[x\]{WORD_JOINER}(http:{WORD_JOINER}//c/a)")
+
+
+def test_a_change_of_engine_is_said_above_the_answer(original):
+    shared = read_conversation(original.house.database, original.conversation)
+    opened = EngineOpened("Built-in engine", "none", reason="Ollama does not answer, so the built-in engine answers.")
+    last = shared.shown_messages()[-1].run
+    events = {
+        one.id: [opened if isinstance(event, EngineOpened) else event for event in one.events]
+        for one in shared.runs
+        if one.id == last
+    }
+    changed = [one.model_copy(update={"events": events.get(one.id, one.events)}) for one in shared.runs]
+    shared = shared.model_copy(update={"runs": changed})
+    for written in (write_markdown(shared), render_conversation_page(shared, lambda _: False)):
+        assert written.count(opened.reason) == 1
+        assert written.index("What of whales?") < written.index(opened.reason) < written.index("fact9")
 
 
 def test_an_answer_that_failed_says_so(original):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crag.cancellation import Wait
+from crag.text.sanitization import WORD_JOINER
 from pages.chat import live_run
 from pages.chat.answer_actions import regenerate_choices
 from pages.chat.live_run import describe_wait
@@ -114,6 +115,29 @@ def test_a_model_that_has_begun_to_answer_is_left_alone(chat, ollama, monkeypatc
     until(chat, lambda: said(chat, "It is descaled with"))
     assert "Answer with the built-in engine" not in labels(chat.run())
     press(chat, "stop")
+
+
+def test_a_change_of_engine_is_said_above_the_first_answer_of_the_other(chat, monkeypatch):
+    with ScriptedOllama() as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        add(application(), "brewing.md", NOTES)
+        chat.run()
+        ask(chat, QUESTION)
+    address = ollama.url.removeprefix("http://")
+    gone = f"Ollama does not answer at {address}, so the built-in engine answers."
+    application().invalidate_model_choice()
+    for question in ("When is the grinder cleaned?", "Where are the beans ordered from?"):
+        ask(chat, question)
+        assert captions(chat, gone) == 1
+    with ScriptedOllama(port=int(address.rpartition(":")[2])):
+        application().invalidate_model_choice()
+        ask(chat, "How long does descaling take?")
+    assert captions(chat, gone) == captions(chat, "Llama 3.1 8B answers again.") == 1
+
+
+def captions(chat, words):
+    """How many captions say this."""
+    return sum(words in caption.value.replace("\\", "").replace(WORD_JOINER, "") for caption in chat.caption)
 
 
 def test_an_answer_that_was_cut_is_gone_on_with(chat, ollama):

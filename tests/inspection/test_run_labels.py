@@ -1,0 +1,39 @@
+"""Labels of runs: what is said when another engine answers than before."""
+
+import pytest
+
+from crag.inspection.run_labels import describe_engine_change
+from crag.runs.trace import Trace
+
+GONE = "Ollama does not answer at 127.0.0.1:11434, so the built-in engine answers."
+FOUND = "Ollama at 127.0.0.1:11434 has Llama 3.1 8B, so it answers."
+LLAMA, BUILTIN = "Llama 3.1 8B", "Built-in engine"
+
+
+def answer(model, reason="", small_talk=None):
+    return Trace(model=model, model_reason=reason, small_talk=small_talk)
+
+
+@pytest.mark.parametrize(
+    ("now", "earlier", "said"),
+    [
+        pytest.param(answer(BUILTIN, GONE), [], "", id="first-answer"),
+        pytest.param(answer(BUILTIN, GONE), [answer(BUILTIN)], "", id="same-engine"),
+        pytest.param(answer(BUILTIN, GONE), [answer(LLAMA), answer(BUILTIN)], GONE, id="model-gone"),
+        pytest.param(answer(LLAMA, FOUND), [answer(BUILTIN)], FOUND, id="model-found"),
+        pytest.param(
+            answer(LLAMA, FOUND), [answer(BUILTIN), answer(LLAMA)], "Llama 3.1 8B answers again.", id="model-back"
+        ),
+        pytest.param(answer(BUILTIN), [answer(LLAMA)], "", id="changed-by-hand"),
+        pytest.param(answer(BUILTIN, GONE), [answer(""), answer(LLAMA)], GONE, id="failed-before-an-engine-opened"),
+        pytest.param(answer(BUILTIN, GONE, "thanks"), [answer(LLAMA)], "", id="small-talk"),
+        pytest.param(
+            answer(BUILTIN, GONE),
+            [answer(LLAMA, FOUND, "thanks"), answer(BUILTIN), answer(LLAMA)],
+            "",
+            id="small-talk-before",
+        ),
+    ],
+)
+def test_an_engine_that_changed_by_itself_is_named_with_the_reason(now, earlier, said):
+    assert describe_engine_change(now, iter(earlier)) == said
