@@ -119,8 +119,12 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
         passages=describe_strips(trace) if step.node == "refine_knowledge" else describe_verdicts(trace, origin),
         candidates=len(trace.found.get(origin, ())) if origin else 0,
         sentences=_doubtful_sentences(trace) if step.node == "check_answer" else (),
-        expanded=step.node in _EXPANDED_NODES or step.state == "running",
+        expanded=step.node in _EXPANDED_NODES or step.state == "running" or _is_reworded(step, trace),
     )
+
+
+def _is_reworded(step: Step, trace: Trace) -> bool:
+    return step.node == "condense_question" and trace.condensed not in ("", trace.question)
 
 
 def _describe_skipped_search(trace: Trace) -> StepDescription:
@@ -176,10 +180,13 @@ def _graded_count(step: Step, trace: Trace) -> str:
 
 
 def _best_score(trace: Trace) -> str:
-    """Return the grader's best score with the threshold it is above or below."""
+    """Return the grader's best score with the threshold it is above or below; empty if a user's verdict decided."""
     verdicts = (trace.verdicts.get(item) for item in trace.found.get("library", ()))
     scores = [one.score for one in verdicts if one and one.ruling is None and one.score is not None]
-    return describe_best_score(max(scores), trace.thresholds) if scores and trace.thresholds else ""
+    if not scores or trace.thresholds is None:
+        return ""
+    overruled = trace.action == "correct" and max(scores) < trace.thresholds.upper
+    return "" if overruled else describe_best_score(max(scores), trace.thresholds)
 
 
 def _timing(step: Step) -> str:
@@ -198,7 +205,10 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
         case "reply" if trace.small_talk:
             yield f"{_SMALL_TALK_NAMES[trace.small_talk]}, so neither your documents nor the web were searched."
         case "condense_question":
-            yield _quote(trace.condensed) or ("Reading the conversation." if running else "")
+            if running or not trace.condensed:
+                yield "Reading the conversation." if running else ""
+            else:
+                yield f"Understood as {_quote(trace.condensed) if _is_reworded(step, trace) else 'asked.'}"
         case "retrieve":
             yield _retrieval_line(trace) or ("Finding the nearest passages." if running else "")
         case "grade_documents" if not running and not trace.verdicts:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from crag.events import AnswerChecked, NodeEnded, NodeStarted, QuestionShortened, WebSkipped
+from crag.events import AnswerChecked, NodeEnded, NodeStarted, QuestionCondensed, QuestionShortened, WebSkipped
 from crag.inspection.steps import (
     describe_activity,
     describe_duration,
@@ -47,6 +47,21 @@ def steps(trace):
 def test_a_step_has_a_summary_and_lines(node, summary, lines):
     step = steps(runs.incorrect())[node]
     assert (step.summary, step.lines) == (summary, lines)
+
+
+@pytest.mark.parametrize(
+    ("condensed", "line", "expanded"),
+    [("Who won? (2024)", "Understood as “Who won? (2024)”", True), ("Who won?", "Understood as asked.", False)],
+)
+def test_a_follow_up_that_was_reworded_is_shown_open(condensed, line, expanded):
+    trace = runs.of(runs.begun(), runs.node("condense_question", 0.1, 0.2, QuestionCondensed(condensed)))
+    step = steps(trace)["condense_question"]
+    assert (step.lines, step.expanded) == ((line,), expanded)
+
+
+def test_a_decision_by_the_user_shows_no_score_of_the_grader():
+    trace = replace(runs.incorrect(), action="correct")
+    assert steps(trace)["decide"].summary == ""
 
 
 def test_a_step_lists_graded_passages_with_badge_and_reason():
