@@ -51,6 +51,7 @@ def main() -> None:
     running = None if consent_run else active
     messages = shown_messages(conversation)
     last_run = messages[-1].run_id if messages else None
+    state.follow_last_run(last_run)
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
     trace_place = sidebar.draw_sidebar(running, last_run)

@@ -29,7 +29,7 @@ _SOURCE_KEY, _TRACE_KEY = "source", "trace_open"
 _EDITED_KEY = "edited"
 _SIDEBAR_CLOSED_KEY, _KEEP_SCROLL_KEY = "sidebar_left", "stays"
 SIDEBAR_VIEW_KEY = "sidebar_view"
-_UNASKED_FILES_KEY, _ACTIVE_RUN_KEY = "unasked_files", "active_run"
+_UNASKED_FILES_KEY, _ACTIVE_RUN_KEY, _LAST_RUN_KEY = "unasked_files", "active_run", "last_run"
 MESSAGES_SHOWN_KEY = "messages_shown"
 DELETED_KEY = "deleted"
 FOLLOWED_RUN_KEY = "followed"
@@ -41,6 +41,7 @@ _KEYS_OF_A_CONVERSATION = (
     _EDITED_KEY,
     _UNASKED_FILES_KEY,
     _ACTIVE_RUN_KEY,
+    _LAST_RUN_KEY,
     MESSAGES_SHOWN_KEY,
     DELETED_KEY,
     FOLLOWED_RUN_KEY,
@@ -189,6 +190,13 @@ def follow_active_run(run_id: str) -> None:
     """Show the trace of the run that is active now, when it began without this session."""
     if st.session_state.get(_ACTIVE_RUN_KEY) != run_id:
         st.session_state[_ACTIVE_RUN_KEY] = st.session_state[_SHOWN_RUN_KEY] = run_id
+
+
+def follow_last_run(run_id: str | None) -> None:
+    """Show the trace of the last run when it is new: one that begins and ends between two draws is never active."""
+    if st.session_state.get(_LAST_RUN_KEY, run_id) != run_id:
+        st.session_state.pop(_SHOWN_RUN_KEY, None)
+    st.session_state[_LAST_RUN_KEY] = run_id
 
 
 def open_trace(run_id: str) -> None:

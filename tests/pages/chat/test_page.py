@@ -53,6 +53,16 @@ def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes):
     assert any("in total" in caption.value for caption in chat.sidebar.caption)
 
 
+def test_the_trace_of_a_run_that_ended_between_two_draws_is_shown(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    list(
+        services.runs.start(services.conversations.list()[0].id, "When is the grinder cleaned?", RunOptions()).follow()
+    )
+    chat.run()
+    assert "When is the grinder cleaned?" in [caption.value for caption in chat.sidebar.caption]
+
+
 def test_a_source_opens_in_the_drawer(chat, notes):
     chat.run()
     ask(chat, QUESTION)
