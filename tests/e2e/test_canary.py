@@ -184,7 +184,7 @@ def _walk_through_chat(page: Page, watch: Watch) -> None:
     settled(page)
     watch.check("the conversations")
     ask(page, UNCOVERED)
-    page.get_by_role("button", name="Search the web", exact=True).click()  # not the one for a sentence without a source
+    page.get_by_role("button", name="Allow", exact=True).click()  # not the one for a sentence without a source
     expect(answer).to_contain_text("Sent to Tavily")
     expect(answer.get_by_role("button", name="Copy")).to_be_visible()
     watch.check("the web's answer")

@@ -49,4 +49,4 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
     expect(dialog).to_contain_text("Their passages are removed too")
     dialog.get_by_role("button", name="Remove", exact=True).click()
     expect(dialog).to_be_hidden()
-    expect(page.get_by_test_id("stSidebar").get_by_text("1 passage in the space")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("1 passage · Built-in embeddings")).to_be_visible()

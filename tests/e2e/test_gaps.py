@@ -25,7 +25,7 @@ def test_a_gap_is_filled_with_one_click_and_then_answered(page: Page, home_with_
         with forked(home_with_notes, CRAG_ALLOW_PRIVATE_URLS="127.0.0.1/32", **settings) as app:
             open_page(page, app)
             ask(page, QUESTION)
-            button(page, "Search the web").click()
+            button(page, "Allow").click()
             expect(badge(page, "from the web")).to_be_visible(timeout=60_000)
             page.get_by_role("link", name="Documents").first.click()
             button(page, "Coverage gaps").click()

@@ -38,7 +38,7 @@ def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ol
     on.wait_for()
     drawer = page.get_by_role("dialog")
     press_until_visible(page, on, drawer)
-    drawer.get_by_role("radio", name="Drop").first.click()
+    drawer.get_by_role("radio", name="Leave out").first.click()
     settled(page)
     drawer.get_by_role("button", name="Continue from here").click()
     expect(drawer).to_have_count(0)
