@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_MEANINGLESS_TITLE = re.compile(r"(?i)\s*(?:untitled.*|microsoft .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*")
+_MEANINGLESS_TITLE = re.compile(
+    r"(?i)\s*(?:untitled.*|microsoft .*|about:.*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*"
+)
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _MAX_PAGE_POINTS = 1_000_000  # points, far beyond what any program creates
 _OCR_SCALE = 300 / 72  # pixels per point: Tesseract works best at 300 dpi

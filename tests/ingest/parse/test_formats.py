@@ -99,9 +99,10 @@ def test_chinese_that_is_written_with_spaces_is_closed_up() -> None:
     assert read("wide.pdf", data.getvalue()).blocks[0].text == "全世界无产者，联合起来"
 
 
-def test_a_pdf_without_a_useful_title_is_called_by_its_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("title", ["Microsoft Word - draft.doc", "about:blank"])
+def test_a_pdf_without_a_useful_title_is_called_by_its_file(tmp_path: Path, title: str) -> None:
     path = tmp_path / "stored-by-hash"
-    path.write_bytes(pdf(Paragraph(PROSE, STYLES["BodyText"]), title="Microsoft Word - draft.doc"))
+    path.write_bytes(pdf(Paragraph(PROSE, STYLES["BodyText"]), title=title))
     assert read("../My report.pdf", path).title == "My report.pdf"
 
 
