@@ -262,7 +262,8 @@ _COUNTED = (
 _ANNOUNCEMENT = re.compile(
     r"\b(?:as follows|the following)\b[^.]{0,40}\.$"
     rf"|\b(?:{_COUNTED}) (?:[\w-]+ ){{0,3}}\w+s\b(?: here| below)?\.$"
-    r"|(?:다음과 같다|다음과 같습니다|아래와 같다)\.?$|如下。?$|以下[几幾一二三四五六七八九十两兩][^。]{0,12}。$",
+    r"|(?:다음과 같다|다음과 같습니다|아래와 같다|(?:다음|아래)의 [^.\d]{1,30}다)\.?$"
+    r"|如下。?$|以下[几幾一二三四五六七八九十两兩][^。]{0,12}。$",
     re.IGNORECASE,
 )
 _MAX_ANNOUNCEMENT_WORDS = 14

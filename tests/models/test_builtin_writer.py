@@ -138,6 +138,11 @@ OTHER_LIST = """Gauges are checked in two types of tests:
             LIMITS,
             ["The winch of the ferry has several known limits. [1] It lifts 900 kilograms. [1] It stops in frost. [1]"],
         ),
+        (
+            "복리후생에는 무엇이 있나요?",
+            "회사는 다음의 복리후생을 제공한다.\n\n- 건강검진\n- 사내 어린이집",
+            ["회사는 다음의 복리후생을 제공한다. [1]", "", "- 건강검진 [1]", "- 사내 어린이집 [1]"],
+        ),
     ],
 )
 def test_what_a_sentence_announces_follows_it(embedder: Embedder, question: str, text: str, lines: list[str]) -> None:
