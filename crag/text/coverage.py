@@ -46,6 +46,8 @@ _FRAME_CJK = re.compile(
     r"叫|名字|多[长長久大高远遠少]|[时時][间間]|多少|[钱錢]|包括|需要|可以|[能要不年里裡从從到去坐]"
     r"|며칠.*|얼마.*|언제.*|이름|하루|년|어떻게|없|.*(?:나요|니까|인가요|는가|해야|하면|되면|[가-힣]면|려고|싶은데)$"
 )
+_PAST_SYLLABLES = "".join(chr(code) for code in range(ord("가") + 20, ord("힣") + 1, 28) if chr(code) not in "있겠")
+_KOREAN_PAST_VERB = re.compile(f"(?<=[가-힣]{{2}})[{_PAST_SYLLABLES}](?:나요|습니까|는가)$")  # 태어|났나요
 _SHORT_KOREAN_NOUN = re.compile("(?<=^[가-힣])[은는이가을를의에도]$")  # with its particle
 _CLASS_NOUN = re.compile(
     r"\b(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
@@ -270,7 +272,7 @@ def _missing_cjk_words(question: AnalyzedQuestion, text: str) -> tuple[str, ...]
     held = set(extract_terms(text))
     missing = []
     for run, _ in extract_key_words(question.text):
-        for word in _FRAME_CJK.split(_SHORT_KOREAN_NOUN.sub("", run)):
+        for word in _FRAME_CJK.split(_SHORT_KOREAN_NOUN.sub("", _KOREAN_PAST_VERB.sub("", run))):
             parts = extract_terms(word) if word else []
             if parts and sum(part in held or part in text for part in parts) < _CJK_SHARE * len(parts):
                 missing.append(word)

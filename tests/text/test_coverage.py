@@ -36,6 +36,8 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("how old is the lighthuose", "The lighthouse is 150 years old."),
         ("What is a bowline?", "A bowline is a knot that does not slip."),
         ("한강 도서관의 책은 몇 권입니까?", "한강 도서관에는 책이 50만 권 있다."),
+        ("그는 어디에서 태어났나요? (등대 설계자)", "등대의 설계자는 김바다이다. 그는 인천에서 태어났다."),
+        ("정년은 몇 세인가요?", "정년은 만 60세로 한다."),
         ("青山圖書館由誰設計？", "青山圖書館由建築師林文遠設計。"),
     ],
 )
@@ -58,6 +60,7 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("What is the landlord's telephone number?", "The landlord repairs the heating within two days."),
         ("What is a bowline?", "Sailors learned the bowline before the reef knot."),
         ("한강 도서관의 2023년 예산은 얼마입니까?", "한강 도서관은 1962년에 설계되었다."),
+        ("그는 어디에서 태어났나요? (등대 설계자)", "높이는 27미터이고, 등대의 설계자는 김바다이다."),
         ("青山的市長是誰？", "青山位於城市北部，山上有許多步道。"),
     ],
 )

@@ -52,6 +52,7 @@ def test_forms_of_a_word_share_a_term(one: str, other: str) -> None:
 def test_question_words_and_particles_are_no_terms() -> None:
     assert extract_terms("What is the use of it?") == []
     assert extract_terms("누구인가?") == []
+    assert extract_terms("몇 세인가요?") == []
     assert extract_terms("誰？") == []
     assert extract_terms("台灣在哪一年解除黨禁？") == ["台灣", "年解", "解除", "除黨", "黨禁"]
 
