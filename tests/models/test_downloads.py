@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -70,16 +70,21 @@ def test_a_model_arrives(downloads: Downloads, ollama: ScriptedOllama, arrived: 
 def test_a_finished_download_can_be_dismissed_before_it_is_saved(
     downloads: Downloads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = DownloadRows.keep
+    keep, dismissed, saved = DownloadRows.keep, threading.Event(), threading.Event()
 
     def write_late(rows: DownloadRows, download: Download) -> None:
-        time.sleep(0.3 if download.state == "done" else 0)
-        written(rows, download)
+        if download.state == "done":
+            dismissed.wait()
+        keep(rows, download)
+        if download.state == "done":
+            saved.set()
 
     monkeypatch.setattr(DownloadRows, "keep", write_late)
     downloads.start(LLAMA)
     downloads.wait(LLAMA, 10)
     downloads.dismiss(LLAMA)
+    dismissed.set()
+    saved.wait()
     assert downloads.all() == []
 
 
@@ -87,8 +92,8 @@ def test_it_tells_how_fast_and_how_long(downloads: Downloads, ollama: ScriptedOl
     ollama.registry["llama3.2:3b"].seconds = 60.0
     ollama.registry["llama3.2:3b"].steps = 1200
     downloads.start(LLAMA)
-    wait_until(lambda: (seen := downloads.get(LLAMA)) is not None and seen.seconds_left is not None)
-    time.sleep(0.5)
+    enough = SIZE / 120  # half a second: from less the speed cannot be told
+    wait_until(lambda: (seen := downloads.get(LLAMA)) is not None and seen.seconds_left and seen.done > enough)
     seen = downloads.get(LLAMA)
     assert seen is not None
     assert seen.seconds_left is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -131,7 +130,6 @@ def test_it_is_stopped_while_the_server_is_silent(
 
     threading.Thread(target=work).start()
     ollama.wait_until(lambda: ollama.asked("/api/pull"))
-    time.sleep(0.1)
     stop.cancel()
     assert ended.wait(30)
     ollama.wait_until(lambda: ollama.asked("/api/pull")[0].outcome == "dropped")

@@ -237,10 +237,12 @@ def test_going_back_sticks_until_it_is_chosen_anew(switching, reopen, old, new):
 
 
 def test_cancelling_stays_with_what_answers(switching, reopen, old, new):
-    new.before_batch = lambda: new.embedded >= 256 and time.sleep(0.3)
+    cancelled = threading.Event()
+    new.before_batch = lambda: new.embedded >= 256 and cancelled.wait()
     switching.space_work.begin()
     wait_until(lambda: states(switching).get(NEW, ("", 0))[1] >= 256)
     switching.space_work.cancel()
+    cancelled.set()
     assert switching.space_work.wait(20)
     assert (answers(switching), switching.space_work.fault) == (OLD, "")
     restarted = reopen(shelf=Shelf(new, old))
