@@ -6,7 +6,6 @@ import os
 import shutil
 
 from playwright.sync_api import Browser, Locator, Page, Playwright
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 FLAGS = [
     "--no-sandbox",
@@ -34,16 +33,9 @@ def settled(page: Page) -> None:
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
 
 
-def press_until_visible(page: Page, button: Locator, effect: Locator) -> None:
-    """Press a button, again if nothing came of it: it may have been drawn anew under the pointer."""
-    for _ in range(3):
-        settled(page)
-        button.click()
-        try:
-            return effect.wait_for(timeout=10_000)
-        except PlaywrightTimeout:
-            continue
-    return effect.wait_for()
+def unfolded(inside: Locator) -> None:
+    """Wait until the fold around it has opened: while that grows, what was scrolled into view moves away."""
+    inside.evaluate("one => Promise.allSettled(one.closest('details').getAnimations().map(each => each.finished))")
 
 
 def open_page(page: Page, address: str) -> Page:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import violations
-from tests.e2e.browser import ask, badge, open_page, press_until_visible, settled
+from tests.e2e.browser import ask, badge, open_page, settled, unfolded
 from tests.e2e.conftest import QUESTION
 
 
@@ -35,9 +35,10 @@ def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ol
     decide = steps.filter(has_text="Decide").first
     decide.get_by_text("Decide").first.click()
     on = decide.get_by_role("button", name="Continue from here with changes")
-    on.wait_for()
+    unfolded(on)
+    settled(page)
+    on.click()
     drawer = page.get_by_role("dialog")
-    press_until_visible(page, on, drawer)
     drawer.get_by_role("radio", name="Leave out").first.click()
     settled(page)
     drawer.get_by_role("button", name="Continue from here").click()
