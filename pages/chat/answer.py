@@ -21,6 +21,7 @@ from pages.parts import labels, markdown, setup_checklist
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 
+_SPACE_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min)\b)")  # a line must not end between them
 _SENTENCE_LENGTH, _QUOTE_LENGTH = 400, 260
 
 
@@ -152,7 +153,7 @@ def outcome_sentence(trace: Trace) -> str:
 
 def answer_headline(trace: Trace) -> str:
     """Return the answer's origin as a badge, followed by its facts."""
-    facts = " · ".join(run_labels.answer_facts(trace))
+    facts = _SPACE_BEFORE_UNIT.sub("\u00a0", " · ".join(run_labels.answer_facts(trace)))
     return f"{labels.badge_markdown(run_labels.answer_badge(trace))} {labels.grey_text(facts)}"
 
 
