@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -81,6 +82,10 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
         "or": "和",
     },
 }
+_TIME_OF_DAY = re.compile(
+    r"\b\d{1,2}:\d\d\b|\b\d{1,2} ?(?:am|pm|a\.m\.|p\.m\.)|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
+    re.IGNORECASE,
+)
 
 
 def explain_grade(question: AnalyzedQuestion, passage: TokenizedText) -> str:
@@ -108,7 +113,10 @@ def _coverage_key(question: AnalyzedQuestion, passage: TokenizedText, at: int) -
     window = passage.windows()[at] if passage.terms else passage.around
     if not all(_holds_most_terms(parts, window) for _, parts in extract_key_words(question.text)):
         return "apart"
-    fit = answer_type_score(question, join_sentences(passage.sentences[at : at + 2]))
+    text = join_sentences(passage.sentences[at : at + 2])
+    fit = answer_type_score(question, text)
+    if question.answer_type == "time" and fit < 0 and _TIME_OF_DAY.search(text):
+        return "covered"  # opening hours answer “when”, too
     return question.answer_type if fit > 0 else f"no {question.answer_type}" if fit < 0 else "covered"
 
 

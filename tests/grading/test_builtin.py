@@ -98,6 +98,7 @@ def test_the_reason_is_in_the_language_of_the_question(
     [
         ("When was the Halden lighthouse built?", "The Halden lighthouse was built in 1911.", "gives a date."),
         ("When was the Halden lighthouse built?", "The Halden lighthouse was built of stone.", "but gives no date."),
+        ("When is the Halden lighthouse open?", "The Halden lighthouse is open from 9:00 to 16:00.", "and “open”."),
         ("When was the Halden recall, and its cost?", "The Halden recall began in 2021.", "does not mention “cost”."),
         (
             "When was the Halden lighthouse built?",
