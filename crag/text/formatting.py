@@ -83,6 +83,15 @@ def format_place(title: str, page: int | None, last_page: int | None = None, *, 
     return f"{pages} · {title}" if page_first else f"{title} · {pages}"
 
 
+def format_location(location: str) -> str:
+    """Return the name of a file, with its archive if it is in one, or a web address without scheme."""
+    whole = location.replace("!/", "/")
+    if "://" in whole:
+        return whole.partition("://")[2].rstrip("/")
+    folder = max(location.partition("!/")[0].rfind(separator) for separator in "/\\")
+    return whole[folder + 1 :]
+
+
 def to_local_time(moment: float) -> datetime:
     """Convert to the local time of this machine."""
     return datetime.fromtimestamp(moment, UTC).astimezone()

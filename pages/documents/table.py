@@ -8,7 +8,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.text import sanitization
-from crag.text.formatting import format_count, format_size, to_local_time
+from crag.text.formatting import format_count, format_location, format_size, to_local_time
 from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
 from pages.parts import dialogs, labels, markdown, source_drawer
@@ -176,7 +176,10 @@ def _kind_label(source: Source) -> str:
 
 
 def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
-    """Return the table columns: few on a phone; “Found for” only if a page was added for a question."""
+    """Return the table columns: few on a phone; “Found for” only if a page was added for a question.
+
+    The first ones must fit beside the sidebar on a screen of 1024 pixels.
+    """
     name = {"Document": [sanitization.strip_invisible(source.title) for source in sources]}
     actions = {"Actions": [[*_ROW_ACTIONS] for _ in sources]}
     if is_phone():  # further columns would need horizontal scrolling
@@ -190,12 +193,13 @@ def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
     return {
         **name,
         "Kind": [_kind_label(source) for source in sources],
+        "Added": [to_local_time(source.added_at).date() for source in sources],
+        "File or address": [sanitization.strip_invisible(format_location(source.location)) for source in sources],
         **(found_for if questions else {}),
         "Collection": [sanitization.strip_invisible(source.collection) for source in sources],
         "Pages": [source.pages for source in sources],
         "Passages": [source.passages for source in sources],
         "Size": [format_size(source.size) for source in sources],
-        "Added": [to_local_time(source.added_at).date() for source in sources],
         **actions,
     }
 
@@ -209,11 +213,13 @@ def _column_config(sources: list[Source]) -> dict[str, Any]:
         dialogs.open_dialog(_ROW_ACTIONS[chosen.label], ids)
 
     return {
-        "Document": st.column_config.TextColumn(width=190 if is_phone() else 360),
+        "Document": st.column_config.TextColumn(width=190 if is_phone() else 210),
+        "Kind": st.column_config.TextColumn(width=84),
+        "File or address": st.column_config.TextColumn(width=140),
         "Pages": st.column_config.NumberColumn(format="localized", width=60),
         "Passages": st.column_config.NumberColumn(format="localized"),
-        "Size": st.column_config.TextColumn(alignment="right"),
-        "Added": st.column_config.DateColumn(format="D MMM YYYY"),
+        "Size": st.column_config.TextColumn(alignment="right", width=56),
+        "Added": st.column_config.DateColumn(format="D MMM YYYY", width=96),
         "Actions": st.column_config.ButtonColumn(key=click, on_click=clicked, type="tertiary"),
     }
 

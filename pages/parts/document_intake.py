@@ -13,7 +13,7 @@ from crag.ingest.intake import split_member_location
 from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
 from crag.library.example import EXAMPLE_NAME, read_example
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_location
 from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus
 from pages.parts import labels, markdown
 from pages.parts.layout import draw_folded, draw_watching, progress_share
@@ -132,12 +132,17 @@ def draw_refusals(results: Sequence[AddResult]) -> None:
 
 def _draw_results(job: Job) -> None:
     """Draw the results of a job."""
-    if len(job.results) == 1 and job.kind not in ("path", "site") and not split_member_location(job.results[0].source):
+    if len(job.results) == 1 and _adds_one_document(job):
         st.markdown(f":small[{describe_result(job.results[0])}]")
     else:
         _draw_result_list(job)
     if job.finished:
         _draw_remove_older(job)
+
+
+def _adds_one_document(job: Job) -> bool:
+    """Return whether the job is one file or page: no folder, site or archive."""
+    return job.kind not in ("path", "site") and not any(split_member_location(result.source) for result in job.results)
 
 
 def _draw_result_list(job: Job) -> None:
@@ -318,7 +323,19 @@ def _retry_job(job_id: str) -> None:
 
 
 def _draw_job_name(job: Job) -> None:
-    st.markdown(f":small[{_job_icon(job)} {markdown.escape_line(job.name, 120)}]", wrap=False)
+    """Draw the title of the document, and below it the name of the file or the address; only that until it is added."""
+    name = format_location(job.name)
+    title = _document_title(job) or name
+    with st.container(gap=None):
+        st.markdown(f":small[{_job_icon(job)} {markdown.escape_line(title, 120)}]", wrap=False)
+        if title != name:
+            st.caption(markdown.escape_line(name, 120), wrap=False)
+
+
+def _document_title(job: Job) -> str:
+    """Return the title of the only document that the job has added; empty if it has added none or several."""
+    added = [result.title for result in job.results if result.id is not None]
+    return added[0] if len(job.results) == len(added) == 1 and _adds_one_document(job) else ""
 
 
 def _job_icon(job: Job) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from crag.inspection.run_labels import STRENGTH_BADGES
-from crag.text.formatting import format_place
+from crag.text.formatting import format_location, format_place
 from crag.text.sanitization import SUPPORT_MARKS, WORD_JOINER, mark_unsupported_sentences, neutralize_markdown
 from crag.text.sanitization import strip_invisible as visible
 from crag.types import Citation, Passage, Support
@@ -109,11 +109,15 @@ def escape_page_and_title(passage: Passage) -> str:
 
 
 def citation_link(cited: Citation, anchor: str, text: str, number: str = "") -> str:
-    """Return a link that opens the source; its tooltip shows title, page and quote. `text` must be safe Markdown.
+    """Return a link that opens the source; its tooltip shows title, page, file or address, and quote.
+
+    `text` must be safe Markdown.
 
     `number` identifies the citation within the answer; by default it is the one of the source.
     """
     shown = escape_line(format_place(cited.title, cited.page), 120)
+    if (name := format_location(cited.location)) not in ("", cited.title):
+        shown = f"{shown} · {escape_line(name, 120)}"
     if cited.quote:
         shown = f"{shown}: “{escape_line(cited.quote, _TOOLTIP_LENGTH)}”"
     return f'[{text}](#cite-{anchor}-{number or cited.n} "{shown}")'

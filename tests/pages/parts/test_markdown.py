@@ -75,7 +75,7 @@ def test_citations_become_links_and_nothing_else_does():
     assert '[\\[1\\]](#cite-run-1 "' in drawn
     assert "[9]" in drawn
     assert drawn.count("](#") == 1
-    assert '\\"hi\\" \\[x\\]\\(y\\) · p\\. 6"' in drawn.replace(WORD_JOINER, "")
+    assert '\\"hi\\" \\[x\\]\\(y\\) · p\\. 6 · a\\.pdf"' in drawn.replace(WORD_JOINER, "")
 
 
 def test_each_sentence_links_to_its_own_quote_of_a_source():
