@@ -68,7 +68,7 @@ def _draw_missing_conversation() -> None:
 
 
 def _draw_first_documents() -> None:
-    with st.container(border=True):
+    with st.container(border=True, gap="xsmall"):  # the start page must fit a screen of 900 pixels
         document_intake.draw_uploader("Add documents")
         # A form, so that Enter in the field adds the page.
         with st.form("first_page", border=False), st.container(horizontal=True):

@@ -170,7 +170,7 @@ def draw_checklist(*, folded: bool = False) -> None:
     """Draw the checks, refreshed every few seconds; `folded` puts them into an expander."""
     if folded:
         missing = [check.name for check in setup_checks() if check.status != "ok"]
-        facts = f"not set up: {', '.join(missing)}" if missing else "everything is ready"
+        facts = f"missing: {', '.join(missing)}" if missing else "everything is ready"
         with st.expander(f"Set-up {labels.small_text(markdown.escape_line(facts))}", type="compact", key="set-up"):
             _draw_live_rows()
     else:

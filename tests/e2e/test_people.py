@@ -30,6 +30,7 @@ def test_each_of_two_people_sees_their_own_conversations(page: Page, other: Page
 
     open_page(other, page.url)
     expect(other.get_by_text("This conversation no longer exists.")).to_be_visible()
+    other.get_by_role("button", name="New conversation").click()
     expect(other).to_have_url(f"{app_with_notes}/")
     other.get_by_text("Conversations", exact=True).click()
     expect(other.get_by_text("Your conversations appear here.")).to_be_visible()

@@ -95,7 +95,7 @@ def live_together(folder: Path, seconds: float) -> Ledger:
         workers = [_start(home, str(n), output) for n, output in enumerate(outputs)]
         thread = threading.Thread(target=command_line.run, args=(until,))
         thread.start()
-        wait_until(lambda: all('["done"' in output.read_text() for output in outputs), 120)
+        wait_until(lambda: all('["done"' in output.read_text() for output in outputs))
         time.sleep(seconds)
         until.set()
         thread.join()
