@@ -182,6 +182,7 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
     switching.space_work.begin()
     assert switching.space_work.wait(30)
     threads[-1].join()
+    wait_until(lambda: failures or all(NEW in mine for mine in asked))
     halt.set()
     for thread in threads[:-1]:
         thread.join()
