@@ -421,8 +421,8 @@ def test_the_job_of_a_dead_process_is_taken_up_by_a_living_one(library, monkeypa
     jobs = IngestJobs(library._database, library)
     jobs.submit_bytes("first.txt", b"First.")
     wait_until(lambda: not jobs.active)
+    jobs._spool.put("orphan", b"Second.")  # first: the worker may see the row as soon as it is there
     rows.add(new_job("orphan", "upload", "", "second.txt", "Documents"))
-    jobs._spool.put("orphan", b"Second.")
     rows.claim("999999999-1")
     wait_until(lambda: not jobs.active)
     assert [job.result.status for job in jobs.jobs()] == ["added", "added"]
