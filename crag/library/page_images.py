@@ -307,7 +307,7 @@ class _Ink:
         return columns
 
     def _with_margin(self, area: PixelBox) -> PixelBox:
-        """Add a margin, but nothing of the column or the line beside it."""
+        """Add a margin that stops before the next column and the next line."""
         left, upper, right, lower = area
         height, width = self._dark.shape
         inside = self._dark[upper:lower].any(axis=0)

@@ -92,7 +92,7 @@ def test_it_tells_how_fast_and_how_long(downloads: Downloads, ollama: ScriptedOl
     seen = downloads.get(LLAMA)
     assert seen is not None
     assert seen.seconds_left is not None
-    assert (seen.state, seen.stage, seen.total) == ("running", "Downloading", SIZE - 12_500)  # what was told of so far
+    assert (seen.state, seen.stage, seen.total) == ("running", "Downloading", SIZE - 12_500)  # progress reported so far
     assert 0 < seen.done < seen.total
     assert SIZE / 240 < seen.rate < SIZE / 15  # it was told to take a minute
     assert seen.seconds_left == pytest.approx((seen.total - seen.done) / seen.rate)

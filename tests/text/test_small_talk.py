@@ -1,4 +1,4 @@
-"""Small talk is told from questions, in three languages."""
+"""Small talk is distinguished from questions, in three languages."""
 
 import pytest
 
