@@ -124,7 +124,12 @@ def main(arguments: list[str] | None = None) -> int:
     keep_all_messages()
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
     allow_open_files()
-    config = {"server.address": ADDRESS, "server.port": port, "server.maxUploadSize": settings.max_upload_mb}
+    config = {
+        "server.address": ADDRESS,
+        "server.port": port,
+        "server.maxUploadSize": settings.max_upload_mb,
+        "logger.hideWelcomeMessage": True,  # it repeats the address
+    }
     with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to stop; everything is closed by then
         app.run(config=config)
     return 0

@@ -8,7 +8,6 @@ machine.
 from __future__ import annotations
 
 import io
-import json
 import sqlite3
 import statistics
 import sys
@@ -142,9 +141,12 @@ class Screen:
     def last_run_end(self) -> float:
         """Return when the latest run ended, in milliseconds since the epoch."""
         with sqlite3.connect(self.home / "crag.sqlite") as database:
-            query = "SELECT started_at, body FROM runs JOIN events ON id = run_id ORDER BY started_at DESC, number DESC"
-            started, body = database.execute(query).fetchone()
-        return 1000 * float(started + json.loads(body)["at"])
+            query = (
+                "SELECT started_at + json_extract(body, '$.at') AS ended FROM runs JOIN events ON id = run_id"
+                " WHERE ended IS NOT NULL ORDER BY started_at DESC, number DESC"
+            )
+            (ended,) = database.execute(query).fetchone()
+        return 1000 * float(ended)
 
 
 def main(rounds: int = ROUNDS) -> None:

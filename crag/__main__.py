@@ -1,11 +1,15 @@
 """Entry point of `python -m crag`. Ctrl-C ends it quietly at any moment, even while modules are loading."""
 
+import gc
 import sys
 from collections.abc import Sequence
+
+_COLLECT_AFTER = 300_000  # objects: more than importing makes, which all stay and would be walked through in vain
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    gc.set_threshold(_COLLECT_AFTER)
     try:
         from crag.cli.main import main
 

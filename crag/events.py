@@ -159,9 +159,10 @@ class SmallTalkDetected:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCondensed:
-    """The follow-up question, rewritten to stand alone."""
+    """The follow-up question, rewritten to stand alone; `reason` says why it was changed or not."""
 
     question: str
+    reason: str = ""
     type: Literal["question_condensed"] = "question_condensed"
 
 

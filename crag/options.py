@@ -304,7 +304,7 @@ POLICIES: dict[PolicyName, tuple[str, str]] = {
 WEB_MODES: dict[WebMode, tuple[str, str]] = {
     "off": ("Off", "answers from your documents only"),
     "ask": ("Ask first", "you see and edit each query"),
-    "auto": ("On", "sends the rewritten question to Tavily when your documents do not answer"),
+    "auto": ("On", "sends queries to Tavily without asking"),
 }
 REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
     "question": ("Question", "your question in better words"),
@@ -431,9 +431,10 @@ _OPTION_RECORDS = (
     Option(
         "policy",
         "Grading",
-        "Policy",
+        "Strictness",
         "Decides from the verdicts whether your documents are enough.",
         "choice",
+        term="policy",
         values=POLICIES,
         offered=(),
         nodes=("decide",),
@@ -462,7 +463,7 @@ _OPTION_RECORDS = (
     Option(
         "k",
         "Grading",
-        "Passages to grade (k)",
+        "Passages to grade",
         "How many passages are found and graded for each question.",
         "number",
         term="k",
@@ -573,7 +574,7 @@ _OPTION_RECORDS = (
         "passage_size",
         "Documents",
         "Passage size",
-        "Splits the documents into passages of up to this size, in a separate copy. This takes a while.",
+        "Splits a copy of the documents into passages of up to this size. This takes a while.",
         "number",
         scope="evaluation",
         lowest=50,

@@ -48,6 +48,10 @@ class EmbedderProvider(Protocol):
         ...
 
 
+OFF_TOPIC = "off_topic"
+"""Finish reason of a writer that writes nothing because the knowledge has too little to do with the question."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplyPiece:
     """A piece of a streamed reply. The last piece carries the usage; `thought` is reasoning text.
@@ -181,11 +185,28 @@ class Refiner(Protocol):
 MAX_QUERY_LENGTH = 400  # characters of a web query; the limit of search services
 
 
-class Rewriter(Protocol):
-    """Rewrites questions: follow-ups to stand alone, and web search queries. Never sees document text."""
+PassageFinder = Callable[[str], Sequence[Passage]]
+"""Returns the passages nearest to a text, best first."""
 
-    def condense(self, question: str, history: Sequence[Turn], stop: Cancellation) -> str:
-        """Return the question rewritten to be understood without its history. Raises `ModelFault`, `Stopped`."""
+
+@dataclass(frozen=True, slots=True)
+class CondensedQuestion:
+    """A question that is understood without the conversation; `reason` says in a sentence why it was changed or not."""
+
+    text: str
+    reason: str = ""
+
+
+class Rewriter(Protocol):
+    """Rewrites questions: follow-ups to stand alone, and web search queries. No document text becomes part of them."""
+
+    def condense(
+        self, question: str, history: Sequence[Turn], find_passages: PassageFinder, stop: Cancellation
+    ) -> CondensedQuestion:
+        """Return the question rewritten to be understood without its history. Raises `ModelFault`, `Stopped`.
+
+        `find_passages` may decide what a question refers to; no passage is sent to a model.
+        """
         ...
 
     def rewrite(self, question: str, options: RunOptions, stop: Cancellation) -> str:

@@ -81,9 +81,12 @@ Ruling = Literal["use", "drop"]
 OutboundKind = Literal["web search", "web page", "model", "embedding", "account", "download", "evaluation", "trace"]
 Outcome = Literal["documents", "documents_partly", "documents_and_web", "web", "not_answered", "talk"]
 SmallTalk = Literal[
-    "documents", "identity", "capabilities", "wellbeing", "thanks", "farewell", "greeting", "acknowledgement"
+    "documents", "identity", "capabilities", "summary", "wellbeing", "thanks", "farewell", "greeting", "acknowledgement"
 ]
-"""Kinds of small talk. If a message holds several, the first of them in this order is answered."""
+"""Kinds of small talk. If a message holds several, the first of them in this order is answered.
+
+A *summary* of a whole document is small talk to the built-in engine only, which reads passages.
+"""
 SupportStrength = Literal["supported", "weak", "unsupported"]
 RunState = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 AddStatus = Literal["added", "unchanged", "replaced", "failed"]
@@ -312,12 +315,14 @@ class Knowledge:
     """The text of one passage that the writer may use, with its citation number `n` (from 1).
 
     `strips` are the kept strips that make up `text`, in order. It is empty if the passage was not split into strips.
+    `is_trusted` is true for a passage that the user chose to use, and for all of them while grading is off.
     """
 
     n: int
     passage: Passage
     text: str
     strips: tuple[Strip, ...] = ()
+    is_trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,10 +354,14 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One earlier message of a conversation, in the form that models receive."""
+    """One earlier message of a conversation, in the form that models receive.
+
+    `meant` is a follow-up question as it was understood; empty for other messages.
+    """
 
     role: Literal["user", "assistant"]
     text: str
+    meant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,14 @@ class Forked:
     def returncode(self):
         return self._process.exitcode
 
+    def kill(self):
+        """As a power cut ends it."""
+        self._process.kill()
+
     def communicate(self, timeout):
-        """What it has written when it has ended."""
+        """What it has written when it has ended; its input ends at once."""
+        self.stdin.close()
+        self._input.close()
         written = self.stdout.read()
         self._process.join(timeout)
         return written, None

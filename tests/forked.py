@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +18,7 @@ _let_go: list[int] = []  # ports of those that have ended: a browser need not re
 def forked(home: Path, **environment: str) -> Iterator[str]:
     """The application on this home, stopped at the end; gives its address."""
     port = free_port(_let_go.pop() if _let_go else 0)
-    variables = os.environ | {"CRAG_HOME": str(home)} | environment
-    process = start(_launch, port, variables)
+    process = start(_launch, port, environment=os.environ | {"CRAG_HOME": str(home)} | environment)
     try:
         wait_for(f"http://127.0.0.1:{port}/_stcore/health", process.is_alive)
         yield f"http://127.0.0.1:{port}"
@@ -30,10 +29,8 @@ def forked(home: Path, **environment: str) -> Iterator[str]:
         _let_go.append(port)
 
 
-def _launch(port: int, variables: Mapping[str, str]) -> None:
-    """In the new process: what its command does, under these environment variables and without a terminal."""
-    os.environ.clear()
-    os.environ.update(variables)
+def _launch(port: int) -> None:
+    """In the new process: what its command does, without a terminal."""
     os.chdir(ROOT)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -6,19 +6,29 @@ What it imports takes some six seconds of computing, which a scenario in a brows
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, contextmanager
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from types import ModuleType
+
+from tests.served import ROOT
 
 # multiprocessing keeps one such server, so all tests share this list
 _IMPORTED = [
     *("launcher", "uvicorn", "httpcore", "yaml", "PIL.PngImagePlugin"),
-    *("numpy", "faiss", "wordllama", "rapidfuzz.fuzz", "pandas", "pyarrow", "langchain_ollama"),
+    *("numpy", "faiss", "safetensors.numpy", "rapidfuzz.fuzz", "pandas", "pyarrow", "langchain_ollama"),
     *("crag.app.application", "crag.graph.build", "crag.models.embedders", "crag.models.builtin_writer"),
     *("crag.models.chat_models", "crag.models.builtin_writer", "crag.retrieval.vector_index", "tests.doubles.library"),
-    *("pages.chat.messages", "pages.chat.live_run", "pages.chat.sidebar"),
+    *(
+        "pages.chat.messages",
+        "pages.chat.live_run",
+        "pages.chat.sidebar",
+        "crag.cli.main",
+        "tests.endurance.mixed_work",
+    ),
 ]
 FORKS = multiprocessing.get_context(
     "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
@@ -26,12 +36,22 @@ FORKS = multiprocessing.get_context(
 FORKS.set_forkserver_preload(_IMPORTED)
 
 
-def start(target: Callable[..., None], *arguments: object) -> BaseProcess:
-    """A process that calls `target`; nothing of the process that tests is in it."""
-    process = FORKS.Process(target=target, args=arguments, daemon=True)
+def start(target: Callable[..., None], *arguments: object, environment: Mapping[str, str] | None = None) -> BaseProcess:
+    """A process that calls `target` in the environment and the folder of this one; nothing else of it is in there."""
+    begin = (dict(os.environ if environment is None else environment), target, arguments)
+    process = FORKS.Process(target=_call, args=begin, daemon=True)
     with _no_main_module():
+        if FORKS.get_start_method() == "forkserver":
+            with chdir(ROOT):  # elsewhere it would find nothing to import
+                forkserver.ensure_running()
         process.start()
     return process
+
+
+def _call(environment: Mapping[str, str], target: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    target(*arguments)
 
 
 @contextmanager

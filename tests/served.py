@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,22 +34,25 @@ def served(home: Path, **environment: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=PATIENCE)
 
 
 def free_port(wanted: int = 0) -> int:
-    """A port that nobody listens on: the wanted one where that is free."""
+    """A port that nobody listens on: the wanted one where that is free, else one that no system hands out by itself.
+
+    A port that it does hand out may be somebody's server a moment later.
+    """
+    port = wanted or random.SystemRandom().randrange(20_000, 32_768)
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # also one that was listened on a moment ago
         try:
-            probe.bind(("127.0.0.1", wanted))
+            probe.bind(("127.0.0.1", port))
         except OSError:
             return free_port()
-        port: int = probe.getsockname()[1]
-        return port
+    return port
 
 
-def wait_for(address: str, is_alive: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(address: str, is_alive: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Until the application answers there; fails as soon as its process has ended."""
     end = time.monotonic() + seconds
     while True:

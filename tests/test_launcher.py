@@ -15,6 +15,7 @@ import pytest
 
 from pages.parts.session import OWNER_COOKIE
 from tests.served import ROOT, free_port, served, wait_for
+from tests.waiting import PATIENCE
 
 _UPGRADE = (
     "GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -124,6 +125,6 @@ def test_ctrl_c_ends_it_cleanly_and_soon(tmp_path):
     )
     wait_for(f"http://127.0.0.1:{port}/_stcore/health", lambda: process.poll() is None)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "Traceback" not in said

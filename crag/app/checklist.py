@@ -168,7 +168,7 @@ def _check_library(library: Library) -> Check:
 
 def _check_spaces(library: Library) -> Check:
     """Check which space answers, which one is being built, and whether a manual choice overrides the settings."""
-    words = {"answering": "answers", "kept": "kept as a fallback"}
+    words = {"answering": "in use", "kept": "kept as a fallback"}
     told = [
         f"{report.space.name} {words.get(report.state) or f'has {report.vectors:,} of {report.passages:,} passages'}"
         for report in library.spaces.statuses()

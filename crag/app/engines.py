@@ -129,7 +129,8 @@ class Engines:
         return model
 
     def _build_engine(self, assigned: RoleAssignment) -> Engine:
-        from crag.models.builtin_writer import BuiltinRewriter, BuiltinWriter
+        from crag.models.builtin_rewriter import BuiltinRewriter
+        from crag.models.builtin_writer import BuiltinWriter
         from crag.models.prompt_fit import make_shortener
         from crag.models.writer import ModelRewriter, ModelWriter
         from crag.text.coverage import BuiltinCoverageCheck
@@ -146,7 +147,7 @@ class Engines:
             model_label(assigned.answering.model),
             grader,
             refiner,
-            ModelRewriter(rewriting) if rewriting else BuiltinRewriter(),
+            ModelRewriter(rewriting) if rewriting else BuiltinRewriter(self._library),
             ModelWriter(answering) if answering else BuiltinWriter(self._embedder, self._library),
             remote_models=tuple(dict.fromkeys(model_label(model.name) for model in models.values() if model.host)),
             shorten=make_shortener(list(models.values())),

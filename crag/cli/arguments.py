@@ -37,13 +37,13 @@ def check_document_ids(application: Application, ids: Sequence[str], action: str
     """Raise `BadRequest` if one of the ids is not the id of a document."""
     known = {source.id for source in application.library.sources()}
     if unknown := [given for given in ids if given not in known]:
-        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {action}.", "See `list` for the ids.")
+        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {action}.", "`list` shows the ids.")
 
 
 def check_collection(application: Application, name: str) -> None:
     """Raise `BadRequest` for an unknown collection; a typo must not look like an empty library."""
     if name and name not in {collection.name for collection in application.library.collections()}:
-        raise BadRequest(f"There is no collection “{name}”.", "See `list` for the collections.")
+        raise BadRequest(f"There is no collection “{name}”.", "`collections` lists them.")
 
 
 def parse_text(given: str) -> str:

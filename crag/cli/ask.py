@@ -63,9 +63,14 @@ def ask_question(application: Application, options: argparse.Namespace) -> int:
     if options.json:
         print_json(reports.answer_json(run.id, trace) | {"conversation_id": conversation_id})
     else:
-        print_text(f"\n\n{reports.sources_text(trace)}")
+        if trace.text:
+            print_text("")
+        if listed := reports.sources_text(trace):
+            print_text(f"\n{listed}")
         if options.conversation == _NEW:
             print(f"Continue with: --conversation {conversation_id}", file=sys.stderr)
+        if trace.outcome == "not_answered" and not trace.searched:
+            print("To add a document here: python -m crag add FILE", file=sys.stderr)
         if trace.error:
             print(reports.printable(f"{trace.error} {trace.remedy}"), file=sys.stderr)
     return OK if trace.state == "done" else FAILED

@@ -131,7 +131,7 @@ def _proposal_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
 def _format_share(share: ShareEstimate) -> str:
     if share.value is None:
         return f"none (n={share.n})"
-    return f"{share.value:.0%} (95 %: {share.low:.0%}–{share.high:.0%}, n={share.n})"
+    return f"{share.value:.0%} (95%: {share.low:.0%}–{share.high:.0%}, n={share.n})"
 
 
 def _action_lines(proposed: Thresholds, measured: Calibration) -> list[str]:

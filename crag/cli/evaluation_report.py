@@ -156,7 +156,7 @@ def _best_variant_text(evaluation: Evaluation, results: Sequence[EvaluationResul
 
 def _questions_table(results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
     """Return one row per question: how often the answer and the steps were right, and the run of its first answer."""
-    rows = [("right answers", "right steps", "run", "question")]
+    rows = [("right answers", "expected steps", "run", "question")]
     for answers in _group_by_question(results):
         answered = [is_answer_right(one, cutoffs) for one in answers]
         steps = [one.scored.scores.get("steps_match", 0.0) == 1.0 for one in answers if one.example.steps]

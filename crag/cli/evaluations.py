@@ -20,7 +20,7 @@ from crag.cli.evaluate import (
 from crag.cli.evaluation_report import comparison_text, evaluation_line
 from crag.cli.reports import Json
 from crag.cli.terminal import print_result
-from crag.errors import BadRequest
+from crag.errors import BadRequest, NotFound
 from crag.evaluation.summary import compare_results
 from crag.evaluation.types import Dataset, Evaluation, EvaluationResult
 from crag.text.formatting import format_count
@@ -184,7 +184,9 @@ def _find_evaluation(application: Application, id_: str) -> Evaluation:
     found = [one for one in application.evaluations.list(limit=_MAX_LISTED) if one.id.startswith(id_)] if id_ else []
     if len(found) > 1:
         raise BadRequest(f"Several evaluations begin with “{id_}”.", "Write more of the id.")
-    return found[0] if found else application.evaluations.get(id_)
+    if not found:
+        raise NotFound(f"There is no evaluation “{id_}”.", "`evaluations` lists their ids.")
+    return found[0]
 
 
 def list_datasets(application: Application, options: argparse.Namespace) -> int:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from crag.app.application import open_application
-from crag.cli import add, ask, calibrate, conversations, evaluate, evaluations, home, library, models
 from crag.cli.arguments import FAILED, OK, USAGE, Command, EarlyCommand, parse_folder
 from crag.cli.terminal import configure_output, print_failure, print_json
 from crag.errors import CragError
 from crag.settings import load_settings
 
-_MODULES = (add, library, ask, conversations, calibrate, evaluate, evaluations, models, home)
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "add": ("add", "refresh"),
+    "library": ("list", "remove", "search", "collections", "export", "import", "backup", "restore"),
+    "ask": ("ask", "grade"),
+    "conversations": ("conversations",),
+    "calibrate": ("calibrate",),
+    "evaluate": ("evaluate",),
+    "evaluations": ("evaluations", "datasets"),
+    "models": ("models", "spaces"),
+    "home": ("settings", "presets", "gaps", "ledger", "doctor"),
+}
+"""The modules of this package that hold commands, and the first words of these. A command loads only its module."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -23,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     configure_output(as_json)
     try:
-        options = _build_parser().parse_args(arguments)
+        options = _build_parser(arguments).parse_args(arguments)
     except SystemExit as usage:
         if usage.code in (0, None):
             return OK
@@ -56,8 +67,12 @@ def _run_command(options: argparse.Namespace) -> int:
         application.close()
 
 
-def _build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m crag", description="Ask your own documents.")
+def _build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Return a parser for these arguments: of one module's commands if the first argument is one, else of all."""
+    parser = argparse.ArgumentParser(
+        prog="python -m crag",
+        description="Answer questions from your documents, and grade every passage before it is used.",
+    )
     groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
     parsers: dict[str, argparse.ArgumentParser] = {}
 
@@ -71,8 +86,9 @@ def _build_parser() -> argparse.ArgumentParser:
         parsers[name] = made
         return made
 
-    for module in _MODULES:
-        module.register(command)
+    named = [module for module, commands in COMMANDS.items() if arguments and arguments[0] in commands]
+    for module in named or COMMANDS:
+        importlib.import_module(f"crag.cli.{module}").register(command)
     return parser
 
 

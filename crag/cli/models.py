@@ -37,9 +37,7 @@ def register(command: AddCommand) -> None:
     using = command("spaces use", use_space)
     using.add_argument("name", type=parse_text, help="embedder: builtin, nomic, ollama:NAME or PROVIDER:NAME")
     command("spaces rollback", roll_back_space)
-    command("spaces drop", drop_space).add_argument(
-        "id", type=parse_text, help="id of an embedding space, or its beginning"
-    )
+    command("spaces drop", drop_space).add_argument("id", type=parse_text, help="id of embeddings, or its beginning")
 
 
 def list_models(application: Application, options: argparse.Namespace) -> int:
@@ -142,11 +140,11 @@ def _received_amount(download: Download) -> str:
     return f"{format_size(download.done)} of {format_size(download.total)}" if download.total else ""
 
 
-_SPACE_STATES = {"answering": "answers", "building": "is to answer", "kept": "kept"}
+_SPACE_STATES = {"answering": "in use", "building": "being made", "kept": "kept"}
 
 
 def list_spaces(application: Application, options: argparse.Namespace) -> int:
-    """List the embedding spaces: the active one and those kept. Actions switch between them."""
+    """List the embeddings of your documents: those in use and those kept. Actions switch between them."""
     spaces = application.library.spaces
     found, fault = spaces.statuses(), spaces.active_embedder.check()
     overruled = spaces.active_embedder.overruled()
@@ -174,14 +172,14 @@ def use_space(application: Application, options: argparse.Namespace) -> int:
 
 
 def roll_back_space(application: Application, options: argparse.Namespace) -> int:
-    """Return to the previous embedding space. A second call undoes the first."""
+    """Go back to the previous embeddings. A second call undoes the first."""
     with progress_line("Going back") as report:
         application.library.spaces.go_back(report, Cancellation())
     return _print_spaces(application, options)
 
 
 def drop_space(application: Application, options: argparse.Namespace) -> int:
-    """Delete the vectors of an embedding space that is not in use."""
+    """Delete embeddings that are not in use."""
     spaces = application.library.spaces
     ids = [report.space.id for report in spaces.statuses() if report.space.id.startswith(options.id)]
     if len(ids) > 1 and options.id not in ids:

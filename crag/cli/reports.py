@@ -154,7 +154,8 @@ def sources_text(trace: Trace) -> str:
     ]
     if trace.outcome == "not_answered":
         nearest = [trace.passages[number] for number in trace.found.get("library", ())]
-        lines = [f"Nearest: {format_place(passage.title, passage.page, passage.last_page)}" for passage in nearest]
+        places = (format_place(passage.title, passage.page, passage.last_page) for passage in nearest)
+        lines = [f"Nearest: {place}" for place in dict.fromkeys(places)]
     return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
 
 

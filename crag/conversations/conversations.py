@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Update, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Update, delete, func, insert, select, true, update
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
@@ -86,6 +86,24 @@ class Conversations:
         if row is None or (row.conversation_id is None and user is not None and row.person not in ("", user)):
             raise NotFound("This answer no longer exists.")
         return self.get(row.conversation_id, user) if row.conversation_id else None
+
+    def revision(self, conversation_id: str | None, user: str | None = None) -> tuple[object, ...]:
+        """Return a value that changes with the number and order of the user's conversations, and with the shown branch.
+
+        That is the branch of the conversation named, if any, with its title, its options and the state of its answer.
+        """
+        seen = conversation_list.visible_to(user)
+        listed = select(func.count(), func.max(conversations.c.updated_at)).where(seen).subquery()
+        its = conversations.c
+        opened = (
+            select(its.title, its.options, its.head_id, runs.c.state)
+            .outerjoin(messages, messages.c.id == its.head_id)
+            .outerjoin(runs, runs.c.id == messages.c.run_id)
+            .where(its.id == conversation_id, seen)
+            .subquery()
+        )
+        with self._database.read() as connection:
+            return tuple(connection.execute(select(listed, opened).outerjoin(opened, true())).one())
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Change the title. Raises `BadRequest` if it is empty, `NotFound`."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Row, func, literal, select, update
-from sqlalchemy.orm import aliased
 
 from crag.storage.tables import conversations, messages, runs
 
@@ -53,7 +52,7 @@ def find_latest_descendant(connection: Connection, message_id: int) -> int:
 
 def read_siblings(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, tuple[int, ...]]:
     """Return for each message the ids of all messages at its position, in order and including its own."""
-    own, other = messages, aliased(messages)
+    own, other = messages, messages.alias()
     same_place = _equal_or_both_null(own.c.parent_id, other.c.parent_id) & (
         own.c.conversation_id == other.c.conversation_id
     )

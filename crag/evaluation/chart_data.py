@@ -49,13 +49,13 @@ def spread_by_retrieval(results: Sequence[EvaluationResult]) -> ScoreSpread:
         for one in first_repetitions(results)
         if "recall" in one.scored.scores
     ]
-    return _split_by_kind(("right passage found", "not found"), known)
+    return _split_by_kind(("expected passage found", "not found"), known)
 
 
 def spread_by_passage(results: Sequence[EvaluationResult]) -> ScoreSpread:
     """Split passage scores into those of right and of wrong passages."""
     known = [(grade.right, grade.score) for one in first_repetitions(results) for grade in one.scored.grades]
-    return _split_by_kind(("right passage", "wrong passage"), known)
+    return _split_by_kind(("expected passage", "other passage"), known)
 
 
 def _split_by_kind(names: tuple[str, str], known: Sequence[tuple[bool | None, float | None]]) -> ScoreSpread:

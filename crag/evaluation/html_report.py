@@ -238,9 +238,9 @@ def _make_expected_view(example: Example) -> list[tuple[str, str]]:
         ("Right answer", " · ".join(example.references)),
         ("Must mention", " · ".join(example.must_mention)),
         ("Must not mention", " · ".join(example.must_not_mention)),
-        ("Right passages", " · ".join((*example.sources, *example.phrases))),
-        ("Right steps", " · or · ".join(map(", ".join, example.steps))),
-        ("Right action", ACTION_BADGES[example.action].word if example.action else ""),
+        ("Expected passages", " · ".join((*example.sources, *example.phrases))),
+        ("Expected steps", " · or · ".join(map(", ".join, example.steps))),
+        ("Expected decision", ACTION_BADGES[example.action].word if example.action else ""),
         ("Can be answered", {None: "", True: "yes", False: "no"}[example.answerable]),
     )
     return [(title, strip_invisible(value)) for title, value in known if value]

@@ -7,30 +7,35 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from crag.cancellation import Cancellation
+from crag.grading.model_replies import shorten_reason
 from crag.prompts import fill_template
-from crag.protocols import Embedder
-from crag.text.coverage import is_complete
-from crag.text.language import detect_written_language, extract_key_words, join_sentences
+from crag.protocols import Embedder, Quotation
+from crag.text import korean
+from crag.text.coverage import FRAME_TERMS, Gaps, find_gaps, find_labelled_values, find_topics, is_complete
+from crag.text.language import detect_written_language, extract_terms, is_heading, join_sentences
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
-from crag.types import Grade, Passage, Thresholds, WrittenLanguage
+from crag.text.tables import label_table_rows
+from crag.types import Grade, Passage, Thresholds, VerdictWord, WrittenLanguage
 
 _MAX_LISTED_WORDS = 4
 _MAX_WORD_CHARS = 40  # characters
 _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
         "no words": "The question names nothing to look for.",
+        "says": "Says “$sentence”.",
+        "says part": "Says “$sentence”, but does not mention $missing.",
+        "says no time": "Says “$sentence”, but not when.",
+        "says no number": "Says “$sentence”, but not the number asked for.",
+        "says no person": "Says “$sentence”, but not who.",
         "nothing": "Does not mention $words.",
-        "part": "Covers $held; does not mention $missing.",
-        "apart": "Mentions $held, but not together.",
-        "covered": "Covers $held.",
-        "time": "Covers $held and gives a date.",
-        "number": "Covers $held and gives a number.",
-        "person": "Covers $held and names someone.",
-        "no time": "Covers $held, but gives no date.",
-        "no number": "Covers $held, but gives no number.",
-        "no person": "Covers $held, but names nobody.",
+        "part": "Mentions $held, but not $missing.",
+        "apart": "Mentions $held, but far apart.",
+        "covered": "Mentions $held, but does not answer.",
+        "no time": "Mentions $held, but gives no date.",
+        "no number": "Mentions $held, but gives no number.",
+        "no person": "Mentions $held, but names nobody.",
         "quoted": "“$word”",
         "comma": ", ",
         "and": " and ",
@@ -38,6 +43,11 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
     },
     "ko": {
         "no words": "질문에 찾아볼 말이 없습니다.",
+        "says": "“$sentence”라고 되어 있습니다.",
+        "says part": "“$sentence”라고 되어 있지만, $missing에 대한 내용은 없습니다.",
+        "says no time": "“$sentence”라고 되어 있지만, 언제인지는 나오지 않습니다.",
+        "says no number": "“$sentence”라고 되어 있지만, 묻는 수는 나오지 않습니다.",
+        "says no person": "“$sentence”라고 되어 있지만, 누구인지는 나오지 않습니다.",
         "nothing": "$words에 대한 내용이 없습니다.",
         "part": "$held에 대한 내용은 있지만 $missing에 대한 내용은 없습니다.",
         "apart": "$held 모두 나오지만 한곳에서 함께 다루지 않습니다.",
@@ -53,6 +63,11 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
     },
     "zh": {
         "no words": "问题中没有可以查找的词。",
+        "says": "写道“$sentence”。",
+        "says part": "写道“$sentence”，但没有提到$missing。",
+        "says no time": "写道“$sentence”，但没有说明时间。",
+        "says no number": "写道“$sentence”，但没有给出所问的数字。",
+        "says no person": "写道“$sentence”，但没有说明是谁。",
         "nothing": "没有提到$words。",
         "part": "提到$held，没有提到$missing。",
         "apart": "提到$held，但不在一处。",
@@ -68,6 +83,11 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
     },
     "zh-Hant": {
         "no words": "問題中沒有可以查找的詞。",
+        "says": "寫道「$sentence」。",
+        "says part": "寫道「$sentence」，但沒有提到$missing。",
+        "says no time": "寫道「$sentence」，但沒有說明時間。",
+        "says no number": "寫道「$sentence」，但沒有給出所問的數字。",
+        "says no person": "寫道「$sentence」，但沒有說明是誰。",
         "nothing": "沒有提到$words。",
         "part": "提到$held，沒有提到$missing。",
         "apart": "提到$held，但不在一處。",
@@ -82,36 +102,77 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
         "or": "和",
     },
 }
+_WEAK_TERMS = FRAME_TERMS | frozenset(extract_terms("work contain include"))
+"""Words that say nothing about what a passage lacks."""
 _TIME_OF_DAY = re.compile(
     r"\b\d{1,2}:\d\d\b|\b\d{1,2} ?(?:am|pm|a\.m\.|p\.m\.)|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
     re.IGNORECASE,
 )
 
 
-def explain_grade(question: AnalyzedQuestion, passage: TokenizedText) -> str:
-    """Return one short sentence on what the passage covers and lacks, in the question's language."""
+def explain_grade(
+    question: AnalyzedQuestion, passage: TokenizedText, verdict: VerdictWord, gaps: Gaps | None = None
+) -> str:
+    """Return one short sentence on what the passage says and lacks, in the question's language.
+
+    `gaps` is what the best sentences of a relevant passage lack for a complete answer.
+    """
     texts = _REASON_TEXTS[detect_written_language(question.text)]
-    asked = extract_key_words(question.text)
+    every_topic = find_topics(question)
+    asked = [topic for topic in every_topic if not _WEAK_TERMS.issuperset(topic[1])] or every_topic
     every = passage.around.union(*passage.terms)
     held = [word for word, parts in asked if _holds_most_terms(parts, every)]
     missing = [word for word, parts in asked if not _holds_most_terms(parts, every)]
+    if not question.is_cjk:
+        held, missing = _merge_phrases(question.text, held), _merge_phrases(question.text, missing)
     if not asked:
         return texts["no words"]
     if not held:
         return fill_template(texts["nothing"], words=_list_words(missing, texts, "or"))
     at, _ = find_best_window(question, passage)
     key = "part" if missing else _coverage_key(question, passage, at)
+    if verdict == "relevant" or (verdict == "ambiguous" and key in ("covered", question.answer_type)):
+        key = _says_key(question, gaps)
+        missing = _merge_phrases(question.text, [*gaps.names, *gaps.words]) if gaps else missing
     return fill_template(
         texts.get(key, texts["covered"]),
         held=_list_words(held, texts, "and"),
         missing=_list_words(missing, texts, "or") if missing else "",
+        sentence=_best_sentence(question, passage.sentences[at : at + 2]),
     )
+
+
+def _says_key(question: AnalyzedQuestion, gaps: Gaps | None) -> str:
+    if gaps and (gaps.names or gaps.words):
+        return "says part"
+    key = f"says no {question.answer_type}"
+    return key if gaps and gaps.value and key in _REASON_TEXTS["en"] else "says"
+
+
+def _merge_phrases(text: str, words: Sequence[str]) -> list[str]:
+    """Join words that follow each other in the question, as in “access card” and “PH-60”."""
+    phrases: list[str] = []
+    for word in words:
+        last = phrases[-1] if phrases else ""
+        joined = [phrase for phrase in (f"{last} {word}", f"{last}-{word}") if last and phrase in text]
+        phrases[-1:] = joined or [*phrases[-1:], word]
+    return phrases
+
+
+def _best_sentence(question: AnalyzedQuestion, sentences: Sequence[str]) -> str:
+    """Return the sentence that states the kind of answer asked for and covers most of the question."""
+    best = max(
+        [sentence for sentence in sentences if not is_heading(sentence)] or sentences,
+        key=lambda one: (answer_type_score(question, one), question.covered_share(extract_terms(one))),
+        default="",
+    )
+    return shorten_reason(best).rstrip(".。")
 
 
 def _coverage_key(question: AnalyzedQuestion, passage: TokenizedText, at: int) -> str:
     """Return whether the best sentences, from index `at`, hold every key word and the kind of answer asked for."""
     window = passage.windows()[at] if passage.terms else passage.around
-    if not all(_holds_most_terms(parts, window) for _, parts in extract_key_words(question.text)):
+    if not all(_holds_most_terms(parts, window) for _, parts in find_topics(question)):
         return "apart"
     text = join_sentences(passage.sentences[at : at + 2])
     fit = answer_type_score(question, text)
@@ -153,6 +214,13 @@ class BuiltinGrader:
         """The thresholds chosen when the scorer was fitted."""
         return fitted_thresholds()
 
+    def _completable(self, question: AnalyzedQuestion) -> float:
+        """Return the score from which a passage that states everything is relevant.
+
+        Scores of Chinese and Korean passages are low where the question and the text differ in their endings.
+        """
+        return self.thresholds.lower if question.is_cjk else self.thresholds.upper
+
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Grade every passage in order. Raises `ModelFault` if embedding fails, `Stopped`."""
         stop.check()
@@ -167,6 +235,19 @@ class BuiltinGrader:
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
             complete = None
-            if score >= self.thresholds.upper and not found:  # one complete passage is enough
+            is_eligible = score >= self._completable(asked) or find_labelled_values(asked, texts[index : index + 1])
+            if (
+                is_eligible or korean.holds_synonym(question, texts[index])
+            ) and not found:  # one complete passage is enough
                 complete = found = is_complete(asked, reading, self._embedder)
-            yield index, Grade(score, explain_grade(asked, reading), complete=complete)
+                score = max(score, self.thresholds.upper) if complete else score
+                complete = complete if score >= self.thresholds.upper else None
+            gaps = self._find_gaps(asked, reading) if complete is False else None
+            reason = explain_grade(asked, reading, self.thresholds.verdict_for(score), gaps)
+            yield index, Grade(score, reason, complete=complete)
+
+    def _find_gaps(self, question: AnalyzedQuestion, passage: TokenizedText) -> Gaps | None:
+        """Return what the best sentences lack; None if nothing."""
+        at, _ = find_best_window(question, passage)
+        sentences = label_table_rows(passage.sentences)[at : at + 2]
+        return find_gaps(question, Quotation("\n".join(sentences), passage.title), self._embedder) or None

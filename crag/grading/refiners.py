@@ -24,7 +24,15 @@ from crag.grading.model_replies import (
 from crag.grading.score import ask_yes_or_no
 from crag.prompts import find_json_object, load_prompt, strip_thoughts
 from crag.protocols import ChatModel, Embedder
-from crag.text.language import detect_language, extract_terms, is_heading, is_list_item, join_sentences, split_sentences
+from crag.text.language import (
+    detect_language,
+    extract_terms,
+    is_heading,
+    is_list_item,
+    join_sentences,
+    restricts_previous,
+    split_sentences,
+)
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, announces_more
 from crag.text.relevance_features import tokenize_sentences
 from crag.text.relevance_scores import CountedTermStatistics, score_sentences
@@ -53,7 +61,7 @@ def cut_strips(text: str) -> list[str]:
 
 def _belongs_to_strip(group: list[str], unit: str) -> bool:
     """Return whether a sentence belongs to the current strip."""
-    if all(is_heading(held) for held in group):
+    if all(is_heading(held) for held in group) or restricts_previous(unit):
         return True
     length = sum(_text_width(held) for held in group) + _text_width(unit)
     if is_heading(unit) or length > _MAX_STRIP_WIDTH:

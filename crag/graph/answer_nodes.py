@@ -10,7 +10,7 @@ from crag.graph.nodes import gather_knowledge, graph_node
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, question_to_answer, retrieval_question
 from crag.prompts import fill_template, load_prompt
-from crag.protocols import PromptFit, Quotation
+from crag.protocols import OFF_TOPIC, PromptFit, Quotation
 from crag.text.formatting import format_count
 from crag.text.language import detect_written_language
 from crag.types import Knowledge, Support, Usage
@@ -45,6 +45,8 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
         return _write_refusal(state, deps)
     text, usage, fit = _stream_answer(state, knowledge, deps)
     text = drop_invalid_citations(text, knowledge).strip()
+    if not text and not fit.window:
+        return _write_refusal(state, deps, "" if usage.finish_reason == OFF_TOPIC else "refusal_repeated")
     if not text:
         # A refusal would be wrong here: the documents were judged to contain the answer.
         raise ModelFault("nothing_written", *_EMPTY_ANSWER_BY_REASON.get(usage.finish_reason or "", _EMPTY_ANSWER))
@@ -79,7 +81,7 @@ def _is_covered(
 
     The verdicts must call for no other source. An answer that quotes must hold all key terms of the question. A model
     may use other words, but the names and figures of the question must be in what it cites, and each claim must have a
-    source.
+    source. A passage that the user chose to use anyway counts as covering the question.
     """
     verdicts = state.get("verdicts", {})
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
@@ -89,9 +91,10 @@ def _is_covered(
         return False
     if not is_supported(text, support):
         return False
-    if deps.engine.coverage is None:
-        return True
     used = used_knowledge(text, support, knowledge)
+    rulings = state.get("rulings", {})
+    if deps.engine.coverage is None or any(rulings.get(item.passage.id) == "use" for item in used):
+        return True
     if is_quoted:
         return deps.engine.coverage.is_covered(retrieval_question(state), collect_quotations(text, used))
     whole = [Quotation(item.text, f"{item.passage.title} {item.passage.heading}") for item in used]
@@ -137,10 +140,10 @@ def _report_prompt_fit(fit: PromptFit, deps: Deps) -> None:
             deps.emit(Noted(note))
 
 
-def _write_refusal(state: GraphState, deps: Deps) -> GraphState:
+def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphState:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
     text = fill_template(
-        load_prompt(_refusal_prompt_name(state), detect_written_language(state["question"])),
+        load_prompt(prompt or _refusal_prompt_name(state), detect_written_language(state["question"])),
         passages=str(passages),
         web=str(web),
     )

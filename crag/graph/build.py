@@ -13,7 +13,6 @@ from langgraph.runtime import Runtime
 from crag.graph import answer_nodes, nodes, talk_node, web_nodes
 from crag.graph.state import Deps, GraphState, fitted_question
 from crag.text.questions import is_long_question
-from crag.text.small_talk import detect_small_talk
 from crag.types import NodeName
 
 Graph = CompiledStateGraph[GraphState, Deps, GraphState, GraphState]
@@ -57,10 +56,10 @@ def _edge_targets(*names: str) -> dict[Hashable, str]:
     return {name: name for name in names}
 
 
-def _after_start(state: GraphState) -> str:
+def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
     if "begin_at" in state:
         return state["begin_at"]
-    if detect_small_talk(state["question"]) and not state.get("extra_query"):
+    if talk_node.choose_reply(state["question"], runtime.context) and not state.get("extra_query"):
         return "reply"
     return "condense_question" if state.get("history") or is_long_question(fitted_question(state)) else "retrieve"
 

@@ -6,8 +6,15 @@ import re
 from collections.abc import Sequence
 
 from crag.protocols import Quotation
-from crag.text.coverage import refers_back
-from crag.text.language import extract_terms, is_list_item, is_table_row, split_sentences, strip_list_mark
+from crag.text.coverage import find_context
+from crag.text.language import (
+    continues_item,
+    extract_terms,
+    is_list_item,
+    is_table_row,
+    split_sentences,
+    strip_list_mark,
+)
 from crag.text.tables import label_table_rows
 from crag.types import Citation, Knowledge, Support
 
@@ -102,21 +109,33 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     found = []
     for item in used:
         around = f"{item.passage.title} {item.passage.heading}"
-        before, run, units = "", list[str](), list[str]()
-        for sentence in [*label_table_rows(split_sentences(item.text)), ""]:
+        sentences = label_table_rows(split_sentences(item.text))
+        start, run, units = 0, list[str](), list[str]()
+        for at, sentence in enumerate([*sentences, ""]):
             if said := quoted.get(frozenset(extract_terms(strip_citations(strip_list_mark(sentence))))):
+                start = start if run else at
                 run.append(said)
                 units.append(sentence)
                 continue
             if run and is_table_row(sentence) and not is_table_row(units[-1]):
                 continue  # a table header
             if run:
-                context = f"{around} {before if refers_back(run[0]) else ''}"
                 items = sum(is_list_item(each) for each in units)
-                is_cut = is_list_item(units[-1]) and item.passage.text.rstrip().endswith(units[-1][-40:])
-                found.append(Quotation("\n".join(run), context, items, is_cut))
-            before, run, units = sentence, [], []
+                is_cut = _goes_on(units[-1], split_sentences(item.passage.text))
+                found.append(Quotation("\n".join(run), find_context(sentences, start, around), items, is_cut))
+            run, units = [], []
     return found
+
+
+def _goes_on(last: str, passage: Sequence[str]) -> bool:
+    """Return whether the list of which an item was quoted goes on, or may do so in the next passage."""
+    if not is_list_item(last):
+        return False
+    place = next((at for at, sentence in enumerate(passage) if sentence == last), len(passage))
+    after = place + 1
+    if after >= len(passage):
+        return True
+    return not is_table_row(last) and (is_list_item(passage[after]) or continues_item(passage, after))
 
 
 def _dice_coefficient(first: set[str], second: set[str]) -> float:

@@ -21,10 +21,12 @@ from crag.events import (
 )
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, retrieval_question
+from crag.protocols import CondensedQuestion
 from crag.text.questions import extract_asking_sentences
 from crag.types import Knowledge, NodeName, Passage, Strip, Verdict
 
 MAX_STRIPS_PER_ANSWER = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
+_PASSAGES_TO_COMPARE = 8  # near a follow-up question, to see which topic it goes with
 NodeFunction = Callable[[GraphState, Deps], GraphState]
 
 
@@ -49,11 +51,16 @@ def graph_node(name: NodeName) -> Callable[[NodeFunction], Callable[[GraphState,
 @graph_node("condense_question")
 def condense_question(state: GraphState, deps: Deps) -> GraphState:
     """Rewrite the question to be understood without the conversation, and separate what it asks from its text."""
-    question = extract_asking_sentences(fitted_question(state))
+    condensed = CondensedQuestion(extract_asking_sentences(fitted_question(state)))
     if history := state.get("history"):
-        question = deps.engine.rewriter.condense(question, history, deps.stop)
-    deps.emit(QuestionCondensed(question))
-    return {"standalone_question": question}
+        options = replace(deps.options, k=max(deps.options.k, _PASSAGES_TO_COMPARE))
+
+        def find_passages(text: str) -> list[Passage]:
+            return call_cancellable(lambda: deps.retriever.retrieve(text, options)[0], deps.stop)
+
+        condensed = deps.engine.rewriter.condense(condensed.text, history, find_passages, deps.stop)
+    deps.emit(QuestionCondensed(condensed.text, condensed.reason))
+    return {"standalone_question": condensed.text}
 
 
 @graph_node("retrieve")
@@ -155,7 +162,11 @@ def gather_knowledge(state: GraphState, deps: Deps) -> tuple[Knowledge, ...]:
     held = [kept for kept in (_kept_knowledge(passage, state, deps) for passage in usable) if kept.text]
     if not held:  # the refiner dropped everything from passages that the grader trusts: trust the grader
         held = [Knowledge(0, passage, passage.text) for passage in usable]
-    return tuple(replace(kept, n=n) for n, kept in enumerate(held, start=1))
+    chosen = {passage for passage, ruling in state.get("rulings", {}).items() if ruling == "use"}
+    grading_off = deps.options.policy == "off"
+    return tuple(
+        replace(kept, n=n, is_trusted=grading_off or kept.passage.id in chosen) for n, kept in enumerate(held, start=1)
+    )
 
 
 def _kept_knowledge(passage: Passage, state: GraphState, deps: Deps) -> Knowledge:

@@ -52,7 +52,7 @@ def _explain_decision(policy: PolicyName, action: Action, verdicts: Sequence[Ver
     verb = "is" if 1 in (relevant, len(verdicts)) else "are"
     counted = f"{relevant} of {format_count(len(verdicts), 'passage')} {verb} relevant"
     if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
-        return f"{said}{counted}: your documents {'answer' if action == 'correct' else 'do not answer'} this."
+        return f"{said}{counted}{'' if action == 'correct' else ': your documents do not answer this'}."
     best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
     if best is None:
         return f"{said}No passage could be graded, so all count as partly relevant."
@@ -69,11 +69,11 @@ def _describe_rulings(verdicts: Sequence[Verdict]) -> str:
 def _explain_scores(policy: PolicyName, action: Action, counted: str, best: float, thresholds: Thresholds) -> str:
     compared = describe_best_score(best, thresholds)
     if action == "correct":
-        return f"{counted}, {compared}: your documents answer this."
+        return f"{counted}, {compared}."
     if action == "incorrect":
         return f"{counted}, {compared}: your documents do not answer this."
     if policy == "any" and best >= thresholds.upper:
-        return f"{counted}, but the policy requires all of them: your documents cover this in part."
+        return f"{counted}, but strict grading requires all of them: your documents cover this in part."
     if best >= thresholds.upper:
         return f"{counted}, but none states everything you ask for: your documents cover this in part."
     if best < thresholds.lower:

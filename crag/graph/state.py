@@ -10,7 +10,7 @@ from crag.cancellation import Cancellation
 from crag.events import Event
 from crag.options import RunOptions
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
-from crag.text.questions import is_long_question
+from crag.text.questions import drop_document_reference, is_long_question
 from crag.text.small_talk import strip_small_talk
 from crag.types import Knowledge, NodeName, Passage, Ruling, Strip, Thresholds, Turn, Verdict
 
@@ -76,5 +76,5 @@ def question_to_answer(state: GraphState) -> str:
 
 
 def retrieval_question(state: GraphState) -> str:
-    """Return the question for retrieval and grading: condensed if needed, without greetings."""
-    return strip_small_talk(state.get("standalone_question") or fitted_question(state))
+    """Return the question for retrieval and grading: condensed if needed, without greetings and “does it say”."""
+    return drop_document_reference(strip_small_talk(state.get("standalone_question") or fitted_question(state)))

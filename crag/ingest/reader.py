@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from crag.cancellation import Cancellation
 from crag.ingest.parse.document import Block, Document
-from crag.text.language import is_list_item, split_sentences
+from crag.text.language import is_list_item, restricts_previous, split_sentences
 from crag.types import HEADING_SEPARATOR, Chunk, PageStarts, Progress, ProgressCallback, Vectors
 
 CHUNK_TOKENS = 250
@@ -162,11 +162,15 @@ def _find_border(pieces: list[_Piece], start: int, size: int) -> int:
 
 
 def _keep_lead_ins_together(pieces: list[_Piece], start: int, end: int) -> int:
-    """Move `end` in front of headings and lead-ins, which belong to what follows them."""
+    """Move `end` in front of headings and lead-ins, which belong to what follows them, and of rules with exceptions."""
+
+    def is_bound(at: int) -> bool:
+        return pieces[at - 1].introduces_next or restricts_previous(pieces[at].text)
+
     moved = end
-    while end < len(pieces) and moved - start > 1 and pieces[moved - 1].introduces_next:
+    while end < len(pieces) and moved - start > 1 and is_bound(moved):
         moved -= 1
-    return end if pieces[moved - 1].introduces_next else moved
+    return end if end == len(pieces) or is_bound(moved) else moved
 
 
 def _overlap_start(pieces: list[_Piece], end: int, overlap: int) -> int:

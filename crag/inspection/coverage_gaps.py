@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, Row, func, or_, select, update
-from sqlalchemy.orm import aliased
 
 from crag.concurrency.caches import LRUCache
 from crag.conversations.conversation_list import visible_to
@@ -99,7 +98,7 @@ def _is_uncovered(row: Row[Any]) -> bool:
 
 def _read_wordings(connection: Connection) -> Iterable[Sequence[str]]:
     """Return the answers to the wordings of each edited question, in order."""
-    answer = aliased(messages)
+    answer = messages.alias()
     version = func.coalesce(runs.c.version_of, runs.c.id)
     place = messages.c.conversation_id, func.coalesce(messages.c.parent_id, 0)
     count = func.count().over(partition_by=place).label("wordings")

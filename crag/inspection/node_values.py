@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from crag.inspection.run_labels import ACTION_BADGES, describe_grader, describe_thresholds, format_option_value
+from crag.inspection.run_labels import decision_badge, describe_grader, describe_thresholds, format_option_value
 from crag.inspection.steps import (
     PassageDescription,
     PromptSize,
@@ -124,7 +124,7 @@ def _decide_outputs(trace: Trace) -> list[NodeValue]:
     if not trace.action_reason:
         return []
     return [
-        NodeValue("Action", ACTION_BADGES[trace.action].word),
+        NodeValue("Decision", decision_badge(trace.action, trace.outcome).word),
         NodeValue("Reason", trace.action_reason),
         NodeValue("Web search needed", "yes" if trace.wants_web else "no"),
         NodeValue("Web search skipped", trace.web_skipped if trace.step("web_search") is None else ""),

@@ -23,7 +23,7 @@ _DIAGRAM_CLASSES = (  # strokes only, which are visible on light and dark themes
     "classDef halted stroke:#d0566a,stroke-width:2.5px",
 )
 _EDGE_LABELS: dict[Action | None, str] = {  # short: labels of neighbouring edges must not touch
-    "correct": "answered",
+    "correct": "relevant",
     "ambiguous": "partly covered",
     "incorrect": "not covered",
     None: "grading off",
@@ -119,7 +119,7 @@ def _escape_mermaid(text: str) -> str:
     return text.replace("<", "#lt;").replace(">", "#gt;").replace('"', "#quot;")
 
 
-SpanKind = Literal["model", "web", "own"]
+SpanKind = Literal["model", "web", "app"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _span_kind(node: NodeName, trace: Trace, calls: Sequence[ModelCall]) -> Span
     asked_writer = node == "generate" and trace.prompt is not None and trace.prompt.window > 0
     kind = trace.grader.partition(":")[0]
     asked_grader = node == "grade_documents" and (kind not in GRADERS or GRADERS[kind].asks_model)
-    return "model" if asked_writer or asked_grader else "own"
+    return "model" if asked_writer or asked_grader else "app"
 
 
 def _inner_spans(step: Step, trace: Trace, calls: Sequence[ModelCall], now: float | None) -> list[Span]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from crag.models.model_choice import BUILTIN_LABEL, model_label
-from crag.options import GRADERS, OPTIONS, RunOptions
+from crag.options import GRADERS, OPTIONS, POLICIES, PolicyName, RunOptions
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration, format_score
 from crag.text.sanitization import to_one_line
@@ -43,7 +44,7 @@ RULING_BADGES: dict[Ruling, Badge] = {
     "drop": Badge("red", "person_remove", "left out by you"),
 }
 ACTION_BADGES: dict[Action | None, Badge] = {
-    "correct": Badge("green", "task_alt", "answered from your documents"),
+    "correct": Badge("blue", "find_in_page", "relevant passages found"),
     "ambiguous": Badge("orange", "contrast", "partly covered"),
     "incorrect": Badge("red", "travel_explore", "not in your documents"),
     None: Badge("gray", "remove_circle_outline", "grading off"),
@@ -77,10 +78,17 @@ def verdict_badge(verdict: Verdict | None) -> Badge:
 
 
 def run_badge(state: RunState, action: Action | None, outcome: Outcome | None = None) -> Badge:
-    """Return the badge for how a run ended: its action when it completed, else its state."""
+    """Return the badge for how a run ended: its decision when it completed, else its state."""
     if outcome == "talk":
         return OUTCOME_BADGES[outcome]
-    return ACTION_BADGES[action] if state == "done" else RUN_STATE_BADGES[state]
+    return decision_badge(action, outcome) if state == "done" else RUN_STATE_BADGES[state]
+
+
+def decision_badge(action: Action | None, outcome: Outcome | None) -> Badge:
+    """Return the badge of a decision; once the answer is known, the answer's own, so that both say the same."""
+    if outcome and action in ("correct", "ambiguous"):
+        return OUTCOME_BADGES[outcome]
+    return ACTION_BADGES[action]
 
 
 def answer_badge(trace: Trace) -> Badge:
@@ -154,11 +162,22 @@ def _passages_used(trace: Trace) -> str:
     return f"{len(used)} of {format_count(len(library), 'passage')} used" if library and trace.outcome else ""
 
 
-_CHANGE_LABELS = {"same settings": "asked again", "model builtin": "model Built-in engine"} | {
+def grading_label(policy: PolicyName) -> str:
+    """Return a policy in words that need no context, such as “strict grading”."""
+    label = POLICIES[policy][0].lower()
+    return f"grading {label}" if policy == "off" else f"{label} grading"
+
+
+_CHANGE_LABELS = {
     option.describe(value): f"{option.describe(value).removesuffix(value)}{label}"
     for option in OPTIONS.values()
     for value, (label, _) in option.values.items()
+} | {
+    "same settings": "asked again",
+    "model builtin": "model Built-in engine",
+    **{OPTIONS["policy"].describe(name): grading_label(name) for name in POLICIES},
 }
+_K_CHANGE = re.compile(r"k (\d+)")
 
 
 def format_option_value(name: str, value: Any) -> str:
@@ -168,13 +187,13 @@ def format_option_value(name: str, value: Any) -> str:
 
 
 def describe_option(name: str, value: Any) -> str:
-    """Describe an option with a value in display names, such as “policy Strict”."""
+    """Describe an option with a value in display names, such as “strict grading”."""
     return describe_change(OPTIONS[name].describe(value))
 
 
 def describe_change(change: str) -> str:
     """Describe a version's change with the display names of policies, graders and models."""
-    return ", ".join(_CHANGE_LABELS.get(part) or _describe_model_change(part) for part in change.split(", "))
+    return ", ".join(_CHANGE_LABELS.get(part) or _describe_value_change(part) for part in change.split(", "))
 
 
 def version_label(number: int, total: int, change: str) -> str:
@@ -194,8 +213,10 @@ def describe_grader(name: str) -> str:
     return f"{label}, {model}" if model and GRADERS[kind].asks_model else label
 
 
-def _describe_model_change(change: str) -> str:
-    """Replace the name of a model in a change by its display name."""
+def _describe_value_change(change: str) -> str:
+    """Write the number of passages as “4 passages”, and a model with its display name."""
+    if number := _K_CHANGE.fullmatch(change):
+        return format_count(int(number[1]), "passage")
     role, found, name = change.partition("model ")
     return f"{role}model {model_label(name)}" if found and ":" in name else change
 

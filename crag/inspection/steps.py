@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from crag.events import NODES
 from crag.inspection.run_labels import (
-    ACTION_BADGES,
     RUN_STATE_BADGES,
     STRENGTH_BADGES,
     Badge,
+    decision_badge,
     describe_grader,
     describe_thresholds,
     threshold_origin,
@@ -38,6 +38,7 @@ _SMALL_TALK_NAMES: dict[SmallTalk, str] = {
     "identity": "This asks about the application",
     "capabilities": "This asks about the application",
     "documents": "This asks which documents there are, not what they say",
+    "summary": "This asks for a whole document to be summed up",
 }
 
 
@@ -112,7 +113,7 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
         title=NODES[step.node].title,
         state=step.state,
         icon=_SKIPPED_ICON if step.node == "web_search" and trace.web_skipped else RUN_STATE_BADGES[step.state].icon,
-        badge=ACTION_BADGES[trace.action] if step.node == "decide" and trace.action_reason else None,
+        badge=decision_badge(trace.action, trace.outcome) if step.node == "decide" and trace.action_reason else None,
         summary=summarize_step(step, trace),
         lines=tuple(line for line in _step_lines(step, trace) if line),
         prompt=describe_prompt(trace) if step.node == "generate" else None,
@@ -209,6 +210,7 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
                 yield "Reading the conversation." if running else ""
             else:
                 yield f"Understood as {_quote(trace.condensed) if _is_reworded(step, trace) else 'asked.'}"
+                yield to_one_line(trace.condensed_reason)
         case "retrieve":
             yield _retrieval_line(trace) or ("Finding the nearest passages." if running else "")
         case "grade_documents" if not running and not trace.verdicts:

@@ -201,6 +201,10 @@ class Library:
         files = [*self.home.glob("crag.sqlite*"), *(self.home / "index").glob("*.faiss")]
         return *self._store.counts(), self._store.originals_size() + sum(path.stat().st_size for path in files)
 
+    def revision(self) -> tuple[object, ...]:
+        """Return a value that changes with the documents, their passages and the collections."""
+        return self._store.epoch(), self.collections()
+
     def count_missing_vectors(self) -> int:
         """Count the passages without a vector in the active space, which are found by their words only."""
         space = self.spaces.active_embedder.active_space().space

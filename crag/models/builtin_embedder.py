@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crag.errors import ModelFault
 from crag.models.token_counts import load_llama_tokenizer
 from crag.types import EmbeddingSpace, Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
 
 BUILTIN_DIMENSION = 256
 _MAX_TOKENS = 2048  # tokens per text that are used; 2 MB of vectors to average
@@ -30,34 +32,56 @@ def embed_texts(texts: Sequence[str]) -> Vectors:
     """
     import numpy as np
 
-    tokens, weights = load_llama_tokenizer(), _load_weights()
+    tokens, vectors = load_llama_tokenizer(), _load_token_vectors()
     rows = np.empty((len(texts), BUILTIN_DIMENSION), dtype=np.float32)
     taken = np.empty((_MAX_TOKENS, BUILTIN_DIMENSION), dtype=np.float32)
     for row, text in zip(rows, texts, strict=True):
         ids = np.frombuffer(tokens.ids(text or " "), dtype=np.uint16)[:_MAX_TOKENS]
-        of_text = weights.take(ids, axis=0, out=taken[: len(ids)], mode="clip")  # no id is outside, so none is clipped
-        np.add.reduce(of_text, axis=0, out=row)
+        np.add.reduce(vectors.take(ids, taken[: len(ids)]), axis=0, out=row)
         row /= len(ids)
     return rows
 
 
-@cache
-def _load_weights() -> Vectors:
-    """Load the token vectors, shape (32000, 256)."""
-    folder = _wordllama_folder()
-    with _preserve_logging():
-        from wordllama import WordLlama
+class _TokenVectors:
+    """Vectors of all tokens, shape (32000, 256), in half precision until it pays to convert them all.
 
-        weights: Vectors = WordLlama.load(cache_dir=folder, dim=BUILTIN_DIMENSION, disable_download=True).embedding
-    return weights
+    That takes longer than to answer a question, so rows are converted one by one until as many were used as there are.
+    """
+
+    def __init__(self, half: np.ndarray[tuple[int, ...], np.dtype[np.float16]]) -> None:
+        self._half = half
+        self._single: Vectors | None = None
+        self._rows_left = len(half)
+
+    def take(self, ids: np.ndarray[tuple[int, ...], np.dtype[np.uint16]], out: Vectors) -> Vectors:
+        """Write the vectors of these tokens to `out`, shape (len(ids), 256), and return it."""
+        if self._single is None and self._rows_left < 0:
+            self._single = self._half.astype(out.dtype)
+        if self._single is not None:
+            return self._single.take(ids, axis=0, out=out, mode="clip")  # no id is outside, so none is clipped
+        self._rows_left -= len(ids)
+        out[:] = self._half[ids]
+        return out
+
+
+@cache
+def _load_token_vectors() -> _TokenVectors:
+    from safetensors.numpy import load_file
+
+    return _TokenVectors(load_file(_weights_file())["embedding.weight"])
 
 
 @cache
 def _weights_digest() -> str:
-    weights = next(iter(sorted((_wordllama_folder() / "weights").glob(f"*_{BUILTIN_DIMENSION}.safetensors"))), None)
-    if weights is None:
+    return hashlib.sha256(_weights_file().read_bytes()).hexdigest()
+
+
+def _weights_file() -> Path:
+    """Return the file of the weights, in half precision. Raises `ModelFault`."""
+    found = sorted((_wordllama_folder() / "weights").glob(f"*_{BUILTIN_DIMENSION}.safetensors"))
+    if not found:
         raise ModelFault.make("builtin.package_missing")
-    return hashlib.sha256(weights.read_bytes()).hexdigest()
+    return found[0]
 
 
 def _wordllama_folder() -> Path:
@@ -67,15 +91,3 @@ def _wordllama_folder() -> Path:
     if package is None or package.origin is None:
         raise ModelFault.make("builtin.package_missing")
     return Path(package.origin).parent
-
-
-@contextmanager
-def _preserve_logging() -> Iterator[None]:
-    """Restore the root logger on exit: WordLlama configures it on import, but only the application should."""
-    root = logging.getLogger()
-    level, handlers = root.level, list(root.handlers)
-    try:
-        yield
-    finally:
-        root.setLevel(level)
-        root.handlers[:] = handlers

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
-from crag.text.coverage import Gaps
-from crag.text.language import extract_terms, is_heading, is_list_item, is_table_row, strip_list_mark
+from crag.text.coverage import Gaps, find_labelled_values
+from crag.text.language import (
+    continues_item,
+    extract_terms,
+    is_heading,
+    is_list_item,
+    is_table_row,
+    restricts_previous,
+    strip_list_mark,
+)
 from crag.text.questions import AnalyzedQuestion, announces_more
 
 MAX_SENTENCES = 4
@@ -43,18 +52,31 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
     prose = [unit for unit in every if not is_heading(unit.text)] or every
     if not prose:
         return ""
+    for text in texts:
+        labelled = [text[at] for at in find_labelled_values(question, [unit.text for unit in text])]
+        if labelled and not find_gaps(labelled):
+            return _write_units(labelled)
     ranked = sorted(prose, key=lambda unit: -unit.score)
-    lead = _find_lead(ranked, find_gaps)
+    lead = _find_lead(question, ranked, find_gaps)
     if question.answer_type == "list" and (block := _find_asked_list(texts, lead, find_gaps)):
         return _write_list(block)
     chosen = _choose_units(question, ranked, lead, find_gaps)
     return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
 
 
-def _find_lead(ranked: Sequence[ScoredUnit], find_gaps: GapFinder) -> ScoredUnit:
-    """Return the best unit that holds a value of the kind asked for, if it is about as good as the best one."""
+def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_gaps: GapFinder) -> ScoredUnit:
+    """Return the best unit with a value of the kind asked for, or else the one to explain it, if about as good as any.
+
+    An explanation lacks nothing; of two, the one that begins with a name of the question is about it.
+    """
     near = [unit for unit in ranked if unit.score >= _LEAD_SCORE_SHARE * ranked[0].score][:MAX_SENTENCES]
-    return next((unit for unit in near if not find_gaps([unit]).value), ranked[0])
+
+    def lacks(unit: ScoredUnit) -> tuple[bool, ...]:
+        gaps = find_gaps([unit])
+        is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
+        return (gaps.value,) if question.answer_type in _SINGLE_VALUE_TYPES else (gaps.value, gaps.count > 0, is_aside)
+
+    return min(near, key=lacks)
 
 
 def _choose_units(
@@ -63,7 +85,7 @@ def _choose_units(
     """Choose the units that complete the lead, then those that support the answer as well; stop where support drops."""
     chosen, gaps = [lead], find_gaps([lead])
     for unit in ranked:
-        if not gaps or len(chosen) == MAX_SENTENCES or unit.score < _COMPLETING_SCORE_SHARE * lead.score:
+        if not gaps.count or len(chosen) == MAX_SENTENCES or unit.score < _COMPLETING_SCORE_SHARE * lead.score:
             break
         if unit is lead:
             continue
@@ -83,23 +105,30 @@ def _choose_units(
 
 
 def _with_following_units(chosen: Sequence[ScoredUnit], texts: dict[int, Sequence[ScoredUnit]]) -> list[ScoredUnit]:
-    """Return the chosen units, each one that only announces something with what it announces."""
+    """Return the chosen units, each one with what it announces and with the exceptions that follow it."""
     found: list[ScoredUnit] = []
     for unit in chosen:
-        found += [each for each in (unit, *_following_units(unit, texts[unit.n])) if each not in found]
+        after = texts[unit.n][unit.place + 1 :]
+        announced = _announced_units(unit, after)
+        following = (unit, *announced, *_restrictions(after[len(announced) :]))
+        found += [each for each in following if each not in found]
     return found
 
 
-def _following_units(unit: ScoredUnit, text: Sequence[ScoredUnit]) -> Iterable[ScoredUnit]:
+def _announced_units(unit: ScoredUnit, after: Sequence[ScoredUnit]) -> Sequence[ScoredUnit]:
     if not announces_more(unit.text):
         return ()
-    after = text[unit.place + 1 :]
     listed = bool(after) and is_list_item(after[0].text)
     most = MAX_ITEMS if listed else _MAX_FOLLOWING_SENTENCES
     end = next(
         (at for at, each in enumerate(after) if is_heading(each.text) or is_list_item(each.text) != listed), most
     )
     return after[: min(end, most)]
+
+
+def _restrictions(after: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:
+    """Return the sentences that limit what is said before them: without these an answer may be false."""
+    return tuple(takewhile(lambda unit: restricts_previous(unit.text), after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +166,15 @@ def _find_asked_list(texts: Sequence[Sequence[ScoredUnit]], lead: ScoredUnit, fi
 def _find_lists(text: Sequence[ScoredUnit]) -> list[ListBlock]:
     """Return every run of two or more items, with its introduction up to the heading above."""
     blocks: list[ListBlock] = []
+    sentences = [unit.text for unit in text]
     start = 0
     while start < len(text):
         end = start
-        while end < len(text) and is_list_item(text[end].text):
+        while end < len(text) and (is_list_item(sentences[end]) or (end > start and continues_item(sentences, end))):
             end += 1
         if end - start >= 2:
-            blocks.append(ListBlock(_lead_in(text[:start]), _drop_table_header(text[start:end])[:MAX_ITEMS]))
+            items = _drop_table_header(text[start:end])[:MAX_ITEMS]
+            blocks.append(ListBlock(_lead_in(text[:start]), (*items, *_restrictions(text[end:]))))
         start = max(end, start + 1)
     return blocks
 
@@ -169,9 +200,8 @@ def _lead_in(before: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:
 
 def _write_list(block: ListBlock) -> str:
     lead = [unit for unit in block.lead if not is_heading(unit.text)][-1:]
-    return "\n".join(
-        [*(_quote(unit) for unit in lead), *[""] * bool(lead), *(f"- {_quote(unit)}" for unit in block.items)]
-    )
+    items = "".join(f"\n- {_quote(unit)}" if is_list_item(unit.text) else f" {_quote(unit)}" for unit in block.items)
+    return "\n".join([*(_quote(unit) for unit in lead), *[""] * bool(lead), items.lstrip()])
 
 
 def _write_units(chosen: Sequence[ScoredUnit]) -> str:

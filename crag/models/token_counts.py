@@ -37,10 +37,12 @@ class LlamaTokenizer:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._model = self._tokenizer.model  # twice as fast where no normalization is needed
-        alone = {token: array("H", [number]).tobytes() for token, number in self._tokenizer.get_vocab().items()}
-        self._marks = {mark: alone[mark] for mark in _PUNCTUATION}
+        self._marks = {
+            mark: array("H", [number]).tobytes()
+            for mark in _PUNCTUATION
+            if (number := self._tokenizer.token_to_id(mark)) is not None
+        }
         self._words = BoundedCache(self._word_ids)
-        self._words.update((token[1:], ids) for token, ids in alone.items() if token.startswith(_SPACE_MARK))
         self._lengths = BoundedCache(self._word_length)
 
     def ids(self, text: str) -> bytes:

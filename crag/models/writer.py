@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from crag.cancellation import Cancellation
-from crag.models.builtin_writer import pick_strongest_words
+from crag.models.builtin_rewriter import pick_strongest_words
 from crag.models.prompt_fit import fit_prompt
 from crag.options import RunOptions
 from crag.prompts import compose_prompt
-from crag.protocols import MAX_QUERY_LENGTH, ChatModel, PromptFit, ReplyPiece
+from crag.protocols import MAX_QUERY_LENGTH, ChatModel, CondensedQuestion, PassageFinder, PromptFit, ReplyPiece
 from crag.text.language import detect_language, is_in_language_of
 from crag.types import Knowledge, Turn
 
@@ -122,15 +122,21 @@ class ModelRewriter:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
-    def condense(self, question: str, history: Sequence[Turn], stop: Cancellation) -> str:
-        """Return the question, rewritten to be understood without its history. Raises `ModelFault`, `Stopped`."""
+    def condense(
+        self,
+        question: str,
+        history: Sequence[Turn],
+        find_passages: PassageFinder,  # noqa: ARG002 — the model may be hosted elsewhere
+        stop: Cancellation,
+    ) -> CondensedQuestion:
+        """Let the model rewrite the question. Raises `ModelFault`, `Stopped`."""
         asked = [extract_query_line(turn.text) for turn in history if turn.role == "user"][-_MAX_EARLIER_QUESTIONS:]
         if not asked:
-            return question
+            return CondensedQuestion(question)
         earlier = "\n".join(f"- {earlier}" for earlier in asked)
         prompts = compose_prompt("condense", detect_language(question), question=question, history=earlier)
         condensed = extract_query_line(self._model.complete(prompts, stop).text)
-        return condensed if condensed and is_in_language_of(condensed, question) else question
+        return CondensedQuestion(condensed if condensed and is_in_language_of(condensed, question) else question)
 
     def rewrite(self, question: str, options: RunOptions, stop: Cancellation) -> str:
         """Return a web query within `MAX_QUERY_LENGTH`, as `options.rewrite` says. Raises `ModelFault`, `Stopped`.

@@ -93,6 +93,7 @@ class Trace:
     small_talk: SmallTalk | None = None
     shortened: QuestionShortened | None = None
     condensed: str = ""
+    condensed_reason: str = ""
     query: str = ""
     query_sent: str = ""
     web_provider: str = ""
@@ -171,7 +172,7 @@ class Trace:
             case SmallTalkDetected():
                 self.small_talk = event.kind
             case QuestionCondensed():
-                self.condensed = event.question
+                self.condensed, self.condensed_reason = event.question, event.reason
             case PassagesFound():
                 self._find(event)
             case PassageGraded():

@@ -230,7 +230,7 @@ def _end_after_error(run: LiveRun, error: Exception) -> RunEnded:
         "failed",
         run.elapsed(),
         "Something went wrong in the app.",
-        "Your question is kept. Try again; the log has the details.",
+        "Try again; the log has the details.",
         "bug",
     )
 

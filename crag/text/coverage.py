@@ -7,17 +7,29 @@ question word asks for.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
 
 from crag.protocols import CoverageCheck, Embedder, Quotation
-from crag.text.language import extract_key_words, extract_terms, extract_words, is_cjk, split_sentences
+from crag.text import chinese, korean
+from crag.text.answer_form import has_form
+from crag.text.language import (
+    detect_language,
+    extract_key_words,
+    extract_terms,
+    extract_words,
+    is_cjk,
+    is_heading,
+    split_sentences,
+)
 from crag.text.questions import (
     AnalyzedQuestion,
     TermStatistics,
     analyze_question,
-    announces_more,
+    detect_answer_type,
     find_candidates,
     matches_answer_type,
 )
@@ -26,34 +38,33 @@ from crag.text.tables import label_table_rows
 
 _SIMILAR = 0.45
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *password*, *encryption* 0.35."""
+_AKIN = 0.3
+"""Cosine from which a word may stand for the only one that is missing of a question with `_MIN_OTHER_WORDS` more."""
+_MIN_OTHER_WORDS = 3
 _MIN_ROOT, _MAX_ENDING = 4, 4  # letters: *invent*, *invention*
 _MIN_TYPO_LENGTH = 6
 _MAX_WINDOWS = 8
-_CJK_SHARE = 0.5  # of the character pairs of a word
-_FRAME_TERMS = frozenset(
+_MIN_WEIGHT_SHARE = 0.4
+FRAME_TERMS = frozenset(
     extract_terms(
         "kind type sort way step example name term word number amount total year date day month week time period hour"
         " people person someone anybody company firm organization thing difference main different mean meaning"
         " document handbook text article paper file page according get got go went come came take took make made bring"
         " brought put know want need find back look say tell explain describe list show allow exactly currently today"
-        " long many much often possible"
+        " long many much often possible reason outline overview summary stand differ post study report"
     )
 )
 """Words that frame a question and need not occur in its answer."""
 _OTHER_VERBS = frozenset({"found", "saw", "felt", "wound", "bore"})
 """Stems that are also the past of another verb: a company that was *founded* is not what people *found*."""
-_FRAME_CJK = re.compile(
-    r"叫|名字|多[长長久大高远遠少]|[时時][间間]|多少|[钱錢]|包括|需要|可以|[能要不年里裡从從到去坐]"
-    r"|며칠.*|얼마.*|언제.*|이름|하루|년|어떻게|없|.*(?:나요|니까|인가요|는가|해야|하면|되면|[가-힣]면|려고|싶은데)$"
-)
-_PAST_SYLLABLES = "".join(chr(code) for code in range(ord("가") + 20, ord("힣") + 1, 28) if chr(code) not in "있겠")
-_KOREAN_PAST_VERB = re.compile(f"(?<=[가-힣]{{2}})[{_PAST_SYLLABLES}](?:나요|습니까|는가)$")  # 태어|났나요
-_SHORT_KOREAN_NOUN = re.compile("(?<=^[가-힣])[은는이가을를의에도]$")  # with its particle
 _CLASS_NOUN = re.compile(
     r"\b(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
 )
 _DEFINITION = re.compile(
-    r"\s*what(?: is|'s|’s| are)(?: an?)? (?!the\b|it\b)((?:[\w’'-]+\s?){1,3})\??\s*", re.IGNORECASE
+    r"\s*(?:what(?: is|'s|’s| are)(?: an?)? (?!the\b|it\b)"
+    r"|what do(?:es)? (?:an? |the )?(?=.*\bmean\b)|(?:please )?(?:define|explain) the (?:term|word|concept)(?: of)? )"
+    r"((?:[\w’'-]+\s?){1,3}?)(?:,.*)?(?:\bmean\b.*|\b(?:as|in) .*)?\W*",
+    re.IGNORECASE,
 )
 _DEFINING_VERB = re.compile(
     r"(?:\W|an?\b|the\b)*(?:[\w’'-]+\W{1,3}){1,3}?"
@@ -86,31 +97,72 @@ _REFERENCE = re.compile(
     r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|the|then|here)\b",
     re.IGNORECASE,
 )
-_COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_COUNT = re.compile(rf"\b({'|'.join(_COUNTS[2:])})\s+(?:[\w-]+\s+){{0,3}}?\w+s\b", re.IGNORECASE)
+_BORROWED_WORDS = re.compile(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _COUNTED_NOUN = re.compile(r"\bhow many (?:more |other |different )?([\w-]+)", re.IGNORECASE)
 _MAX_WORDS_TO_NOUN = 8
+_SECOND_VALUE = re.compile(
+    r",? (?:and|or) (?=(?:(?:until|by|since|from|to) )?(?:who|whom|when|where|how (?:many|much|long|old|far))\b)",
+    re.IGNORECASE,
+)
+_QUALIFIERS = tuple(  # stop words that change what is asked: the answer must hold one of the same kind
+    re.compile(words, re.IGNORECASE)
+    for words in (
+        r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b",
+        r"\b(?:only|sole|single)\b",
+        r"\b(?:before|prior|earlier|previous\w*|former\w*)\b",
+        r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b",
+    )
+)
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
-_IDENTIFIER = re.compile(r"\b[A-Za-z]+-?\d[\w-]*")
+_IDENTIFIER = re.compile(r"\b[A-Za-z]+-?\d[\w-]*|\b\d+[A-Z]\b")
+
+
+_LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
+    (re.compile(asking, re.IGNORECASE), re.compile(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
+    for asking, label in (
+        (
+            r"\bwhen\b|\bwhat (?:time|date)\b|언제|몇 ?시|며칠|[何甚什][麼么]?[時时]|[幾几][點点]|日期|[時时][間间]",
+            r"\b(?:date|time|when)s?|일시|일자|날짜|기간|시간|[時时][間间]|日期",
+        ),
+        (
+            r"\bwhere\b|어디|어느 ?곳|哪[裡里兒儿]|在哪|何[處处]|地[點点]",
+            r"\b(?:venue|place|location|where)|장소|위치|地[點点]|地址|[場场]地",
+        ),
+        (
+            r"\bwho(?:m)?\b|누구|누가|[誰谁]|哪位",
+            r"\b(?:contact|organi[sz]er)(?: person)?|담당자?|[聯联][絡络系]人|承[辦办]人",
+        ),
+        (
+            r"\bhow much\b|얼마|多少[錢钱]|[費费]用",
+            r"\b(?:fee|price|cost)s?|비용|금액|요금|참가비|가격|[費费]用|[價价]格",
+        ),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What quoted sentences lack: names and figures, other key words, a value of the kind asked for."""
+    """What quoted sentences lack: names and figures, other key words, a value of the kind asked for.
+
+    For `akin` they hold only a loosely related word: no gap, but a sentence with the word itself is better.
+    """
 
     names: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     value: bool = False
+    akin: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.names or self.words or self.value)
 
     def is_smaller_than(self, other: Gaps) -> bool:
         """Return whether less is missing than in `other`."""
-        return self._count() < other._count()
+        return self.count < other.count
 
-    def _count(self) -> int:
-        return len(self.names) + len(self.words) + self.value
+    @property
+    def count(self) -> int:
+        """Number of things that are missing."""
+        return len(self.names) + len(self.words) + self.value + len(self.akin)
 
 
 class BuiltinCoverageCheck(CoverageCheck):
@@ -124,22 +176,16 @@ class BuiltinCoverageCheck(CoverageCheck):
         """Return whether one of the quotations lacks nothing, or, with `names_only`, all together lack no name."""
         asked = analyze_question(question, self._statistics)
         if not names_only:
-            return any(_is_whole(question, each) and not find_gaps(asked, each, self._embedder) for each in used)
+            return any(has_form(question, each) and not find_gaps(asked, each, self._embedder) for each in used)
         everything = " ".join(f"{each.text} {each.context}" for each in used)
         return not find_gaps(asked, Quotation(everything, ""), self._embedder).names
 
 
-def _is_whole(question: str, quoted: Quotation) -> bool:
-    """Return whether a quoted list has as many items as the question asks for, or else does not break off."""
-    if quoted.items < 2:
-        return not announces_more(quoted.text)
-    wanted = _COUNT.search(question)
-    return quoted.items >= _COUNTS.index(wanted[1].lower()) if wanted else not quoted.is_cut
-
-
-def refers_back(sentence: str) -> bool:
-    """Return whether a sentence may speak of what the one before it names: "It was founded in 1998."."""
-    return bool(_REFERENCE.match(sentence)) or is_cjk(sentence)
+def find_context(sentences: Sequence[str], at: int, around: str) -> str:
+    """Return what the sentence at an index may refer to: title and headings, and the sentence before "It was …"."""
+    heading = next((above for above in reversed(sentences[:at]) if is_heading(above)), "")
+    refers_back = at and (_REFERENCE.match(sentences[at]) or is_cjk(sentences[at]))
+    return f"{around} {heading} {sentences[at - 1] if refers_back else ''}"
 
 
 def is_complete(question: AnalyzedQuestion, passage: TokenizedText, embedder: Embedder) -> bool:
@@ -147,33 +193,86 @@ def is_complete(question: AnalyzedQuestion, passage: TokenizedText, embedder: Em
     sentences = label_table_rows(passage.sentences)
     if find_gaps(question, Quotation("\n".join(sentences), passage.title), embedder):
         return False
-    windows = (Quotation("\n".join(sentences[at : at + 2]), passage.title) for at in range(len(sentences)))
-    shares = {window: question.covered_share(extract_terms(window.text)) for window in windows}
+    windows = (
+        Quotation("\n".join(sentences[at : at + 2]), find_context(sentences, at, passage.title))
+        for at in range(len(sentences))
+    )
+    shares = {window: question.covered_share(extract_terms(f"{window.text} {window.context}")) for window in windows}
     best = sorted(shares, key=lambda window: -shares[window])[:_MAX_WINDOWS]
     return any(not find_gaps(question, window, embedder) for window in best)
 
 
+def find_labelled_values(question: AnalyzedQuestion, texts: Sequence[str]) -> list[int]:
+    """Return the places of the labelled lines that state what is asked for, as in "일시: …"; empty unless all do."""
+    labels = [label for asking, label in _LABELS if asking.search(question.text)]
+    places = [next((at for at, text in enumerate(texts) if label.search(text)), None) for label in labels]
+    return [] if None in places else list(dict.fromkeys(at for at in places if at is not None))
+
+
 def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> Gaps:
     """Return what a quotation lacks for a complete answer. Raises `ModelFault` if embedding fails."""
-    lacks_value = not _states_value(question, quoted.text)
     if question.is_cjk:
-        missing = _missing_cjk_words(question, f"{quoted.text} {quoted.context}")
-        figures = tuple(word for word in missing if word[0].isdigit())
-        return Gaps(figures, tuple(word for word in missing if word not in figures), lacks_value)
-    names, words = _missing_words(question, quoted.text, quoted.context, embedder)
-    return Gaps(names, words, lacks_value)
+        reader = _cjk_reader(question.text)
+        text = f"{quoted.text} {quoted.context}"
+        asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
+        return Gaps(
+            reader.find_missing_figures(asked, text),
+            reader.find_missing_words(asked, text),
+            not (
+                find_labelled_values(question, [quoted.text])
+                or (reader.states_value(asked, quoted.text) and reader.holds_focus(asked, quoted.text))
+            ),
+        )
+    lacks_value = not (_states_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
+    names, words, akin = _missing_words(question, quoted.text, quoted.context, embedder)
+    return Gaps(names, words, lacks_value, akin)
+
+
+def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
+    """Return whether a quotation is no part of an answer: all it shares with the question is one ordinary word.
+
+    `gaps` is what the quotation lacks. Holding a name that the question asks about is enough, if no other name is
+    missing. Always False for Chinese and Korean, where endings hide shared words.
+    """
+    missing = {*gaps.names, *gaps.words, *gaps.akin}
+    asked = {word: parts for word, parts in question.words if not FRAME_TERMS.issuperset(parts)}
+    held = {word: parts for word, parts in asked.items() if word not in missing}
+    if question.is_cjk or held.keys() == asked.keys():
+        return False
+    if len(held) < 2:
+        named = any(question.names.intersection(parts) for parts in held.values())
+        return not named or bool(gaps.names)
+    return _sum_weights(question, held.values()) < _MIN_WEIGHT_SHARE * _sum_weights(question, asked.values())
+
+
+def _sum_weights(question: AnalyzedQuestion, words: Iterable[Sequence[str]]) -> float:
+    return math.fsum(question.weights[part] for parts in words for part in parts)
+
+
+def find_topics(question: AnalyzedQuestion) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what a question is about, as (word, its terms); of Korean and Chinese only nouns, without endings."""
+    if not question.is_cjk:
+        return extract_key_words(question.text)
+    asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
+    return [(topic, tuple(extract_terms(topic))) for topic in _cjk_reader(asked).find_topics(asked)]
+
+
+def _cjk_reader(question: str) -> ModuleType:
+    return korean if detect_language(question) == "ko" else chinese
 
 
 def _states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     """Return whether the sentences hold a value of the expected kind, or the definition that is asked for."""
+    parts = _SECOND_VALUE.split(question.text)
+    if len(parts) > 1:
+        asked = (replace(question, text=part, answer_type=detect_answer_type(part)) for part in parts)
+        return all(_states_value(part, quoted) for part in asked)
     if defined := _DEFINITION.fullmatch(question.text):
         return _defines(defined[1], quoted)
-    if question.is_cjk:
-        return matches_answer_type(question, quoted)
     if _MONEY_QUESTION.search(question.text):
         return bool(_AMOUNT.search(quoted))
     if question.answer_type == "time":
-        return bool(find_candidates(question, quoted) or _FIGURE.search(quoted))
+        return bool(find_candidates(question, quoted) or re.search(r"\d", quoted))
     if question.answer_type == "person":
         named = (frozenset(extract_terms(name)) for name in _PERSON.findall(quoted))
         return any(name - question.weights.keys() for name in named)
@@ -188,7 +287,7 @@ def _counts(noun: str, quoted: str) -> bool:
     words = re.findall(r"\w+(?:[.,]\w+)*", quoted)
     places = [at for at, word in enumerate(words) if any(_shares_root(stem, term) for term in extract_terms(word))]
     numbers = [at for at, word in enumerate(words) if _FIGURE.match(word)]
-    if not places or stem in _FRAME_TERMS:
+    if not places or stem in FRAME_TERMS:
         return bool(numbers)
     return any(
         noun_at - at in range(-1, _MAX_WORDS_TO_NOUN + 1)
@@ -210,8 +309,8 @@ def _defines(term: str, quoted: str) -> bool:
 
 def _missing_words(
     question: AnalyzedQuestion, quoted: str, context: str, embedder: Embedder
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the missing names and figures, and the other missing key words."""
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the missing names and figures, the other missing key words, and those of which a loose synonym is held."""
     text = f"{quoted} {context}"
     held = set(extract_terms(text))
     if ambiguous := {term for term in question.order if term in _OTHER_VERBS and term not in question.text.split()}:
@@ -228,21 +327,25 @@ def _missing_words(
         elif question.names.intersection(parts):
             if not any(_shares_root(part, term) for part in parts for term in held):
                 missing.append(word)
-        elif not (_FRAME_TERMS | classes).issuperset(parts) and not any(
+        elif not (FRAME_TERMS | classes).issuperset(parts) and not any(
             _shares_root(part, term) or _is_typo(part, term) for part in parts for term in held
         ):
             unlike.append(word)
-    missing += _missing_years(quoted, question.text)
-    missing += [name for name in _IDENTIFIER.findall(question.text) if name.casefold() not in text.casefold()]
-    return tuple(dict.fromkeys(missing)), tuple(_without_synonyms(unlike, words, embedder))
+    identifiers = [name for name in _IDENTIFIER.findall(question.text) if name.casefold() not in text.casefold()]
+    nearest = _find_similarities(unlike, words, embedder)
+    unlike = [word for word in unlike if nearest[word] < _SIMILAR]
+    is_akin = len(unlike) == 1 and len(question.words) > _MIN_OTHER_WORDS and nearest[unlike[0]] >= _AKIN
+    names = tuple(dict.fromkeys([*missing, *_missing_years(quoted, question.text), *identifiers]))
+    unlike += [found[0] for one in _QUALIFIERS if (found := one.search(question.text)) and not one.search(text)]
+    return (names, (), tuple(unlike)) if is_akin and len(unlike) == 1 else (names, tuple(unlike), ())
 
 
-def _without_synonyms(words: Sequence[str], held: Sequence[str], embedder: Embedder) -> list[str]:
-    """Return the words to which none of the words `held` is similar in meaning."""
+def _find_similarities(words: Sequence[str], held: Sequence[str], embedder: Embedder) -> dict[str, float]:
+    """Return for each word its similarity in meaning to the most similar of the words `held`."""
     if not words or not held:
-        return list(words)
+        return dict.fromkeys(words, 0.0)
     similarities = embedder.embed_documents([word.lower() for word in words]) @ embedder.embed_documents(held).T
-    return [word for word, row in zip(words, similarities, strict=True) if row.max() < _SIMILAR]
+    return dict(zip(words, map(float, similarities.max(axis=1)), strict=True))
 
 
 def _missing_years(quoted: str, question: str) -> list[str]:
@@ -266,14 +369,3 @@ def _is_typo(one: str, other: str) -> bool:
     from rapidfuzz.distance import OSA
 
     return min(len(one), len(other)) >= _MIN_TYPO_LENGTH and OSA.distance(one, other, score_cutoff=1) <= 1
-
-
-def _missing_cjk_words(question: AnalyzedQuestion, text: str) -> tuple[str, ...]:
-    held = set(extract_terms(text))
-    missing = []
-    for run, _ in extract_key_words(question.text):
-        for word in _FRAME_CJK.split(_SHORT_KOREAN_NOUN.sub("", _KOREAN_PAST_VERB.sub("", run))):
-            parts = extract_terms(word) if word else []
-            if parts and sum(part in held or part in text for part in parts) < _CJK_SHARE * len(parts):
-                missing.append(word)
-    return tuple(missing)

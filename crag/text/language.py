@@ -82,9 +82,38 @@ def is_list_item(line: str) -> bool:
     return bool(_LIST_ITEM.match(line)) or is_table_row(line)
 
 
+def continues_item(sentences: Sequence[str], at: int) -> bool:
+    """Return whether the sentence at an index belongs to the list item before it: another item follows it."""
+    return (
+        0 < at < len(sentences) - 1
+        and is_list_item(sentences[at - 1])
+        and is_list_item(sentences[at + 1])
+        and not is_table_row(sentences[at - 1])
+        and not is_list_item(sentences[at])
+        and not is_heading(sentences[at])
+        and not sentences[at].endswith((":", "："))
+    )
+
+
 def strip_list_mark(line: str) -> str:
     """Return a list item without its bullet or number."""
     return _LIST_MARK.sub("", line).strip()
+
+
+_RESTRICTION = re.compile(
+    r"(?:however|but|except|unless|exceptions?:|provided that|notwithstanding)\b"
+    r"|(?:this|that|these|it)\b[^.]{0,30} (?:does|do|shall|will) not apply\b"
+    r"|(?:다만|단[,，]|예외)|(?:그러나|하지만).*(?:제외|예외|제한|한하|아니|않|없|못)"
+    r"|但|惟|唯(?!一)|不[過过][，,]|然而|例外|除(?![了夕])[^，。]{1,30}外|(?:上述|前[項项述]|本[條条]).*不[適适]用",
+    re.IGNORECASE,
+)
+
+
+def restricts_previous(sentence: str) -> bool:
+    """Return whether a sentence limits the one before it: "However, …", "다만, …", "但…"."""
+    text = strip_list_mark(sentence)
+    is_item = text != sentence.strip()
+    return bool(_RESTRICTION.match(text.lstrip("※*( "))) or (text.startswith("Only ") and not is_item)
 
 
 def is_table_row(line: str) -> bool:

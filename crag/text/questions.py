@@ -35,18 +35,22 @@ _PLURALS = (
     "|forms|features|properties|requirements|benefits|options|two|three|four|five|six|seven|eight|nine|ten|several"
 )
 _CATEGORY_TERMS = frozenset(extract_terms(_PLURALS))
+# "the town where" and "the day when" belong to a statement.
+_ASKING = r"(?:^\W*|[,;:] ?|\b(?:and|or|but|me|know|tell|by|from|to|since|until|say|says|wonder) )"
 _QUESTION_PATTERNS: dict[AnswerType, str] = {
     "list": rf"\b(?:what|which|list|name|give)\b.{{0,24}}\b(?:{_PLURALS})\b|\b(?:what|which) are\b"
-    r"|종류|유형|단계|가지|哪些|哪幾|哪几",
-    "time": r"\bwhen\b(?! (?:is|are|does|do|can|may|must|should) (?:an?|one|you|we|i)\b)"  # a condition, not a date
+    r"|^\W*(?:the )?steps\b|종류|유형|단계|가지|哪些|哪幾|哪几",
+    "time": rf"\bwhen *\?|{_ASKING}when\b"
+    r"(?! (?:is|are|does|do|can|may|must|should) (?:an?|one|you|we|i)\b)"  # a condition, not a date
     r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
     r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
     "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot)\b"
     r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]",
     "person": r"\bwho(?:m|se)?\b|누구|누가|誰|谁|何人|哪位",
-    "place": r"\bwhere\b|\b(?:what|which) (?:city|country|state|place|region|location)\b|어디|哪[裡里]|何[處处]",
+    "place": rf"{_ASKING}where\b|\bwhere *\?"
+    r"|\b(?:what|which) (?:city|country|state|place|region|location)\b|어디|哪[裡里]|何[處处]",
     "explanation": r"\bwhy\b|\bhow (?:does|do|did|is|are|was|were|can|to)\b|\b(?:explain|describe)\b"
-    r"|왜|어떻게|[為为]什|[為为]何|如何|怎",
+    r"|(?:^|\s)왜(?=\s|$|\W|[냐야요죠니])|어떻게|[為为]什|[為为]何|如何|怎",
 }
 _NOUN_PATTERNS: dict[
     AnswerType, str
@@ -120,6 +124,36 @@ def extract_asking_sentences(question: str) -> str:
     )
 
 
+_DOCUMENT_NAME = (
+    r"(?:it|they|(?:this|that|the|my|these|those)(?: \w+)?? (?:documents?|files?|papers?|texts?|articles?|reports?"
+    r"|books?|pages?|pdfs?|handbook|manual|contract|lease|guide)|this|that)"
+)
+_DOCUMENT_REFERENCE = re.compile(
+    rf"^(?:and |so |but )?(?:what (?:else )?|where |how )?(?:do|does|did|is|are) {_DOCUMENT_NAME}(?: also| even)? "
+    r"(?:says?|mentions?|states?|tells?(?: (?:me|us))?|writes?|covers?|contains?|discuss(?:es)?|talks?)"
+    r"(?: (?:anything|something|more|much))?(?: (?:about|on|of|regarding))?\s+"
+    rf"|^(?:is there |are there )?(?:anything|something|information) (?:(?:in|inside) (?:there|{_DOCUMENT_NAME}) )?"
+    r"(?:about|on|regarding) "
+    r"|^(?:(?:이|그|해당) ?)(?:문서|파일|자료|글|책|보고서|규정)(?:에서는|에는|에서|은|는|에) "
+    r"|^(?:거기|여기)(?:에는?|서는?)? "
+    r"|(?<=[가-힣])에 (?:대해서?|관해서?)(?:는)? (?:뭐라고|무엇이라고|어떻게|무슨).*$"
+    r"|(?<=[가-힣])에 (?:대한|관한) (?:내용|언급|설명|말|이야기)[이도은]? ?(?:있|나오).*$"
+    r"|^(?:它|[这這那][裡里]?|[这這那该該][份个個篇本](?:文件|文[档檔]|[资資]料|文章|手[册冊]|[报報]告))(?:[里裡中上]面?)?"
+    r"(?:有[没沒]有)?(?:提到|提及|[说說]到|[谈談]到|[对對]|[关關][于於])(?:了|[过過])?"
+    r"|(?<=[一-鿿])(?:[是]?怎[么麼][说說寫写]的?|[说說]了什[么麼])(?=\W*$)|(?<=[一-鿿])[吗嗎](?=\W*$)",
+    re.IGNORECASE,
+)
+
+
+def drop_document_reference(question: str) -> str:
+    """Return what a question asks the document about: "overtime?" for "What does it say about overtime?"."""
+    match = _DOCUMENT_REFERENCE.search(question)
+    if match is None or is_long_question(question):
+        return question
+    rest = _DOCUMENT_REFERENCE.sub("", question).strip()
+    return rest if extract_terms(rest) else question
+
+
 def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     """Analyze a question and weight its terms by their rarity in the library."""
     key_words = tuple(extract_words(text))
@@ -128,7 +162,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     unseen = statistics.idf([_UNSEEN_TERM])[_UNSEEN_TERM]
     weights = _weigh_terms(order, names, statistics, unseen)
     return AnalyzedQuestion(
-        text, key_words, order, weights, names, _detect_answer_type(text), _is_cjk_question(text), statistics, unseen
+        text, key_words, order, weights, names, detect_answer_type(text), _is_cjk_question(text), statistics, unseen
     )
 
 
@@ -145,7 +179,8 @@ def _weigh_terms(
     return {term: weight * _REDUCED_WEIGHT if term in light else weight for term, weight in weights.items()}
 
 
-def _detect_answer_type(question: str) -> AnswerType:
+def detect_answer_type(question: str) -> AnswerType:
+    """Return the kind of value that the first matching pattern finds in the question."""
     return next((kind for kind, pattern in _ANSWER_TYPE_PATTERNS if pattern.search(question)), "other")
 
 
@@ -262,7 +297,8 @@ _COUNTED = (
 _ANNOUNCEMENT = re.compile(
     r"\b(?:as follows|the following)\b[^.]{0,40}\.$"
     rf"|\b(?:{_COUNTED}) (?:[\w-]+ ){{0,3}}\w+s\b(?: here| below)?\.$"
-    r"|(?:다음과 같다|다음과 같습니다|아래와 같다|(?:다음|아래)의 [^.\d]{1,30}다)\.?$"
+    r"|(?:다음과 같다|다음과 같습니다|다음과 같이 [^.\d]{1,30}다|아래와 같다"
+    r"|(?:(?:다음|아래)의|다음 각 [호항목]의) [^.\d]{1,40}다)\.?$"
     r"|如下。?$|以下[几幾一二三四五六七八九十两兩][^。]{0,12}。$",
     re.IGNORECASE,
 )

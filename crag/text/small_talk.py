@@ -17,10 +17,33 @@ _ADDRESSEE = (
     r"(?: (?:there|again|everyone|everybody|all|friend|team|guys|buddy|bot|assistant|crag(?: chat)?|chat|llama|claude"
     r"|please))*"
 )
-_MATCHERS = [
-    (kind, re.compile(rf"(?:{'|'.join(chain(*_PHRASES[kind].values()))}){_ADDRESSEE}", re.IGNORECASE))
-    for kind in get_args(SmallTalk)
-]
+_NOUN = (
+    "documents?|files?|papers?|texts?|articles?|pdfs?|pages?|posts?|reports?|books?|contracts?|agreements?|leases?"
+    "|handbooks?|manuals?|guides?|minutes|letters?|presentations?|slides|stud(?:y|ies)|notes|e-?books?|readme"
+)
+_DOCUMENT_NAMES = {  # a whole document as the object of a phrase: “the lift contract”, but not “the limits of agents”
+    "{document}": rf"(?:(?:it|this|that|these|them|everything|all)(?: (?:{_NOUN}))?"
+    rf"|(?:(?:the|this|that|these|those|my|our|your|all|each|every)(?: of)?(?: the)? )(?:\w+ ){{0,2}}?(?:{_NOUN}))",
+    "{size}": r"(?: (?:in|with|for me|as) (?:\w+ ){0,3}\w+| briefly| shortly| for me| please)?",
+    "{document_de}": r"(?:das|den|die|dem|der|dieses|diesen|diese|diesem|dieser|mein\w*|es)"
+    r"(?: (?:ganze )?\w*(?:skript|dokument|datei|text|artikel|bericht|buch|vertrag|handbuch|pdf|papier)\w*)?",
+    "{document_ko}": r"(?:이|그|저|해당|전체|모든)? ?(?:[가-힣]+ ?)?(?:문서|파일|자료|보고서|논문|계약서|규정|규약|글"
+    r"|책|설명서|매뉴얼|안내서|회의록|기사|본문|전문)(?:들)?(?:[을를은는이의]|에 대해)?",
+    "{document_zh}": r"(?:[这這那該该]?[份个個篇本些]?|全部的?|所有的?|整[份个個篇本])?"
+    r"(?:[一-鿿]{0,6})?(?:文件|文[档檔]|[资資]料|全文|文章|[报報]告"
+    r"|[论論]文|合同|手[册冊]|[说說]明[书書]|指南|[内內]容)",
+}
+
+
+def _compile_phrases(kind: SmallTalk) -> re.Pattern[str]:
+    phrases = "|".join(chain(*_PHRASES[kind].values()))
+    for name, pattern in _DOCUMENT_NAMES.items():
+        phrases = phrases.replace(name, pattern)
+    return re.compile(rf"(?:{phrases}){_ADDRESSEE}", re.IGNORECASE)
+
+
+_MATCHERS = [(kind, _compile_phrases(kind)) for kind in get_args(SmallTalk) if kind != "summary"]
+_SUMMARY_REQUEST = _compile_phrases("summary")
 _CLAUSE_END = re.compile(r"(?<=[.!?,;:~…。！？，；、\n])\s*|\s+[-–—]+\s+")
 _JOINED = re.compile(rf"{_CLAUSE_END.pattern}|\s+and\s+", re.IGNORECASE)
 _LONGEST = 200  # characters; small talk is short, and a pasted text need not be cut into clauses
@@ -34,6 +57,13 @@ def detect_small_talk(message: str) -> SmallTalk | None:
     if not kinds or None in kinds:
         return _clause_kind(re.sub("[,，、]", " ", message))  # one phrase with a comma or an “and” in it
     return min((kind for kind in kinds if kind), key=get_args(SmallTalk).index)
+
+
+def is_summary_request(message: str) -> bool:
+    """Return whether the message asks for nothing but what a whole document says."""
+    return len(message) <= _LONGEST and bool(
+        _SUMMARY_REQUEST.fullmatch(_bare(strip_small_talk(re.sub("[,，、]", " ", message))))
+    )
 
 
 def strip_small_talk(question: str) -> str:

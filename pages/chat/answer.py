@@ -20,6 +20,8 @@ from pages.chat.questions import regenerate_answer, search_web_for
 from pages.parts import labels, markdown, setup_checklist
 from pages.parts.address import open_page
 from pages.parts.routes import Page
+from pages.parts.services import application
+from pages.parts.session import is_phone
 
 _SPACE_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min)\b)")  # a line must not end between them
 _SENTENCE_LENGTH, _QUOTE_LENGTH = 400, 260
@@ -45,7 +47,7 @@ def _draw_sentence_support(run_id: str, trace: Trace, sentence: Support, key: st
             if cited.quote and not repeated:
                 st.caption(f"“{markdown.escape_line(cited.quote, _QUOTE_LENGTH)}”")
             st.button(
-                f":blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.page, 70)}",
+                f":blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.page, _place_length())}",
                 icon=":material/format_quote:",
                 type="tertiary",
                 key=f"{key}-{cited.n}",
@@ -95,6 +97,8 @@ def draw_answer(message: Message, trace: Trace, question_id: int, marks: AnswerM
     run_id = message.run_id or ""
     if trace.outcome == "talk":
         draw_answer_text(run_id, trace)
+        if last and not application().library.counts()[0]:
+            _draw_add_documents(run_id)
         answer_actions.draw_more_menu(run_id, trace, question_id, marks, with_trace=True)
         return
     _draw_head(message, run_id, trace, last=last)
@@ -251,7 +255,12 @@ def _draw_source_links(run_id: str, trace: Trace) -> None:
 
 def _source_label(cited: Citation) -> str:
     icon = ":material/public:" if cited.origin == "web" else ":material/description:"
-    return f":blue[**{cited.n}**] {icon} {markdown.escape_place(cited.title, cited.page, 70)}"
+    return f":blue[**{cited.n}**] {icon} {markdown.escape_place(cited.title, cited.page, _place_length())}"
+
+
+def _place_length() -> int:
+    """Return the number of characters of a title and page that fit a line: a cut line would lose the page."""
+    return 32 if is_phone() else 60
 
 
 def _draw_alternatives(run_id: str, trace: Trace) -> None:
@@ -262,7 +271,7 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
             st.caption("Nearest passages:", width="content")
             for passage in [*reversed(nearest.values())][:_NEAREST_SHOWN]:
                 st.button(
-                    markdown.escape_place(passage.title, passage.page, 60, last_page=passage.last_page),
+                    markdown.escape_place(passage.title, passage.page, _place_length(), last_page=passage.last_page),
                     icon=":material/description:",
                     key=f"nearest-{run_id}-{passage.id}",
                     type="tertiary",
@@ -278,5 +287,9 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
                 on_click=regenerate_answer,
                 args=(run_id, replace(trace.options, web="ask")),
             )
-        if st.button("Add documents", icon=Page.DOCUMENTS.icon, key=f"add-{run_id}"):
-            open_page(Page.DOCUMENTS)
+        _draw_add_documents(run_id)
+
+
+def _draw_add_documents(run_id: str) -> None:
+    if st.button("Add documents", icon=Page.DOCUMENTS.icon, key=f"add-{run_id}"):
+        open_page(Page.DOCUMENTS)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from crag.evaluation.datasets import RunPins, standalone_question, suggested_reference
+from crag.inspection import run_labels
 from crag.options import POLICIES, RunOptions
 from crag.runs.trace import Trace
 from crag.text import sanitization
@@ -288,9 +289,11 @@ def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
             choices[f"With {external_hosts.model_with_host(model.name)}"] = replace(
                 options, model=model.name, preset=""
             )
-    for policy, (name, meaning) in POLICIES.items():
+    for policy, (_, meaning) in POLICIES.items():
         if policy != options.policy:
-            choices[f"{name} policy {labels.grey_text(meaning)}"] = replace(options, policy=policy, preset="")
+            choices[f"{run_labels.grading_label(policy).capitalize()} {labels.grey_text(meaning)}"] = replace(
+                options, policy=policy, preset=""
+            )
     return choices
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -27,21 +29,23 @@ def _draw_start_page() -> None:
     """Draw the uploader and the set-up for an empty library, else three suggested questions."""
     if state.is_conversation_missing():
         _draw_missing_conversation()
-    st.title("Ask your documents", anchor=False)
+    heading = st.container(gap="xsmall")
+    heading.title("Ask your documents", anchor=False)
     (sources, passages, _), jobs = application().library.counts(), len(application().jobs.jobs())
     if sources:
         _draw_suggested_questions(sources, passages)
         document_intake.draw_jobs(unseen_only=True)
         setup_checklist.draw_checklist(folded=True)
         return
-    st.markdown(
+    heading.markdown(
         "**CRAG Chat** grades each passage before using it. If your documents do not answer, it rewrites your question "
         "and, if you allow it, searches the web. You see every step and can change every verdict."
     )
     document_intake.draw_jobs(unseen_only=True)
     _draw_first_documents()
-    st.header("Set-up", anchor=False)
-    setup_checklist.draw_checklist()
+    with st.container(gap="xsmall"):
+        st.header("Set-up", anchor=False)
+        setup_checklist.draw_checklist()
     # Documents may also arrive from another tab or the command line.
     layout.draw_watching(
         (0, jobs),
@@ -118,23 +122,39 @@ def _draw_suggested_questions(sources: int, passages: int) -> None:
             )
 
 
+_NEWEST = 6  # messages, at least: as many as fit a screen
+_STEP = 8  # messages by which what is drawn moves on; an element that keeps its place costs the browser nothing
+_PAINT_SECONDS = 0.1  # in which the browser shows what is in view, before more arrives
+
+
 def shown_messages(conversation: Conversation | None) -> Sequence[Message]:
     """Return the newest messages of the shown branch; none before the first question."""
     if conversation is None:
         return ()
-    last = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.FIRST_MESSAGES)
-    return application().conversations.messages(conversation.id, last=last)
+    last = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.MESSAGES_AT_ONCE)
+    hidden = application().conversations.count(conversation.id) - last
+    return application().conversations.messages(conversation.id, last=last + max(0, hidden) % _STEP)
 
 
-def open_message_places(conversation: Conversation | None, messages: Sequence[Message]) -> Mapping[int, DeltaGenerator]:
-    """Draw the frame of every message, or the start page; return the empty frames by message id."""
+@dataclass(frozen=True, slots=True)
+class MessagePlaces:
+    """Where messages are drawn: empty frames of the newest ones by message id, and the place of those above them."""
+
+    frames: Mapping[int, DeltaGenerator]
+    above: DeltaGenerator
+
+
+def open_message_places(conversation: Conversation | None, messages: Sequence[Message]) -> MessagePlaces:
+    """Draw the frames of the newest messages, or the start page."""
     if conversation is None or not messages:
         _draw_start_page()
-        return {}
+        return MessagePlaces({}, st.container())
     document_intake.mark_jobs_seen()
-    if len(messages) < application().conversations.count(conversation.id):
+    if len(messages) >= state.MESSAGES_AT_ONCE and len(messages) < application().conversations.count(conversation.id):
         st.button("Show earlier messages", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
-    return {message.id: _draw_frame(message) for message in messages}
+    above = st.container()
+    newest = messages[max(0, len(messages) - _NEWEST) // _STEP * _STEP :]
+    return MessagePlaces({message.id: _draw_frame(message) for message in newest}, above)
 
 
 def _draw_frame(message: Message) -> DeltaGenerator:
@@ -143,17 +163,41 @@ def _draw_frame(message: Message) -> DeltaGenerator:
     return st.chat_message("assistant", avatar=answer.ANSWER_AVATAR)
 
 
-def draw_messages(messages: Sequence[Message], places: Mapping[int, DeltaGenerator], running: Run | None) -> None:
-    """Draw the messages into their frames, newest first, since those are in view; leave out a running answer."""
-    marks = answer_actions.read_answer_marks([message.run_id for message in messages if message.run_id])
-    for position, message in reversed([*enumerate(messages)]):
-        with places[message.id]:
-            if message.role == "user":
-                question_editor.draw_question(message)
-            elif running is None or message.run_id != running.id:
-                question_id = messages[position - 1].id if position else 0
-                answer.draw_engine_change(_trace(message), earlier_traces(messages[:position]))
-                _draw_answer(message, question_id, marks, last=message is messages[-1])
+def draw_newest_messages(messages: Sequence[Message], places: MessagePlaces, running: Run | None) -> None:
+    """Draw the messages that have a frame, newest first, since those are in view; leave out a running answer."""
+    above = messages[: len(messages) - len(places.frames)]
+    marks = _read_marks(messages[len(above) :])
+    for position, message in reversed([*enumerate(messages)][len(above) :]):
+        with places.frames[message.id]:
+            if running is None or message.run_id != running.id:
+                _draw_message(messages, position, marks)
+
+
+def draw_messages_above(messages: Sequence[Message], places: MessagePlaces) -> None:
+    """Draw the messages above the newest ones; they are out of view, so call it last."""
+    above = messages[: len(messages) - len(places.frames)]
+    if not above:
+        return
+    time.sleep(_PAINT_SECONDS)
+    marks = _read_marks(above)
+    with places.above:
+        for position, message in enumerate(above):
+            with _draw_frame(message):
+                _draw_message(messages, position, marks)
+
+
+def _read_marks(messages: Sequence[Message]) -> AnswerMarks:
+    return answer_actions.read_answer_marks([message.run_id for message in messages if message.run_id])
+
+
+def _draw_message(messages: Sequence[Message], position: int, marks: AnswerMarks) -> None:
+    message = messages[position]
+    if message.role == "user":
+        question_editor.draw_question(message)
+        return
+    question_id = messages[position - 1].id if position else 0
+    answer.draw_engine_change(_trace(message), earlier_traces(messages[:position]))
+    _draw_answer(message, question_id, marks, last=message is messages[-1])
 
 
 def earlier_traces(messages: Sequence[Message]) -> Iterator[Trace]:
@@ -174,8 +218,8 @@ def _trace(answer_message: Message) -> Trace:
 
 
 def _show_earlier() -> None:
-    now = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.FIRST_MESSAGES)
-    st.session_state[state.MESSAGES_SHOWN_KEY] = now + state.MORE_MESSAGES
+    now = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.MESSAGES_AT_ONCE)
+    st.session_state[state.MESSAGES_SHOWN_KEY] = now + state.MESSAGES_AT_ONCE
 
 
 _QUESTION_LENGTH = 100

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from crag.runs.run import Run
-from crag.types import Message, Ruling
+from crag.types import Conversation, Message, Ruling
 from pages.chat import (
     answer,
     answer_actions,
@@ -21,8 +21,14 @@ from pages.chat import (
     sidebar,
     state,
 )
-from pages.chat.messages import draw_messages, draw_next_questions, open_message_places, shown_messages
-from pages.parts import dialogs, setup_checklist, sharing, source_drawer
+from pages.chat.messages import (
+    draw_messages_above,
+    draw_newest_messages,
+    draw_next_questions,
+    open_message_places,
+    shown_messages,
+)
+from pages.parts import dialogs, layout, setup_checklist, sharing, source_drawer
 from pages.parts.components import clicked_citation, install_history, sync_page
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
@@ -39,7 +45,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 
 
 def main() -> None:
-    """Draw the page, the running answer first and what is older last, then follow the run for a moment."""
+    """Draw the page: the running answer, the messages in view, the question box, and what is above the view last."""
     setup_checklist.note_page_state()
     conversation = state.read_address()
     if conversation:
@@ -49,12 +55,24 @@ def main() -> None:
         state.follow_active_run(active.id)
     consent_run = active if active is not None and application().runs.trace(active.id).waiting else None
     running = None if consent_run else active
+    drawn = _read_revision(conversation)
     messages = shown_messages(conversation)
     last_run = messages[-1].run_id if messages else None
     state.follow_last_run(last_run)
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
     trace_place = sidebar.draw_sidebar(running, last_run)
+    dialogs.show_refusal()
+    _draw_open_dialog()
+    places = open_message_places(conversation, messages)
+    follow = None
+    if running is not None and running.id == last_run:
+        with places.frames[messages[-1].id]:
+            follow = live_run.draw_live_run(running, trace_place, messages[:-1])
+    draw_newest_messages(messages, places, running)
+    if conversation:
+        queued_questions.draw_queue(conversation.id, active, waits=consent_run is not None)
+        queued_questions.draw_unasked_files()
     with question_box.draw_question_box(active, waits=consent_run is not None):
         install_history()
         sync_page(
@@ -66,21 +84,24 @@ def main() -> None:
             focus=question_editor.open_editor_key(),
             left=state.sidebar_close_count(),
         )
-    dialogs.show_refusal()
-    _draw_open_dialog()
-    places = open_message_places(conversation, messages)
-    follow = None
-    if running is not None and running.id == last_run:
-        with places[messages[-1].id]:
-            follow = live_run.draw_live_run(running, trace_place, messages[:-1])
-    draw_messages(messages, places, running)
-    if conversation:
-        queued_questions.draw_queue(conversation.id, active, waits=consent_run is not None)
     if follow:
         follow()
     elif last_run and active is None:
-        with places[messages[-1].id]:
+        with places.frames[messages[-1].id]:
             draw_next_questions(last_run, application().runs.trace(last_run), messages)
+    draw_messages_above(messages, places)
+    if active is None and not _is_user_busy():
+        layout.watch_other_tabs(drawn, lambda: _read_revision(conversation))
+
+
+def _read_revision(conversation: Conversation | None) -> tuple[object, ...]:
+    """Return a value that changes when another tab or the command line changes what this page shows."""
+    return application().conversations.revision(conversation and conversation.id, current_owner())
+
+
+def _is_user_busy() -> bool:
+    """Return whether something is open that should not be drawn again unasked."""
+    return state.is_drawer_open() or dialogs.is_dialog_open() or state.edited_question_id() is not None
 
 
 def _draw_open_dialog() -> None:

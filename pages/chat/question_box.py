@@ -154,7 +154,7 @@ def _placeholder(*, waits: bool) -> str:
 def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
     """Draw the bottom bar and return the row of chips, where invisible elements take no space.
 
-    On a phone the chips wrap, since a clipped row would hide the last ones, and Stop has no Esc shortcut. `waits`
+    The chips wrap, since a clipped row would hide the last ones. On a phone, Stop has no Esc shortcut. `waits`
     means that the active run waits for consent: further questions are asked after it.
     """
     options = state.current_options()
@@ -162,7 +162,7 @@ def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
         external_hosts.draw_external_hosts(options)
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             gap: Literal["xsmall", "small"] = "xsmall" if is_phone() else "small"
-            row = st.container(horizontal=True, wrap=is_phone(), vertical_alignment="center", gap=gap)
+            row = st.container(horizontal=True, vertical_alignment="center", gap=gap)
             with row:
                 _draw_chips(options)
             if active is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -68,18 +69,19 @@ def open_editor_key() -> str:
 
 
 def _draw_editor(question: Message) -> None:
-    with st.form(f"edit-{question.id}", border=False, enter_to_submit=not is_phone()):  # phones have no Ctrl+Enter
-        st.text_area(
-            "Edit the question",
-            value=question.text,
-            key=_editor_key(question.id),
-            height=_EDITOR_HEIGHT,
-            label_visibility="collapsed",
-        )
+    with draw_editor(_editor_key(question.id), question.text):
+        st.form_submit_button("Ask", icon=":material/check:", on_click=_save_edit, args=(question.id,))
+        st.form_submit_button("Cancel", type="tertiary", on_click=state.stop_editing)
+        st.caption("The current question and its answer are kept.", width="content")
+
+
+@contextmanager
+def draw_editor(key: str, text: str) -> Iterator[None]:
+    """Draw a form with the question in a text area of this widget key; its buttons are drawn inside the context."""
+    with st.form(f"form-{key}", border=False, enter_to_submit=not is_phone()):  # phones have no Ctrl+Enter
+        st.text_area("Edit the question", value=text, key=key, height=_EDITOR_HEIGHT, label_visibility="collapsed")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.form_submit_button("Ask", icon=":material/check:", on_click=_save_edit, args=(question.id,))
-            st.form_submit_button("Cancel", type="tertiary", on_click=state.stop_editing)
-            st.caption("The current question and its answer are kept.", width="content")
+            yield
 
 
 def _save_edit(message_id: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,15 @@ def draw_question_attachments(question: Message) -> None:
 
 def draw_attachments(conversation_id: str, question: str) -> None:
     """Draw the files of a question that is not a message yet."""
-    files = _attachments().get((conversation_id, question.strip()), [])
+    _draw_files(_attachments().get((conversation_id, question.strip()), []))
+
+
+def draw_unasked_files(jobs: Mapping[str, str]) -> None:
+    """Draw the files that came without a question; `jobs` maps job ids to file names."""
+    _draw_files([_Attachment(job_id, name) for job_id, name in jobs.items()])
+
+
+def _draw_files(files: Sequence[_Attachment]) -> None:
     unfinished = {file.job_id: file for file in files if not file.became}
     for job in application().jobs.jobs() if unfinished else []:
         if job.id in unfinished and job.finished:

@@ -1,21 +1,19 @@
-"""Questions that wait in a conversation: why, and their editor, order and removal."""
+"""Questions that wait in a conversation: why, and their editor, order and removal; files that wait for a question."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 import streamlit as st
 
 from crag.runs.question_queue import QueuedQuestion
 from crag.runs.run import Run
 from crag.text.formatting import format_count
-from pages.chat import question_editor, questions
+from pages.chat import question_editor, questions, state
 from pages.parts import dialogs, layout, markdown
 from pages.parts.services import application
-from pages.parts.session import is_phone
 
 _POLL_SECONDS = 1.0
-_EDITOR_HEIGHT = 110
 
 
 def draw_queue(conversation_id: str, active: Run | None, *, waits: bool) -> None:
@@ -34,6 +32,24 @@ def draw_queue(conversation_id: str, active: Run | None, *, waits: bool) -> None
                 _draw_controls(question, place, len(queued), _reason(question, place, active, waits=waits))
     # It may also be asked or changed in another tab, or wait for files that another process reads.
     layout.draw_watching((queued, active and active.id), lambda: _read_queue(conversation_id), _POLL_SECONDS)
+
+
+def draw_unasked_files() -> None:
+    """Draw the files that were sent without a question, as long as their jobs are listed."""
+    jobs = {job.id: job for job in application().jobs.jobs()}
+    files = {job_id: name for job_id, name in state.unasked_files().items() if job_id in jobs}
+    if not files:
+        return
+    with question_editor.question_message():
+        questions.draw_unasked_files(files)
+        if _count_unfinished(files):
+            layout.draw_watching(_count_unfinished(files), lambda: _count_unfinished(files), _POLL_SECONDS)
+        else:
+            st.caption("Your next question is asked with these files in your documents.")
+
+
+def _count_unfinished(files: Container[str]) -> int:
+    return sum(job.id in files and not job.finished for job in application().jobs.jobs())
 
 
 def _read_queue(conversation_id: str) -> tuple[list[QueuedQuestion], str | None]:
@@ -70,18 +86,10 @@ def _draw_button(word: str, icon: str, question: QueuedQuestion, act: Callable[[
 
 
 def _draw_editor(question: QueuedQuestion) -> None:
-    with st.form(f"queued-{question.id}", border=False, enter_to_submit=not is_phone()):
-        st.text_area(
-            "Edit the question",
-            value=question.text,
-            key=_editor_key(question.id),
-            height=_EDITOR_HEIGHT,
-            label_visibility="collapsed",
-        )
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.form_submit_button("Save", icon=":material/check:", on_click=_save, args=(question.id,))
-            st.form_submit_button("Cancel", type="tertiary", on_click=_cancel, args=(question.id,))
-            st.caption("It is asked after you save or cancel.", width="content")
+    with question_editor.draw_editor(_editor_key(question.id), question.text):
+        st.form_submit_button("Save", icon=":material/check:", on_click=_save, args=(question.id,))
+        st.form_submit_button("Cancel", type="tertiary", on_click=_cancel, args=(question.id,))
+        st.caption("It is asked after you save or cancel.", width="content")
 
 
 def _hold(question_id: int) -> None:

@@ -208,13 +208,14 @@ def _show_more_conversations() -> None:
 
 def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | None:
     """Draw the chosen view; return the place of the trace if it belongs to the active run."""
+    # Set, not given as the default: a rerun may overtake the first drawing, and the browser would show no choice.
+    st.session_state[state.SIDEBAR_VIEW_KEY] = st.session_state.get(state.SIDEBAR_VIEW_KEY) or _first_view()
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             view = st.segmented_control(
                 "Show",
                 [state.TRACE_VIEW, state.CONVERSATIONS_VIEW],
                 key=state.SIDEBAR_VIEW_KEY,
-                default=None if state.SIDEBAR_VIEW_KEY in st.session_state else _first_view(),
                 required=True,
                 label_visibility="collapsed",
                 width="stretch",

@@ -21,7 +21,7 @@ from pages.parts.session import current_owner, is_phone
 from pages.parts.source_drawer import SourceView
 
 TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
-FIRST_MESSAGES, MORE_MESSAGES = 12, 40  # at first, for a fast page; added by each “Show earlier”
+MESSAGES_AT_ONCE = 40  # shown at first, and added by each “Show earlier messages”
 _SELECTION = AddressSelection("c")
 _NEW_CHANGES_KEY = "new_changes"
 _SHOWN_RUN_KEY = "shown_run"
@@ -245,7 +245,13 @@ def opened_trace() -> str:
 
 def add_unasked_files(jobs: Mapping[str, str]) -> None:
     """Keep the files, ingest jobs with their names, that came before the question about them."""
-    st.session_state[_UNASKED_FILES_KEY] = {**st.session_state.get(_UNASKED_FILES_KEY, {}), **jobs}
+    st.session_state[_UNASKED_FILES_KEY] = {**unasked_files(), **jobs}
+
+
+def unasked_files() -> dict[str, str]:
+    """Return the files, ingest jobs with their names, that wait for a question about them."""
+    files: dict[str, str] = st.session_state.get(_UNASKED_FILES_KEY, {})
+    return files
 
 
 def pop_unasked_files() -> dict[str, str]:

@@ -37,9 +37,9 @@ def draw_summary(one: ComparedRun, other: ComparedRun) -> None:
 
 
 def _outcome_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
-    """Return the differences in action and outcome."""
+    """Return the differences in decision and outcome."""
     badges = [
-        ("Action", *(labels.action_badge(side.trace.action) for side in (one, other))),
+        ("Decision", *(labels.action_badge(side.trace.action) for side in (one, other))),
         ("Outcome", *(labels.outcome_badge(side.trace.outcome or "not_answered") for side in (one, other))),
     ]
     return [f"**{name}**: {left} → {right}" for name, left, right in badges if left != right]
@@ -163,11 +163,12 @@ def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:
     with left:
         st.header("Settings", anchor=False)
         tables.draw_settings(names, *traces)
-        st.header("Verdicts", anchor=False)
-        tables.draw_verdicts(names, *traces)
     with right:
         st.header("Time, tokens and the web", anchor=False)
         tables.draw_costs(names, *traces)
+    # Below both columns: file names do not break, so that the table is wider than half the page.
+    st.header("Verdicts", anchor=False)
+    tables.draw_verdicts(names, *traces)
 
 
 def _draw_missing_run() -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.ingest.site import SiteLimits
 from pages.documents import collections, table
-from pages.parts import dialogs, document_intake
+from pages.parts import dialogs, document_intake, layout
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
@@ -31,12 +31,20 @@ _WITH_LINKS_HELP = (
 
 def main() -> None:
     """Draw the page."""
+    drawn = _read_revision()
     collection = collections.draw_collections()
     _draw_head()
     _draw_add_form(collection)
     document_intake.draw_jobs()
     table.draw_document_table(collection)
     dialogs.draw_open_dialog(DIALOGS)
+    if not dialogs.is_dialog_open():
+        layout.watch_other_tabs(drawn, _read_revision)
+
+
+def _read_revision() -> tuple[object, ...]:
+    """Return a value that changes when another tab or the command line changes what this page shows."""
+    return *application().library.revision(), len(application().jobs.jobs())
 
 
 def _draw_head() -> None:

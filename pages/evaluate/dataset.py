@@ -87,7 +87,7 @@ def _draw_dataset(dataset_id: str) -> None:
     if dataset.examples:
         _draw_examples(dataset)
     else:
-        st.caption("Pin an answer in Chat or a right passage in Inspect to add its question here.")
+        st.caption("Pin an answer in Chat or an expected passage in Inspect to add its question here.")
     _draw_actions(dataset)
 
 
@@ -97,9 +97,9 @@ def _describe_dataset(dataset: Dataset) -> str:
     counted = {
         "with a reference": sum(bool(one.references) for one in examples),
         "with phrases to mention": sum(bool(one.must_mention or one.must_not_mention) for one in examples),
-        "with right passages": sum(bool(one.sources or one.phrases) for one in examples),
+        "with expected passages": sum(bool(one.sources or one.phrases) for one in examples),
         "with accepted steps": sum(bool(one.steps) for one in examples),
-        "with an expected action": sum(one.action is not None for one in examples),
+        "with an expected decision": sum(one.action is not None for one in examples),
         "without an answer": sum(one.answerable is False for one in examples),
     }
     told = [f"{number:,} {name}" for name, number in counted.items() if number]

@@ -269,7 +269,7 @@ def _draw_variant_rows(evaluation: Evaluation, figures: FiguresByVariant, metric
         height=layout.table_height(len(numbers), _VISIBLE_ROWS),
         alt=f"Table of {format_count(len(numbers), 'setting')} by {METRICS[metric].title.lower()}",
         column_config={
-            "Place": st.column_config.NumberColumn(width=50),
+            "Rank": st.column_config.NumberColumn(width=50),
             "Settings": st.column_config.TextColumn(width=135 if is_phone() else 300),
             METRICS[metric].title: (
                 st.column_config.TextColumn(width=185)
@@ -291,7 +291,7 @@ def _table_columns(evaluation: Evaluation, figures: FiguresByVariant, metric: st
     if is_phone():
         return {"Settings": names, METRICS[metric].title: [format_figure_briefly(figure) for figure in own]}
     columns: dict[str, list[Any]] = {
-        "Place": list(range(1, len(own) + 1)),
+        "Rank": list(range(1, len(own) + 1)),
         "Settings": names,
         METRICS[metric].title: [100 * figure.value for figure in own],
         "95%": [format_interval(figure) for figure in own],

@@ -17,8 +17,8 @@ from pages.parts.services import application
 from pages.parts.session import current_owner
 
 _EMPTY_HINT = (
-    "None yet. Pin an answer in Chat, or a right passage in Inspect: its question is kept here and can be asked again "
-    "after each change."
+    "None yet. Pin an answer in Chat, or an expected passage in Inspect. Its question is kept here, and you can "
+    "ask it again after each change."
 )
 _AUTOMATIC_KEY = "pinned-automatic"
 

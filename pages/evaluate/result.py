@@ -16,6 +16,7 @@ from crag.inspection import run_labels
 from crag.models.model_choice import model_label
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
+from crag.types import Action
 from pages.evaluate import grid, result_figures, result_head, results, selection
 from pages.evaluate.results import ACTIVE_STATES, load_cutoffs, load_ranking, load_results
 from pages.parts import dialogs, labels, layout, markdown
@@ -65,18 +66,18 @@ def _draw_expected_answer(result: EvaluationResult) -> None:
     """Draw what the dataset says about the right answer."""
     example = result.example
     if example.answerable is False:
-        st.markdown(":small[:gray[Right would be]] declining: the documents do not answer this")
+        st.markdown(":small[:gray[Expected]] declined: the documents do not answer this")
     _draw_alternatives("Reference", example.references)
     _draw_alternatives("Must mention", example.must_mention)
     _draw_alternatives("Must not mention", example.must_not_mention)
-    _draw_alternatives("Right passages hold", example.phrases)
-    _draw_alternatives("Right passages are of", example.sources)
+    _draw_alternatives("Expected passages contain", example.phrases)
+    _draw_alternatives("Expected documents", example.sources)
     if example.action:
-        st.markdown(f":small[:gray[Right action]] {labels.action_badge(example.action)}")
+        st.markdown(f":small[:gray[Expected decision]] {labels.action_badge(example.action)}")
     if result.scored.steps:
         st.markdown(f":small[:gray[Steps]] {_format_steps(result.scored.steps)}")
     if example.steps and result.scored.scores.get("steps_match") == 0.0:
-        st.markdown(f":small[:gray[Right steps]] {' :small[:gray[or]] '.join(map(_format_steps, example.steps))}")
+        st.markdown(f":small[:gray[Expected steps]] {' :small[:gray[or]] '.join(map(_format_steps, example.steps))}")
 
 
 def _format_steps(steps: Sequence[str]) -> str:
@@ -242,13 +243,17 @@ def _table_columns(evaluation: Evaluation, rows: Sequence[AnswerRow]) -> dict[st
         return columns
     more: dict[str, list[Any]] = {
         "Time": [result.scored.seconds if result.state == "done" else None for result in results],
-        "Decided": [result.scored.action for result in results],
+        "Decision": [_decision_word(result.scored.action) for result in results],
         "Recall": [result.scored.scores.get("recall") for result in results],
         "You": [_LABEL_WORDS[result.label] or None for result in results],
     }
     if evaluation.repetitions > 1:
         columns["No."] = [result.repetition for result in results]
     return columns | {name: values for name, values in more.items() if any(value is not None for value in values)}
+
+
+def _decision_word(action: Action | None) -> str | None:
+    return run_labels.ACTION_BADGES[action].word if action else None
 
 
 def _column_config() -> dict[str, Any]:
@@ -260,7 +265,7 @@ def _column_config() -> dict[str, Any]:
         ),
         "Question": config.TextColumn(width=160),
         "No.": config.NumberColumn(width=35, help="Which repetition"),
-        "Decided": config.TextColumn(width=72, help="Whether the documents answered: yes, in part, or not"),
+        "Decision": config.TextColumn(width=150),
         "Recall": config.NumberColumn(format="percent", width=55),
         "Time": config.NumberColumn("Seconds", format="%.2f", width=60),
         "You": config.TextColumn(width=50, help="Your rating"),

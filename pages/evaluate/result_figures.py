@@ -15,6 +15,7 @@ from crag.evaluation.statistics import histogram
 from crag.evaluation.summary import VariantSummary
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
 from crag.events import NODES
+from crag.inspection.run_labels import ACTION_BADGES
 from crag.text.formatting import format_count, format_duration
 from crag.types import Thresholds
 from pages.evaluate import charts, results
@@ -25,7 +26,7 @@ from pages.parts.services import application
 _MAIN_METRICS = ("answer_right", "steps_match", "refusal_right", "seconds")
 _METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Answers": ("answer_right", "judged", "contained", "token_f1", "mentions", "avoids"),
-    "Actions and declined answers": ("steps_match", "action_match", "refusal_right", "answered", "refused"),
+    "Decisions and declined answers": ("steps_match", "action_match", "refusal_right", "answered", "refused"),
     "Retrieval": ("recall", "reciprocal_rank"),
     "Grader": ("grader_precision", "grader_recall", "grader_auc"),
     "Citations": ("supported", "cited"),
@@ -117,7 +118,7 @@ def _draw_node_costs(summary: VariantSummary) -> None:
         st.caption("Averages over all answers, including those that skipped the step.")
 
 
-_NO_ACTION = "no decision"
+_ROUTE_WORDS = {action: badge.word for action, badge in ACTION_BADGES.items() if action} | {"": "no decision"}
 
 
 class Plot(NamedTuple):
@@ -181,7 +182,7 @@ def _make_question_plot(results: Sequence[EvaluationResult], thresholds: Thresho
         return _make_score_plot("Best scores of answerable and other questions", spread, thresholds)
     spread = chart_data.spread_by_retrieval(results)
     if spread.has_both_kinds:
-        return _make_score_plot("Best scores with and without the right passage found", spread, thresholds)
+        return _make_score_plot("Best scores with and without the expected passage found", spread, thresholds)
     return None
 
 
@@ -203,26 +204,32 @@ def _make_score_plot(
 
 
 def _make_route_plot(results: Sequence[EvaluationResult]) -> Plot | None:
-    """Return the matrix of expected and actual actions; None if nothing is expected."""
+    """Return the matrix of expected and actual decisions; None if nothing is expected."""
     counts = chart_data.count_routes(results)
     if not counts:
         return None
     totals = {one.expected: sum(own.count for own in counts if own.expected == one.expected) for one in counts}
     cells = [
         charts.HeatMapCell(
-            f"{one.expected} ({totals[one.expected]:,})",
-            one.actual or _NO_ACTION,
+            f"{_route_word(one.expected)} ({totals[one.expected]:,})",
+            _route_word(one.actual),
             f"{one.count:,}",
             one.count / totals[one.expected] if totals[one.expected] else 0.0,
-            f"{one.expected}, decided {one.actual or _NO_ACTION}: {one.count:,} of {totals[one.expected]:,}",
+            f"{_route_word(one.expected)}, decided {_route_word(one.actual)}: "
+            f"{one.count:,} of {totals[one.expected]:,}",
             marked=one.agrees,
         )
         for one in counts
     ]
     alt = f"Expected against decided: {'; '.join(cell.told for cell in cells if cell.text != '0')}"
-    title = "Expected and actual actions"
+    title = "Expected and actual decisions"
     facts = f"n = {sum(totals.values()):,} answers. Expected cells are outlined; darker cells hold more of their row."
     return Plot(title, facts, lambda: charts.draw_heat_map(cells, "expected", "decided", alt))
+
+
+def _route_word(route: str) -> str:
+    """Return an action in words; whether a question is answerable is in words already."""
+    return _ROUTE_WORDS.get(route, route)
 
 
 def _make_threshold_plot(

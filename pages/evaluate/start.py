@@ -101,7 +101,7 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
     for past in application().evaluations.list(current_owner(), _MAX_PAST_EVALUATIONS):
         if past.state == "done" and past.done and answering_model(past.variants[0].options) == model:
             total = len(plan.dataset.examples) * len(plan.variants) * plan.repetitions
-            return f" about {format_duration(past.seconds / past.done * total)}, judging by the last evaluation"
+            return f" about {format_duration(past.seconds / past.done * total)}, based on the last evaluation"
     return ""
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.events import NODES
 from crag.inspection.node_values import NodeValue, describe_node
-from crag.inspection.steps import PassageDescription, PromptSize, SentenceDescription, StepDescription, describe_step
+from crag.inspection.steps import PassageDescription, PromptSize, SentenceDescription, describe_step
 from crag.models.model_choice import model_label
 from crag.runs.revisions import resumable_nodes
 from crag.runs.trace import Step, Trace
@@ -20,7 +20,7 @@ from pages.inspect import navigation
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_folded
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import current_owner
 from pages.parts.trace import draw_prompt_size, draw_strips, step_icon, step_label
 
 _MAX_INLINE_LENGTH = 120  # characters; longer text is shown below its name
@@ -128,12 +128,7 @@ def draw_nodes(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
             own = [call for call in sent if call.node == step.node]
             inside = partial(_draw_node, run_id, trace, step, own, bool(sent))
             shown = describe_step(step, trace)
-            draw_folded(_node_label(shown), f"node-{run_id}-{index}", inside, type="step", icon=step_icon(shown))
-
-
-def _node_label(step: StepDescription) -> str:
-    """Return title, graph name (except on a phone), badge and summary of a step."""
-    return step_label(step, "" if is_phone() else f":small[:gray-badge[{step.node}]]")
+            draw_folded(step_label(shown), f"node-{run_id}-{index}", inside, type="step", icon=step_icon(shown))
 
 
 def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], any_calls: bool) -> None:

@@ -27,7 +27,7 @@ _ACTION_WORDS: dict[str, str] = {
 }
 _ACTIONS = list(_ACTION_WORDS.values())
 # Charts assign the theme's colours in order (blue, green, orange, red, violet, gray); the gaps skip a colour.
-_COLOUR_DOMAIN = ["", *_ACTIONS[:3], " ", _ACTIONS[3]]
+_COLOUR_DOMAIN = [_ACTIONS[0], "", *_ACTIONS[1:3], " ", _ACTIONS[3]]
 
 
 def draw_overview(found: RunFacets) -> None:
@@ -40,7 +40,7 @@ def draw_overview(found: RunFacets) -> None:
         )
         return
     st.caption("Choose a run in the list to see its steps.")
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns([3, 2], gap="medium")
     with left:
         _draw_days_chart(application().archive.days(time.time() - (_DAYS - 1) * 86_400, current_owner()))
         _draw_slowest(application().archive.slowest(current_owner(), _MAX_LISTED))
@@ -54,7 +54,7 @@ def _draw_days_chart(days: Sequence[DayCount]) -> None:
     if not days:
         st.caption("No questions in this period.")
         return
-    st.vega_lite_chart(_days_chart_spec(days), width="stretch", height=220, alt=_describe_days(days))
+    st.vega_lite_chart(_days_chart_spec(days), width="stretch", height=310, alt=_describe_days(days))
 
 
 def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
                 "field": "action",
                 "type": "nominal",
                 "scale": {"domain": _COLOUR_DOMAIN},
-                "legend": {"title": None, "orient": "top", "values": there},
+                "legend": {"title": None, "orient": "top", "values": there, "columns": 1, "labelLimit": 0},
             },
             "tooltip": [{"field": "day"}, {"field": "action"}, {"field": "runs"}],
         },

@@ -62,8 +62,9 @@ def _run_badges(trace: Trace) -> list[str]:
         [] if trace.state in ("running", "done") else [labels.badge_markdown(run_labels.RUN_STATE_BADGES[trace.state])]
     )
     outcome = run_labels.OUTCOME_BADGES[trace.outcome] if trace.outcome else None
-    if trace.action_reason and (outcome is None or outcome.word not in run_labels.ACTION_BADGES[trace.action].word):
-        came.append(labels.action_badge(trace.action))
+    decision = run_labels.decision_badge(trace.action, trace.outcome)
+    if trace.action_reason and (outcome is None or outcome.word != decision.word):
+        came.append(labels.badge_markdown(decision))
     if outcome:
         came.append(labels.badge_markdown(outcome))
     options = trace.options
@@ -71,7 +72,7 @@ def _run_badges(trace: Trace) -> list[str]:
     under = [
         markdown.escape_line(trace.model, 60),
         labels.grader_label(trace.grader) if trace.grader else "",
-        run_labels.describe_option("policy", options.policy),
+        run_labels.grading_label(options.policy),
         format_count(options.k, "passage"),
         run_labels.describe_option("passage_size", options.passage_size) if options.passage_size else "",
         only or labels.collection_label(options.collection),

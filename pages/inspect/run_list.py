@@ -124,7 +124,7 @@ def draw_filters(found: RunFacets, run_id: str) -> RunFilter:
     draw_search_field("Find a run", _SEARCH_KEY, keep=True)
     actions = [action for action in run_labels.ACTION_BADGES if action]
     _draw_pills(
-        "Action",
+        "Decision",
         _ACTIONS_KEY,
         actions,
         lambda action: labels.badge_label(run_labels.ACTION_BADGES[action]),

@@ -16,7 +16,7 @@ from crag.runs.trace import Trace
 from crag.text.formatting import format_duration
 from crag.types import ModelCall, NodeName
 
-_SPAN_KINDS: tuple[SpanKind, ...] = ("model", "web", "own")
+_SPAN_KINDS: tuple[SpanKind, ...] = ("model", "web", "app")
 _THEME_COLOURS = ["blue", "green", "orange", "red", "violet", "gray"]  # chart colours of the theme, in its order
 _GREY = "gray"
 _ROW_HEIGHT = 26  # pixels per row

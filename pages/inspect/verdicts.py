@@ -25,7 +25,7 @@ _VERDICT_COLOURS = {
     )
 }
 _OPEN_LABEL = ":material/visibility: Open"
-_PIN_LABELS = {":material/quiz: Pin as a right passage": True, ":material/close: Unpin the right passage": False}
+_PIN_LABELS = {":material/quiz: Pin as expected passage": True, ":material/close: Unpin": False}
 _RULING_LABELS: dict[str, Ruling] = {":material/add: Use anyway": "use", ":material/remove: Leave out": "drop"}
 _VISIBLE_ROWS = 12
 

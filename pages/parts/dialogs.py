@@ -29,6 +29,11 @@ def open_dialog_from_fragment(name: str, about: Any = None) -> None:
     st.rerun()
 
 
+def is_dialog_open() -> bool:
+    """Return whether `draw_open_dialog` has a dialog to draw."""
+    return _DIALOG_KEY in st.session_state
+
+
 def close_dialog() -> None:
     """Close the open dialog."""
     st.session_state.pop(_DIALOG_KEY, None)

@@ -18,7 +18,7 @@ from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus
 from pages.parts import labels, markdown
 from pages.parts.layout import draw_folded, draw_watching, progress_share
 from pages.parts.services import application
-from pages.parts.session import has_other_users, is_phone
+from pages.parts.session import has_other_users
 
 if TYPE_CHECKING:
     from crag.library.job_queue import Job, JobState
@@ -201,7 +201,7 @@ def _remove_documents(source_ids: list[str]) -> None:
     st.rerun()
 
 
-_JOB_NAME_WIDTH = 260
+_JOB_NAME_WIDTH, _JOB_OUTCOME_WIDTH = 260, 400  # pixels: one below the other where the row is narrower
 _JOBS_SHOWN = 30
 _JOBS_IN_VIEW = 8
 _JOB_LIST_HEIGHT = 340  # pixels: eight rows, and the top of the ninth
@@ -287,14 +287,10 @@ def _draw_job(job: Job) -> None:
     waiting = job.state in _UNFINISHED_STATES
     tall = len(job.results) > 1 or any(result.older for result in job.results)
     with st.container(horizontal=True, vertical_alignment="top" if tall else "center", wrap=False):
-        if is_phone():  # too narrow for two columns
-            with st.container(gap=None):
-                _draw_job_name(job)
-                _draw_job_outcome(job)
-        else:
+        with st.container(horizontal=True, vertical_alignment="top" if tall else "center", gap="xsmall"):
             with st.container(width=_JOB_NAME_WIDTH):
                 _draw_job_name(job)
-            with st.container():
+            with st.container(width=_JOB_OUTCOME_WIDTH):
                 _draw_job_outcome(job)
         if job.has_failed:
             _draw_retry(job)
@@ -339,6 +335,9 @@ def _document_title(job: Job) -> str:
 
 
 def _job_icon(job: Job) -> str:
+    """Return the icon of the state; orange if only some of the files were refused."""
+    if job.state == "done" and job.has_failed:
+        return ":orange[:material/error:]"
     return {
         "waiting": ":gray[:material/schedule:]",
         "working": ":gray[:material/progress_activity:]",

@@ -106,6 +106,6 @@ def badge_icon(badge: Badge) -> str:
 
 def run_outcome_words(row: RunRow) -> list[str]:
     """Return how a run ended and where its answer came from, in words."""
-    words = [run_badge(row.state, row.action).word] if row.state != "done" or row.action else []
+    words = [run_badge(row.state, row.action, row.outcome).word] if row.state != "done" or row.action else []
     outcome = run_labels.OUTCOME_BADGES[row.outcome].word if row.outcome else ""
     return words if any(outcome in word for word in words) else [*words, outcome]

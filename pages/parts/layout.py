@@ -41,6 +41,17 @@ def draw_watching(
     st.fragment(draw_again, run_every=seconds)()
 
 
+_OTHER_TABS_SECONDS = 3.0
+
+
+def watch_other_tabs(drawn: object, read: Callable[[], object]) -> None:
+    """Draw the page again soon after another tab or the command line has changed what it shows.
+
+    Arguments as in `draw_watching`. Do not call it while a dialog or an editor is open, which would be disturbed.
+    """
+    draw_watching(drawn, read, _OTHER_TABS_SECONDS)
+
+
 def draw_heading(page: Page, meaning: str = "", title: str = "") -> None:
     """Draw the title, by default the page's, below a link back to its parent, and what the page is for."""
     with st.container(gap=None):

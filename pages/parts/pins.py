@@ -21,7 +21,7 @@ def run_pins(run_id: str) -> RunPins:
 
 
 def draw_pin_switch(run_id: str, passage: Passage) -> None:
-    """Draw the switch that pins a passage as relevant to the question.
+    """Draw the switch that pins a passage as one that the question must find.
 
     Web passages have none, since the page may change at any time.
     """
@@ -29,10 +29,10 @@ def draw_pin_switch(run_id: str, passage: Passage) -> None:
         return
     key = f"right-{run_id}-{passage.id}"
     st.toggle(
-        "Right passage",
+        "Pin as expected passage",
         value=passage.id in run_pins(run_id).passages,
         key=key,
-        help="Adds the question and this passage to your test questions. Evaluate checks whether it is still found.",
+        help="Adds the question to your test questions. Evaluate checks whether this passage is still found.",
         on_change=_save_pin_switch,
         args=(key, run_id, passage.id),
     )

@@ -15,7 +15,7 @@ class Page(Enum):
 
     CHAT = "Chat", ":material/forum:"
     DOCUMENTS = "Documents", ":material/folder_open:", "wide"
-    RETRIEVAL = "Try retrieval", ":material/manage_search:", "centered", "DOCUMENTS"
+    RETRIEVAL = "Try search", ":material/manage_search:", "centered", "DOCUMENTS"
     GAPS = "Coverage gaps", ":material/content_paste_search:", "centered", "DOCUMENTS"
     COMPARE = "Compare", ":material/compare_arrows:", "wide", "CHAT"
     CALIBRATION = "Calibrate", ":material/straighten:", "centered", "DOCUMENTS"

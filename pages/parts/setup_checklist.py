@@ -152,7 +152,7 @@ _STATUS_ICONS = {
     "fail": ":red[:material/error:]",
 }
 _REFRESH_SECONDS = 5.0
-_CHECK_NAME_WIDTH = 170
+_CHECK_NAME_WIDTH, _CHECK_ROW_HEIGHT = 170, 40  # pixels: the height of a button
 _OTHERS_IN_VIEW = 2  # the start page must fit a screen of 900 pixels
 _BUILTIN_CHECK = "Built-in engine"
 _DRAWN_KEY = "checklist_drawn"
@@ -169,12 +169,23 @@ def note_page_state() -> None:
 def draw_checklist(*, folded: bool = False) -> None:
     """Draw the checks, refreshed every few seconds; `folded` puts them into an expander."""
     if folded:
-        missing = [check.name for check in setup_checks() if check.status != "ok"]
-        facts = f"missing: {', '.join(missing)}" if missing else "everything is ready"
+        facts = _summarize_checks()
         with st.expander(f"Set-up {labels.small_text(markdown.escape_line(facts))}", type="compact", key="set-up"):
             _draw_live_rows()
     else:
         _draw_live_rows()
+
+
+def _summarize_checks() -> str:
+    """Return what fails, else which model answers now and what is optional."""
+    failed, optional = (
+        ", ".join(one.name for one in setup_checks() if one.status == status) for status in ("fail", "warn")
+    )
+    if failed:
+        return f"missing: {failed}"
+    choice = model_choice()
+    works = f"works now with {'the built-in engine' if choice.builtin else choice.label}"
+    return f"{works}. Optional: {optional}" if optional else works
 
 
 def draw_check_action(name: str, key: str) -> None:
@@ -262,4 +273,5 @@ def _draw_check_facts(check: Check) -> None:
     name = markdown.escape_line(check.name, 60)
     st.markdown(f"{_STATUS_ICONS[check.status]} {name} {labels.grey_text(markdown.escape_line(detail, 140))}")
     if state:
-        st.badge(markdown.escape_line(state), color="green" if state == "in use" else "gray")
+        with st.container(height=_CHECK_ROW_HEIGHT, width="content", border=False, vertical_alignment="center"):
+            st.badge(markdown.escape_line(state), color="green" if state == "in use" else "gray")

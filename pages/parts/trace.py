@@ -48,11 +48,11 @@ def step_icon(step: StepDescription) -> str:
     return "spinner" if step.state == "running" else f":material/{step.icon}:"
 
 
-def step_label(step: StepDescription, remark: str = "") -> str:
-    """Return title, `remark` (safe Markdown), badge and summary of a step."""
+def step_label(step: StepDescription) -> str:
+    """Return title, badge and summary of a step."""
     badge = labels.badge_markdown(step.badge) if step.badge else ""
     summary = labels.grey_text(markdown.escape_line(step.summary))
-    return " ".join(part for part in (step.title, remark, badge, summary) if part)
+    return " ".join(part for part in (step.title, badge, summary) if part)
 
 
 def strip_markdown(strip: Strip, quote: str = "", length: int = 2_000) -> str:

@@ -113,7 +113,7 @@ def _draw_query_form() -> tuple[str, int, str]:
     names = [collection.name for collection in application().library.collections()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         collection = draw_collection_select("Within", names, key="retrieval_collection", width=320)
-        k = st.number_input("Hits", 1, _MAX_HITS, 4, key="retrieval_hits", width=140)
+        k = st.number_input("Passages", 1, _MAX_HITS, 4, key="retrieval_hits", width=140)
     return (query or "").strip()[:_MAX_QUERY_LENGTH], int(k), collection
 
 
@@ -137,7 +137,7 @@ def _search_summary(found: list[SearchHit], size: int, seconds: float) -> str:
     if not found:
         return f"Nothing found among {format_count(size, 'passage')}. Try other words, or search all documents."
     return (
-        f"{format_count(len(found), 'hit')} of {format_count(size, 'passage')}, found in {format_duration(seconds)}."
+        f"{len(found):,} of {format_count(size, 'passage')}, found in {format_duration(seconds)}."
         f" Meaning: *{space}*. Words in **bold** are in the question and the passage."
     )
 

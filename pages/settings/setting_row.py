@@ -175,7 +175,7 @@ def _draw_conversation_value(setting: Option, effective: EffectiveValue) -> None
         return
     own = option_controls.format_value(setting.name, state.current_options())
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f":orange-badge[this conversation: {'k ' if setting.name == 'k' else ''}{own}]", width="content")
+        st.markdown(f":orange-badge[this conversation: {own}]", width="content")
         st.button(
             "Use the saved value there" if effective.origin == "saved" else "Use this value there",
             type="tertiary",

@@ -20,6 +20,7 @@ from crag.types import Passage
 from tests.doubles.engine import ListRetriever
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
+from tests.waiting import PATIENCE
 
 
 class Canary:
@@ -64,11 +65,11 @@ class Scene:
     def ask(self, question: str, options: RunOptions, conversation: str | None = None) -> Trace:
         """One question to its end; a run that asks whether it may search is told no."""
         run = self.runs.start(conversation, question, options)
-        trace = Trace().apply_all(event for _, event in run.follow(seconds=30))
+        trace = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
         if trace.state == "waiting":
             self.refused += 1
             again = self.runs.answer_consent(run.id, None)
-            trace = Trace().apply_all(event for _, event in again.follow(seconds=30))
+            trace = Trace().apply_all(event for _, event in again.follow(seconds=PATIENCE))
         return trace
 
     def _open_resources(self, options: RunOptions) -> RunResources:

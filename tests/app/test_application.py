@@ -21,7 +21,7 @@ from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
 from tests.doubles.tavily import TavilyServer
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 PAPER = "\n\n".join(
     f"# Part {number}\n\nTraceMonkey records a trace in part {number}. " + "The trace is compiled and patched. " * 30
@@ -32,7 +32,7 @@ QUESTION = "What does TraceMonkey record?"
 HEAVY = {
     "PIL", "docx", "faiss", "gpt4all", "httpx", "langchain", "langchain_core", "langchain_ollama", "langgraph", "lxml",
     "numpy", "ollama", "pydantic", "pypdfium2", "requests", "tavily", "tiktoken", "tokenizers", "trafilatura",
-    "wordllama",
+    "safetensors", "wordllama",
 }  # fmt: skip
 
 NOTES = b"""# Kettle
@@ -67,7 +67,7 @@ def opened(tmp_path):
 
 
 def wait(run) -> Trace:
-    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
 
 
 def ask(application, question=QUESTION, **options) -> Trace:
@@ -139,13 +139,18 @@ def test_requests_to_remote_models_are_logged_without_documents(opened, grader):
 
 
 def test_passages_are_graded_in_parallel_and_tokens_stream(opened):
-    with ScriptedOllama(first_token_after=0.15) as ollama:
-        ollama.script = lambda asked: Say(answer_like_a_little_model(asked), end="hang" if asked.writes else "done")
+    with ScriptedOllama() as ollama:
+
+        def reply(asked):
+            ollama.wait_until(lambda: len(ollama.chats) >= 4)
+            return Say(answer_like_a_little_model(asked), end="hang" if asked.writes else "done")
+
+        ollama.script = reply
         application = opened(ollama_host=ollama.url)
         application.library.pipeline.add_bytes("paper.md", PAPER.encode())
         run = application.runs.start(None, QUESTION, RunOptions(refine=False, grader="score"))
         arrived = []
-        for _, event in run.follow(seconds=30):
+        for _, event in run.follow(seconds=PATIENCE):
             arrived.append(type(event))
             if arrived.count(TokensWritten) > 5:
                 break
@@ -162,7 +167,7 @@ def test_stop_closes_the_stream_of_the_model(opened):
         application = opened(ollama_host=ollama.url)
         application.library.pipeline.add_bytes("paper.md", PAPER.encode())
         run = application.runs.start(None, QUESTION, RunOptions(refine=False))
-        next(event for _, event in run.follow(seconds=30) if isinstance(event, TokensWritten))
+        next(event for _, event in run.follow(seconds=PATIENCE) if isinstance(event, TokensWritten))
         application.runs.stop(run.id)
         trace = wait(run)
         assert (trace.state, trace.text.startswith("word")) == ("stopped", True)
@@ -176,7 +181,7 @@ def test_a_document_that_is_removed_while_it_is_answered_from(opened):
         application = opened(ollama_host=ollama.url)
         source = application.library.pipeline.add_bytes("paper.md", PAPER.encode()).id
         run = application.runs.start(None, QUESTION, RunOptions(refine=False))
-        next(event for _, event in run.follow(seconds=30) if isinstance(event, TokensWritten))
+        next(event for _, event in run.follow(seconds=PATIENCE) if isinstance(event, TokensWritten))
         application.library.remove([source])
         trace = wait(run)
         assert (trace.state, trace.citations[0].title) == ("done", "Part 0")
@@ -203,7 +208,7 @@ def test_a_new_embedding_space_still_finds_old_passages(opened):
         assert application.embedders.answering() == "Built-in embeddings"
         assert application.library.search("TraceMonkey records", 1)
         application.warm_up()
-        assert application.library.space_work.wait(30)
+        assert application.library.space_work.wait(PATIENCE)
         assert application.embedders.answering() == "Nomic Embed Text"
         assert application.library.count_missing_vectors() == 0
         application.library.pipeline.add_bytes("other.md", b"# Bees\n\nBees dance to tell where the flowers are.")
@@ -285,7 +290,7 @@ def test_parallel_questions_are_queued_fairly(opened):
     gate = threading.Event()
 
     def reply(asked):
-        gate.wait(20)
+        gate.wait(PATIENCE)
         return Say("TraceMonkey records a trace [1].")
 
     with ScriptedOllama() as ollama:
@@ -306,7 +311,7 @@ def test_parallel_questions_are_queued_fairly(opened):
 
 
 def finished(run):
-    return Trace().apply_all(event for _, event in run.follow(seconds=20))
+    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def ask(application: Application, question: str) -> Trace:
         (
             "How does the Tandem harvester use self-inspection?",
             "Harvesters that Work Alone",
-            ("Tandem", "self-inspection"),
+            ("Tandem", "joins cutting and sensing"),
         ),
         (
             "What are the types of errors that can arise with short-sample weighing?",
@@ -58,6 +58,7 @@ def test_a_question_about_an_article_is_answered_from_it(
 ) -> None:
     trace = ask(application, question)
     assert {cited.title for cited in trace.citations} == {article}
+    assert trace.outcome == "documents"
     assert [part for part in said if part not in trace.text] == []
 
 

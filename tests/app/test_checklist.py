@@ -12,6 +12,7 @@ from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
+from tests.waiting import PATIENCE
 
 FIRST = ["Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"]
 HUGE = Model("llama3.3:70b", size=43_000_000_000_000, digest="9" * 64)
@@ -87,7 +88,7 @@ def test_a_missing_model_is_offered_and_the_list_then_passes(opened, ollama):
     assert f"{size / 1e9:.1f} GB" in llama.action.label
     assert f"ollama pull {name}" in llama.fix
     application.downloads.start(llama.action.target)
-    assert application.downloads.wait(llama.action.target, 20).state == "done"
+    assert application.downloads.wait(llama.action.target, PATIENCE).state == "done"
     assert checked(application)["Llama 3 on Ollama"].status == "ok"
     assert application.model_choice().name == llama.action.target
 
@@ -96,7 +97,7 @@ def test_a_download_that_was_begun_is_the_one_to_go_on_with(opened, ollama):
     application = opened(ollama_host=ollama.url)
     ollama.registry["llama3.2:1b"].mishaps.append(Mishap(0.5, "error", "no space left on device"))
     application.downloads.start("ollama:llama3.2:1b")
-    assert application.downloads.wait("ollama:llama3.2:1b", 20).state == "failed"
+    assert application.downloads.wait("ollama:llama3.2:1b", PATIENCE).state == "failed"
     assert checked(application)["Llama 3 on Ollama"].action.target == "ollama:llama3.2:1b"
 
 

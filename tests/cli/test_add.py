@@ -18,7 +18,7 @@ from crag.ingest.folder_watch import FolderWatch
 from tests.cli.conftest import NOTES
 from tests.doubles.web import serving
 from tests.served import ROOT
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 TEXT = "The lift is serviced in {} by Otis, who come with two people and a van."
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
@@ -81,7 +81,7 @@ def meanwhile():
 
     yield begin
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=PATIENCE)
     assert failures == []
 
 
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_it_soon_and_says_what_was_done(start, folder):
     process = start("add", folder / "a.txt", folder / "b.txt")
     assert process.stdout.readline().startswith("✓ a.txt: added")
     process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output) == (1, "")
     assert errors == "Stopped: 1 of 2 done. The rest was not added.\n"
 
@@ -128,7 +128,7 @@ def test_a_person_at_a_terminal_sees_how_far_it_is(start, folder):
     os.close(terminal)
     assert b"In all" in shown
     assert b"0.txt" in shown
-    assert process.communicate(timeout=60)[0].count("added") == 3
+    assert process.communicate(timeout=PATIENCE)[0].count("added") == 3
 
 
 def test_a_watched_folder_is_followed_until_ctrl_c(command, folder, meanwhile, monkeypatch):

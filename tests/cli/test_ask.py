@@ -117,6 +117,10 @@ def test_for_people_the_answer_comes_with_its_sources(crag, notes):
     assert "\n[1] " in printed
 
 
+def test_without_a_document_the_command_that_adds_one_is_named(crag):
+    assert "python -m crag add FILE" in crag("ask", QUESTION, json_output=False)[1]
+
+
 def test_escape_codes_do_not_reach_the_terminal(crag, tmp_path):
     (tmp_path / "evil.md").write_text("# A\n\nThe fragment\x1b[2J\x1b]0;owned\x07 is blacklisted after two failures.")
     crag("add", str(tmp_path / "evil.md"), json_output=False)

@@ -1,9 +1,11 @@
 """The commands of the contract, on a real home with the built-in engine and scripted servers."""
 
+import argparse
 import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -116,3 +118,15 @@ def test_settings_that_are_no_text_are_refused(crag, tmp_path):
 def test_arguments_that_are_no_text_are_read_as_far_as_they_go(crag, option, fault):
     code, document = crag("ask", "What\udcff?", option, "gone\udcff")
     assert (code, document["error"]["code"]) == (1, fault)
+
+
+@pytest.mark.parametrize("module", main_module.COMMANDS)
+def test_each_command_is_found_by_its_first_word(module):
+    named = []
+
+    def add_command(name, *_, **__):
+        named.append(name.split()[0])
+        return argparse.ArgumentParser()
+
+    import_module(f"crag.cli.{module}").register(add_command)
+    assert tuple(dict.fromkeys(named)) == main_module.COMMANDS[module]

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,11 @@ from typing import Any
 import pytest
 
 from crag.cli.main import main
+from crag.models.downloads import DownloadRows
+from crag.storage.engine import Database
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap
+from tests.waiting import wait_until
 
 Run = Callable[..., tuple[int, Any]]
 
@@ -83,16 +85,22 @@ def test_load_as_questions_use_it_and_unload(crag: Run, ollama: ScriptedOllama) 
     assert not ollama.memory.held
 
 
-def test_ctrl_c_stops_a_pull_that_goes_on_the_next_time(crag: Run, ollama: ScriptedOllama) -> None:
+def test_ctrl_c_stops_a_pull_that_goes_on_the_next_time(crag: Run, ollama: ScriptedOllama, tmp_path: Path) -> None:
     ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5, "hang"))
 
+    database, usual = Database(tmp_path / "home"), signal.getsignal(signal.SIGINT)
+
     def interrupt() -> None:
-        ollama.wait_until(lambda: ollama.registry["llama3.2:3b"].there >= 1_000_000_000)
-        time.sleep(0.3)  # till it is told, and the signal is waited for
+        saved = DownloadRows(database, "another")
+        wait_until(lambda: any(download.done >= 1_000_000_000 for download in saved.all()))
+        wait_until(lambda: signal.getsignal(signal.SIGINT) is not usual)
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
     code, stopped = crag("models", "pull", "llama3.2:3b")
+    interrupting.join()
+    database.close()
     assert (code, stopped["download"]["state"]) == (1, "cancelled")
     assert stopped["download"]["done"] >= 900_000_000
     assert "not finished (1.0 GB of 2.0 GB)" in crag("models", json_output=False)[1]

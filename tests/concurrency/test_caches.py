@@ -10,14 +10,14 @@ import pytest
 
 from crag.concurrency.caches import LRUCache, TTLCache
 from crag.concurrency.workers import run_in_background
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 
 def test_a_slow_look_is_not_waited_for():
     may_end = threading.Event()
 
     def look() -> int:
-        assert may_end.wait(20)
+        assert may_end.wait(PATIENCE)
         return 1
 
     latest = TTLCache(look, 60)
@@ -28,7 +28,7 @@ def test_a_slow_look_is_not_waited_for():
 
 def test_the_limit_counts_from_the_start_of_the_lookup_for_all_who_wait(monkeypatch):
     may_end = threading.Event()
-    latest = TTLCache(lambda: may_end.wait(20), 3600)
+    latest = TTLCache(lambda: may_end.wait(PATIENCE), 3600)
     assert latest.get_within(0) is None
     later = time.monotonic() + 1800
     monkeypatch.setattr("crag.concurrency.caches.time", SimpleNamespace(monotonic=lambda: later))
@@ -54,12 +54,12 @@ def test_a_lookup_begun_before_a_change_is_discarded():
         if began.is_set():
             return "new"
         began.set()
-        assert may_end.wait(20)
+        assert may_end.wait(PATIENCE)
         return "old"
 
     latest = TTLCache(look, 60)
     assert latest.get_within(0) is None
-    assert began.wait(20)
+    assert began.wait(PATIENCE)
     latest.forget()
     assert latest.get_within(10) == "new"
     may_end.set()
@@ -87,7 +87,7 @@ def test_each_key_is_computed_once_however_many_threads_ask():
 
     def compute(name: str) -> str:
         computed.append(name)
-        assert may_end.wait(20)
+        assert may_end.wait(PATIENCE)
         return name.upper()
 
     cache = TTLCache(compute, 60)
@@ -96,7 +96,7 @@ def test_each_key_is_computed_once_however_many_threads_ask():
     readers = [run_in_background("reader", partial(lambda name: found.append(cache.get(name)), name)) for name in names]
     wait_until(lambda: len(computed) == 2)
     may_end.set()
-    assert all(reader.wait(20) for reader in readers)
+    assert all(reader.wait(PATIENCE) for reader in readers)
     assert (sorted(found), sorted(computed)) == (["A", "A", "B", "B"], ["a", "b"])
     assert cache.get("a") == "A"
     cache.forget("a")
@@ -112,17 +112,17 @@ def test_who_waited_for_a_failure_tries_it_again():
         if begun.is_set():
             return "well"
         begun.set()
-        assert may_fail.wait(20)
+        assert may_fail.wait(PATIENCE)
         raise ValueError("no")
 
     cache = TTLCache(compute, 60)
     first = run_in_background("first", cache.get)
-    assert begun.wait(20)
+    assert begun.wait(PATIENCE)
     found: list[str] = []
     second = run_in_background("second", lambda: found.append(cache.get()))
     may_fail.set()
-    assert first.wait(20)
-    assert second.wait(20)
+    assert first.wait(PATIENCE)
+    assert second.wait(PATIENCE)
     assert found == ["well"]
 
 

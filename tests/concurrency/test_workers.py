@@ -10,7 +10,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency import workers
 from crag.concurrency.workers import BackgroundWorker, map_in_order, run_in_background
 from crag.errors import BadRequest, Stopped
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 
 class Gate:
@@ -34,17 +34,17 @@ def test_nothing_runs_before_start_or_after_close() -> None:
     passes: list[object] = []
     worker = BackgroundWorker("worker", passes.append)
     worker.wake()
-    assert worker.wait(30)
+    assert worker.wait(PATIENCE)
     assert not worker.is_busy
     worker.start()
     assert passes == []
     worker.wake()
-    assert worker.wait(30)
+    assert worker.wait(PATIENCE)
     assert len(passes) == 1
     worker.close(10)
     worker.start()
     worker.wake()
-    assert worker.wait(30)
+    assert worker.wait(PATIENCE)
     assert len(passes) == 1
 
 
@@ -59,7 +59,7 @@ def test_requests_during_a_pass_lead_to_one_more() -> None:
     assert worker.is_busy
     assert not worker.wait(0.01)
     gate.may_end.set()
-    assert worker.wait(30)
+    assert worker.wait(PATIENCE)
     assert (gate.begun, worker.is_busy) == (2, False)
 
 
@@ -77,11 +77,11 @@ def test_many_threads_may_request_and_wait() -> None:
     def put(number: int) -> None:
         waiting.append(number)
         worker.wake()
-        assert worker.wait(30)
+        assert worker.wait(PATIENCE)
         assert number in taken
 
     threads = [run_in_background("put", lambda number=number: put(number)) for number in range(200)]
-    assert all(thread.wait(30) for thread in threads)
+    assert all(thread.wait(PATIENCE) for thread in threads)
     assert sorted(taken) == list(range(200))
 
 
@@ -112,10 +112,10 @@ def test_periodic_work_goes_on_after_errors_and_may_be_woken(caplog: pytest.LogC
     seldom = BackgroundWorker("worker", passes.append, period=1000)
     passes.clear()
     seldom.start()
-    assert seldom.wait(30)
+    assert seldom.wait(PATIENCE)
     assert not seldom.is_busy, "the first pass comes after a period"
     seldom.wake()
-    assert seldom.wait(30)
+    assert seldom.wait(PATIENCE)
     assert len(passes) == 1
     seldom.close(10)
 
@@ -136,17 +136,17 @@ def test_work_may_close_its_own_worker() -> None:
     worker = BackgroundWorker("worker", lambda _: worker.close())
     worker.start()
     worker.wake()
-    assert worker.wait(30)
+    assert worker.wait(PATIENCE)
 
 
 def test_work_in_the_background_runs_once() -> None:
     done: list[int] = []
-    assert run_in_background("once", lambda: done.append(1)).wait(30)
+    assert run_in_background("once", lambda: done.append(1)).wait(PATIENCE)
     assert done == [1]
 
 
 def test_two_work_at_once_and_come_back_in_order() -> None:
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=PATIENCE)
 
     def work(item: int, _stop: Cancellation) -> int:
         both.wait()
@@ -162,7 +162,7 @@ def test_what_is_under_way_stops_with_who_waits_for_it(abandon: bool) -> None:
 
     def work(item: int, stop: Cancellation) -> int:
         if item:
-            assert stop.wait(30)
+            assert stop.wait(PATIENCE)
             ended.append(item)
             stop.check()
         return item

@@ -11,6 +11,7 @@ from crag.conversations.conversation_list import Snippet
 from crag.conversations.conversations import Conversations, DelayedDeletion
 from crag.storage.engine import Database
 from crag.storage.tables import messages
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def test_what_was_deleted_is_purged_later_and_not_after_closing():
     purged = threading.Event()
     purging = DelayedDeletion(purged.set, seconds=0.01)
     purging.schedule()
-    assert purged.wait(10)
+    assert purged.wait(PATIENCE)
     purging.close()
     never = threading.Event()
     purging = DelayedDeletion(never.set, seconds=60)

@@ -103,6 +103,22 @@ def test_refusals(conversations):
         conversations.give_feedback("gone", True)
 
 
+def test_the_revision_changes_with_what_the_user_sees(conversations):
+    def revision():
+        return conversations.revision(made.id, "ann")
+
+    made = conversations.create(user="ann")
+    first = revision()
+    conversations.create(user="bob")
+    assert revision() == first
+    conversations.rename(made.id, "Coffee")
+    renamed = revision()
+    conversations.create(user="ann")
+    longer = revision()
+    conversations.delete(made.id)
+    assert len({first, renamed, longer, revision()}) == 4
+
+
 def test_feedback_is_changed_and_taken_back(database, conversations):
     conversation = conversations.create()
     with database.write() as connection:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from crag.cancellation import Cancellation
 from crag.options import RunOptions
-from crag.protocols import Engine, PromptFit, ReplyPiece
+from crag.protocols import CondensedQuestion, Engine, PassageFinder, PromptFit, ReplyPiece
 from crag.types import Grade, Knowledge, Passage, Strip, Thresholds, Turn, Usage
 
 THRESHOLDS = Thresholds(lower=0.3, upper=0.6)
@@ -70,8 +70,10 @@ class KeepEverySecond:
 class MarkingRewriter:
     seen: list[str] = field(default_factory=list)
 
-    def condense(self, question: str, history: Sequence[Turn], stop: Cancellation) -> str:
-        return f"{question} (about {history[0].text})"
+    def condense(
+        self, question: str, history: Sequence[Turn], find_passages: PassageFinder, stop: Cancellation
+    ) -> CondensedQuestion:
+        return CondensedQuestion(f"{question} (about {history[0].text})", "It refers back.")
 
     def rewrite(self, question: str, options: RunOptions, stop: Cancellation) -> str:
         self.seen.append(question)
@@ -135,5 +137,5 @@ class ListWeb:
         return list(self.results[:results])
 
 
-def engine(grader: TableGrader, writer: QuotingWriter | None = None) -> Engine:
-    return Engine("double", "Double", grader, KeepEverySecond(), MarkingRewriter(), writer or QuotingWriter())
+def engine(grader: TableGrader, writer: QuotingWriter | None = None, name: str = "double") -> Engine:
+    return Engine(name, "Double", grader, KeepEverySecond(), MarkingRewriter(), writer or QuotingWriter())

@@ -11,7 +11,6 @@ Without a script a sensible little model answers (`tests/doubles/little_model.py
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections import deque
@@ -31,6 +30,7 @@ from tests.doubles.ollama_registry import (
     usual_offers,
 )
 from tests.doubles.ollama_values import LLAMA, NOMIC, Asked, Model, Say
+from tests.served import free_port
 from tests.waiting import wait_until
 
 __all__ = ["LLAMA", "NOMIC", "Asked", "Due", "Mishap", "Model", "Offer", "Say", "ScriptedOllama", "closed_address"]
@@ -155,6 +155,4 @@ class Server(ThreadingHTTPServer):
 
 def closed_address() -> str:
     """An address on this machine where nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
-import time
 from dataclasses import dataclass, field
 
 from tests.doubles.web import Handler
+from tests.waiting import wait_until
 
 _BLOCK = 1 << 14
 
@@ -19,7 +20,7 @@ class ServedFile:
     etag: str = '"one"'
     honours_ranges: bool = True
     breaks: list[int] = field(default_factory=list)  # each request in turn ends after so many bytes
-    pause: float = 0.0  # seconds after each block
+    holds_at: float = math.inf  # bytes; what lies beyond is sent once this is raised
     ranges: list[str] = field(default_factory=list)
 
     def __call__(self, handler: Handler) -> None:
@@ -40,5 +41,5 @@ class ServedFile:
 
     def _send(self, handler: Handler, body: bytes) -> None:
         for begin in range(0, len(body), _BLOCK):
+            wait_until(lambda begin=begin: begin < self.holds_at or handler.server.closing.is_set())
             handler.wfile.write(body[begin : begin + _BLOCK])
-            time.sleep(self.pause)

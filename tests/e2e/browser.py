@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright
 
+from tests.waiting import PATIENCE
+
+PATIENCE_MS = 1000 * PATIENCE  # what `expect` has, too
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -28,9 +32,16 @@ def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
 
 
+def new_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A window with a memory of its own, as patient as all others."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
+    return context
+
+
 def settled(page: Page) -> None:
     """Wait until the page's script has run."""
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
 
 
 def unfolded(inside: Locator) -> None:
@@ -40,9 +51,9 @@ def unfolded(inside: Locator) -> None:
 
 def open_page(page: Page, address: str) -> Page:
     page.goto(address)
-    page.get_by_role("navigation").first.wait_for(state="attached", timeout=60_000)
+    page.get_by_role("navigation").first.wait_for(state="attached")
     drawn = page.get_by_test_id("stMain").get_by_test_id("stElementContainer")
-    drawn.first.wait_for(state="attached", timeout=60_000)  # the page counts as settled before, too
+    drawn.first.wait_for(state="attached")  # the page counts as settled before, too
     settled(page)
     return page
 
@@ -65,5 +76,5 @@ def uploader(page: Page) -> Locator:
 def upload(page: Page, name: str, content: bytes) -> None:
     """Add a file to the library and wait until it has been read or refused."""
     uploader(page).set_input_files([{"name": name, "mimeType": "application/octet-stream", "buffer": content}])
-    page.get_by_text("Dismiss all").wait_for(timeout=60_000)
+    page.get_by_text("Dismiss all").wait_for()
     settled(page)

@@ -12,11 +12,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from crag.app.application import open_application
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama
-from tests.e2e.browser import chromium, launch
+from tests.e2e.browser import PATIENCE_MS, chromium, launch, new_context
 from tests.forked import forked
 from tests.served import served
 
-expect.set_options(timeout=30_000)  # a busy machine takes long to open its models
+expect.set_options(timeout=PATIENCE_MS)
 
 QUESTION = "What is the espresso machine descaled with?"
 NOTES = """# Brewing notes
@@ -32,7 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.timeout(240))
             if chromium() is None:
                 item.add_marker(
                     pytest.mark.skip(reason="no Chromium: `apt install chromium`, or name one in the variable CHROMIUM")
@@ -50,9 +49,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One window's memory for all: the scripts of the page are read and compiled once an application."""
-    opened = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    opened = new_context(browser, viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     opened.grant_permissions(["clipboard-read", "clipboard-write"])
-    opened.set_default_timeout(30_000)
     yield opened
     opened.close()
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
-from tests.e2e.browser import PHONE, ask, badge, launch, open_page, settled, upload
+from tests.e2e.browser import PHONE, ask, badge, launch, new_context, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.e2e.test_evaluate import ROWS, upload_dataset
 from tests.served import ROOT, served
@@ -136,8 +136,13 @@ def _phone(browser: Browser, address: str, scheme: str) -> None:
 
 def _page(browser: Browser, scheme: str, *, phone: bool = False) -> Page:
     size = {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
-    context = browser.new_context(
-        viewport=size, color_scheme=scheme, user_agent=PHONE if phone else None, is_mobile=phone, has_touch=phone
+    context = new_context(
+        browser,
+        viewport=size,
+        color_scheme=scheme,
+        user_agent=PHONE if phone else None,
+        is_mobile=phone,
+        has_touch=phone,
     )
     return context.new_page()
 

@@ -30,7 +30,7 @@ def test_thresholds_are_measured_moved_used_and_given_up(page: Page, towns: Path
         expect(page.get_by_role("heading", name="Calibrate")).to_be_visible()
         page.get_by_role("button", name="Measure").locator("visible=true").click()
         page.reload()
-        expect(page.get_by_role("heading", name="Scores")).to_be_visible(timeout=120_000)
+        expect(page.get_by_role("heading", name="Scores")).to_be_visible()
         chart = page.get_by_test_id("stVegaLiteChart")
         expect(chart).to_be_visible()
         settled(page)

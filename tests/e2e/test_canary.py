@@ -168,7 +168,7 @@ def test_text_of_strangers_is_shown_and_never_obeyed(page: Page, tmp_path: Path,
 def _walk_through_chat(page: Page, watch: Watch) -> None:
     """Live, after a reload, the source drawer, the list, and a question that the web answers."""
     answer = page.get_by_test_id("stChatMessage").last
-    expect(answer).to_contain_text("Every six weeks", timeout=90_000)
+    expect(answer).to_contain_text("Every six weeks")
     watch.check("while it is written")
     expect(answer.get_by_role("button", name="Copy")).to_be_visible()
     watch.check("answered")

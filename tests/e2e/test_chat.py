@@ -32,7 +32,7 @@ def test_the_start_page_says_what_this_is_and_asks_nobody_else(page: Page, launc
     for name in ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"):
         expect(page.get_by_test_id("stMain").get_by_text(name).first).to_be_visible()
     expect(page.get_by_test_id("stSidebar").get_by_text("each passage gets a verdict")).to_be_visible()
-    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 900
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollHeight <= 900")
     assert [url for url in foreign if not url.startswith(("data:", "blob:"))] == []
 
 
@@ -84,8 +84,8 @@ def test_a_reload_in_mid_answer_goes_on(page: Page, app_on_ollama: str, ollama: 
     page.reload()
     answer = page.get_by_test_id("stChatMessage").last
     expect(answer).to_contain_text("Word 3.")
-    expect(answer).to_contain_text("Word 119.", timeout=30_000)
-    expect(badge(page, "from your documents")).to_be_visible()
+    expect(answer).to_contain_text("Word 119.")
+    expect(badge(page, "partly covered")).to_be_visible()
     assert len([asked for asked in ollama.chats if asked.writes]) == 1
 
 
@@ -98,4 +98,4 @@ def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str
     expect(page.get_by_text("Waiting: asked when this answer is done.")).to_be_visible()
     expect(page.get_by_test_id("stChatMessage")).to_have_count(3)
     ollama.script = slowly("The grinder is cleaned on Fridays [1].")
-    expect(page.get_by_test_id("stChatMessage").last).to_contain_text("on Fridays", timeout=30_000)
+    expect(page.get_by_test_id("stChatMessage").last).to_contain_text("on Fridays")

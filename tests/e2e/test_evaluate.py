@@ -31,7 +31,7 @@ def test_a_dataset_is_uploaded_run_labelled_and_inspected(page: Page, home_with_
         page.get_by_role("button", name="Run", exact=True).locator("visible=true").click()
         expect(page.get_by_role("heading", name="kitchen")).to_be_visible()
         page.reload()
-        expect(page.get_by_role("button", name="Run again").locator("visible=true")).to_be_visible(timeout=120_000)
+        expect(page.get_by_role("button", name="Run again").locator("visible=true")).to_be_visible()
         expect(page.get_by_test_id("stMetric").first).to_contain_text("n = ")
         _choose_second_answer(page)
         assert violations(page) == []

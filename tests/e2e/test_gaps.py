@@ -26,7 +26,7 @@ def test_a_gap_is_filled_with_one_click_and_then_answered(page: Page, home_with_
             open_page(page, app)
             ask(page, QUESTION)
             button(page, "Allow").click()
-            expect(badge(page, "from the web")).to_be_visible(timeout=60_000)
+            expect(badge(page, "from the web")).to_be_visible()
             page.get_by_role("link", name="Documents").first.click()
             button(page, "Coverage gaps").click()
             gap = page.get_by_test_id("stMain").locator("[class*=st-key-gap-]")
@@ -36,7 +36,7 @@ def test_a_gap_is_filled_with_one_click_and_then_answered(page: Page, home_with_
             expect(gap).to_contain_text("Added to Documents")
             button(page, "Ask again").click()
             expect(page).to_have_url(re.compile(r"\?c="))
-            expect(badge(page, "from your documents")).to_be_visible(timeout=60_000)
+            expect(badge(page, "from your documents")).to_be_visible()
             answer = page.get_by_test_id("stChatMessage").last
             expect(answer).to_contain_text("Boston Celtics")
             answer.locator('a[href^="#cite-"]').first.click()

@@ -11,9 +11,10 @@ from playwright.sync_api import Browser, Page, expect
 from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
-from tests.e2e.browser import open_page, settled
+from tests.e2e.browser import new_context, open_page, settled
 from tests.e2e.conftest import QUESTION
 from tests.forked import forked
+from tests.waiting import PATIENCE
 
 LOST = "Who won the 2024 NBA finals?"
 
@@ -25,7 +26,7 @@ def asked(home_with_notes: Path) -> Iterator[str]:
     conversation = application.conversations.create()
     for question in (QUESTION, LOST):
         run = application.runs.start(conversation.id, question, RunOptions(model="builtin", web="off"))
-        assert list(run.follow(seconds=30))
+        assert list(run.follow(seconds=PATIENCE))
     application.close()
     with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9") as address:
         yield address
@@ -65,7 +66,7 @@ def test_a_run_is_found_and_reopened_by_its_owner_only(page: Page, browser: Brow
     expect(side.get_by_role("searchbox", name="Find a run")).to_have_value("espresso")
     expect(page).to_have_url(opened)
 
-    other = browser.new_context().new_page()
+    other = new_context(browser).new_page()
     open_page(other, opened)
     expect(other.get_by_role("heading", name="This answer no longer exists")).to_be_visible()
     expect(other.get_by_text("No runs yet")).to_be_visible()

@@ -49,5 +49,5 @@ def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ol
     press(page, "Compare")
     press(page, "Version 1")
     expect(main.get_by_role("heading", name="What differs")).to_be_visible()
-    expect(main).to_contain_text("Action:")
+    expect(main).to_contain_text("Decision:")
     expect(main.get_by_role("row", name="Brewing notes differs")).to_contain_text("left out by you")

@@ -69,7 +69,7 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         box = page.get_by_test_id("stChatInputTextArea")
         expect(box).to_be_focused()
         ask(page, FIRST)
-        expect(badge(page, "from your documents")).to_be_visible(timeout=60_000)
+        expect(badge(page, "from your documents")).to_be_visible()
         choose(page, "More", "Edit question")
         editor = page.get_by_role("textbox", name="Edit the question")
         expect(editor).to_be_focused()
@@ -117,3 +117,17 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         expect(box).to_be_focused()
         page.keyboard.type("1/2")
         expect(box).to_have_value("1/2")
+
+
+def test_another_tab_follows(page: Page, app_with_notes: str):
+    open_page(page, app_with_notes)
+    ask(page, FIRST)
+    expect(badge(page, "from your documents")).to_be_visible()
+    other = page.context.new_page()
+    try:
+        open_page(other, page.url)
+        ask(page, EDITED)
+        expect(other.get_by_test_id("stChatMessage").nth(2)).to_contain_text(EDITED)
+        expect(other.get_by_test_id("stChatMessage").nth(3)).to_contain_text("citric acid")
+    finally:
+        other.close()

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import ask, badge, open_page, settled
+from tests.e2e.browser import ask, badge, new_context, open_page, settled
 from tests.e2e.conftest import QUESTION
 
 
 @pytest.fixture
 def other(browser: Browser) -> Iterator[Page]:
     """A page in the browser of somebody else."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(30_000)
+    context = new_context(browser, viewport={"width": 1440, "height": 900})
     yield context.new_page()
     context.close()
 
@@ -60,7 +59,10 @@ def _delete_and_take_back_by_keyboard(page: Page) -> None:
     expect(page.get_by_role("menuitem", name="Delete")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Deleted “")).to_be_visible()
-    page.get_by_role("button", name="Undo").focus()
+    settled(page)  # what is drawn anew loses the focus
+    undo = page.get_by_role("button", name="Undo")
+    undo.focus()
+    expect(undo).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Deleted “")).to_be_hidden()
 

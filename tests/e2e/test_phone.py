@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import PHONE, ask, badge, open_page, upload
+from tests.e2e.browser import PHONE, ask, badge, new_context, open_page, upload
 from tests.e2e.conftest import NOTES, QUESTION
 
 
 @pytest.fixture
 def phone(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(
-        viewport={"width": 390, "height": 844}, user_agent=PHONE, is_mobile=True, has_touch=True
+    context = new_context(
+        browser, viewport={"width": 390, "height": 844}, user_agent=PHONE, is_mobile=True, has_touch=True
     )
     yield context.new_page()
     context.close()
@@ -39,7 +39,7 @@ def test_a_passage_opens_from_the_trace_and_closes_back_to_it(phone: Page, app: 
     expect(drawer).to_contain_text("Grade")
     phone.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    phone.wait_for_function("document.documentElement.scrollWidth <= 390")
 
 
 def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str):

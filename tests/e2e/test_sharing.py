@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, Page, expect
 
 from tests.doubles.web import Canary
+from tests.e2e.browser import new_context
 from tests.runs.conftest import house  # noqa: F401 — fixtures
 from tests.sharing.conftest import Shared, bare, original, shown  # noqa: F401 — fixtures
 from tests.sharing.hostile import hostile, payloads
@@ -25,7 +26,7 @@ _HANDLERS = (
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    context = new_context(browser, viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = context.new_page()
     yield page
     context.close()

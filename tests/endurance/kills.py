@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,9 +14,15 @@ from pathlib import Path
 
 from crag.app.application import open_application
 from crag.settings import Settings
+from tests.crashing import Forked
 from tests.endurance.ledger import Ledger
-from tests.served import ROOT
 
+MIXED_WORK = """
+import sys
+from pathlib import Path
+from tests.endurance.mixed_work import main
+main(Path(sys.argv[1]), *sys.argv[2:])
+"""
 LONGEST_SECONDS = 2.0
 
 
@@ -44,28 +48,16 @@ def _work_until_killed(
     home: Path, seed: str, own: str, known: dict[str, tuple[str, int]], chance: random.Random
 ) -> list[str]:
     """What the process wrote before it was killed: mostly in the middle of its work, sometimes while it starts."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.endurance.mixed_work", str(home), seed, own],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(json.dumps(known) + "\n")
-    process.stdin.flush()
-    lines: list[str] = []
-    wanted = chance.choices(('["done"', '["begin"', ""), (7, 2, 1))[0]  # what to wait for
-    while wanted and not (lines and lines[-1].startswith(wanted)):
-        lines.append(process.stdout.readline())
-    time.sleep(chance.random() * LONGEST_SECONDS)
-    process.send_signal(signal.SIGKILL)
-    lines += process.stdout.readlines()
-    process.wait()
-    process.stdin.close()
-    process.stdout.close()
-    return lines
+    with Forked(MIXED_WORK, home, seed, own) as process:
+        process.stdin.write(json.dumps(known) + "\n")
+        process.stdin.flush()
+        lines: list[str] = []
+        wanted = chance.choices(('["done"', '["begin"', ""), (7, 2, 1))[0]  # what to wait for
+        while wanted and not (lines and lines[-1].startswith(wanted)):
+            lines.append(process.stdout.readline())
+        time.sleep(chance.random() * LONGEST_SECONDS)
+        process.kill()
+        return lines + process.stdout.readlines()
 
 
 def main(kills: int, seed: int) -> None:

@@ -7,9 +7,7 @@ must.
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,11 +18,29 @@ from typing import Any
 
 from crag.app.application import open_application
 from crag.settings import Settings
+from tests.crashing import Forked
 from tests.endurance.ledger import Ledger
 from tests.endurance.mixed_work import text_of
 from tests.forked import forked
-from tests.served import ROOT
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
+
+BUILT_IN = {"CRAG_EMBEDDER": "builtin", "CRAG_CHAT_MODEL": "builtin"}
+COMMAND = f"""
+import io, json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
+from crag.cli.main import main
+os.environ.update({BUILT_IN})
+with redirect_stdout(io.StringIO()) as printed, redirect_stderr(io.StringIO()) as errors:
+    code = main(sys.argv[1:])
+print(json.dumps([code, printed.getvalue(), errors.getvalue()]))
+"""
+MIXED_WORK = """
+import sys
+from pathlib import Path
+from tests.endurance.mixed_work import main
+with open(sys.argv[4], "w") as sys.stdout:
+    main(Path(sys.argv[1]), *sys.argv[2:4])
+"""
 
 
 class CommandLine:
@@ -63,18 +79,12 @@ class CommandLine:
         return {"error": json.dumps(answer)} if "error" in answer else {"removed": 1}
 
     def _command(self, *arguments: str) -> dict[str, Any]:
-        done = subprocess.run(
-            [sys.executable, "-m", "crag", *arguments, "--home", str(self._folder / "home"), "--json"],
-            cwd=ROOT,
-            env=os.environ | {"CRAG_EMBEDDER": "builtin", "CRAG_CHAT_MODEL": "builtin"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        answer: dict[str, Any] = json.loads(done.stdout)
-        if done.returncode or done.stderr.strip():
+        with Forked(COMMAND, *arguments, "--home", self._folder / "home", "--json") as process:
+            code, printed, errors = json.loads(process.communicate(PATIENCE)[0])
+        answer: dict[str, Any] = json.loads(printed)
+        if code or errors.strip():
             self._tell("begin", "odd", {"kind": arguments[0], "name": "-"})
-            self._tell("done", "odd", {"kind": arguments[0], "name": "-"}, {"error": done.stdout + done.stderr})
+            self._tell("done", "odd", {"kind": arguments[0], "name": "-"}, {"error": printed + errors})
         return answer
 
     def _tell(self, *line: Any) -> None:
@@ -90,7 +100,7 @@ def live_together(folder: Path, seconds: float) -> Ledger:
     ledger = Ledger()
     with ExitStack() as servers:
         for _ in range(2):
-            servers.enter_context(forked(home, CRAG_EMBEDDER="builtin", CRAG_CHAT_MODEL="builtin"))
+            servers.enter_context(forked(home, **BUILT_IN))
         outputs = [folder / f"worker-{n}.jsonl" for n in range(2)]
         workers = [_start(home, str(n), output) for n, output in enumerate(outputs)]
         thread = threading.Thread(target=command_line.run, args=(until,))
@@ -100,7 +110,7 @@ def live_together(folder: Path, seconds: float) -> Ledger:
         until.set()
         thread.join()
         for worker in workers:
-            worker.communicate(timeout=120)
+            worker.communicate(PATIENCE)
     for lines in [command_line.lines, *(output.read_text().splitlines(keepends=True) for output in outputs)]:
         ledger.read(lines)
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
@@ -111,16 +121,9 @@ def live_together(folder: Path, seconds: float) -> Ledger:
     return ledger
 
 
-def _start(home: Path, name: str, output: Path) -> subprocess.Popen[str]:
-    with output.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.endurance.mixed_work", str(home), name, f"w{name}"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=file,
-            text=True,
-        )
-    assert process.stdin
+def _start(home: Path, name: str, output: Path) -> Forked:
+    output.touch()
+    process = Forked(MIXED_WORK, home, name, f"w{name}", output)
     process.stdin.write("{}\n")
     process.stdin.flush()
     return process

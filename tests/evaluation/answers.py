@@ -9,7 +9,7 @@ from crag.evaluation.types import EvaluationResult, Example, Judgement, ScoredAn
 from crag.runs.trace import Step, Trace
 from crag.types import Outcome, Passage, RunState, Verdict, VerdictWord
 
-REFUSAL = "**Your documents do not answer this.** The nearest passage says: Paris is the capital of France."
+REFUSAL = "**I found no answer in your documents.** The nearest passage says: Paris is the capital of France."
 
 
 def answered(text: str, outcome: Outcome = "documents", **known: object) -> Trace:

@@ -17,7 +17,7 @@ from crag.evaluation.threshold_proposal import Calibration, ProvidedQuestion, Th
 from crag.options import RunOptions
 from crag.storage.tables import rulings
 from crag.types import Progress, Thresholds
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 OPTIONS = RunOptions(model="builtin")
 BRIDGE = "When was the bridge of Alder opened?"
@@ -190,7 +190,7 @@ def test_one_at_a_time_with_its_progress_and_its_result(measuring):
 
     def measure(report, stop):
         report(Progress("Asking", 1, 2))
-        gate.wait(10)
+        gate.wait(PATIENCE)
         return RESULT
 
     assert measuring.begin(measure)

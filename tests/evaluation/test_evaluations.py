@@ -21,7 +21,7 @@ from crag.storage.engine import Database
 from crag.types import Progress, ignore_progress
 from tests.crashing import Forked
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 EXAMPLES = tuple(Example(f"key{n}", f"Question {n}?", references=("fact1",)) for n in range(4))
 DATASET = Dataset("mine", "My questions", "uploaded", EXAMPLES)
@@ -187,7 +187,7 @@ def hang(lab):
 def test_another_process_ends_it_while_a_model_hangs(lab, laboratory, end):
     hanging, other = hang(lab), laboratory()
     begun = lab.begin()
-    hanging.wait(5.0)
+    hanging.wait()
     getattr(other.evaluations, end)(begun.id)
     wait_until(lambda: not lab.runs.busy)
     if end == "stop":
@@ -197,7 +197,7 @@ def test_another_process_ends_it_while_a_model_hangs(lab, laboratory, end):
 def test_one_stopped_elsewhere_while_queued_does_not_start(lab, laboratory):
     hanging, other = hang(lab), laboratory()
     begun, waiting = lab.begin(), lab.begin()
-    hanging.wait(5.0)
+    hanging.wait()
     other.evaluations.stop(waiting.id)
     other.evaluations.stop(begun.id)
     wait_until(lambda: other.evaluations.get(waiting.id).state == "stopped")
@@ -221,7 +221,7 @@ def test_one_resumed_by_another_process_is_not_abandoned(lab, laboratory, monkey
 def test_pinned_questions_are_asked_by_one_process_at_a_time(lab, laboratory):
     hanging, other = hang(lab), laboratory()
     begun = lab.begin(kind="regression")
-    hanging.wait(5.0)
+    hanging.wait()
     with pytest.raises(BadRequest, match="already running"):
         other.begin(kind="regression")
     lab.evaluations.stop(begun.id)
@@ -232,7 +232,7 @@ def test_pinned_questions_are_asked_by_one_process_at_a_time(lab, laboratory):
 def test_in_a_backup_it_belongs_to_no_process(lab, laboratory, tmp_path):
     hanging = hang(lab)
     begun = lab.begin()
-    hanging.wait(5.0)
+    hanging.wait()
     write_backup(lab.database, tmp_path / "backup.zip", ignore_progress, Cancellation())
     restore_backup(tmp_path / "backup.zip", tmp_path / "restored", ignore_progress, Cancellation())
     database = Database(tmp_path / "restored")
@@ -259,7 +259,7 @@ lab.evaluations.wait(lab.begin(repetitions=6, parallel=1).id)
 
 def test_a_process_that_dies_leaves_it_to_be_gone_on_with(lab, tmp_path):
     with Forked(KILLED, tmp_path) as process:
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 9
     [left] = lab.evaluations.list()
     assert (left.state, left.done) == ("interrupted", 2)

@@ -72,9 +72,9 @@ def test_variants_are_all_combinations_named_by_what_differs():
     axes = parse_axes(["policy=paper,any", "k=4,8", "refine=off", "passage_size=250,500"])
     made = make_variants(base, axes)
     assert [variant.name for variant in made][:3] == [
-        "policy Balanced · k 4 · passage size 250 tokens",
-        "policy Balanced · k 4 · passage size 500 tokens",
-        "policy Balanced · k 8 · passage size 250 tokens",
+        "balanced grading · 4 passages · passage size 250 tokens",
+        "balanced grading · 4 passages · passage size 500 tokens",
+        "balanced grading · 8 passages · passage size 250 tokens",
     ]
     assert len({variant.name for variant in made}) == len(made) == 8
     assert made[-1].options == apply_changes(

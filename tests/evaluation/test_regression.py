@@ -58,7 +58,7 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
     application.library.remove([one.id for one in application.library.sources() if one.title == "The north hall"])
     changed = regression.state(None)
     assert changed.due
-    assert changed.changes == ("the settings: k 6", "1 document fewer")
+    assert changed.changes == ("the settings: 6 passages", "1 document fewer")
     ask(application)
     report = regression.report(None)
     assert (report.broken, report.mended) == (1, 0)
@@ -165,5 +165,5 @@ def test_changes_are_told_in_words(changes, said):
 def test_settings_are_told_and_what_was_not_known_is_not_made_up():
     unknown = Variant("as settled", RunOptions())
     options = replace(RunOptions(), policy="any", thresholds=Thresholds(0.2, 0.4), preset="mine")
-    assert describe_changes(unknown, options, THEN) == ("the settings: policy Strict, thresholds 0.2 and 0.4",)
+    assert describe_changes(unknown, options, THEN) == ("the settings: strict grading, thresholds 0.2 and 0.4",)
     assert describe_changes(unknown, replace(RunOptions(), preset="mine"), THEN) == ()

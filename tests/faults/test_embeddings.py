@@ -16,6 +16,7 @@ from tests.doubles.little_model import embed_words
 from tests.doubles.ollama_values import LLAMA, NOMIC, Say
 from tests.faults.asking import QUESTION, wait
 from tests.faults.conftest import NOTES
+from tests.waiting import PATIENCE
 
 EMBEDDER = "ollama:nomic-embed-text"
 OTHER = "Bees dance on the comb to tell the others where flowers are."
@@ -174,7 +175,7 @@ def test_68_the_embedder_was_deleted(application, ollama):
 
 def test_57_stop_is_heard_while_an_embedder_hangs(application, ollama):
     gate = threading.Event()
-    ollama.embed = lambda texts, size: embed_words(texts, size) if gate.wait(30) else None
+    ollama.embed = lambda texts, size: embed_words(texts, size) if gate.wait(PATIENCE) else None
     run = application.runs.start(None, QUESTION, RunOptions(model="builtin"))
     ollama.wait_until(lambda: any(asked.outcome is None for asked in ollama.asked("/api/embed")))
     application.runs.stop(run.id)
@@ -196,6 +197,6 @@ def test_69_another_model_under_the_same_name(application, ollama):
         "Until your documents are embedded again, passages are found mostly by their words."
     )
     application.library.space_work.begin()
-    assert application.library.space_work.wait(30)
+    assert application.library.space_work.wait(PATIENCE)
     after = ask(application)
     assert (after.outcome, after.notes) == ("documents", [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ AGAIN = "Continue from the text so far, or ask again."
 LOOK_AT_LOG = "Try again. If it happens again, check Ollama's log."
 BROKE_OFF = "The model stopped before the end. The text so far is kept."
 AT_WORK = "Ollama reported an error while running llama3.1:8b."
-NOT_ANSWERED = "**Your documents do not answer this.**"
+NOT_ANSWERED = "**I found no answer in your documents.**"
 
 
 @dataclass(frozen=True)
@@ -181,15 +182,15 @@ def test_60_a_busy_server_is_shown_retried_and_can_be_stopped(application, ollam
 def test_61_a_cold_load_is_shown_with_its_seconds(opened, ollama):
     """While nothing comes it is told what is waited for and since when, and that the model is not in memory yet."""
     application = opened()
-    ollama.memory.load_seconds = 1.2
+    ollama.memory.load_seconds = math.inf
     run = start(application)
     wait_until(lambda: (told := application.runs.waiting_for(run.id)) and told.kind == "answering")
     since = application.runs.waiting_for(run.id).since
     assert not application.ollama.model("llama3.1:8b").loaded
-    time.sleep(0.6)
+    wait_until(lambda: time.monotonic() - application.runs.waiting_for(run.id).since > 0.6)
     told = application.runs.waiting_for(run.id)
     assert (told.kind, told.model, told.since) == ("answering", LLAMA, since)
-    assert time.monotonic() - told.since > 0.6
+    ollama.memory.load_seconds = 0.0
     trace = wait(run)
     assert (trace.state, trace.text) == ("done", ANSWER)
     assert application.ollama.model("llama3.1:8b").loaded

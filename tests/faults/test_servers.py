@@ -12,6 +12,7 @@ from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import Model, Say
 from tests.doubles.web import Canary, WebServer, serving
 from tests.faults.asking import LLAMA, QUESTION, ask, assert_all_is_well, start, wait, when_writing
+from tests.served import free_port
 from tests.waiting import wait_until
 
 START = "Start it with `ollama serve`, then try again."
@@ -75,6 +76,7 @@ def test_57_hangs_after_accept_and_is_given_up(opened, mute, ollama, monkeypatch
     assert trace.error == "Ollama stopped responding."
     assert trace.remedy == "Restart the model server, then try again."
     application.close()
+    monkeypatch.undo()
     assert_all_is_well(opened(), ollama)
 
 
@@ -97,15 +99,18 @@ def test_57_stop_is_heard_at_once_by_a_server_that_hangs(opened, ollama, when):
     assert_all_is_well(application, ollama)
 
 
-def test_57_a_model_that_stays_silent_is_given_up_at_last(application, ollama, monkeypatch):
+def test_57_a_model_that_stays_silent_is_given_up_at_last(opened, ollama, monkeypatch):
+    """In an application of its own: one that has asked a model before keeps the connection's limits."""
     monkeypatch.setattr("crag.models.connections.SILENCE_SECONDS", 0.3)
     when_writing(ollama, Say("", first_token_after=600))
+    application = opened()
     trace = ask(application)
     assert (trace.state, trace.error_code) == ("failed", "silent")
     assert trace.error == "Ollama stopped responding."
     assert trace.remedy == "Restart the model server, then try again."
+    application.close()
     monkeypatch.undo()
-    assert_all_is_well(application, ollama)
+    assert_all_is_well(opened(), ollama)
 
 
 @dataclass(frozen=True)
@@ -170,11 +175,11 @@ def test_a_server_without_log_probabilities_grades_and_answers(application, olla
 
 
 def test_ollama_is_restarted_between_two_questions(opened):
-    with ScriptedOllama() as before:
+    port = free_port()
+    with ScriptedOllama(port=port) as before:
         application = opened(ollama_host=before.url)
         conversation = application.conversations.create().id
         assert ask(application, conversation=conversation).outcome == "documents"
-        port = int(before.url.rpartition(":")[2])
     down = ask(application, conversation=conversation)
     assert (down.state, down.error_code, down.remedy) == ("failed", "unreachable", START)
     with ScriptedOllama(port=port) as after:

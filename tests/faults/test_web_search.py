@@ -20,6 +20,7 @@ from crag.websearch.tavily import TavilySearch
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import serving
+from tests.waiting import PATIENCE
 
 KEY = "tvly-never-to-be-seen"
 NOTES = {
@@ -75,7 +76,7 @@ def _fresh_script(tavily):
 
 def ask(application, question=QUESTION, options=WEB, conversation=None) -> Trace:
     run = application.runs.start(conversation, question, options)
-    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
 
 
 def assert_answered_from_the_library(trace, word):
@@ -160,6 +161,7 @@ def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, 
     tavily.delay = threading.Event()
     assert_answered_from_the_library(ask(application), "in time")
     tavily.delay.set()
+    monkeypatch.undo()
     assert len(tavily.requests) == 1
     assert_all_is_well(application, home, caplog)
 
@@ -168,9 +170,9 @@ def test_stop_does_not_wait_for_a_server_that_hangs(application, home, tavily, c
     monkeypatch.setattr("crag.app.run_resources.TavilySearch", partial(TavilySearch, timeout=3600))
     tavily.delay = threading.Event()
     run = application.runs.start(None, QUESTION, WEB)
-    next(event for _, event in run.follow(seconds=30) if event.type == "web_query_sent")
+    next(event for _, event in run.follow(seconds=PATIENCE) if event.type == "web_query_sent")
     application.runs.stop(run.id)
-    trace = Trace().apply_all(event for _, event in run.follow(seconds=30))
+    trace = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
     assert trace.state == "stopped"
     tavily.delay.set()
     assert_all_is_well(application, home, caplog)

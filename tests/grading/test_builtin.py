@@ -59,8 +59,8 @@ def test_nothing_is_relevant_to_an_absent_subject(embedder: Embedder, question: 
 
 def test_the_reason_names_what_is_there_and_what_is_missing(embedder: Embedder) -> None:
     answering, *_, off_topic = grade(embedder, "Who built the Halden lighthouse?", ENGLISH)
-    assert answering.reason == "Covers “built”, “Halden” and “lighthouse” and names someone."
-    assert off_topic.reason == "Does not mention “built”, “Halden” or “lighthouse”."
+    assert answering.reason == "Says “The Halden lighthouse was built in 1874 by the engineer Clara Moor”."
+    assert off_topic.reason == "Does not mention “built” or “Halden lighthouse”."
 
 
 @pytest.mark.parametrize(
@@ -69,19 +69,19 @@ def test_the_reason_names_what_is_there_and_what_is_missing(embedder: Embedder) 
         (
             "한강 도서관을 설계한 건축가는 누구인가?",
             KOREAN,
-            "‘한강’, ‘도서관’, ‘설계한’, ‘건축가’에 대한 내용이 있습니다.",
-            "‘한강’, ‘도서관’, ‘설계한’, ‘건축가’에 대한 내용이 없습니다.",
+            "“한강 도서관은 1962년에 건축가 이서준이 설계하였다”라고 되어 있습니다.",
+            "‘한강’, ‘도서관’, ‘설계’, ‘건축가’에 대한 내용이 없습니다.",
         ),
         (
             "青山圖書館由哪一位建築師設計？",
             CHINESE,
-            "談到「青山圖書館」和「位建築師設計」。",
-            "沒有提到「青山圖書館」和「位建築師設計」。",
+            "寫道「青山圖書館於1962年由建築師林文遠設計」。",
+            "沒有提到「青山圖書館」和「建築師設計」。",
         ),
         (
             "青山图书馆的藏书有多少？",
             ("青山图书馆的藏书很有名。", "豆腐是用黄豆做成的。"),
-            "谈到“青山图书馆”和“藏书”，但没有给出数字。",
+            "写道“青山图书馆的藏书很有名”，但没有给出所问的数字。",
             "没有提到“青山图书馆”和“藏书”。",
         ),
     ],
@@ -96,14 +96,15 @@ def test_the_reason_is_in_the_language_of_the_question(
 @pytest.mark.parametrize(
     ("question", "text", "reason"),
     [
-        ("When was the Halden lighthouse built?", "The Halden lighthouse was built in 1911.", "gives a date."),
-        ("When was the Halden lighthouse built?", "The Halden lighthouse was built of stone.", "but gives no date."),
-        ("When is the Halden lighthouse open?", "The Halden lighthouse is open from 9:00 to 16:00.", "and “open”."),
-        ("When was the Halden recall, and its cost?", "The Halden recall began in 2021.", "does not mention “cost”."),
+        ("When was the Halden lighthouse built?", "The Halden lighthouse was built in 1911.", "built in 1911”."),
+        ("When was the Halden lighthouse built?", "The Halden lighthouse was built of stone.", "but not when."),
+        ("When is the Halden lighthouse open?", "The Halden lighthouse is open from 9:00 to 16:00.", "to 16:00”."),
+        ("How often is the Halden lighthouse painted?", "The lighthouse is white.", "not “Halden” or “painted”."),
+        ("When was the Halden recall, and its cost?", "The Halden recall began in 2021.", "but not “cost”."),
         (
             "When was the Halden lighthouse built?",
             "Halden is a town. Many ferries call. Fish is cheap. A lighthouse is near. Ships were built in 1911.",
-            "but not together.",
+            "does not mention “Halden”.",
         ),
     ],
 )

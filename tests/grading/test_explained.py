@@ -14,6 +14,7 @@ from crag.grading.model_replies import unreadable_grade
 from crag.types import Usage
 from tests.doubles.scripted_model import ScriptedModel
 from tests.grading.passages import ENGLISH, passages
+from tests.waiting import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -74,13 +75,13 @@ def test_the_question_comes_first_and_passages_stay_framed() -> None:
 
 
 def test_passages_are_judged_at_once_and_handed_out_as_they_come() -> None:
-    meeting = threading.Barrier(4, timeout=30)
+    meeting = threading.Barrier(4, timeout=PATIENCE)
     last = threading.Event()
 
     def reply(prompt: str) -> str:
         meeting.wait()
         if "lighthouse" in prompt.rpartition("Question")[2]:
-            last.wait(10)
+            last.wait(PATIENCE)
         return '{"verdict": "yes", "reason": ""}'
 
     order = []
@@ -98,7 +99,7 @@ def test_a_stop_does_not_wait_for_the_model() -> None:
 
     def reply(_: str) -> str:
         threading.Timer(0.05, stop.cancel).start()
-        release.wait(60)
+        release.wait(PATIENCE)
         replied.set()
         return "{}"
 

@@ -16,6 +16,7 @@ from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
 from tests.doubles.scripted_model import ScriptedModel
 from tests.grading.passages import CHINESE, ENGLISH, KOREAN, passages
+from tests.waiting import PATIENCE
 
 QUESTION = "Who built the Halden lighthouse?"
 
@@ -56,7 +57,7 @@ def test_hardly_any_yes_or_no_is_no_score() -> None:
 
 
 def test_real_tokens_come_over_http_at_the_same_time(ollama: ScriptedOllama) -> None:
-    meeting = threading.Barrier(4, timeout=30)
+    meeting = threading.Barrier(4, timeout=PATIENCE)
 
     def reply(asked: Asked) -> Say:
         meeting.wait()

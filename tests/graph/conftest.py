@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from crag.events import RunEnded, RunStarted
 from crag.graph.build import build_graph
 from crag.graph.state import Deps
 from crag.options import RunOptions
-from crag.protocols import PageReader, WebSearch
+from crag.protocols import CoverageCheck, PageReader, WebSearch
 from crag.runs.trace import Trace
 from crag.types import Passage, Turn
 from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableGrader, engine, passage
@@ -33,12 +33,14 @@ class Bench:
     consent: Any = None
     pages: PageReader | None = None
     state: dict[str, Any] = field(default_factory=dict)
+    engine_name: str = "double"
+    coverage: CoverageCheck | None = None
 
     def ask(self, question: str = "What holds?", history: tuple[Turn, ...] = ()) -> Trace:
         ids = [number for number in self.scores if number > 0]
         self.retriever = ListRetriever([passage(n) for n in ids] if self.passages is None else self.passages)
         self.grader = TableGrader(self.scores)
-        played = engine(self.grader, self.writer)
+        played = replace(engine(self.grader, self.writer, self.engine_name), coverage=self.coverage)
         self.rewriter = played.rewriter
         trace = Trace()
         given = (self.options, THRESHOLDS, Cancellation(), lambda: 0.0, trace.apply)

@@ -5,7 +5,7 @@ import pytest
 from crag.errors import ModelFault, WebSearchFailed
 from crag.graph.nodes import limit_strips
 from crag.options import PRESETS, RunOptions
-from crag.protocols import PromptFit
+from crag.protocols import OFF_TOPIC, CoverageCheck, PromptFit
 from crag.types import Strip, Turn
 from tests.doubles.engine import ListWeb, QuotingWriter, passage
 from tests.graph.conftest import Bench
@@ -95,14 +95,14 @@ def test_nothing_relevant_and_no_web_is_an_honest_refusal():
     bench = Bench({1: 0.1, 2: 0.0})
     trace = bench.ask()
     assert trace.outcome == "not_answered"
-    assert trace.text.startswith("**Your documents do not answer this.** I looked at the 2 nearest passages")
+    assert trace.text.startswith("**I found no answer in your documents.** None of the 2 nearest passages")
     assert trace.web_skipped == "Web search is off, so the web was not searched."
     assert (trace.citations, bench.writer.given) == ((), [])
     assert trace.trajectory == LIBRARY
 
 
 def test_one_passage_is_spoken_of_as_one():
-    assert "the nearest passage and it holds" in Bench({1: 0.1}).ask().text
+    assert "The nearest passage does not seem" in Bench({1: 0.1}).ask().text
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_a_refusal_names_what_the_user_dropped(question, said):
 
 def test_a_refusal_is_in_the_language_of_the_question():
     assert "문서" in Bench({1: 0.1, 2: 0.1}).ask("누가 이겼습니까?").text
-    assert "您的文件沒有回答" in Bench({1: 0.1, 2: 0.1}).ask("誰贏了總冠軍？").text
-    assert "您的文档没有回答" in Bench({1: 0.1, 2: 0.1}).ask("谁赢了总冠军？").text
+    assert "您的文件中沒有找到" in Bench({1: 0.1, 2: 0.1}).ask("誰贏了總冠軍？").text
+    assert "您的文档中没有找到" in Bench({1: 0.1, 2: 0.1}).ask("谁赢了总冠军？").text
 
 
 def test_an_empty_library_differs_from_one_without_an_answer():
@@ -249,8 +249,33 @@ def test_five_strips_are_kept_plus_those_of_passages_used_anyway():
     assert [sum(strip.kept for strip in ruled.strips[n]) for n in (1, 2, 3)] == [3, 2, 3]
 
 
+class _NeverCovered(CoverageCheck):
+    def is_covered(self, question, used, *, names_only=False):
+        return False
+
+
+@pytest.mark.parametrize(("rulings", "outcome"), [({}, "documents_partly"), ({1: "use"}, "documents")])
+def test_a_passage_used_anyway_counts_as_covering_the_question(rulings, outcome):
+    trace = Bench({1: 0.9}, state={"rulings": rulings}, coverage=_NeverCovered()).ask()
+    assert (trace.action, trace.outcome) == ("correct", outcome)
+
+
 def test_unscored_strips_neither_take_nor_lose_a_place():
     cut = (Strip("one", 0.9, kept=True),) * 4
     strips = {1: cut, 2: (Strip("whole", None, kept=True),), 3: cut}
     kept = [sum(strip.kept for strip in best) for best in limit_strips(strips, 5).values()]
     assert kept == [4, 1, 1]
+
+
+def test_a_quoting_writer_that_would_only_repeat_itself_declines(bench):
+    silent = QuotingWriter(reply=lambda knowledge: [], fit=PromptFit(0, 0, 0))
+    trace = bench({1: 0.9}, writer=silent).ask("Why?", (Turn("user", "What holds?"), Turn("assistant", "That.")))
+    assert (trace.outcome, trace.citations) == ("not_answered", ())
+    assert "nothing beyond my last answer" in trace.text
+
+
+def test_a_quoting_writer_that_finds_nothing_on_topic_declines(bench):
+    silent = QuotingWriter(reply=lambda knowledge: [], fit=PromptFit(0, 0, 0), finish=OFF_TOPIC)
+    trace = bench({1: 0.9}, writer=silent).ask("Why?")
+    assert (trace.outcome, trace.citations) == ("not_answered", ())
+    assert "found no answer" in trace.text

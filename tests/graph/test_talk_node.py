@@ -5,6 +5,7 @@ import pytest
 from crag.graph.talk_node import REPLIES
 from crag.inspection.steps import describe_steps
 from crag.options import RunOptions
+from crag.text.language import detect_written_language
 from crag.types import Turn
 from tests.doubles.engine import ListWeb, passage
 from tests.graph.conftest import Bench
@@ -32,11 +33,21 @@ def test_a_reply_is_in_the_language_of_the_message_and_nothing_is_searched(messa
     assert step.lines[0].endswith("so neither your documents nor the web were searched.")
 
 
-def test_the_documents_are_listed_and_long_lists_are_cut():
-    titles = [f"Report {number}" for number in range(12)]
-    held = [passage(number, title=title) for number, title in enumerate(titles, start=1)]
+@pytest.mark.parametrize("message", ["Summarise the lease agreement, please.", "요약해 줘", "总结一下"])
+def test_the_built_in_engine_says_that_it_cannot_sum_up_a_document(message):
+    bench = Bench({1: 1.0}, engine_name="builtin")
+    trace = bench.ask(message)
+    assert (trace.outcome, trace.action, bench.retriever.queries) == ("talk", None, [])
+    assert trace.text == REPLIES[detect_written_language(message)]["summary"]
+    assert Bench({1: 1.0}).ask(message).outcome == "documents", "a language model sums up what it is given"
+
+
+@pytest.mark.parametrize(("number", "shown", "rest"), [(11, 11, []), (12, 10, ["- and 2 more"])])
+def test_the_documents_are_listed_and_long_lists_are_cut(number, shown, rest):
+    titles = [f"Report {at}" for at in range(number)]
+    held = [passage(at, title=title) for at, title in enumerate(titles, start=1)]
     trace = Bench({}, passages=held).ask("Which documents do you have?")
-    assert trace.text.splitlines()[2:] == [*(f"- {title}" for title in titles[:10]), "- and 2 more"]
+    assert trace.text.splitlines()[2:] == [*(f"- {title}" for title in titles[:shown]), *rest]
     assert Bench({}, passages=[]).ask("Which documents do you have?").text.startswith("There are no documents")
 
 

@@ -19,6 +19,7 @@ from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Passage
 from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.web import WebServer, serving
+from tests.waiting import PATIENCE
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
 QUESTION = "Who won the 2024 NBA finals?"
@@ -57,7 +58,7 @@ def reader(outbound_log: ListOutboundLog, tmp_path: Path) -> WebPageReader:
     return _reader(outbound_log, tmp_path)
 
 
-def _reader(outbound_log: ListOutboundLog, home: Path, seconds: float = 60.0) -> WebPageReader:
+def _reader(outbound_log: ListOutboundLog, home: Path, seconds: float = PATIENCE) -> WebPageReader:
     read = GuardedReader(lambda text: len(text.split()), 1_000_000)
     settings = Settings(home=home, allow_private_urls=LOOPBACK)
     return WebPageReader(
@@ -105,7 +106,7 @@ def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
 
 
 def test_pages_are_read_at_the_same_time(reader: WebPageReader, web: WebServer) -> None:
-    meeting = threading.Barrier(3, timeout=30)
+    meeting = threading.Barrier(3, timeout=PATIENCE)
 
     def script(handler: object) -> None:
         meeting.wait()  # breaks unless all three are asked for at once

@@ -23,7 +23,7 @@ from tests.crashing import NOTES, Forked, check_whole
 from tests.doubles.library import HashEmbedder, Shelf
 from tests.doubles.web import serving
 from tests.ingest.test_intake import packed
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 PAGE = "<html><head><title>{0}</title></head><body><article><h1>{0}</h1><p>{1}</p></article></body></html>"
 CATS = PAGE.format("All about cats", "The cat sleeps on the warm roof for most of the day. " * 5).encode()
@@ -273,7 +273,7 @@ def test_an_archive_from_an_address_is_unpacked_and_refreshable(web_library, web
 )
 def test_a_kill_leaves_the_whole_or_nothing(tmp_path, data, reopen, point, there):
     with Forked(KILLED, tmp_path / "home", point, data) as process:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=PATIENCE)
     assert (output, process.returncode) == ("added\n", -signal.SIGKILL)
     library = reopen()
     check_whole(library)
@@ -290,7 +290,7 @@ def test_two_processes_that_add_the_same_file_end_in_one_copy(tmp_path, data, re
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
-    statuses = sorted(process.communicate(timeout=60)[0].strip() for process in processes)
+    statuses = sorted(process.communicate(timeout=PATIENCE)[0].strip() for process in processes)
     assert statuses == ["added", "unchanged"]
     library = reopen()
     assert len(library.sources()) == 1

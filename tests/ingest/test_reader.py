@@ -229,3 +229,12 @@ def test_pieces_are_counted_about_once() -> None:
 def test_chinese_sentences_are_joined_without_spaces() -> None:
     text = "第一句話很短。第二句話也很短。"
     assert split_document(document(Block(text)), len, 250)[0].text == text
+
+
+def test_an_exception_stays_in_the_chunk_of_its_rule() -> None:
+    texts = ("Seats are free.", "Fuel is not paid.", "However, three may share a car.")
+    chunks = split_document(document(*map(Block, texts)), words, 12)
+    assert [chunk.text for chunk in chunks] == [
+        "Seats are free.",
+        "Fuel is not paid.\n\nHowever, three may share a car.",
+    ]

@@ -16,7 +16,7 @@ from crag.storage.outbound_log import on_behalf_of
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 KEY = "lsv2_pt_0123456789abcdef_feedcafe42"
 QUESTION = "What does TraceMonkey record?"
@@ -58,7 +58,7 @@ def opened(tmp_path, langsmith, monkeypatch):
 
 def ask(application, **options) -> Trace:
     run = application.runs.start(None, QUESTION, RunOptions(**options))
-    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
 
 
 def test_variables_alone_send_nothing(opened, langsmith):
@@ -150,7 +150,7 @@ def test_a_run_that_asks_a_person_is_two_traces_of_one_thread(opened, langsmith)
     with TavilyServer(results=[{"title": "T", "url": "https://example.org/a", "content": TEXT}]) as tavily:
         application = opened(always=True, tavily=tavily.url)
         run = application.runs.start(None, "Who won the race in 2024?", RunOptions(web="ask", model="builtin"))
-        trace = Trace().apply_all(event for _, event in run.follow(seconds=30))
+        trace = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
         assert trace.state == "waiting"
         application.runs.answer_consent(run.id, None)
         wait_until(lambda: sum("parent_run_id" not in one for one in langsmith.runs.values()) == 2)

@@ -17,7 +17,7 @@ def names(values):
     [
         (
             "retrieve",
-            {"Question": "Who won?", "Passages to grade (k)": "4", "Embedder": "Nomic"},
+            {"Question": "Who won?", "Passages to grade": "4", "Embedder": "Nomic"},
             {"Nearest passages": runs.FOUND},
         ),
         (
@@ -27,8 +27,8 @@ def names(values):
         ),
         (
             "decide",
-            {"Policy": "Balanced"},
-            {"Action": "not in your documents", "Reason": "Best 0.06.", "Web search needed": "yes"},
+            {"Strictness": "Balanced"},
+            {"Decision": "not in your documents", "Reason": "Best 0.06.", "Web search needed": "yes"},
         ),
         ("transform_query", {"Web query": "Question"}, {"Query": "winner 2024"}),
         (

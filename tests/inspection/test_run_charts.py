@@ -19,7 +19,7 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
                 'grade_documents["Grade<br/>0 of 2 relevant · 1.7 s"]',
                 'decide("Decide<br/>best 0.06 #lt; 0.31")',
                 "decide ==>|not covered| transform_query",
-                "decide -.->|answered| refine_knowledge",
+                "decide -.->|relevant| refine_knowledge",
                 "transform_query ==> web_search",
                 'web_search["Search the web<br/>1 result · 0.8 s"]',
                 "web_search ==> refine_knowledge",
@@ -29,7 +29,7 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
         (
             runs.correct(),
             [
-                "decide ==>|answered| refine_knowledge",
+                "decide ==>|relevant| refine_knowledge",
                 "decide -.->|partly or not covered| transform_query",
                 "transform_query -.-> web_search",
                 'transform_query["Rewrite query"]',
@@ -92,12 +92,12 @@ def told(trace, calls=(), now=None):
 
 def test_each_node_has_its_calls_and_its_search_below_it():
     assert told(runs.incorrect(), CALLS)[:8] == [
-        ("Find passages", "own", 0.0, 0.02),
+        ("Find passages", "app", 0.0, 0.02),
         ("Grade", "model", 0.02, 1.72),
         ("call 1", "model", 0.03, 0.53),
         ("call 2", "model", 0.9, 1.4),
-        ("Decide", "own", 1.72, 1.72),
-        ("Rewrite query", "own", 1.72, 2.6),
+        ("Decide", "app", 1.72, 1.72),
+        ("Rewrite query", "app", 1.72, 2.6),
         ("Search the web", "web", 2.6, 3.4),
         ("search", "web", 2.6, 3.2),
     ]
@@ -115,6 +115,6 @@ def test_what_a_version_kept_has_no_bar():
 
 def test_a_running_node_ends_now_and_waiting_takes_no_time():
     trace = runs.waiting()
-    assert told(trace, now=9.0)[-1] == ("Rewrite query", "own", 1.72, 2.6)
+    assert told(trace, now=9.0)[-1] == ("Rewrite query", "app", 1.72, 2.6)
     trace.steps[-1].state = "running"
     assert told(trace, now=9.0)[-1] == ("Search the web", "web", 2.6, 9.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.inspection.run_labels import describe_engine_change
+from crag.inspection.run_labels import decision_badge, describe_engine_change, run_badge
 from crag.runs.trace import Trace
 
 GONE = "Ollama does not answer at 127.0.0.1:11434, so the built-in engine answers."
@@ -37,3 +37,21 @@ def answer(model, reason="", small_talk=None):
 )
 def test_an_engine_that_changed_by_itself_is_named_with_the_reason(now, earlier, said):
     assert describe_engine_change(now, iter(earlier)) == said
+
+
+@pytest.mark.parametrize(
+    ("action", "outcome", "word"),
+    [
+        ("correct", None, "relevant passages found"),
+        ("correct", "documents", "from your documents"),
+        ("correct", "documents_partly", "partly covered"),
+        ("ambiguous", "not_answered", "not in your documents"),
+        ("incorrect", "web", "not in your documents"),
+        (None, "documents", "grading off"),
+    ],
+)
+def test_a_decision_promises_no_more_than_the_answer_holds(action, outcome, word):
+    badge = decision_badge(action, outcome)
+    assert badge.word == word
+    assert (badge.colour == "green") == (outcome == "documents" and action is not None)
+    assert run_badge("done", action, outcome) == badge

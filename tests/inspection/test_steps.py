@@ -54,9 +54,11 @@ def test_a_step_has_a_summary_and_lines(node, summary, lines):
     [("Who won? (2024)", "Understood as “Who won? (2024)”", True), ("Who won?", "Understood as asked.", False)],
 )
 def test_a_follow_up_that_was_reworded_is_shown_open(condensed, line, expanded):
-    trace = runs.of(runs.begun(), runs.node("condense_question", 0.1, 0.2, QuestionCondensed(condensed)))
+    trace = runs.of(
+        runs.begun(), runs.node("condense_question", 0.1, 0.2, QuestionCondensed(condensed, "It refers back."))
+    )
     step = steps(trace)["condense_question"]
-    assert (step.lines, step.expanded) == ((line,), expanded)
+    assert (step.lines, step.expanded) == ((line, "It refers back."), expanded)
 
 
 def test_a_decision_by_the_user_shows_no_score_of_the_grader():

@@ -18,7 +18,7 @@ from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from crag.library.jobs import IngestJobs
 from crag.retrieval import embedding_batches
 from tests.crashing import NOTES, Forked, check_whole
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 needs_sigkill = pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 KILLED = """
@@ -348,7 +348,7 @@ def test_a_collection_in_use_by_a_job_cannot_be_changed(jobs, library, reader):
 def kill(*arguments):
     """What the process acknowledged before it was killed."""
     with Forked(KILLED, *arguments) as process:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
     return output.strip()
 

@@ -17,7 +17,7 @@ from crag.settings import Settings
 from crag.types import Prompt
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 NAME = "ollama:llama3.1:8b"
 
@@ -34,7 +34,7 @@ def gate(ollama: ScriptedOllama) -> threading.Event:
     gate = threading.Event()
 
     def reply(asked: object) -> Say:
-        gate.wait(20)
+        gate.wait(PATIENCE)
         return Say("Paris.")
 
     ollama.script, ollama._free = reply, threading.Semaphore(100)
@@ -61,7 +61,7 @@ def test_no_more_are_sent_than_the_server_works_on(
     asked = [ask(pool, opened(settings, 2), stop, f"question {n}") for n, stop in enumerate(stops)]
     wait_until(lambda: len(ollama.chats) == 2 and sum(bool(queued(stop)) for stop in stops) == 3)
     gate.set()
-    assert [reply.result(30) for reply in asked] == ["Paris."] * 5
+    assert [reply.result(PATIENCE) for reply in asked] == ["Paris."] * 5
     assert ollama.most_at_once == 2
 
 
@@ -71,7 +71,7 @@ def test_places_are_counted_in_runs_and_move_up(
     turns = {f"run {n}": threading.Event() for n in range(3)}
 
     def reply(asked: object) -> Say:
-        assert turns[ollama.chats[-1].prompt].wait(20)
+        assert turns[ollama.chats[-1].prompt].wait(PATIENCE)
         return Say("Paris.")
 
     ollama.script = reply
@@ -90,20 +90,22 @@ def test_places_are_counted_in_runs_and_move_up(
     assert queued(stops[1]) == [2]  # its second request stands behind the run that has had none
     for turn in turns.values():
         turn.set()
-    assert [reply.result(30) for reply in [*asked, extra]] == ["Paris."] * 4
+    assert [reply.result(PATIENCE) for reply in [*asked, extra]] == ["Paris."] * 4
     assert [chat.prompt for chat in ollama.chats] == ["run 0", "run 1", "run 2", "run 1"]
 
 
 def test_a_run_of_many_requests_starves_nobody(
-    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor
+    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
 ) -> None:
-    ollama.script = lambda asked: Say("Paris.", first_token_after=0.05)
     model, many, one = opened(settings, 1), Cancellation(), Cancellation()
     crowd = [ask(pool, model, many, f"many {n}") for n in range(10)]
     wait_until(lambda: len(ollama.chats) == 1)
-    assert ask(pool, model, one, "one").result(30) == "Paris."
+    asked = ask(pool, model, one, "one")
+    wait_until(lambda: queued(one))
+    gate.set()
+    assert asked.result(PATIENCE) == "Paris."
     assert [chat.prompt for chat in ollama.chats].index("one") <= 3
-    assert [reply.result(30) for reply in crowd] == ["Paris."] * 10
+    assert [reply.result(PATIENCE) for reply in crowd] == ["Paris."] * 10
 
 
 def test_a_stop_leaves_the_line_at_once(
@@ -118,11 +120,11 @@ def test_a_stop_leaves_the_line_at_once(
     wait_until(lambda: queued(third) == [2])
     second.cancel()
     with pytest.raises(Stopped):
-        leaving.result(30)
+        leaving.result(PATIENCE)
     assert not second.list_waits()
     assert queued(third) == [1]
     gate.set()
-    assert (asked.result(30), last.result(30)) == ("Paris.", "Paris.")
+    assert (asked.result(PATIENCE), last.result(PATIENCE)) == ("Paris.", "Paris.")
     assert [chat.prompt for chat in ollama.chats] == ["first", "third"]
 
 
@@ -143,7 +145,7 @@ def test_who_waits_only_for_itself_is_not_in_line(
     wait_until(lambda: ollama.chats)
     assert [wait.kind for wait in stop.list_waits()] == ["answering"]
     gate.set()
-    assert [reply.result(30) for reply in asked] == ["Paris."] * 3
+    assert [reply.result(PATIENCE) for reply in asked] == ["Paris."] * 3
 
 
 def test_the_wait_for_the_first_piece_is_told_and_over_with_it(ollama: ScriptedOllama, settings: Settings) -> None:

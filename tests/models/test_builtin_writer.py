@@ -1,19 +1,19 @@
-"""The built-in writer and rewriter: extractive answers with citations, and follow-ups in context."""
+"""The built-in writer: extractive answers with citations."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import Stopped
-from crag.models.builtin_writer import BuiltinRewriter, BuiltinWriter
+from crag.models.builtin_writer import BuiltinWriter
 from crag.models.embedders import open_embedder
 from crag.models.quoted_answer import MAX_SENTENCES
-from crag.options import RewriteStyle, RunOptions
-from crag.protocols import MAX_QUERY_LENGTH, Embedder, PromptFit, ReplyPiece
+from crag.protocols import Embedder, PromptFit, ReplyPiece
 from crag.settings import Settings
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Knowledge, Passage, Turn
@@ -32,11 +32,6 @@ TABLE = """Knots differ. We show four kinds of knots here.
 | Bowline | rescue |
 | Reef | sails |"""
 
-HISTORY = (
-    Turn("user", "How does the ReAct agent use self-reflection?"),
-    Turn("assistant", "It reflects on failures [1]."),
-)
-
 
 @pytest.fixture(scope="session")
 def embedder() -> Embedder:
@@ -50,9 +45,9 @@ def knowledge(texts: Sequence[str]) -> list[Knowledge]:
     ]
 
 
-def answer(embedder: Embedder, question: str, texts: Sequence[str]) -> str:
+def answer(embedder: Embedder, question: str, texts: Sequence[str], before: str = "") -> str:
     writer = BuiltinWriter(embedder, CountedTermStatistics((*ENGLISH, *KOREAN, *CHINESE, *texts)))
-    pieces = list(writer.write(question, knowledge(texts), (), Cancellation()))
+    pieces = list(writer.write(question, knowledge(texts), (Turn("assistant", before),), Cancellation()))
     assert pieces[0] == PromptFit(tokens=0, window=0, left_out=0)
     return "".join(piece.text for piece in pieces if isinstance(piece, ReplyPiece))
 
@@ -106,6 +101,13 @@ def test_the_rows_of_a_table_are_gathered_without_its_head(embedder: Embedder) -
 STEPS = """Ropes fray in the sun. To splice a rope, follow these steps:
 1. Unlay the strands.
 2. Tuck each strand under the next.
+3. Trim the ends.
+
+Wash ropes in spring."""
+STEPS_WITH_REMARK = """# Splicing a rope
+
+1. Unlay the strands.
+2. Tuck each strand. The first one is the hardest.
 3. Trim the ends.
 
 Wash ropes in spring."""
@@ -201,101 +203,118 @@ def test_the_head_of_a_table_without_a_rule_is_left_out_too(embedder: Embedder) 
     assert "Knot — Use" not in text
 
 
-def condense(question: str, history: tuple[Turn, ...] = HISTORY) -> str:
-    return BuiltinRewriter().condense(question, history, Cancellation())
-
-
-def rewrite(question: str, style: RewriteStyle) -> str:
-    return BuiltinRewriter().rewrite(question, RunOptions(rewrite=style), Cancellation())
-
-
 @pytest.mark.parametrize(
-    "question", ["Why?", "When was it published?", "And its tools?", "What about memory?", "그것은 언제?"]
-)
-def test_a_follow_up_borrows_key_words_of_the_last_question(question: str) -> None:
-    condensed = condense(question)
-    assert condensed.startswith(question)
-    assert "ReAct" in condensed
-    assert "failures" not in condensed
-
-
-@pytest.mark.parametrize(
-    "question",
+    ("question", "said"),
     [
-        "Who built the Halden lighthouse?",
-        "What is TraceMonkey?",
-        "what is a mutex?",
-        "Who was Lincoln?",
-        "What does CRAG mean?",
-        "What is blacklisting and how long does it take?",
-        "When did Lincoln die, and where was he buried?",
-        "블랙리스트란 무엇인가?",
+        ("Why? (Halden lighthouse)", ""),
+        ("What about Kettle? (Halden lighthouse built)", ""),
+        ("And Clara Moor? (Halden lighthouse built)", "Clara Moor"),
+        ("Who built the Halden lighthouse?", "Clara Moor"),
     ],
 )
-def test_a_question_that_names_its_topic_stays_as_it_is(question: str) -> None:
-    assert condense(question) == question
+def test_a_follow_up_repeats_an_answer_only_if_that_holds_what_it_asks(
+    embedder: Embedder, question: str, said: str
+) -> None:
+    before = answer(embedder, "Who built the Halden lighthouse?", ENGLISH[:1])
+    repeated = answer(embedder, question, ENGLISH[:1], before)
+    assert (said in repeated) if said else not repeated
 
 
-def test_nothing_is_borrowed_where_nothing_was_asked() -> None:
-    assert condense("Why?", ()) == "Why?"
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is the cost?",
-        "What is different?",
-        "What is included?",
-        "Who is eligible?",
-        "And what is it?",
-        "What are the causes and how are they treated?",
-    ],
-)
-def test_one_key_word_that_names_no_topic_borrows_the_topic(question: str) -> None:
-    assert "ReAct" in condense(question)
-
-
-def test_a_follow_up_borrows_from_the_topic_before_it_and_not_from_an_older_one_or_from_small_talk() -> None:
-    before = (*HISTORY, Turn("user", "What is TraceMonkey?"), Turn("assistant", "A compiler."), Turn("user", "Thanks!"))
-    assert condense("Who wrote it?", before) == "Who wrote it? (TraceMonkey)"
-
-
-def test_a_chain_of_follow_ups_keeps_its_subject() -> None:
-    assert "ReAct" in condense("And then?", (*HISTORY, Turn("user", "Why?"), Turn("assistant", "Because.")))
-
-
-def test_the_language_is_kept() -> None:
-    condensed = condense("왜?", (Turn("user", "한강 도서관은 누가 설계했나?"),))
-    assert condensed.startswith("왜?")
-    assert "도서관" in condensed
-
-
-@pytest.mark.parametrize(
-    ("question", "query"),
-    [
-        ("Can you please tell me who won the 2024 NBA finals?", "who won the 2024 NBA finals?"),
-        ("Who won the 2024 NBA finals?", "Who won the 2024 NBA finals?"),
-        ("请问谁设计了青山图书馆？", "谁设计了青山图书馆？"),
-        ("please", "please"),
-    ],
-)
-def test_the_question_style_drops_the_filler(question: str, query: str) -> None:
-    assert rewrite(question, "question") == query
-
-
-def test_the_keyword_style_keeps_three_and_names_whole() -> None:
-    assert (
-        rewrite("Who did the Chicago Bears draft first in the 2024 NFL draft?", "keywords") == "Chicago Bears 2024 NFL"
+def test_more_is_told_without_what_was_said(embedder: Embedder) -> None:
+    texts = ["Knots hold ropes. Knots are tied by sailors every day."]
+    assert answer(embedder, "Tell me more. (knots)", texts, "Knots hold ropes. [1]") == (
+        "Knots are tied by sailors every day. [1]"
     )
-    assert rewrite("Who won the 2024 NBA finals?", "keywords") == "2024 NBA finals"
 
 
-def test_no_rewriting_means_the_same_words() -> None:
-    assert rewrite("please tell me, why?", "none") == "please tell me, why?"
+def test_a_second_sentence_of_a_step_does_not_end_the_list(embedder: Embedder) -> None:
+    text = answer(embedder, "What are the steps for splicing a rope?", (STEPS_WITH_REMARK, ENGLISH[2]))
+    assert text.splitlines() == [
+        "- Unlay the strands. [1]",
+        "- Tuck each strand. [1] The first one is the hardest. [1]",
+        "- Trim the ends. [1]",
+    ]
 
 
-@pytest.mark.parametrize("style", ["none", "question", "keywords"])
-@pytest.mark.parametrize("question", ["word " * 500, "字" * 2_000, "A" * 5_000, "?" * 500, "{0.__class__} $x"])
-def test_no_query_is_longer_than_the_web_takes(question: str, style: RewriteStyle) -> None:
-    assert 0 < len(rewrite(question, style)) <= MAX_QUERY_LENGTH
-    assert condense("Why? " + question).startswith("Why? " + question)
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How do I reset my password?", "pdf encryption test password: asdfzxcv"),
+        ("price of each product?", "At the public offering in 1986, the opening share price was $21."),
+        ("How much is the PH-80?", "PH-40 | Price: 645"),
+        ("How do I reset the passphrase of a library card?", "If you forget the passphrase, the uploads are lost."),
+    ],
+)
+def test_one_shared_word_is_no_answer(embedder: Embedder, question: str, text: str) -> None:
+    assert answer(embedder, question, (text,)) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When was Varnholt founded?", "Varnholt builds boats in two sheds."),
+        ("How much did Moorby pay for the ferry?", "Moorby bought the ferry for 900 pounds."),
+    ],
+)
+def test_what_names_the_subject_is_part_of_an_answer(embedder: Embedder, question: str, text: str) -> None:
+    assert answer(embedder, question, (text,)) == f"{text} [1]"
+
+
+def test_a_source_that_the_user_chose_is_quoted_whatever_it_shares(embedder: Embedder) -> None:
+    (held,) = knowledge(("pdf encryption test password: asdfzxcv",))
+    writer = BuiltinWriter(embedder, CountedTermStatistics((held.text,)))
+    pieces = writer.write("How do I reset my password?", [replace(held, is_trusted=True)], (), Cancellation())
+    assert "asdfzxcv [1]" in "".join(piece.text for piece in pieces if isinstance(piece, ReplyPiece))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "answered"),
+    [
+        (
+            "May I use the company card at weekends?",
+            "The company card may not be used at weekends. However, business trips are exempt. Parking is free.",
+            "The company card may not be used at weekends. [1] However, business trips are exempt. [1]",
+        ),
+        (
+            "법인카드를 주말에 사용할 수 있나요?",
+            "주말에는 법인카드를 사용할 수 없다. 다만, 출장 중인 경우에는 예외로 한다. 정산은 재무팀에서 한다.",
+            "주말에는 법인카드를 사용할 수 없다. [1] 다만, 출장 중인 경우에는 예외로 한다. [1]",
+        ),
+        (
+            "週末可以使用公司信用卡嗎？",
+            "週末不得使用公司信用卡。但出差期間不在此限。停車場免費開放。",
+            "週末不得使用公司信用卡。 [1] 但出差期間不在此限。 [1]",
+        ),
+        (
+            "Is fuel paid for private cars?",
+            "1. Fuel for private cars is not paid.\n   Except with three passengers or more.\n2. Seats are limited.",
+            "1. Fuel for private cars is not paid. [1] Except with three passengers or more. [1]",
+        ),
+    ],
+)
+def test_an_exception_is_quoted_with_its_rule(embedder: Embedder, question: str, text: str, answered: str) -> None:
+    assert answered.removeprefix("1. ") in answer(embedder, question, (text,)).replace("\n\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "answered"),
+    [
+        (
+            "When and where is the workshop?",
+            "# Workshop\n\nAll staff attend the workshop.\n\n1. Date: 16 October\n2. Venue: Grand Hall",
+            "- Date: 16 October [1]\n- Venue: Grand Hall [1]",
+        ),
+        (
+            "워크숍은 언제 어디서 해요?",
+            "# 워크숍\n\n워크숍에 오세요.\n\n1. 일시: 10월 16일 09:00\n2. 장소: 용평 그랜드홀",
+            "- 일시: 10월 16일 09:00 [1]\n- 장소: 용평 그랜드홀 [1]",
+        ),
+        (
+            "研討會在哪裡？",
+            "# 研討會通知\n\n請踴躍參加研討會。\n\n1. 時間：10月16日\n2. 地點：青山會館\n3. 費用：免費",
+            "地點：青山會館 [1]",
+        ),
+    ],
+)
+def test_labelled_lines_answer(embedder: Embedder, question: str, text: str, answered: str) -> None:
+    assert answer(embedder, question, (text,)) == answered

@@ -16,7 +16,8 @@ from crag.protocols import ReplyPiece
 from crag.settings import Settings
 from crag.types import Prompt
 from tests.doubles.ollama import ScriptedOllama, closed_address
-from tests.doubles.ollama_values import Model, Say
+from tests.doubles.ollama_values import Asked, Model, Say
+from tests.waiting import PATIENCE
 
 ASK = [Prompt("system", "Be short."), Prompt("user", "What is the capital of France?")]
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}, "required": ["verdict"]}
@@ -64,7 +65,7 @@ def test_stop_is_heard_while_the_server_is_silent(ollama: ScriptedOllama, settin
         ended = pool.submit(ask)
         ollama.wait_until(lambda: ollama.chats and (early or ollama.chats[0].tokens_sent == 2))
         stop.cancel()
-        ended.result(timeout=30)
+        ended.result(timeout=PATIENCE)
     ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
 
 
@@ -112,7 +113,11 @@ def test_the_fingerprint_follows_the_digest(ollama: ScriptedOllama, settings: Se
 def test_the_servers_slots_are_used(
     ollama: ScriptedOllama, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    say(ollama, Say("yes", first_token_after=0.2))
+    def reply(_: Asked) -> Say:
+        ollama.wait_until(lambda: len(ollama.chats) == 4)
+        return Say("yes")
+
+    ollama.script = reply
     model = open_chat_model("ollama:llama3.1:8b", settings)
     with ThreadPoolExecutor(model.concurrency) as pool:
         replies = list(pool.map(lambda _: model.complete(ASK, Cancellation()).text, range(4)))

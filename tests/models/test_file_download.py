@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import resource
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -100,7 +100,7 @@ def test_nothing_is_asked_for_that_cannot_be_written_down(fetching: Fetching, mo
 
 
 def test_a_stop_is_heard_at_once_and_the_next_start_goes_on(fetching: Fetching) -> None:
-    fetching.file.pause = 0.05
+    fetching.file.holds_at = 200_000
 
     def work() -> None:
         with pytest.raises(Stopped):
@@ -110,11 +110,11 @@ def test_a_stop_is_heard_at_once_and_the_next_start_goes_on(fetching: Fetching) 
         ended = pool.submit(work)
         wait_until(lambda: any(progress.done > 100_000 for progress in fetching.told))
         fetching.stop.cancel()
-        ended.result(timeout=30)
+        ended.result()
     (kept,) = fetching.kept()
     had = kept.stat().st_size
     assert 0 < had < len(BODY)
-    fetching.stop, fetching.file.pause = Cancellation(), 0.0
+    fetching.stop, fetching.file.holds_at = Cancellation(), math.inf
     fetching.told.clear()
     fetching.fetch()
     assert fetching.place.read_bytes() == BODY
@@ -222,7 +222,7 @@ def test_a_file_that_begins_with_a_single_byte_is_taken(fetching: Fetching) -> N
         handler.send_header("Content-Length", str(len(BODY)))
         handler.end_headers()
         handler.wfile.write(BODY[:1])
-        time.sleep(0.1)
+        wait_until(lambda: fetching.told)
         handler.wfile.write(BODY[1:])
 
     fetching.server.scripts["/weights.gguf"] = script
@@ -268,15 +268,14 @@ def test_a_folder_that_cannot_be_written_is_told(fetching: Fetching) -> None:
 
 
 def test_two_at_once_do_not_write_to_the_same_file(fetching: Fetching) -> None:
-    fetching.file.pause = 0.02
+    fetching.file.holds_at = 200_000
     second = Fetching(fetching.server, fetching.place, fetching.outbound_log, fetching.file)
     thread = threading.Thread(target=fetching.fetch)
     thread.start()
-    while not fetching.told:
-        time.sleep(0.005)
+    wait_until(lambda: fetching.told)
     assert "downloading this file" in second.fail("busy").message
-    fetching.file.pause = 0.0
-    thread.join(20)
+    fetching.file.holds_at = math.inf
+    thread.join()
     assert fetching.place.read_bytes() == BODY
 
 

@@ -21,6 +21,7 @@ from tests.doubles.ollama_registry import Offer
 from tests.doubles.ollama_values import LLAMA, NOMIC
 from tests.doubles.served_file import ServedFile
 from tests.doubles.web import Canary, WebServer, serving
+from tests.waiting import PATIENCE
 
 pytest.importorskip("gpt4all", reason="gpt4all has no wheel for this machine")
 BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
@@ -57,14 +58,14 @@ def begin(application: Application, *documents: bytes) -> None:
     for number, document in enumerate(documents):
         application.library.pipeline.add_bytes(f"notes {number}.md", document)
     application.warm_up()
-    assert application.library.space_work.wait(30)
+    assert application.library.space_work.wait(PATIENCE)
 
 
 def download(application: Application) -> None:
     application.downloads.start("nomic")
-    ended = application.downloads.wait("nomic", 30)
+    ended = application.downloads.wait("nomic", PATIENCE)
     assert (ended.state, ended.fault, ended.done) == ("done", "", len(nomic_weights()))
-    assert application.library.space_work.wait(30)
+    assert application.library.space_work.wait(PATIENCE)
 
 
 def answering(application: Application) -> str:
@@ -80,7 +81,7 @@ def mended_by(application: Application) -> tuple[str, str] | None:
 
 def ask(application: Application) -> Trace:
     run = application.runs.start(None, QUESTION, RunOptions(model="builtin", policy="off"))
-    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def test_accepting_moves_the_documents_and_then_works_offline(opened, server, go
     verify_weights.cache_clear()
     go_offline()
     application.library.space_work.choose("nomic")
-    assert application.library.space_work.wait(60)
+    assert application.library.space_work.wait(PATIENCE)
     assert application.library.space_work.fault == ""
     space = application.library.spaces.active_embedder.active_space().space
     assert (space.name, space.dimension) == ("nomic", 768)
@@ -139,13 +140,13 @@ def test_an_accepted_switch_survives_a_restart_and_can_be_undone(opened):
     begin(first, BEES)
     download(first)
     first.library.space_work.choose("nomic")
-    assert first.library.space_work.wait(60)
+    assert first.library.space_work.wait(PATIENCE)
     first.close()
     second = opened()
     begin(second)
     assert answering(second) == "nomic"
     second.library.space_work.go_back()
-    assert second.library.space_work.wait(30)
+    assert second.library.space_work.wait(PATIENCE)
     assert (answering(second), second.embedders.offered()) == ("builtin", 0), "decided by hand, so not offered again"
 
 
@@ -160,7 +161,7 @@ def test_the_offer_stays_until_somebody_decides(opened):
     second.library.spaces.choose("nomic")  # and nothing has moved yet
     assert mended_by(second) == ("move", "nomic"), "what is only on its way is not in use"
     second.library.space_work.cancel()
-    assert second.library.space_work.wait(30)
+    assert second.library.space_work.wait(PATIENCE)
     assert (answering(second), second.embedders.offered()) == ("builtin", 0)
 
 
@@ -171,14 +172,14 @@ def test_where_gpt4all_has_no_wheel_ollama_runs_nomic(opened, monkeypatch):
         begin(application, BEES)
         assert mended_by(application) == ("download", "ollama:nomic-embed-text")
         application.downloads.start("ollama:nomic-embed-text")
-        assert application.downloads.wait("ollama:nomic-embed-text", 30).state == "done"
+        assert application.downloads.wait("ollama:nomic-embed-text", PATIENCE).state == "done"
         assert mended_by(application) == ("move", "ollama:nomic-embed-text")
         application.library.space_work.choose("ollama:nomic-embed-text")
-        assert application.library.space_work.wait(30)
+        assert application.library.space_work.wait(PATIENCE)
         assert answering(application) == "ollama:nomic-embed-text"
         assert mended_by(application) is None
         application.downloads.start("nomic")
-        refused = application.downloads.wait("nomic", 30)
+        refused = application.downloads.wait("nomic", PATIENCE)
         assert refused.state == "failed"
         assert "ollama:nomic-embed-text" in refused.fault
 
@@ -214,7 +215,7 @@ def test_changed_weights_are_noticed_and_followed(opened, tmp_path, monkeypatch)
     weights.write_bytes(nomic_weights(seed=4))
     assert any("the model changed under the same name" in note for note in ask(application).notes)
     application.library.space_work.wake()
-    assert application.library.space_work.wait(30)
+    assert application.library.space_work.wait(PATIENCE)
     space = application.library.spaces.active_embedder.active_space().space
     assert space.digest == hashlib.sha256(weights.read_bytes()).hexdigest()
     assert ask(application).notes == []

@@ -16,6 +16,7 @@ from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ignore_progress
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_registry import Mishap
+from tests.waiting import PATIENCE
 
 NAME = "llama3.2:3b"
 
@@ -131,7 +132,7 @@ def test_it_is_stopped_while_the_server_is_silent(
     threading.Thread(target=work).start()
     ollama.wait_until(lambda: ollama.asked("/api/pull"))
     stop.cancel()
-    assert ended.wait(30)
+    assert ended.wait(PATIENCE)
     ollama.wait_until(lambda: ollama.asked("/api/pull")[0].outcome == "dropped")
 
 

@@ -18,6 +18,7 @@ from crag.settings import Settings
 from crag.types import Prompt
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
+from tests.waiting import PATIENCE
 
 THINKER = Model("qwen3:4b", "qwen3", 2_600_000_000, "c" * 64, 40_960, 2560, "", "4.0B", "Q4_K_M", thinks=True)
 CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, 131_072, remote_host="https://ollama.com:443")
@@ -139,7 +140,7 @@ def test_closing_cuts_a_load(ollama: ScriptedOllama, server: OllamaServer) -> No
     loading.start()
     ollama.wait_until(lambda: ollama.memory.loads)
     server.close()
-    loading.join(30)
+    loading.join(PATIENCE)
     assert ended == [Stopped]
     ollama.wait_until(lambda: ollama.asked("/api/generate")[0].outcome == "dropped")
     assert not ollama.memory.held

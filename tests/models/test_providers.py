@@ -23,7 +23,7 @@ from crag.settings import Settings
 from crag.types import ModelCall, Prompt
 from tests.doubles.openai import Completion, OpenAIServer
 from tests.doubles.outbound_log import ListOutboundLog
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}}
 
@@ -56,7 +56,7 @@ class HostedModel(BaseChatModel):
             if isinstance(play, Exception):
                 raise play
             if isinstance(play, threading.Event):
-                play.wait(10)
+                play.wait(PATIENCE)
                 continue
             end = {"finish_reason": "max_tokens"} if play == "" else {}
             yield ChatGenerationChunk(message=AIMessageChunk(content=play, response_metadata=end))

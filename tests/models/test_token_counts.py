@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from crag.concurrency import caches
-from crag.models import token_counts
+from crag.models import builtin_embedder, token_counts
 from crag.models.builtin_embedder import BUILTIN_DIMENSION, _wordllama_folder, embed_texts
 from crag.models.token_counts import (
     LlamaTokenizer,
@@ -97,7 +97,7 @@ def test_tokens_are_those_of_the_tokenizer(original: Any) -> None:
         assert load_llama_tokenizer().count(text) == len(expected)
 
 
-def test_the_words_known_from_the_start_are_tokens_of_their_own(original: Any) -> None:
+def test_words_of_the_vocabulary_are_one_token(original: Any) -> None:
     words = [token[1:] for token in original.tokenizer.get_vocab() if token[:1] == "▁" and "▁" not in token[1:]]
     assert len(words) > 10_000
     assert all(len(original.tokenizer.encode(word, add_special_tokens=False).ids) == 1 for word in words if word)
@@ -128,3 +128,11 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(tokens._words) <= 10
     assert all(len(word) <= 64 for word in tokens._words)
     assert min(counts) >= 14
+
+
+def test_vectors_do_not_change_when_all_are_converted() -> None:
+    builtin_embedder._load_token_vectors.cache_clear()  # none is converted yet
+    texts = ["TraceMonkey records a trace.", "주전자가 끓는다", "茶壺"]
+    before = embed_texts(texts)
+    embed_texts(["word " * 2_000] * 20)
+    assert (embed_texts(texts) == before).all()

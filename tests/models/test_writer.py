@@ -10,7 +10,6 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
-from crag.models.builtin_writer import BuiltinRewriter
 from crag.models.chat_models import open_chat_model
 from crag.models.writer import (
     ModelRewriter,
@@ -23,7 +22,6 @@ from crag.models.writer import (
 from crag.options import RunOptions
 from crag.protocols import PromptFit, ReplyPiece
 from crag.settings import Settings
-from crag.text.language import is_in_language_of
 from crag.types import Knowledge, Passage, Strip, Turn, Usage
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Model, Say
@@ -179,18 +177,23 @@ def rewriter(settings: Settings) -> ModelRewriter:
     return ModelRewriter(open_chat_model("ollama:llama3.1:8b", settings))
 
 
+def condense(settings: Settings, question: str, history: Sequence[Turn]) -> str:
+    def find_passages(text: str) -> list[Passage]:
+        raise AssertionError("a model sees no passage")
+
+    return rewriter(settings).condense(question, history, find_passages, Cancellation()).text
+
+
 def test_a_follow_up_is_condensed_from_questions_alone(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.script = lambda asked: Say('Standalone question: "How many people live in Paris?"\n\nI hope this helps.')
     history = [Turn("user", QUESTION), Turn("assistant", "Paris, and the secret code is 1234 [1].")]
-    assert (
-        rewriter(settings).condense("How many live there?", history, Cancellation()) == "How many people live in Paris?"
-    )
+    assert condense(settings, "How many live there?", history) == "How many people live in Paris?"
     assert QUESTION in ollama.chats[0].prompt
     assert "1234" not in ollama.chats[0].prompt
 
 
 def test_nothing_to_condense_costs_nothing(ollama: ScriptedOllama, settings: Settings) -> None:
-    assert rewriter(settings).condense(QUESTION, [], Cancellation()) == QUESTION
+    assert condense(settings, QUESTION, []) == QUESTION
     assert rewriter(settings).rewrite(QUESTION, RunOptions(rewrite="none"), Cancellation()) == QUESTION
     assert not ollama.chats
 
@@ -208,7 +211,7 @@ def test_queries_are_written_in_the_wanted_style(
 def test_an_empty_rewrite_leaves_the_question(ollama: ScriptedOllama, settings: Settings, reply: str) -> None:
     ollama.script = lambda asked: Say(reply)
     assert rewriter(settings).rewrite(QUESTION, RunOptions(), Cancellation()) == QUESTION
-    assert rewriter(settings).condense(QUESTION, [Turn("user", "Where is it?")], Cancellation()) == QUESTION
+    assert condense(settings, QUESTION, [Turn("user", "Where is it?")]) == QUESTION
 
 
 @pytest.mark.parametrize(
@@ -314,36 +317,7 @@ def test_a_follow_up_stays_in_its_language(
     ollama: ScriptedOllama, settings: Settings, before: str, follow_up: str, reply: str, kept: bool
 ) -> None:
     ollama.script = lambda asked: Say(reply)
-    model = open_chat_model("ollama:llama3.1:8b", settings)
-    condensed = ModelRewriter(model).condense(follow_up, [Turn("user", before)], Cancellation())
-    assert condensed == (reply if kept else follow_up)
-
-
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("style", ["question", "keywords"])
-def test_the_builtin_rewriter_keeps_the_language_and_three_words(question: str, style: Any) -> None:
-    query = BuiltinRewriter().rewrite(question, RunOptions(rewrite=style), Cancellation())
-    assert is_in_language_of(query, question)
-    assert style == "question" or 1 < len(query.split()) <= 3
-
-
-@pytest.mark.parametrize(
-    ("before", "follow_up", "borrowed"),
-    [
-        (CHINESE, "它有多少藏书？", "青山图书馆"),
-        (CHINESE, "为什么？", "青山图书馆"),
-        (CHINESE, "豆腐怎么做？", ""),
-        (CHINESE, "吉他有几根弦？", ""),
-        (KOREAN, "그 건물은 몇 층인가요?", "도서관"),
-        (KOREAN, "그건 언제 지어졌나요?", "한강"),
-        (KOREAN, "김치는 어떻게 만드나요?", ""),
-        ("서울에서 가장 높은 산은 무엇인가요?", "왜?", "서울"),
-    ],
-)
-def test_the_builtin_rewriter_borrows_words_for_follow_ups_only(before: str, follow_up: str, borrowed: str) -> None:
-    condensed = BuiltinRewriter().condense(follow_up, [Turn("user", before)], Cancellation())
-    assert condensed.startswith(follow_up)
-    assert (borrowed in condensed) if borrowed else condensed == follow_up
+    assert condense(settings, follow_up, [Turn("user", before)]) == (reply if kept else follow_up)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from crag.app.application import Application
 from crag.text.sanitization import WORD_JOINER
 from pages.parts.services import application
 from tests.doubles.tavily import TavilyServer
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 NOTES = """# Brewing notes
@@ -48,7 +49,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     yield
     for thread in threading.enumerate():
         if thread.name == "warm-up":  # begun by the first page, and not to be met by a home that has gone
-            thread.join(60)
+            thread.join(PATIENCE)
     application().close()
     st.cache_resource.clear()
 
@@ -62,7 +63,7 @@ def services() -> Application:
 @pytest.fixture
 def chat() -> AppTest:
     """The application at its first page, before the first drawing."""
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def add(services: Application, name: str, text: str) -> str:
     return result.id
 
 
-def until(app: AppTest, condition: Callable[[], object], seconds: float = 60) -> None:
+def until(app: AppTest, condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     """Draw the page again until something is true of it."""
     end = time.monotonic() + seconds
     while not condition():

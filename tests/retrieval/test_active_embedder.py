@@ -15,6 +15,7 @@ from crag.runs.trace import Trace
 from crag.settings import Settings
 from tests.doubles.little_model import embed_words
 from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.waiting import PATIENCE
 
 BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
 QUESTION = "How do bees dance?"
@@ -42,7 +43,7 @@ def opened(tmp_path):
 
 def ask(application) -> Trace:
     run = application.runs.start(None, QUESTION, RunOptions(model="builtin", policy="off"))
-    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
 
 
 def other_weights(texts, size):
@@ -64,7 +65,7 @@ def test_another_model_under_the_same_name_is_noticed(opened, digest_told):
         assert (trace.state, trace.outcome) == ("done", "documents")
         assert any("the model changed under the same name" in note for note in trace.notes)
         application.library.space_work.begin()
-        assert application.library.space_work.wait(20)
+        assert application.library.space_work.wait(PATIENCE)
         after = application.library.spaces.active_embedder.active_space().space
         assert (after.name, after.dimension) == (before.name, before.dimension)
         assert after.digest == ("d" * 64 if digest_told else before.digest + "+2")
@@ -118,7 +119,7 @@ def test_vectors_of_a_lost_server_give_way_to_builtin_ones(opened):
         opened(ollama_host=ollama.url, embedder=NOMIC).library.pipeline.add_bytes("bees.md", BEES)
     application = opened(ollama_host=closed_address(), embedder="builtin")
     application.warm_up()
-    assert application.library.space_work.wait(20)
+    assert application.library.space_work.wait(PATIENCE)
     assert application.embedders.answering() == "Built-in embeddings"
     assert ask(application).notes == []
 

@@ -14,6 +14,7 @@ from crag.retrieval.index_layers import IdSet
 from crag.retrieval.vector_index import VectorIndex
 from crag.storage.tables import vectors
 from tests.doubles.library import open_library
+from tests.waiting import PATIENCE
 
 PASSAGES = 1_500
 LIMIT = 500  # vectors up to which they are compared one by one
@@ -110,7 +111,7 @@ def test_searching_goes_on_while_it_is_built(opened, filled, embedder):
     may_go_on = threading.Event()
 
     def sample(n):
-        assert may_go_on.wait(20)
+        assert may_go_on.wait(PATIENCE)
         return questions(embedder, n)
 
     index = opened(sample=sample)
@@ -239,12 +240,12 @@ def test_closing_does_not_wait_for_what_is_built(opened, embedder):
 
     def sample(n):
         started.set()
-        assert closed.wait(20)
+        assert closed.wait(PATIENCE)
         return questions(embedder, n)
 
     index = opened(sample=sample)
     index.ids()
-    assert started.wait(20)
+    assert started.wait(PATIENCE)
     index._builder.close(0)
     closed.set()
     index.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from crag.storage.tables import spaces, vectors
 from tests.crashing import NOTES as LINES
 from tests.crashing import Forked
 from tests.doubles.library import HashEmbedder, Shelf, index_of
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 NOTES = "\n".join(f"Line {n} speaks of topic {n % 7} and word{n}." for n in range(300)).encode()
 OLD, NEW = "double:hash", "double:new"
@@ -127,7 +126,7 @@ def test_one_shot_use_of_other_settings_leaves_what_answers(switching, new):
 
 def test_the_background_builds_and_swaps_and_the_others_see_it(filled, switching):
     switching.space_work.begin()
-    assert switching.space_work.wait(20)
+    assert switching.space_work.wait(PATIENCE)
     assert (answers(switching), answers(filled)) == (NEW, NEW)
     assert states(switching) == {NEW: ("answering", 300), OLD: ("kept", 300)}
     check_found(switching)
@@ -153,8 +152,8 @@ def test_another_process_follows_at_its_next_question(filled, reopen, old, new):
 
 def test_no_question_and_no_document_is_lost_while_switching(filled, switching, old, new):
     """The swap waits for the last document added meanwhile; each question is answered by one whole space."""
-    new.before_batch = lambda: time.sleep(0.01)
-    failures, asked, halt = [], [], threading.Event()
+    failures, asked, added, halt = [], [], [], threading.Event()
+    new.before_batch = lambda: wait_until(lambda: failures or (added and len(asked) == 2 and all(asked)))
 
     def ask():
         mine = []  # of this thread alone: between reading a space and writing it down, another thread may do both
@@ -171,7 +170,8 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
     def add():
         try:
             for n in range(15):
-                assert filled.pipeline.add_bytes(f"{n}.txt", f"Added {n} meanwhile.".encode()).status == "added"
+                result = filled.pipeline.add_bytes(f"{n}.txt", f"Added {n} meanwhile.".encode())
+                added.append(result.status)
         except Exception as error:  # noqa: BLE001 — as above
             failures.append(error)
 
@@ -180,13 +180,14 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
     for thread in threads:
         thread.start()
     switching.space_work.begin()
-    assert switching.space_work.wait(30)
+    assert switching.space_work.wait(PATIENCE)
     threads[-1].join()
     wait_until(lambda: failures or all(NEW in mine for mine in asked))
     halt.set()
     for thread in threads[:-1]:
         thread.join()
     assert failures == []
+    assert added == ["added"] * 15
     assert {name for mine in asked for name in mine} == {OLD, NEW}
     assert all(mine == sorted(mine) for mine in asked), "from the old one, and after the swap from the new one only"
     check_found(switching)
@@ -244,7 +245,7 @@ def test_cancelling_stays_with_what_answers(switching, reopen, old, new):
     wait_until(lambda: states(switching).get(NEW, ("", 0))[1] >= 256)
     switching.space_work.cancel()
     cancelled.set()
-    assert switching.space_work.wait(20)
+    assert switching.space_work.wait(PATIENCE)
     assert (answers(switching), switching.space_work.fault) == (OLD, "")
     restarted = reopen(shelf=Shelf(new, old))
     restarted.spaces.apply_choice(quietly, Cancellation())
@@ -315,7 +316,7 @@ def test_other_weights_of_one_fingerprint_are_another_space(filled, old):
     assert "the model changed under the same name" in notice
     assert filled.spaces.active_embedder.known_fault() == notice
     filled.space_work.begin()
-    assert filled.space_work.wait(20)
+    assert filled.space_work.wait(PATIENCE)
     after = filled.spaces.active_embedder.active_space().space
     assert (after.digest, after.dimension) == (f"{before.digest}+2", before.dimension)
     check_found(filled)
@@ -373,13 +374,13 @@ def test_the_wanted_embedder_stands_in_when_the_old_one_is_gone(switching, old):
 def test_gaps_are_filled_when_the_embedder_is_back(filled, reopen, old, new):
     library = reopen(shelf=Shelf(new, old, explicit=False))
     library.space_work.begin()
-    assert library.space_work.wait(20)
+    assert library.space_work.wait(PATIENCE)
     old.gone = True
     library.pipeline.add_bytes("more.txt", b"One more about bees.")
     assert library.count_missing_vectors() == 1
     old.gone = False
     library.search("bees")
-    assert library.space_work.wait(20)
+    assert library.space_work.wait(PATIENCE)
     assert library.count_missing_vectors() == 0
 
 
@@ -431,7 +432,7 @@ def test_a_kill_leaves_one_whole_space_that_answers(tmp_path, reopen, point, ans
     for n in range(3):
         filled.pipeline.add_bytes(f"{n}.txt", LINES.replace(b"topic", f"topic {n}".encode()))
     with Forked(KILLED, tmp_path / "home", point) as process:
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
     again = HashEmbedder("new")
     library = reopen(shelf=Shelf(again, HashEmbedder()))

@@ -9,6 +9,7 @@ from crag.retrieval.ranking import VectorWeight, read_vector_weight, write_vecto
 from crag.retrieval.weight_fit import fit_vector_weight, sample_probes
 from crag.types import EmbeddingSpace, ignore_progress
 from tests.doubles.library import Shelf
+from tests.waiting import PATIENCE
 
 LETTERS = "bcdfghjklm"
 
@@ -118,10 +119,10 @@ def test_a_space_is_fitted_once_the_library_is_large_enough(knowing):
     library.spaces.apply_choice(ignore_progress, Cancellation())
     assert weight_of(library) == VectorWeight(0.5, "default")
     library.space_work.begin()
-    assert library.space_work.wait(20)
+    assert library.space_work.wait(PATIENCE)
     fill(library)
     library.save()
-    assert library.space_work.wait(20)
+    assert library.space_work.wait(PATIENCE)
     assert weight_of(library).origin == "fitted"
 
 

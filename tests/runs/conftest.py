@@ -10,6 +10,7 @@ from crag.runs.trace import Trace
 from crag.runs.worker import RunResources
 from crag.storage.engine import Database
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
+from tests.waiting import PATIENCE
 
 RESULT = passage(-1, "The web says that fact9 holds.", origin="web", location="https://example.org/9", page=None)
 
@@ -52,4 +53,4 @@ def house(tmp_path):
 
 
 def wait(run) -> Trace:
-    return Trace().apply_all(event for _, event in run.follow(seconds=20))
+    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))

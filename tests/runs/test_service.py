@@ -18,6 +18,7 @@ from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from tests.doubles.engine import QuotingWriter
 from tests.runs.conftest import House, wait
+from tests.waiting import PATIENCE
 
 OPTIONS = RunOptions()
 
@@ -53,9 +54,9 @@ def test_the_stored_run_adds_up_to_what_was_seen_live(house):
 def test_two_followers_see_the_same_and_can_begin_anywhere(house):
     home = house()
     run = home.runs.start(None, "What holds?", OPTIONS)
-    every = list(run.follow(seconds=20))
+    every = list(run.follow(seconds=PATIENCE))
     assert [number for number, _ in every] == list(range(1, len(every) + 1))
-    assert list(run.follow(after=3, seconds=20)) == every[3:]
+    assert list(run.follow(after=3, seconds=PATIENCE)) == every[3:]
 
 
 def test_follow_returns_when_its_time_is_over(house):
@@ -71,7 +72,7 @@ def test_stop_keeps_the_partial_answer(house):
     home = house(writer=QuotingWriter(gate=threading.Event()))
     conversation = home.conversations.create()
     run = home.runs.start(conversation.id, "What holds?", OPTIONS)
-    next(event for _, event in run.follow(seconds=20) if isinstance(event, TokensWritten))
+    next(event for _, event in run.follow(seconds=PATIENCE) if isinstance(event, TokensWritten))
     home.runs.stop(run.id)
     trace = wait(run)
     assert trace.state == "stopped"
@@ -222,7 +223,7 @@ def test_a_log_that_is_closed_holds_nobody_up(tmp_path):
     log.close()
     waiting = threading.Thread(target=log.flush, daemon=True)
     waiting.start()
-    waiting.join(5)
+    waiting.join(PATIENCE)
     assert not waiting.is_alive()
     database.close()
 

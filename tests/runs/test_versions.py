@@ -69,7 +69,7 @@ def test_a_passage_used_anyway_makes_the_action_correct(house):
     assert (trace.action, trace.outcome) == ("correct", "documents")
     assert "fact2" in trace.text
     assert "fact1" not in trace.text
-    assert trace.action_reason == "You used 1. 1 of 2 passages is relevant: your documents answer this."
+    assert trace.action_reason == "You used 1. 1 of 2 passages is relevant."
 
 
 def test_both_answers_are_there_and_either_can_be_shown(house):

@@ -11,7 +11,7 @@ from crag.options import RunOptions
 from crag.types import Grade
 from tests.doubles.engine import QuotingWriter, TableGrader
 from tests.runs.conftest import wait
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 ASK = RunOptions(web="ask")
 
@@ -80,7 +80,7 @@ def test_a_run_that_goes_on_at_once_can_still_be_stopped(unsure, monkeypatch):
     def work_slowly(task):
         trace = work(task)
         if trace is None:
-            decided.wait(20)  # the thread that made it wait ends only when the next one works on it
+            decided.wait(PATIENCE)  # the thread that made it wait ends only when the next one works on it
         return trace
 
     monkeypatch.setattr(worker, "execute", work_slowly)
@@ -109,7 +109,7 @@ def test_an_answer_stopped_while_grading_has_no_versions(house):
     home.grader = HaltingGrader({})
     home.grader.judged = threading.Event()
     run = ask(home)
-    assert home.grader.judged.wait(20)
+    assert home.grader.judged.wait(PATIENCE)
     home.runs.stop(run.id)
     assert wait(run).state == "stopped"
     for version in (

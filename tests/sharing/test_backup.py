@@ -21,6 +21,7 @@ from crag.types import ignore_progress
 from tests.crashing import Forked
 from tests.doubles.library import open_library
 from tests.sharing.backups import NOTES, left, opened_whole, restore, save
+from tests.waiting import PATIENCE
 
 
 def test_what_was_saved_is_put_back(saved, tmp_path):
@@ -223,7 +224,7 @@ def test_a_kill_leaves_no_file_and_the_next_backup_cleans_up(library, saved, tmp
     saving = point in ("copied", "filled")
     file, home = (tmp_path / "second", library.home) if saving else (saved, tmp_path / "new")
     with Forked(KILLED, file, home, point) as process:
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
     assert not (file if saving else home).exists()
     assert any(name.endswith(".unfinished") for name in left(tmp_path))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.text.small_talk import detect_small_talk, strip_small_talk
+from crag.text.small_talk import detect_small_talk, is_summary_request, strip_small_talk
 
 TALK = {
     "greeting": ("hi", "Hello there!", "Good morning, everyone", "hellooo 😀", "안녕하세요", "你好", "您好！", "早安"),
@@ -74,3 +74,24 @@ def test_a_question_is_no_small_talk_and_stays_whole(message):
 )
 def test_a_question_loses_the_greetings_around_it(message, question):
     assert strip_small_talk(message) == question
+
+
+@pytest.mark.parametrize(
+    ("message", "is_request"),
+    [
+        ("Summarise the lease.", True),
+        ("Hi! Could you please summarize this document in three sentences?", True),
+        ("What is this document about?", True),
+        ("What are the key takeaways of the report?", True),
+        ("Kannst du das Dokument zusammenfassen?", True),
+        ("이 문서를 요약해 주세요", True),
+        ("這份文件在講什麼？", True),
+        ("Summarise the limits of agents.", False),
+        ("What does the summary say about rent?", False),
+        ("정리 해고란?", False),
+        ("这份文件是谁写的？", False),
+    ],
+)
+def test_a_request_for_a_whole_document_is_told_from_a_question(message, is_request):
+    assert is_summary_request(message) == is_request
+    assert detect_small_talk(message) is None

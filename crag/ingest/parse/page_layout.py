@@ -12,11 +12,19 @@ from itertools import pairwise
 from typing import Any
 
 from crag.ingest.parse.document import Block
-from crag.text.language import HAN_KANA_RANGES, is_cjk
+from crag.text.language import HAN_KANA_RANGES, detect_language, is_cjk
 
 _HYPHENATED = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
 _CJK_CHARACTER = f"[{HAN_KANA_RANGES}\u3000-\u303f\uff00-\uffef]"
 _CJK_SPACES = re.compile(f"(?<={_CJK_CHARACTER}) +(?={_CJK_CHARACTER})")
+_HANGUL_BREAK = re.compile("([가-힣]+)\n(?=([가-힣]+))")
+_KOREAN_UNIT_BREAK = re.compile(r"(?<=\d)\n(?=(?:년|월|일|원|명|개|층|호|조|항|회|세|시|분)(?![가-힣]{3}))")
+_KOREAN_PARTICLE = re.compile(
+    "은|는|을|를|의|에|에서|에게|으로|로|와|과|까지|부터|에는|에서는|으로는|이다|입니다|습니다|니다"
+)
+_KOREAN_WORD_END = re.compile(
+    "(?:은|는|이|가|을|를|의|에|로|와|과|도|만|서|고|며|면|여|지|게|한|된|할|될|던|및|또는|등|까지|부터|하는|거나|라|자|해|[가-힣]다)$"
+)
 _BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s")
 _SENTENCE_END = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
 _MAX_HEADING_CHARACTERS = 150
@@ -116,7 +124,7 @@ def _paragraph_block(
 ) -> Block:
     if lines[0].is_row:
         return Block(lines[0].text, "row", page)
-    text = join_lines([line.text for line in lines], words)
+    text = join_lines([line.text for line in lines], words, is_flush=_is_flush(lines))
     if levels and (level := levels.get(normalize_heading(text))):
         return Block(text, "heading", page, level)
     size = lines[0].height / body if body else 1
@@ -135,10 +143,31 @@ def plain_block(text: str, page: int) -> Block:
     return Block(text, "item" if _BULLET.match(text) else "paragraph", page)
 
 
-def join_lines(lines: Sequence[str], words: set[str]) -> str:
-    """Join the lines of one paragraph."""
+def _is_flush(lines: Sequence[TextLine]) -> bool:
+    """Return whether all lines but the last end at the same margin: justified, or wrapped after any character."""
+    ends = [line.right for line in lines[:-1]]
+    return len(ends) > 1 and max(ends) - min(ends) < lines[0].height
+
+
+def join_lines(lines: Sequence[str], words: set[str], *, is_flush: bool = False) -> str:
+    """Join the lines of one paragraph. `is_flush` tells that they end at the same margin."""
     text = _rejoin_hyphenated_words("\n".join(line.strip() for line in lines), words)
-    return _remove_cjk_spaces(text.replace("\n", "" if is_cjk(text) else " "))
+    text = _HANGUL_BREAK.sub(lambda found: _join_korean(found, words, is_flush=is_flush), text)
+    is_spaced = detect_language(text) == "ko" or not is_cjk(text)
+    return _remove_cjk_spaces(_KOREAN_UNIT_BREAK.sub("", text).replace("\n", " " if is_spaced else ""))
+
+
+def _join_korean(line_break: re.Match[str], words: set[str], *, is_flush: bool) -> str:
+    """Join two Korean lines with a space, or without one where the break is probably inside a word.
+
+    It is if the document has the whole word elsewhere, or the second line begins with a particle. Lines that end at the
+    same margin may be wrapped after any character: there only a particle or ending before the break suggests a space.
+    """
+    left, right = line_break.groups()
+    inside = (left + right).lower() in words or bool(_KOREAN_PARTICLE.fullmatch(right))
+    if is_flush and not inside:
+        inside = not _KOREAN_WORD_END.search(left)
+    return left if inside else f"{left} "
 
 
 def _remove_cjk_spaces(text: str) -> str:

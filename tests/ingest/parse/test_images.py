@@ -22,7 +22,7 @@ from crag.ingest.parse.child_process import parse_file
 from crag.ingest.parse.document import Document, ParseLimits
 from crag.settings import Settings
 from crag.types import Progress
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 needs_tesseract = pytest.mark.skipif(not shutil.which("tesseract"), reason="needs Tesseract")
 LETTERS = ImageFont.load_default(48)
@@ -138,7 +138,7 @@ def test_stopping_ends_tesseract_as_well(slow_tesseract: Path) -> None:
 
     with pytest.raises(Stopped):
         parse_file("a.pdf", pages(written("Hello")), stop=stop, progress=stop_in_the_middle)
-    assert psutil.wait_procs(running, timeout=30)[0] == running
+    assert psutil.wait_procs(running, timeout=PATIENCE)[0] == running
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
 from crag.cancellation import Cancellation
 from crag.ingest.parse.child_process import parse_file
 from crag.ingest.parse.document import Block
+from crag.ingest.parse.page_layout import join_lines
 
 DEJAVU = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
 SENTENCE = "It goes on and on about foxes"
@@ -135,3 +138,39 @@ def test_numbers_that_do_not_count_pages_are_kept() -> None:
     found = text(drawn(*(invoice(number) for number in range(8))))
     assert all(f"Invoice {number * 7919 % 9000 + 1000}" in found for number in range(8))
     assert "Kettles" not in found
+
+
+KOREAN = (
+    "회사는 임직원의 복리후생을 위하여 매년 한 차례 건강검진 비용을 지원하며 배우자에게도 같은 검진을 제공한다. "
+    "건강검진 결과는 본인에게만 통지하고 인사 기록에 남기지 아니한다. "
+    "휴가를 신청하려는 임직원은 사흘 전까지 부서장의 승인을 받아야 한다."
+)
+
+
+def wrap_korean(wrap: Callable[[str], list[str]]) -> str:
+    def page(canvas: Canvas) -> None:
+        pdfmetrics.registerFont(UnicodeCIDFont("HYSMyeongJo-Medium"))
+        canvas.setFont("HYSMyeongJo-Medium", 11)
+        for number, line in enumerate(wrap(KOREAN)):
+            canvas.drawString(72, 720 - 16 * number, line)
+
+    return text(drawn(page))
+
+
+@pytest.mark.parametrize("width", [20, 24, 31])
+def test_korean_lines_wrapped_between_words_are_joined_with_spaces(width: int) -> None:
+    assert wrap_korean(lambda said: textwrap.wrap(said, width)) == KOREAN
+
+
+def test_korean_lines_wrapped_inside_a_word_are_joined_without_a_space() -> None:
+    inside = wrap_korean(lambda said: [said[at : at + 26] for at in range(0, len(said), 26)])
+    words = set(KOREAN.split())
+    assert sum(word in words for word in inside.split()) >= 0.9 * len(words)
+
+
+def test_a_particle_at_the_start_of_a_line_belongs_to_the_word_before() -> None:
+    assert join_lines(["매년 한 차례 건강검진", "을 지원한다."], set()) == "매년 한 차례 건강검진을 지원한다."
+    assert join_lines(["매년 한 차례 건강", "검진을 지원한다."], {"건강검진을"}) == "매년 한 차례 건강검진을 지원한다."
+    assert join_lines(["복지 포인트", "단체 상해보험"], set()) == "복지 포인트 단체 상해보험"
+    assert join_lines(["계약은 2027", "년에 끝난다."], set()) == "계약은 2027년에 끝난다."
+    assert join_lines(["青山圖書館於", "1962年開館"], set()) == "青山圖書館於1962年開館"

@@ -11,6 +11,7 @@ from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
 from tests.pages.conftest import ROOT, ask, labels, said, until
+from tests.waiting import PATIENCE
 
 QUESTION = "What is the espresso machine descaled with?"
 UNANSWERED = "Who won the 2024 NBA Finals?"
@@ -88,7 +89,7 @@ def test_who_declines_gets_an_honest_refusal_and_may_think_again(chat, tavily):
     waiting(chat)
     press(chat, "keep-")
     until(chat, lambda: said(chat, "Nearest passages:"))  # the text is there before the answer stands for good
-    assert said(chat, "Your documents do not answer this.")
+    assert said(chat, "I found no answer in your documents.")
     assert said(chat, "You chose to answer from your documents only.")
     press(chat, "web-", "Allow web search")
     until(chat, lambda: said(chat, "Allow this search?"))
@@ -102,7 +103,7 @@ def test_the_card_and_its_draft_survive_a_restart(chat, tavily):
     conversation = chat.query_params["c"]
     application().close()
     application.clear()
-    reopened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    reopened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     reopened.query_params["c"] = conversation
     reopened.run()
     assert query_of(reopened).value == "2024 NBA champion"

@@ -15,7 +15,8 @@ from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
 from tests.faults.asking import TWENTY
 from tests.pages.conftest import NOTES, add, ask, labels, said, until
-from tests.waiting import wait_until
+from tests.served import free_port
+from tests.waiting import PATIENCE, wait_until
 
 QUESTION = "What is the espresso machine descaled with?"
 ANSWER = "It is descaled with citric acid [1]."
@@ -118,7 +119,8 @@ def test_a_model_that_has_begun_to_answer_is_left_alone(chat, ollama, monkeypatc
 
 
 def test_a_change_of_engine_is_said_above_the_first_answer_of_the_other(chat, monkeypatch):
-    with ScriptedOllama() as ollama:
+    port = free_port()
+    with ScriptedOllama(port=port) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
         add(application(), "brewing.md", NOTES)
         chat.run()
@@ -129,7 +131,7 @@ def test_a_change_of_engine_is_said_above_the_first_answer_of_the_other(chat, mo
     for question in ("When is the grinder cleaned?", "Where are the beans ordered from?"):
         ask(chat, question)
         assert captions(chat, gone) == 1
-    with ScriptedOllama(port=int(address.rpartition(":")[2])):
+    with ScriptedOllama(port=port):
         application().invalidate_model_choice()
         ask(chat, "How long does descaling take?")
     assert captions(chat, gone) == captions(chat, "Llama 3.1 8B answers again.") == 1
@@ -191,7 +193,7 @@ def test_a_missing_model_is_got_in_place_and_asked_again(chat, ollama):
     asked_with(chat, model="ollama:llama3.1:8b")
     assert said(chat, "The model is not available")
     press(chat, "get-")
-    assert application().downloads.wait("ollama:llama3.1:8b", 20).state == "done"
+    assert application().downloads.wait("ollama:llama3.1:8b", PATIENCE).state == "done"
     until(chat, lambda: "Try again" in labels(chat) and not any(label.startswith("Get ") for label in labels(chat)))
     press(chat, "retry-")
     answered(chat)

@@ -1,5 +1,7 @@
 """Actions on earlier questions and answers: edit, switch branches, rate, copy, follow up."""
 
+from collections import deque
+
 import pytest
 
 from crag.events import AnswerChecked, AnswerWritten, NodeStarted, PassagesFound, RunStarted, VersionBegun, WebQuerySent
@@ -68,6 +70,21 @@ def test_an_earlier_answer_shows_links_and_all_actions(asked, services):
     assert said(asked, "[:blue[**1**] :material/description:")
     assert {f"again-{run_id}", f"more-{run_id}"} <= {menu.key for menu in asked.get("menu_button")}
     assert f"thumbs-{run_id}" in {thumbs.key for thumbs in asked.feedback}
+
+
+def test_forty_messages_and_more_are_shown_with_all_actions(asked, services):
+    conversation = services.conversations.list()[0].id
+    for number in range(25):
+        run = services.runs.start(conversation, f"How often is machine {number} descaled?", RunOptions(model="builtin"))
+        deque(run.follow(), maxlen=0)
+    asked.run()
+    questions = [text.value for text in asked.markdown if text.value.startswith("How often")]
+    assert questions == [f"How often is machine {number} descaled?" for number in range(3, 25)]
+    menus = [menu.key for menu in asked.get("menu_button")]
+    assert len(asked.feedback) == sum(key.startswith("again-") for key in menus) == len(questions)
+    next(button for button in asked.button if button.label == "Show earlier messages").click().run()
+    assert said(asked, QUESTION)
+    assert "Show earlier messages" not in {button.label for button in asked.button}
 
 
 def test_an_empty_edit_is_refused_and_nothing_is_lost(asked, services):
@@ -189,6 +206,27 @@ def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, pr
     assert not asked.exception
     assert said(asked, "This conversation no longer exists.")
     assert "dialog" not in asked.session_state
+
+
+def test_small_talk_about_an_empty_library_leads_to_the_documents(chat):
+    chat.run()
+    ask(chat, "Hello")
+    next(button for button in chat.button if (button.key or "").startswith("add-")).click().run()
+    assert not chat.exception
+    assert [title.value for title in chat.title] == ["Documents"]
+
+
+def test_files_without_a_question_are_listed_with_what_became_of_them(chat, services):
+    chat.run()
+    ask(chat, "Hello")
+    jobs = {
+        services.jobs.submit_bytes(name, text): name
+        for name, text in {"a.md": b"# A\n\nTea.", "b.pdf": b"%PDF-1.7 cut"}.items()
+    }
+    chat.session_state["unasked_files"] = jobs
+    until(chat, lambda: said(chat, "Your next question is asked with these files"))
+    assert said(chat, "a.md ·] :gray[Added: 1 passage]")
+    assert said(chat, "b.pdf ·] :red[")
 
 
 def test_small_talk_has_no_badge_and_no_sources(chat, notes):

@@ -33,8 +33,8 @@ def badges(chat, badge):
 def test_every_setting_says_where_its_value_comes_from(drawer, services):
     services.preferences.save("k", 6)
     drawer.run()
-    assert badges(drawer, "saved") == ["Passages to grade (k)"]
-    assert "Policy" in badges(drawer, "default")
+    assert badges(drawer, "saved") == ["Passages to grade"]
+    assert "Strictness" in badges(drawer, "default")
     assert "Context window" in badges(drawer, "default")
     assert badges(drawer, "this conversation") == []
 
@@ -52,7 +52,7 @@ def test_a_value_of_the_conversation_is_taken_back(drawer, services):
     drawer.run()
     drawer.slider(key="option_k").set_value(2).run()
     drawer.select_slider(key="option_answering.window").set_value(4096).run()
-    assert badges(drawer, "this conversation") == ["Passages to grade (k)", "Context window"]
+    assert badges(drawer, "this conversation") == ["Passages to grade", "Context window"]
     assert "Balanced · 2 passages · 2 changes" in labels(drawer.run())
     drawer.button(key="option_forget-k").click().run()
     assert drawer.slider(key="option_k").value == 6

@@ -104,7 +104,7 @@ def test_what_the_documents_do_not_hold_is_not_made_up(chat, notes):
     chat.run()
     ask(chat, "Who won the 2024 NBA finals?")
     assert said(chat, "not in your documents")
-    assert said(chat, "Your documents do not answer this.")
+    assert said(chat, "I found no answer in your documents.")
     assert any(step.label.startswith("Search the web") for step in chat.sidebar.expander)
     assert "Add documents" in labels(chat)
     assert "Allow web search and try again" not in labels(chat)  # there is no key
@@ -124,6 +124,15 @@ def test_the_conversation_is_in_the_address_and_comes_back(chat, notes, services
     chat.query_params["c"] = conversation.id
     chat.run()
     assert said(chat, "six weeks")
+
+
+def test_every_drawing_names_the_chosen_view_of_the_sidebar(chat):
+    """The browser may see only the second of two runs in quick succession."""
+    for _ in range(2):
+        chat.run()
+        shown = next(one.proto for one in chat.get("button_group") if one.proto.label == "Show")
+        assert shown.set_value
+        assert list(shown.raw_values) == ["Trace"]
 
 
 def test_an_address_without_a_conversation_says_so_and_offers_the_latest(chat, notes, services):

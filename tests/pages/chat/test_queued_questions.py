@@ -4,6 +4,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.chat.test_consent import press, waiting
 from tests.pages.conftest import ROOT, labels, said
+from tests.waiting import PATIENCE
 
 
 def queue_two(chat, tavily):
@@ -35,7 +36,7 @@ def test_every_waiting_question_has_a_row_that_can_be_moved_and_removed(chat, ta
 def test_waiting_questions_are_there_after_a_reload_and_can_be_edited(chat, tavily):
     queue_two(chat, tavily)
     press(chat, "queued-Edit-")
-    reopened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    reopened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     reopened.query_params["c"] = chat.query_params["c"]
     reopened.run()
     editor = next(area for area in reopened.text_area if area.value == "When is the grinder cleaned?")

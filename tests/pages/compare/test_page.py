@@ -7,6 +7,7 @@ import pytest
 from crag.options import RunOptions
 from pages.parts.services import application
 from tests.pages.conftest import ask, said, until
+from tests.waiting import PATIENCE
 
 QUESTION = "What is the espresso machine descaled with?"
 UNANSWERED = "Who won the 2024 NBA Finals?"
@@ -28,13 +29,13 @@ def test_two_settings_stand_side_by_side(chat, notes, services):
     ask(chat, QUESTION)
     first = last_run(services)
     other = services.runs.regenerate(first, RunOptions(policy="off", refine=False))
-    for _ in other.follow(seconds=20):
+    for _ in other.follow(seconds=PATIENCE):
         pass
     chat.query_params["a"], chat.query_params["b"] = first, other.id
     chat.switch_page("pages/compare/page.py").run()
     assert not chat.exception
-    assert any("policy Off, excerpts off" in header.value for header in chat.header)
-    assert said(chat, "| **Policy** | Balanced | Off |")
+    assert any("grading off, excerpts off" in header.value for header in chat.header)
+    assert said(chat, "| **Strictness** | Balanced | Off |")
     assert said(chat, "| **Keep excerpts** | on | off |")
     assert said(chat, "| Brewing notes :small[:blue[differs]] | :green-badge[:material/check_circle: relevant")
     assert said(chat, "| Keep excerpts |")
@@ -50,7 +51,7 @@ def test_comparing_with_itself_or_a_deleted_answer_says_so(chat, tavily, twice):
     services = application()
     other = services.conversations.create()
     done = services.runs.start(other.id, QUESTION, RunOptions(model="builtin"))
-    list(done.follow(seconds=20))
+    list(done.follow(seconds=PATIENCE))
     run_id = last_run_of(services, UNANSWERED)
     chat.query_params["a"], chat.query_params["b"] = run_id, run_id if twice else done.id
     chat.switch_page("pages/compare/page.py").run()

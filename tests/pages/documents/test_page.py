@@ -57,7 +57,8 @@ def test_files_of_one_name_stay_side_by_side_until_removed(chat, notes, services
     services.jobs.submit_bytes("brewing.md", NOTES.replace("six", "eight").encode())
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    until(chat, lambda: said(chat, "An older document with this name was kept"))
+    until(chat, lambda: "Remove 1 older document" in labels(chat))  # once the job has ended
+    assert said(chat, "An older document with this name was kept")
     assert len(services.library.sources()) == 2
     next(button for button in chat.button if button.label == "Remove 1 older document").click().run()
     assert not chat.exception
@@ -74,6 +75,7 @@ def test_a_folder_lists_what_became_of_each_file(chat, services, tmp_path):
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 1 document"))
     assert any("1 refused, 1 added" in expander.label for expander in chat.expander)
+    assert said(chat, ":orange[:material/error:]")
     chat.session_state[f"results-{services.jobs.jobs()[0].id}"] = True  # open the list
     chat.run()
     assert said(chat, "a.txt :gray[Added: 1 passage]")

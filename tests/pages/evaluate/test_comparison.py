@@ -93,7 +93,7 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     assert "| Declined | 100.0% | 0.0% |" in table
     assert any("Declined −100.0 points" in alt for alt in pictures(chat))
     assert said(chat, "Based on 3 questions in both")
-    assert said(chat, "| Policy | Balanced | Off |")
+    assert said(chat, "| Strictness | Balanced | Off |")
     assert said(chat, "No clear difference: ")
     assert said(chat, "Who won the 2024 NBA finals?")
     assert {"Trace of A", "Trace of B", "Compare both"} <= {*labels(chat)}
@@ -114,12 +114,12 @@ def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
     drawn(chat, evaluation=grid.id)
     assert said(chat, "Built-in engine · excerpts on · grader Automatic")
     assert said(chat, "Not clearly better than any of the 3 others.")
-    table = next(frame.value for frame in chat.dataframe if "Place" in frame.value)
+    table = next(frame.value for frame in chat.dataframe if "Rank" in frame.value)
     assert len(table) == 4
     assert list(table["Right answers"]) == sorted(table["Right answers"], reverse=True)
     assert set(table["n"]) == {2}
     assert any("Right answers by settings: " in alt for alt in pictures(chat))
-    assert any("not answerable, decided incorrect: 1 of 1" in alt for alt in pictures(chat))
+    assert any("not answerable, decided not in your documents: 1 of 1" in alt for alt in pictures(chat))
     assert any(alt.startswith("Errors by threshold, at the current ones") for alt in pictures(chat))
     assert any("Right answers against time: 1: " in alt for alt in pictures(chat))
     assert said(chat, "A preset saves how questions are answered")

@@ -211,4 +211,4 @@ def test_pinned_questions_are_counted_and_run(chat, services, notes):
     services.preferences.save("k", 1)
     click(chat, "New")
     assert said(chat, "1 right")
-    assert said(chat, "Changed since then:\n\n- the settings: k 1")
+    assert said(chat, "Changed since then:\n\n- the settings: 1 passage")

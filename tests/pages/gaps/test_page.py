@@ -7,7 +7,7 @@ import pytest
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import serving
 from tests.pages.conftest import labels, said, until
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 PAGE = "pages/gaps/page.py"
 QUESTION = "Who won the 2024 NBA finals?"
@@ -33,7 +33,7 @@ def page(chat, found, notes, services):
     for question, web in ((QUESTION, "auto"), ("How deep is the Mariana trench?", "off")):
         conversation = services.conversations.create()
         run = services.runs.start(conversation.id, question, services.preferences.options({"web": web}))
-        for _ in run.follow(seconds=20):
+        for _ in run.follow(seconds=PATIENCE):
             pass
     chat.run()
     return chat.switch_page(PAGE).run()

@@ -11,6 +11,7 @@ from pages.parts.services import application
 from pages.parts.source_drawer import SourceView
 from tests.doubles.ollama import ScriptedOllama
 from tests.pages.conftest import labels, said, until
+from tests.waiting import PATIENCE
 
 PAGE = "pages/inspect/page.py"
 QUESTION, LOST = "What is the espresso machine descaled with?", "Who won the 2024 NBA finals?"
@@ -18,7 +19,7 @@ QUESTION, LOST = "What is the espresso machine descaled with?", "Who won the 202
 
 def asked(services: Application, question: str, **options: object) -> str:
     run = services.runs.start(services.conversations.create().id, question, RunOptions(**options))  # type: ignore[arg-type]
-    list(run.follow(seconds=30))
+    list(run.follow(seconds=PATIENCE))
     return run.id
 
 
@@ -41,12 +42,12 @@ def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: A
     app = laid_open(chat, run_id)
     assert [title.value for title in app.title] == [QUESTION]
     assert said(app, ":green-badge[:material/task_alt: from your documents]")
-    assert said(app, "policy Balanced")
+    assert said(app, "balanced grading")
     assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Steps"]
-    assert said(app, "decide ==>|answered| refine_knowledge")
+    assert said(app, "decide ==>|relevant| refine_knowledge")
     table = app.dataframe[0].value
     assert [list(word) for word in table["Verdict"]] == [["relevant"]]
-    icons = {"visibility": "Open", "add": "Use anyway", "remove": "Leave out", "quiz": "Pin as a right passage"}
+    icons = {"visibility": "Open", "add": "Use anyway", "remove": "Leave out", "quiz": "Pin as expected passage"}
     assert list(table["Actions"][0]) == [f":material/{icon}: {word}" for icon, word in icons.items()]
     assert not said(app, "Nearest passages")  # closed nodes are not drawn
     opened(app, run_id, 0)
@@ -106,16 +107,16 @@ def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, servic
     app.switch_page("pages/compare/page.py").run()
     assert not app.exception
     assert app.header[0].value == "What differs"
-    assert said(app, "**Action**: :green-badge[:material/task_alt: answered from your documents] → :red-badge")
+    assert said(app, "**Decision**: :blue-badge[:material/find_in_page: relevant passages found] → :red-badge")
     assert said(app, "only First took *Keep excerpts")
-    assert said(app, "| **Policy** | Balanced | Lenient |")
+    assert said(app, "| **Strictness** | Balanced | Lenient |")
 
 
 def test_a_run_over_rechunked_documents_opens_lost_passages(chat: AppTest, services: Application, notes: str):
     options = RunOptions(model="builtin", passage_size=60)
     services.rechunked_libraries.prepare(options)
     run = services.runs.start(None, QUESTION, options)
-    list(run.follow(seconds=30))
+    list(run.follow(seconds=PATIENCE))
     cited = services.runs.trace(run.id).citations[0]
     assert (cited.source_id, services.library.passage(cited.passage_id)) == (notes, None)
     assert "passages of up to 60 tokens, cut for an evaluation." in " ".join(services.runs.trace(run.id).notes)

@@ -10,6 +10,7 @@ from crag.app.application import Application
 from crag.options import RunOptions
 from crag.storage.tables import runs as table
 from tests.pages.conftest import ROOT, add, labels, said
+from tests.waiting import PATIENCE
 
 PAGE = "pages/inspect/page.py"
 OFF = RunOptions(model="builtin", web="off")
@@ -22,7 +23,7 @@ def runs(services: Application, notes: str) -> dict[str, str]:
     made = {}
     for question in (FOUND, LOST):
         run = services.runs.start(services.conversations.create().id, question, OFF)
-        list(run.follow(seconds=30))
+        list(run.follow(seconds=PATIENCE))
         made[question] = run.id
     return made
 
@@ -109,7 +110,7 @@ def test_the_overview_leads_to_what_deserves_a_look(chat: AppTest, services: App
 
 def test_twenty_are_listed_and_more_on_request(chat: AppTest, services: Application):
     for number in range(23):
-        list(services.runs.start(None, f"Question {number}?", OFF).follow(seconds=30))
+        list(services.runs.start(None, f"Question {number}?", OFF).follow(seconds=PATIENCE))
     app = open_inspect(chat)
     assert len(listed(app)) == 20
     next(button for button in app.button if button.label == "Show more").click().run()
@@ -118,7 +119,7 @@ def test_twenty_are_listed_and_more_on_request(chat: AppTest, services: Applicat
 
 def test_on_a_phone_the_list_is_in_the_page(monkeypatch: pytest.MonkeyPatch, runs: dict[str, str]):
     monkeypatch.setattr("pages.parts.session.is_phone", lambda: True)
-    app = open_inspect(AppTest.from_file(str(ROOT / "app.py"), default_timeout=30))
+    app = open_inspect(AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE))
     assert listed(app) == []
     app.main.button(key=f"run-{runs[FOUND]}").click().run()
     assert "All runs" in labels(app)
@@ -128,7 +129,7 @@ def test_on_a_phone_the_list_is_in_the_page(monkeypatch: pytest.MonkeyPatch, run
 
 def test_text_of_strangers_is_not_drawn_as_markdown(chat: AppTest, services: Application):
     add(services, "a.md", "# A\n\nText.")
-    list(services.runs.start(None, "![x](https://a.b/c) **:streamlit:**?", OFF).follow(seconds=30))
+    list(services.runs.start(None, "![x](https://a.b/c) **:streamlit:**?", OFF).follow(seconds=PATIENCE))
     app = open_inspect(chat)
     (label,) = [button.label for button in app.sidebar.button if (button.key or "").startswith("run-")]
     assert "![" not in label
@@ -141,4 +142,4 @@ def test_a_run_that_is_under_way_is_listed_as_such(chat: AppTest, services: Appl
     app = open_inspect(chat)
     assert listed(app) == keys(runs, LOST, FOUND)
     assert said(app, "running")
-    assert said(app, "answered from your documents")
+    assert said(app, "from your documents")

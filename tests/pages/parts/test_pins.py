@@ -72,7 +72,7 @@ def test_a_refusal_is_pinned_as_what_cannot_be_answered(chat, services, notes):
 def test_a_passage_pinned_in_the_drawer_shows_in_inspect(asked, services):
     run_id = run_of(services)
     press(asked, next(button.label for button in asked.button if button.key == f"source-{run_id}-1"))
-    (switch,) = [toggle for toggle in asked.toggle if toggle.label == "Right passage"]
+    (switch,) = [toggle for toggle in asked.toggle if toggle.label == "Pin as expected passage"]
     assert switch.value is False
     switch.set_value(True).run()
     (example,) = services.datasets.pinned().examples
@@ -82,6 +82,6 @@ def test_a_passage_pinned_in_the_drawer_shows_in_inspect(asked, services):
     asked.switch_page("pages/inspect/page.py").run()
     table = asked.dataframe[0].value
     assert table["Passage"][0].startswith("pinned · ")
-    assert ":material/close: Unpin the right passage" in list(table["Actions"][0])
+    assert ":material/close: Unpin" in list(table["Actions"][0])
     services.datasets.pins.unpin_passage(run_id, next(iter(services.datasets.pins.get_pins(run_id).passages)))
     assert not asked.run().dataframe[0].value["Passage"][0].startswith("pinned")

@@ -11,6 +11,7 @@ from crag.storage.outbound_log import on_behalf_of
 from pages.parts import components
 from pages.parts.session import OWNER_COOKIE
 from tests.pages.conftest import ROOT, labels, open_settings, said
+from tests.waiting import PATIENCE
 
 ANN, BEN = "a" * 43, "b" * 43
 
@@ -26,7 +27,7 @@ def browser(monkeypatch):
 
     def opened(key: str, **query: str) -> AppTest:
         monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {OWNER_COOKIE: key} if key else {}))
-        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
         page.query_params.update(query)
         page.session_state["sidebar_view"] = "Conversations"
         return page.run()

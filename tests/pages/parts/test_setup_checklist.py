@@ -62,7 +62,7 @@ def test_a_model_is_got_with_one_click_and_answers(chat, ollama):
     click(chat, GET)
     until(chat, lambda: "Llama 3.1 8B" in words(chat))
     assert not chat.exception
-    assert said(chat, "Llama 3.1 8B on Ollama 0.30.11")
+    until(chat, lambda: said(chat, "Llama 3.1 8B on Ollama 0.30.11"))
     assert not any(word.startswith(GET) for word in words(chat))
 
 

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from crag.options import RunOptions
 from crag.text.formatting import export_file_name
 from tests.runs.conftest import wait
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def taking_in():
 
 
 def drawn(function, *args):
-    app = AppTest.from_function(function, args=args, default_timeout=30).run()
+    app = AppTest.from_function(function, args=args, default_timeout=PATIENCE).run()
     assert not app.exception
     return app
 

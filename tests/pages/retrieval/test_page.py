@@ -1,4 +1,4 @@
-"""Trying retrieval: hits with scores, the drawer, and empty states."""
+"""Trying a search: passages with scores, the drawer, and empty states."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def ask_for(app, query):
 
 def test_it_is_reached_from_the_documents(chat, notes):
     chat.run().switch_page("pages/documents/page.py").run()
-    next(button for button in chat.button if button.label == "Try retrieval").click().run()
+    next(button for button in chat.button if button.label == "Try search").click().run()
     assert not chat.exception
-    assert [title.value for title in chat.title] == ["Try retrieval"]
+    assert [title.value for title in chat.title] == ["Try search"]
 
 
 def test_a_hit_says_how_it_was_found(trying):
     ask_for(trying, "When is the grinder cleaned?")
     assert not trying.exception
-    assert said(trying, "1 hit of 1 passage")
+    assert said(trying, "1 of 1 passage")
     assert said(trying, "**Score 1.00** · words 1st")
     assert said(trying, "**grinder** is **cleaned**")
 
@@ -49,14 +49,14 @@ def test_hits_stay_within_a_collection_and_a_number(trying, services):
     ask_for(trying, "grinder")
     trying.number_input(key="retrieval_hits").set_value(3).run()
     trying.selectbox(key="retrieval_collection").set_value("Blue").run()
-    assert said(trying, "3 hits of 6 passages")
+    assert said(trying, "3 of 6 passages")
     assert sum(label.startswith("**") for label in labels(trying)) == 3
 
 
 def test_equal_passages_are_named_not_shown(trying, services):
     add(services, "copy.md", NOTES.replace("# Brewing notes", "# Notes on brewing"))
     ask_for(trying, "How often is the machine descaled?")
-    assert said(trying, "1 hit of 2 passages")
+    assert said(trying, "1 of 2 passages")
     assert said(trying, "The same text is also in")
 
 

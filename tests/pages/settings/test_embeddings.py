@@ -11,6 +11,7 @@ from pages.parts.services import application
 from tests.doubles.little_model import embed_words
 from tests.doubles.ollama import ScriptedOllama
 from tests.pages.conftest import NOTES, add, labels, open_settings, said, until
+from tests.waiting import PATIENCE
 
 NOMIC = "ollama:nomic-embed-text"
 BACK = "Go back to Built-in embeddings"
@@ -65,7 +66,7 @@ def test_a_build_is_watched_and_cancelled(ollama, services, settings):
     may_end = threading.Event()
 
     def embed(texts, size):
-        assert len(texts) == 1 or may_end.wait(20), "the canary alone at first, then a batch"
+        assert len(texts) == 1 or may_end.wait(PATIENCE), "the canary alone at first, then a batch"
         return embed_words(texts, size)
 
     ollama.embed = embed
@@ -77,7 +78,7 @@ def test_a_build_is_watched_and_cancelled(ollama, services, settings):
     click(page, "Cancel")
     may_end.set()
     until(page, lambda: "Cancel" not in words(page))
-    assert services.library.space_work.wait(20)
+    assert services.library.space_work.wait(PATIENCE)
     assert services.embedders.answering() == "Built-in embeddings"
 
 
@@ -92,5 +93,5 @@ def test_the_environment_locks_and_can_be_returned_to(ollama, services, settings
     assert page.selectbox[0].disabled
     services.library.space_work.choose("builtin")
     until(page, lambda: f"Use {NOMIC}" in words(page))
-    assert services.library.space_work.wait(20)
+    assert services.library.space_work.wait(PATIENCE)
     assert services.embedders.answering() == "Built-in embeddings"

@@ -10,6 +10,7 @@ from pages.settings.sections import all_sections
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import LLAMA
 from tests.pages.conftest import labels, open_settings, said, until
+from tests.waiting import PATIENCE
 
 SAVED, DEFAULT = ":blue-badge[saved]", ":gray-badge[default]"
 
@@ -75,8 +76,8 @@ def test_a_backup_can_be_made(chat, services):
 @pytest.mark.parametrize(
     ("name", "section", "value", "title"),
     [
-        ("k", "grading", 9, "Passages to grade (k)"),
-        ("policy", "grading", "any", "Policy"),
+        ("k", "grading", 9, "Passages to grade"),
+        ("policy", "grading", "any", "Strictness"),
         ("refine", "answers", False, "Keep excerpts"),
         ("answering.window", "model-parameters", 16_384, "Context window"),
         ("answering.temperature", "model-parameters", 0.7, "Temperature"),
@@ -150,8 +151,8 @@ def test_the_overrides_of_the_conversation_are_shown_and_cleared(chat, services)
     conversation = services.conversations.create({"k": 12})
     chat.session_state["selected_c"] = conversation.id
     page = open_settings(chat, "grading")
-    assert said(page, f"Passages to grade (k) {SAVED}")
-    assert said(page, ":orange-badge[this conversation: k 12]")
+    assert said(page, f"Passages to grade {SAVED}")
+    assert said(page, ":orange-badge[this conversation: 12]")
     assert control(page, "k").value == 6
     page.button(key="forget-k").click().run()
     assert services.conversations.get(conversation.id).changes == {}
@@ -192,7 +193,7 @@ def test_a_model_of_ollama_is_chosen_by_what_was_typed(ollama, chat):
     assert application().preferences.options().grader_model == "ollama:llama3.2:3b"
     assert said(page, "not on Ollama yet")
     page.button(key="get-ollama:llama3.2:3b-grader_model").click().run()
-    assert application().downloads.wait("ollama:llama3.2:3b", 20)
+    assert application().downloads.wait("ollama:llama3.2:3b", PATIENCE)
     until(page, lambda: not said(page, "not on Ollama yet"))
 
 

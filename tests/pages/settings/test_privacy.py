@@ -12,7 +12,7 @@ from pages.settings.privacy import format_csv
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.tavily import TavilyServer
 from tests.pages.conftest import labels, open_settings, said
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 HOSTILE = "![x](https://evil.example/p.png) <img src=x onerror=alert(1)> :material/home: [a](javascript:alert(1)) $x^2$"
 
@@ -110,7 +110,7 @@ def langsmith(monkeypatch):
 
 def ask() -> Trace:
     run = application().runs.start(None, "What is it?", RunOptions(model="builtin"))
-    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
 
 
 def switch(page):

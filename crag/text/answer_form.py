@@ -1,0 +1,78 @@
+"""Form of an answer: whether a quotation has the shape that its question asks for, whatever words it holds.
+
+"How do I …" asks for instructions, "the five …" for five items, "the difference between …" for both sides.
+"""
+
+from __future__ import annotations
+
+import re
+
+from crag.protocols import Quotation
+from crag.text.language import extract_terms
+from crag.text.questions import announces_more, detect_answer_type
+
+_COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_COUNT = re.compile(rf"\b({'|'.join(_COUNTS[2:])})\s+(?:[\w-]+\s+){{0,3}}?\w+s\b", re.IGNORECASE)
+_ASKS_FOR_COUNTED = re.compile(
+    rf"\s*(?:(?:what|which) (?:are|were) |name |list )the (?:{'|'.join(_COUNTS[2:])})\b", re.IGNORECASE
+)
+_SEPARATOR = re.compile(r"[;,•]|\b(?:and|or)\b")
+_CUT_LIST = re.compile(r"(?:^|\s)\d{1,2}[.)]\s*$")  # ends with the number of the next item
+_PARTIAL_LIST = re.compile(
+    r"\b(?:among other (?:things|\w+s)|such as|for example|e\.g\.|including)(?!\w)", re.IGNORECASE
+)
+_ASKS_HOW = re.compile(
+    r"\b(?:steps|procedure|instructions)\b|\bhow (?:do|can|should|must) (?:I|we|you)\b|\bhow to\b", re.IGNORECASE
+)
+_INSTRUCTS = re.compile(
+    r"\b(?:must|should|shall|need(?:s)? to|ha(?:s|ve) to|please|by \w+ing|you (?:can|may|will|first))\b"
+    r"|(?:^|[.:;,]\s|\bthen |\band )(?!\w+ing\b|(?:in|on|at|for|of|to|by|from|with|under|is|are|was|were|during"
+    r"|after|before|when|if|and|or|as|that|which|all|both|per|into|over|until|since|like)\b)"
+    r"[A-Za-z]+ (?:the|an?|your|it|them)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ASKS_HOW_CHINESE = re.compile(r"怎[樣样麼么]|如何")
+_INSTRUCTS_CHINESE = re.compile(r"[請请將将把先再按可應应需須须要]")
+_ASKS_DEGREE = re.compile(
+    r"\bhow (?:fast|tall|high|deep|heavy|wide|hot|cold|far|big|large|long|old|thick|loud)\b(?! ago)", re.IGNORECASE
+)
+_FIGURE = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|hundred|thousand|half|twice)\b", re.IGNORECASE
+)
+_BOTH_SIDES = re.compile(
+    r"\bdifferences? between (?:(?:the|an?) )?([\w-]+)\b.*? and (?:(?:the|an?) )?([\w-]+)", re.IGNORECASE
+)
+_OTHER_LANGUAGE = re.compile(  # German, French, Spanish: no rules tell what such a question asks for
+    r"\W*(?:was (?:ist|sind|war|waren|bedeutet|kostet|macht|sagt)|wer|wie|wo|wann|warum|wieviel|welche[rsmn]?"
+    r"|où|comment|pourquoi|quand|combien|quel(?:le)?s?|qu’est|qu'est"
+    r"|¿.*|qué|quién|cómo|dónde|cuándo|cuánt[oa]s?)\b",
+    re.IGNORECASE,
+)
+
+
+def has_form(question: str, quoted: Quotation) -> bool:
+    """Return whether a quotation is an answer in form. Always False for questions in languages without rules."""
+    if _OTHER_LANGUAGE.match(question) or announces_more(quoted.text) or _CUT_LIST.search(quoted.text):
+        return False
+    if _ASKS_DEGREE.search(question) and not _FIGURE.search(quoted.text):
+        return False
+    if _ASKS_HOW_CHINESE.search(question) and not _INSTRUCTS_CHINESE.search(quoted.text):
+        return False
+    if sides := _BOTH_SIDES.search(question):
+        return set(extract_terms(f"{sides[1]} {sides[2]}")) <= set(extract_terms(quoted.text))
+    if _ASKS_HOW.search(question) and quoted.items < 2 and (quoted.items or not _INSTRUCTS.search(quoted.text)):
+        return False
+    return _has_all_items(question, quoted)
+
+
+def _has_all_items(question: str, quoted: Quotation) -> bool:
+    """Return whether a list holds as many items as the question asks for, or else does not break off."""
+    wanted = _COUNT.search(question)
+    if quoted.items >= 2:
+        return quoted.items >= _COUNTS.index(wanted[1].lower()) if wanted else not quoted.is_cut
+    asks_for_counted = wanted is not None and bool(_ASKS_FOR_COUNTED.match(question))
+    if (asks_for_counted or detect_answer_type(question) == "list") and _PARTIAL_LIST.search(quoted.text):
+        return False
+    if wanted is None or not asks_for_counted:
+        return True
+    return len(_SEPARATOR.findall(quoted.text)) + 1 >= _COUNTS.index(wanted[1].lower())

@@ -1,0 +1,221 @@
+"""Chinese questions: their topics, the kind of value they ask for, and what a text lacks of both.
+
+Chinese does not separate words. A character of the question counts as held if it stands in a pair of characters that
+the text has too; what is left, without the words that only frame a question, are the words that the text lacks.
+Traditional and simplified characters are compared as written.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from crag.text.synonyms import index_synonyms
+
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_FIGURE = re.compile(r"\d[\d,.]*\d|\d")
+_LATIN = re.compile(r"[A-Za-z][A-Za-z\d-]*")
+_CLASSIFIER = (
+    "[个個名位种種家座条條所間间次部本屆届只隻些顆颗箱班样樣门門項项句段场場件张張辆輛艘層层棟栋号號歲岁"
+    "年月天日点點級级度成倍]"
+)
+_QUESTION_WORD = re.compile(
+    rf"[什甚][麼么][時时]候|[什甚][麼么]地方|[為为]什[麼么]|[為为]何|什[麼么][樣样]?|甚[麼么]|哪一?{_CLASSIFIER}|哪[幾几兩两]{_CLASSIFIER}|哪[裡里兒儿]|哪"
+    rf"|何[時时處处人種种]|何|[誰谁]|多少{_CLASSIFIER}?|[幾几]{_CLASSIFIER}?|如何|怎[麼么][樣样辦办]?|怎|是否|[多有][長长久大高遠远重深厚寬宽快]"
+)
+_FRAME = re.compile(
+    "[請请][問问]|告[訴诉]我|我想知道|名字|名[稱称]|[稱称][為为]|被[稱称]|[叫稱称]做|叫作|[時时][候間间]|地[方點点]|原因|理由|意思|[應应][該该當当]|需要|可以|能[夠够]|必[須须]"
+    "|是[誰谁]|星期|[禮礼]拜|情[況况形]|方面|一共|[總总]共|大[約约]|其中|之[間间後后前中]|目前|[現现]在|[當当][時时]|[這这][個个些樣样款台]?|那[個个些]?|[進进]行|[發发]生|出[現现]"
+    "|哪些|包括|[內内]容|[關关]於|[關关]于|[對对]於|[對对]于|[屬属]於|[屬属]于|位[於于]|由於|由于|因[為为]|具[體体]|分[別别]|主要|[認认][為为]|知道|[覺觉]得"
+    "|方式|方法|人物|人士|[個个]人|一[個个位座種种家]|[結结]果|[導导]致|造成|作[為为]|成[為为]|[參参][與与]|年份|日期|[錢钱]|[電电]?[話话][號号]碼|事情|東西|东西|收[費费]"
+)
+_FUNCTION = (
+    "的了嗎吗呢吧啊是在被與与和及於于為为有由也就都還还把將将給给對对向跟同用得過过著着或以之而且但並并要會会能不到去來来從从坐往"
+    "可等及所其此該该那這这哪何誰谁什麼么多少幾几最更很太可應当時间候中上下前後后內内外起止讓让叫做稱称因此則则一二兩两個个名位"
+    "座家種种次隻只顆颗條条間间號号第每各共約约開开段點点款台"
+)
+_CLASS_LENGTH = 4
+"""Characters after 什麼 or 哪個 that may name a kind of thing and need not be in the answer: 哪個大學, 什麼獎."""
+_WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_SYNONYMS = index_synonyms(_WORDS["synonyms"])
+_SYNONYM = re.compile("|".join(sorted(map(re.escape, _SYNONYMS), key=len, reverse=True)))
+_NUMERAL = "[一二三四五六七八九十百千萬万億亿兩两半数數]"
+_NUMBER = rf"(?:\d[\d,.]*\s?|{_NUMERAL}+)"
+_DATE = re.compile(
+    r"\d+\s?[年月日號号]|[〇零一二三四五六七八九十]+[年月日]|世[紀纪]|年代|星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天週周月年]|期[間间]|季|時期|时期|朝"
+    r"|\d\s?[點点時时]|[前後后]|上午|下午|晚上|清晨"
+)
+_PLACE = re.compile(rf"[在於于](?![\d{_NUMERAL[1:-1]}])|地[點点]|位[於于]")
+_MONEY = re.compile(r"[元圓圆塊块鎊镑]|美金|免[費费]|NT|[$€£¥]|半[價价]|[\d萬万億亿]\s?[萬万億亿]|法郎|盧布")
+_REASON = re.compile(
+    "因|由[於于]|以免|以便|為了|为了|否[則则]|[導导]致|使|故|所以|以致|避免|防止|[緣缘]|受|[讓让]|之後|以後|鑑於|鉴于|出[於于]|基[於于]|容易|[會会]"
+)
+_VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    (re.compile("(?:星期|[週周]|[禮礼]拜)[幾几]"), re.compile("星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天]|平日")),
+    (
+        re.compile("哪一?年|何年|[幾几]年(?![級级])(?=出|建|成|开|開|發|发|被|正|改|去|逝|過|过)"),
+        re.compile(rf"\d+\s?年|[〇零一二三四五六七八九十]+年|年代|元年|{_NUMERAL}+年"),
+    ),
+    (re.compile("[幾几][點点]"), re.compile(r"[\d一二三四五六七八九十兩两]\s?[點点時时]|\d:\d\d")),
+    (
+        re.compile(
+            "多久|多[長长][時时][間间]|期.{0,2}多[長长]|[幾几多][少]?[年天日週周]|[幾几多]少?[個个](?:月|小[時时]|星期)|多少[個个]?小[時时]|[幾几]分[鐘钟]"
+        ),
+        re.compile(
+            rf"{_NUMBER}\s?[個个]?(?:年|月|天|日|小[時时]|分[鐘钟]|[週周]|星期|世紀|秒)|每[日天週周月年]|終身|半[年天]"
+        ),
+    ),
+    (
+        re.compile(
+            "多少[錢钱]|[價价]格|[費费]用是|票[價价]|[經经][費费]是|工[資资]是多少|月薪|租金|[幾几]元|[幾几][塊块]"
+        ),
+        _MONEY,
+    ),
+    (re.compile("百分之[幾几多]|比例|多少成|[幾几]成|百分比"), re.compile("[%％成]|百分之|分之|一半")),
+    (
+        re.compile("多少|[幾几]|[為为]多少|多[高大重遠远深寬宽快](?:[？?]|$)|[數数率量](?:是|為|为)?(?:[？?]|$)"),
+        re.compile(rf"\d|{_NUMERAL}[\u4e00-\u9fff]"),
+    ),
+    (re.compile("何[時时]|[時时]候|日期|哪[一]?[天日月]|[幾几]月|[幾几][號号]|年份"), _DATE),
+    (re.compile("[為为]什[麼么]|[為为]何|原因|理由|怎[麼么][會会]"), _REASON),
+)
+_COUNTED = re.compile(f"(?:多少|[幾几])({_CLASSIFIER})")
+_COUNTERS = (
+    *(
+        "名位人個个",
+        "座個个站",
+        "顆颗粒個个枚",
+        "隻只頭头匹",
+        "條条",
+        "層层樓楼",
+        "歲岁",
+        "次回遍",
+        "天日",
+        "年",
+        "點点時时",
+        "本冊册部",
+    ),
+    *("輛辆台臺", "間间所家個个", "種种類类", "班列", "张張"),
+)
+"""Characters that may count the same things."""
+_SURNAME = (
+    "王李張张劉刘陳陈楊杨黃黄趙赵吳吴周徐孫孙馬马朱胡林郭何高羅罗鄭郑梁謝谢宋唐許许鄧邓韓韩馮冯曹彭曾蕭肖萧田董潘袁蔡蔣蒋余於于杜葉叶程魏蘇苏呂吕丁任盧卢姚沈"
+    "鍾钟姜崔譚谭陸陆范汪廖石金韋韦賈贾夏付方鄒邹熊白孟秦邱侯江尹薛閻阎段雷龍龙史陶賀贺毛郝顧顾龔龚邵萬万覃武錢钱戴嚴严莫孔向常湯汤康施牛樊葛邢安齊齐易喬乔伍龐庞"
+    "顏颜倪莊庄聶聂章魯鲁岳翟殷申關关焦柳洪左柏歐欧松木山佐鈴藤"
+)
+_PERSON = re.compile(
+    rf"(?:^|[，。、；：:（「《\s由為为是與与和及對对於于給给被]|[師师家員员者長长人士授商官帝王后生手任監监導导演星者])[{_SURNAME}][\u4e00-\u9fff]{{1,2}}"
+    r"|[爾尔納纳瓦勒斯特克德拉巴貝贝亞亚里羅罗馬马維维倫伦蘭兰格丁夫·・卡萊莱奧奥諾诺迪洛]{2,}|[帝王宗祖]|[A-Z][a-z]+|主管|[經经]理|主任|[負负][責责]人|[單单]位|部[門门]"
+)
+_ASKS_ROLE = re.compile("([\u4e00-\u9fff]{2})(?:是|為|为)[誰谁][？?]?$|[誰谁]是[^？?]*?([\u4e00-\u9fff]{2})[？?]?$")
+_OTHER_HOLDER = re.compile("上一任|上任|前任|下一任|下任|前一|上一|下一|副")
+_WHEN_AND_WHERE = re.compile(
+    "(?:何[時时]|[時时]候|[時时][間间]|哪[天一]).{0,6}(?:哪[裡里兒儿]|何[處处地]|什[麼么]地方|地[點点])"
+    "|(?:哪[裡里兒儿]|何[處处地]|什[麼么]地方|地[點点]).{0,6}(?:何[時时]|[時时]候|[時时][間间])"
+)
+
+
+@lru_cache(maxsize=2_000)
+def find_topics(question: str) -> tuple[str, ...]:
+    """Return what a question is about, without question words and words that only frame it."""
+    bare = _FRAME.sub(" ", _QUESTION_WORD.sub(" ", question))
+    runs = (run.strip(_FUNCTION) for run in re.split("[的了嗎吗呢在是與与和]", bare) for run in _HAN.findall(run))
+    return tuple(dict.fromkeys([run for run in runs if len(run) > 1] + _LATIN.findall(question)))
+
+
+def find_missing_figures(question: str, text: str) -> tuple[str, ...]:
+    """Return the numbers, codes and names in Latin letters of a question that a text does not hold."""
+    low = text.casefold()
+    figures = [
+        found
+        for found in _FIGURE.findall(_LATIN.sub(" ", question))
+        if not re.search(rf"(?<![\d.,]){re.escape(found)}(?!\d|[.,]\d)", low)
+    ]
+    others = (word for word in _OTHER_HOLDER.findall(question) if word not in text)
+    return (*figures, *others, *(word for word in _LATIN.findall(question) if word.casefold() not in low))
+
+
+def find_missing_words(question: str, text: str) -> tuple[str, ...]:
+    """Return the words of a question that a text does not hold."""
+    return tuple(word for _, word in _find_missing(question, text))
+
+
+def holds_focus(question: str, text: str) -> bool:
+    """Return whether a text names what is asked of the subject: the word beside the question word."""
+    return not any(_is_focus(question, at, word) for at, word in _find_missing(question, text))
+
+
+def _find_missing(question: str, text: str) -> list[tuple[int, str]]:
+    """Return the missing words with their places in the question."""
+    missing: list[tuple[int, str]] = []
+    for found in _HAN.finditer(question):
+        run, start = found[0], found.start()
+        signs = "".join({"": "-", "missing": "x"}.get(mark, " ") for mark in _mark_held(run, text))
+        for gap in re.finditer("-+|x+", signs):
+            word = run[gap.start() : gap.end()].strip("" if gap[0][0] == "x" else _FUNCTION)
+            at = start + run.index(word, gap.start())
+            if len(word) > 1 or (word and word not in text and _is_focus(question, at, word)):
+                missing.append((at, word))
+    return missing
+
+
+def _mark_held(run: str, text: str) -> list[str]:
+    """Return for each character whether the text holds it, whether it frames the question, or neither."""
+    marks = [""] * len(run)
+    for at in range(len(run) - 1):
+        if run[at : at + 2] in text:
+            marks[at] = marks[at + 1] = "held"
+    for found in _SYNONYM.finditer(run):
+        known = any(word in text for word in _SYNONYMS[found[0]])
+        if known or "held" not in marks[found.start() : found.end()]:
+            marks[found.start() : found.end()] = ["held" if known else "missing"] * len(found[0])
+    for found in _QUESTION_WORD.finditer(run):
+        marks[found.start() : found.end()] = ["frame"] * len(found[0])
+        if re.match("[什甚哪何]", found[0]):
+            end = found.end()
+            while end < min(len(run), found.end() + _CLASS_LENGTH) and marks[end] == "":
+                marks[end] = "frame"
+                end += 1
+    for found in _FRAME.finditer(run):
+        for at in range(found.start(), found.end()):
+            marks[at] = marks[at] or "frame"
+    return marks
+
+
+def _is_focus(question: str, at: int, word: str) -> bool:
+    """Return whether a word is what is asked about: it stands right before or after the question word."""
+    rest = question[at + len(word) :].lstrip("的是為为有叫")
+    return bool(_QUESTION_WORD.match(rest)) or len(rest.strip("？? 。")) == 0
+
+
+def states_value(question: str, text: str) -> bool:
+    """Return whether a text holds a value of every kind that the question asks for."""
+    if _WHEN_AND_WHERE.search(question):
+        return bool(_DATE.search(text)) and bool(_PLACE.search(text))
+    if "誰" in question or "谁" in question:
+        return _names_person(question, text)
+    asked = set(_FIGURE.findall(question))
+    bare = _FIGURE.sub(lambda found: "" if found[0] in asked else found[0], text)
+    if counted := _COUNTED.search(question):
+        counters = "".join(group for group in _COUNTERS if counted[1] in group) or counted[1]
+        if counted[1] not in "年月日天點点" and not re.search(rf"{_NUMBER}\s?[{counters}]", bare):
+            return False
+    kind = next((value for asking, value in _VALUE_PATTERNS if asking.search(question)), None)
+    return kind is None or bool(kind.search(bare))
+
+
+def _names_person(question: str, text: str) -> bool:
+    """Return whether a text names a person, for a role in the place where such a person is named: 站長林德修."""
+    if found := _ASKS_ROLE.search(question):
+        role = found[1] or found[2]
+        if role in text:
+            return bool(
+                re.search(
+                    rf"{role}(?:\s?[{_SURNAME}A-Z]|[是為为由：:叫])|(?:[擔担]任|出任|就任|[任為为是]).{{0,12}}{role}",
+                    text,
+                )
+            )
+    return bool(_PERSON.search(text))

@@ -1,0 +1,51 @@
+"""Whether a quotation has the shape that its question asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.protocols import Quotation
+from crag.text.answer_form import has_form
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How do I connect the boiler?", "Hold the Mode key for five seconds until the lamp blinks."),
+        ("How can I cancel?", "You can cancel by writing to the office."),
+        ("How do harbours silt up?", "Harbours silt up with what the rivers carry."),
+        ("What are the three colours of the flag?", "The colours of the flag are red, white and blue."),
+        ("How fast is the ferry?", "The ferry travels at 18 knots."),
+        ("What is the difference between a sloop and a ketch?", "A sloop has one mast, a ketch has two."),
+        ("Was the pier rebuilt?", "The pier was rebuilt in 1911."),
+        ("怎样给锅炉除垢？", "先倒入一包除垢剂，再按确认键。"),
+        ("금지된 행위는 무엇인가요?", "부두에서는 뛰거나 낚시하는 행위를 하여서는 아니 된다."),
+    ],
+)
+def test_an_answer_in_form(question: str, text: str) -> None:
+    assert has_form(question, Quotation(text, ""))
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How do I connect the boiler?", "Connecting: the boiler can be operated with the Home app."),
+        ("What are the five colours of the flag?", "The flag has five colours, among other things red and blue."),
+        ("What are the five colours of the flag?", "The five colours of the flag were chosen in 1911."),
+        ("How fast is the ferry?", "The ferry is very fast."),
+        ("What is the difference between a sloop and a ketch?", "A sloop has one mast."),
+        ("怎样给锅炉除垢？", "除垢剂每盒45元，滤芯每个59元。"),
+        ("Was ist eine Mole?", "Die Mole schützt den Hafen."),
+        ("금지된 행위는 무엇인가요?", "부두에서는 다음 각 호의 행위를 하여서는 아니 된다."),
+        ("금지된 행위는 무엇인가요?", "다음 행위는 금지된다. 부두에서 뛰는 행위 2."),
+    ],
+)
+def test_no_answer_in_form(question: str, text: str) -> None:
+    assert not has_form(question, Quotation(text, ""))
+
+
+def test_a_list_must_have_as_many_items_as_asked_for() -> None:
+    items = "- red\n- white\n- blue"
+    assert has_form("What are the three colours?", Quotation(items, "", items=3))
+    assert not has_form("What are the four colours?", Quotation(items, "", items=3))
+    assert not has_form("What are the colours?", Quotation(items, "", items=3, is_cut=True))
