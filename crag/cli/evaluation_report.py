@@ -71,8 +71,8 @@ def comparison_text(before: str, after: str, compared: Comparison) -> str:
     rows: list[tuple[str, ...]] = [("metric", "before", "after", "change", "95% interval", "n", "")]
     rows += [_difference_row(one) for one in compared.differences]
     broken = [one for one in compared.changed if one.what == "broken"]
-    mended = [one for one in compared.changed if one.what == "mended"]
-    changed = [_changed_examples_text("Newly wrong", broken), _changed_examples_text("Newly right", mended)]
+    fixed = [one for one in compared.changed if one.what == "fixed"]
+    changed = [_changed_examples_text("Newly wrong", broken), _changed_examples_text("Newly right", fixed)]
     return "\n\n".join(part for part in [head, _format_table(rows), *changed] if part)
 
 

@@ -269,13 +269,13 @@ class ChangeView:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """Comparison of two variants; `broken` and `mended` hold the texts of the questions."""
+    """Comparison of two variants; `broken` and `fixed` hold the texts of the questions."""
 
     before: str
     after: str
     changes: Sequence[ChangeView]
     broken: Sequence[str]
-    mended: Sequence[str]
+    fixed: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,11 +345,11 @@ def _make_comparison_view(
     names: Sequence[str], parts: Sequence[Sequence[EvaluationResult]], cutoffs: Cutoffs
 ) -> ComparisonView:
     compared = compare_results(parts[0], parts[1], cutoffs)
-    broken, mended = (
+    broken, fixed = (
         [to_one_line(one.example.question) for one in compared.changed if one.what == what]
-        for what in ("broken", "mended")
+        for what in ("broken", "fixed")
     )
-    return ComparisonView(names[0], names[1], [_make_change_view(one) for one in compared.differences], broken, mended)
+    return ComparisonView(names[0], names[1], [_make_change_view(one) for one in compared.differences], broken, fixed)
 
 
 def _make_change_view(difference: MetricDifference) -> ChangeView:

@@ -101,17 +101,17 @@ class RegressionReport:
         return sum(one.what == "broken" for one in self.comparison.changed)
 
     @property
-    def mended(self) -> int:
+    def fixed(self) -> int:
         """Number of questions that are right more often than before."""
         return len(self.comparison.changed) - self.broken
 
     def describe(self) -> str:
-        """Return a sentence such as: 2 of 14 broke since 21 Nov, 09:30; 1 was mended."""
+        """Return a sentence such as: 2 of 14 broke since 21 Nov, 09:30; 1 was fixed."""
         of, since = self.comparison.examples, format_date_time(self.before.started_at)
         if not self.comparison.changed:
             return f"None of {of:,} broke since {since}."
-        mended = f"; {self.mended:,} {'was' if self.mended == 1 else 'were'} fixed" if self.mended else ""
-        return f"{self.broken or 'None'} of {of:,} broke since {since}{mended}."
+        fixed = f"; {self.fixed:,} {'was' if self.fixed == 1 else 'were'} fixed" if self.fixed else ""
+        return f"{self.broken or 'None'} of {of:,} broke since {since}{fixed}."
 
 
 class RegressionMonitor:

@@ -227,7 +227,7 @@ def compare_results(
     differences = (_metric_difference(name, gathered[0][name], gathered[1][name]) for name in names)
     pairs = _pair_answers(before, after)
     changes = [change for old, new in pairs if (change := _find_change(old, new, cutoffs))]
-    changes.sort(key=lambda one: (one.what == "mended", -abs(one.after - one.before)))
+    changes.sort(key=lambda one: (one.what == "fixed", -abs(one.after - one.before)))
     return Comparison([one for one in differences if one], changes, len(pairs), unjudged)
 
 
@@ -281,7 +281,7 @@ def _find_change(
         return None
     broken = after < before
     runs = _pick_run(old, max if broken else min, cutoffs), _pick_run(new, min if broken else max, cutoffs)
-    return ChangedExample(new[0].example, "broken" if broken else "mended", before, after, *runs)
+    return ChangedExample(new[0].example, "broken" if broken else "fixed", before, after, *runs)
 
 
 def _mean_rightness(results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> float | None:

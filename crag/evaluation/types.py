@@ -270,7 +270,7 @@ class ChangedExample:
     """A question answered better or worse than before; `before` and `after` are shares of right answers in 0..1."""
 
     example: Example
-    what: Literal["broken", "mended"]
+    what: Literal["broken", "fixed"]
     before: float
     after: float
     before_run: str

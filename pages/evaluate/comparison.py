@@ -28,8 +28,8 @@ from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 
 _MAX_SHOWN = 10
-_CHANGE_TITLES = {"broken": "Newly wrong", "mended": "Newly right"}
-_CHANGE_ICONS = {"broken": ":red[:material/cancel:]", "mended": ":green[:material/check_circle:]"}
+_CHANGE_TITLES = {"broken": "Newly wrong", "fixed": "Newly right"}
+_CHANGE_ICONS = {"broken": ":red[:material/cancel:]", "fixed": ":green[:material/check_circle:]"}
 
 NamePair = tuple[str, str]
 

@@ -114,8 +114,8 @@ def test_two_variants_are_ranked_and_compared():
     ranking = page[page.index("Figures") :]
     assert ranking.index("k 2") < ranking.index("k 1")
     assert "From “k 1” to “k 2”" in page
-    assert "Mended (1)" in page
-    assert "Broken" not in page
+    assert "Newly right (1)" in page
+    assert "Newly wrong" not in page
 
 
 def test_one_that_was_stopped_says_so():

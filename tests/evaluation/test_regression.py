@@ -61,7 +61,7 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
     assert changed.changes == ("the settings: 6 passages", "1 document fewer")
     ask(application)
     report = regression.report(None)
-    assert (report.broken, report.mended) == (1, 0)
+    assert (report.broken, report.fixed) == (1, 0)
     assert report.describe().startswith("1 of 1 broke since ")
 
     application.library.pipeline.add_bytes("hall.md", HALL.encode())

@@ -149,7 +149,7 @@ def difference(before, after, metric="answer_right"):
 
 
 def test_the_difference_is_paired():
-    """Hard and easy questions are so in both: one mended of each ten is seen, though both intervals overlap."""
+    """Hard and easy questions are so in both: one fixed of each ten is seen, though both intervals overlap."""
     before = results(*[1.0] * 50, *[0.0] * 50)
     after = results(*[1.0] * 60, *[0.0] * 40)
     found = difference(before, after)
@@ -188,10 +188,10 @@ def test_nothing_in_common():
 def test_what_broke_comes_first_and_leads_to_runs_that_show_it():
     before = [result("a", 1.0), result("b", 0.0), result("c", 0.7)]
     after = [result("a", 0.0), result("b", 1.0), result("c", 0.9)]
-    broken, mended = compare_results(before, after).changed
+    broken, fixed = compare_results(before, after).changed
     assert (broken.example.key, broken.what, broken.before, broken.after) == ("a", "broken", 1.0, 0.0)
     assert (broken.before_run, broken.after_run) == ("a/1/1.0", "a/1/0.0")
-    assert (mended.example.key, mended.what) == ("b", "mended")
+    assert (fixed.example.key, fixed.what) == ("b", "fixed")
 
 
 def test_repetitions_are_averaged_and_differing_runs_listed():
@@ -209,7 +209,7 @@ def test_a_question_without_a_reference_changes_by_refusing():
     after = [scored_result(unanswerable, answered("He.")), scored_result(answerable, answered("He."))]
     assert [(one.example.key, one.what) for one in compare_results(before, after).changed] == [
         ("u", "broken"),
-        ("v", "mended"),
+        ("v", "fixed"),
     ]
 
 
@@ -227,7 +227,7 @@ def test_finding_fewer_right_passages_counts_as_broken():
     (change,) = compare_results([both, both], [both, one]).changed
     assert (change.what, change.before, change.after) == ("broken", 1.0, 0.75)
     assert (change.before_run, change.after_run) == ("1.0", "0.5")
-    assert [change.what for change in compare_results([none], [one]).changed] == ["mended"]
+    assert [change.what for change in compare_results([none], [one]).changed] == ["fixed"]
     assert compare_results([both], [replace(both, state="failed")]).changed[0].after == 0.0
 
 
@@ -244,7 +244,7 @@ def test_a_judge_counts_only_where_the_same_one_judged_both():
     other = [replace(judged[0], judged=replace(judged[0].judged, model="other", score=1.0))]
     assert compare_results(judged, other).changed == []
     both = [replace(judged[0], judged=replace(judged[0].judged, score=1.0))]
-    assert compare_results(judged, both).changed[0].what == "mended"
+    assert compare_results(judged, both).changed[0].what == "fixed"
     assert not compare_results(judged, both).unjudged
 
 

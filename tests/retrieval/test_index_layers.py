@@ -185,7 +185,7 @@ def test_a_damaged_file_is_built_anew(built, opened, filled, embedder, tmp_path,
     damage(next((tmp_path / "index").glob("*.faiss")), how)
     again = opened()
     assert not again.state().from_disk
-    assert share_found(again, filled, questions(embedder)) == 1
+    assert share_found(again, filled, questions(embedder)) >= 0.97  # exact until the builder ends, which may be at once
     again._builder.wait()
     assert again.state().from_disk
     assert share_found(again, filled, questions(embedder)) >= 0.97
