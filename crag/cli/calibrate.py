@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
 from crag.app.application import Application
 from crag.cancellation import Cancellation
@@ -43,6 +44,7 @@ _PROBE_KIND_TEXT: dict[ProbeKind, str] = {
     "ruling": "with verdicts you changed",
 }
 _BAR_WIDTH = 24
+_ACTIONS: tuple[Action, ...] = get_args(Action)
 _HISTOGRAM_BINS = 10
 _MAX_REPLAYS_SHOWN = 10
 
@@ -136,7 +138,7 @@ def _format_share(share: ShareEstimate) -> str:
 
 def _action_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
     """Return the resulting actions for each kind of question, under the grader's own and the proposed thresholds."""
-    lines = [f"{'':26}{'answered':>10}{'partly':>10}{'declined':>10}"]
+    lines = [f"{'':26}{''.join(f'{_action_word(action):>23}' for action in _ACTIONS)}"]
     for name, thresholds in (("default", measured.own), ("proposed", proposed)):
         figures: ThresholdFigures = measure_thresholds(measured.scored, thresholds)
         lines += [
@@ -147,8 +149,7 @@ def _action_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
 
 
 def _action_row(name: str, outcomes: ActionShares) -> str:
-    correct, ambiguous, refused = (outcomes.shares[action] for action in ("correct", "ambiguous", "incorrect"))
-    return f"{name:26}{correct:>10.1%}{ambiguous:>10.1%}{refused:>10.1%}"
+    return f"{name:26}{''.join(f'{outcomes.shares[action]:>23.1%}' for action in _ACTIONS)}"
 
 
 def _replay_lines(past: Sequence[ReplayResult]) -> list[str]:

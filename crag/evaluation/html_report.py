@@ -216,7 +216,7 @@ def _make_answers_view(evaluation: Evaluation, identical: Sequence[EvaluationRes
 def _answer_facts(result: EvaluationResult) -> list[str]:
     scored = result.scored
     told = [OUTCOME_BADGES[scored.outcome].word] if scored.outcome else []
-    told += [ACTION_BADGES[scored.action].word] if scored.action else []
+    told += [f"decided {ACTION_BADGES[scored.action].word}"] if scored.action else []
     if scored.grades:
         relevant = sum(grade.relevant for grade in scored.grades)
         told.append(f"{relevant} of {format_count(len(scored.grades), 'passage')} graded relevant")

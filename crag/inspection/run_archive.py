@@ -103,9 +103,7 @@ _RUN_COLUMNS = (
     feedback.c.helpful,
     feedback.c.reason,
 )
-_ACTION, _OUTCOME, _MODEL = (
-    func.coalesce(column, "") for column in (run_summaries.c.action, run_summaries.c.outcome, run_summaries.c.model)
-)
+_OUTCOME, _MODEL = (func.coalesce(column, "") for column in (run_summaries.c.outcome, run_summaries.c.model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +142,14 @@ class RunRow:
 class RunFilter:
     """Filter of a list; an empty field matches everything. Several values of one field are alternatives.
 
-    `verdicts`: runs with at least one passage of such a verdict. An empty string in `actions` stands for runs without
-    an action. `web`: whether a query was sent. `since` and `until` bound the start, in seconds since the epoch.
+    `verdicts`: runs with at least one passage of such a verdict. An empty string in `outcomes` stands for runs without
+    an outcome. `web`: whether a query was sent. `since` and `until` bound the start, in seconds since the epoch.
     """
 
     search: str = ""
-    actions: tuple[Action | Literal[""], ...] = ()
     models: tuple[str, ...] = ()
     verdicts: tuple[VerdictWord, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[Outcome | Literal[""], ...] = ()
     states: tuple[RunState, ...] = ()
     helpful: tuple[Thumb, ...] = ()
     since: float | None = None
@@ -162,9 +159,8 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True)
 class RunFacets:
-    """Number of runs per action, outcome, model and state; "" where there is none."""
+    """Number of runs per outcome, model and state; "" where there is none."""
 
-    actions: Mapping[str, int] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
     models: Mapping[str, int] = field(default_factory=dict)
     states: Mapping[str, int] = field(default_factory=dict)
@@ -172,10 +168,10 @@ class RunFacets:
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """Number of runs of one day (YYYY-MM-DD, local time) with the same action."""
+    """Number of runs of one day (YYYY-MM-DD, local time) with the same outcome ("": none)."""
 
     day: str
-    action: str
+    outcome: Outcome | Literal[""]
     runs: int
 
 
@@ -212,10 +208,10 @@ class RunArchive:
             )
 
     def facets(self, user: str | None = None) -> RunFacets:
-        """Count the runs per action, outcome, model and state, regardless of any filter."""
-        kinds = (_ACTION, _OUTCOME, _MODEL, runs.c.state)
+        """Count the runs per outcome, model and state, regardless of any filter."""
+        kinds = (_OUTCOME, _MODEL, runs.c.state)
         query = _select_runs(select(*kinds, func.count()), RunFilter(), user).group_by(*kinds)
-        found: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
+        found: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
         with self._database.read() as connection:
             for *values, number in connection.execute(query):
                 for counted, value in zip(found, values, strict=True):
@@ -223,11 +219,11 @@ class RunArchive:
         return RunFacets(*found)
 
     def days(self, since: float, user: str | None = None) -> list[DayCount]:
-        """Count the runs per day and action, earliest day first."""
+        """Count the runs per day and outcome, earliest day first."""
         day = func.date(runs.c.started_at, "unixepoch", "localtime")
-        query = _select_runs(select(day, _ACTION, func.count()), RunFilter(since=since), user)
+        query = _select_runs(select(day, _OUTCOME, func.count()), RunFilter(since=since), user)
         with self._database.read() as connection:
-            return [DayCount(*row) for row in connection.execute(query.group_by(day, _ACTION).order_by(day))]
+            return [DayCount(*row) for row in connection.execute(query.group_by(day, _OUTCOME).order_by(day))]
 
     def list(
         self, run_filter: RunFilter | None = None, user: str | None = None, limit: int = 50, offset: int = 0
@@ -262,7 +258,6 @@ def _filter_conditions(run_filter: RunFilter) -> list[ColumnElement[bool]]:
     chosen: list[ColumnElement[bool]] = [
         column.in_(values)
         for column, values in (
-            (_ACTION, run_filter.actions),
             (_OUTCOME, run_filter.outcomes),
             (_MODEL, run_filter.models),
             (runs.c.state, run_filter.states),

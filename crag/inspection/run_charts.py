@@ -23,7 +23,7 @@ _DIAGRAM_CLASSES = (  # strokes only, which are visible on light and dark themes
     "classDef halted stroke:#d0566a,stroke-width:2.5px",
 )
 _EDGE_LABELS: dict[Action | None, str] = {  # short: labels of neighbouring edges must not touch
-    "correct": "relevant",
+    "correct": "covered",
     "ambiguous": "partly covered",
     "incorrect": "not covered",
     None: "grading off",

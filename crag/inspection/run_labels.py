@@ -43,12 +43,6 @@ RULING_BADGES: dict[Ruling, Badge] = {
     "use": Badge("green", "person_check", "used by you"),
     "drop": Badge("red", "person_remove", "left out by you"),
 }
-ACTION_BADGES: dict[Action | None, Badge] = {
-    "correct": Badge("blue", "find_in_page", "relevant passages found"),
-    "ambiguous": Badge("orange", "contrast", "partly covered"),
-    "incorrect": Badge("red", "travel_explore", "not in your documents"),
-    None: Badge("gray", "remove_circle_outline", "grading off"),
-}
 OUTCOME_BADGES: dict[Outcome, Badge] = {
     "documents": Badge("green", "task_alt", "from your documents"),
     "documents_partly": Badge("orange", "contrast", "partly covered"),
@@ -56,6 +50,13 @@ OUTCOME_BADGES: dict[Outcome, Badge] = {
     "web": Badge("blue", "travel_explore", "from the web"),
     "not_answered": Badge("gray", "block", "not in your documents"),
     "talk": Badge("gray", "forum", "chat"),
+}
+# A decision is named like the answer that it leads to from the documents alone, but never green: that must be earned.
+ACTION_BADGES: dict[Action | None, Badge] = {
+    "correct": replace(OUTCOME_BADGES["documents"], colour="blue", icon="find_in_page"),
+    "ambiguous": OUTCOME_BADGES["documents_partly"],
+    "incorrect": replace(OUTCOME_BADGES["not_answered"], colour="red", icon="travel_explore"),
+    None: Badge("gray", "remove_circle_outline", "grading off"),
 }
 RUN_STATE_BADGES: dict[RunState, Badge] = {
     "running": Badge("blue", "pending", "running"),
@@ -77,11 +78,9 @@ def verdict_badge(verdict: Verdict | None) -> Badge:
     return replace(VERDICT_BADGES[verdict.word], number=score)
 
 
-def run_badge(state: RunState, action: Action | None, outcome: Outcome | None = None) -> Badge:
-    """Return the badge for how a run ended: its decision when it completed, else its state."""
-    if outcome == "talk":
-        return OUTCOME_BADGES[outcome]
-    return decision_badge(action, outcome) if state == "done" else RUN_STATE_BADGES[state]
+def run_badge(state: RunState, outcome: Outcome | None) -> Badge:
+    """Return the badge for how a run ended: its outcome when it completed, else its state."""
+    return OUTCOME_BADGES[outcome] if outcome and state == "done" else RUN_STATE_BADGES[state]
 
 
 def decision_badge(action: Action | None, outcome: Outcome | None) -> Badge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -24,11 +24,12 @@ from crag.inspection import run_labels
 from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_date, format_score
-from crag.types import Thresholds
+from crag.types import Action, Thresholds
 from pages.parts import labels, markdown, score_chart
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
+_ACTIONS: tuple[Action, ...] = get_args(Action)
 _SCORE_KINDS = ("answered", "not answered")
 
 
@@ -117,7 +118,7 @@ def _action_table(figures: ThresholdFigures) -> str:
     """Return the share of each action for both kinds of question as a Markdown table."""
     return "\n".join(
         [
-            "| Question | answered | partly covered | declined |",
+            f"| Question | {' | '.join(run_labels.ACTION_BADGES[action].word for action in _ACTIONS)} |",
             "|---|--:|--:|--:|",
             _action_row("Answerable", figures.answerable),
             _action_row("Not answerable", figures.unanswerable),
@@ -126,7 +127,7 @@ def _action_table(figures: ThresholdFigures) -> str:
 
 
 def _action_row(name: str, outcomes: ActionShares) -> str:
-    shares = " | ".join(f"{outcomes.shares[action]:.1%}" for action in ("correct", "ambiguous", "incorrect"))
+    shares = " | ".join(f"{outcomes.shares[action]:.1%}" for action in _ACTIONS)
     return f"| {name} {labels.grey_text(f'{outcomes.n:,}')} | {shares} |"
 
 

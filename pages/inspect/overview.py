@@ -1,4 +1,4 @@
-"""Overview of all runs: actions per day, outcomes, slowest and unhelpful runs."""
+"""Overview of all runs: outcomes per day and in total, slowest and unhelpful runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from pages.parts.session import current_owner
 
 _DAYS = 30
 _MAX_LISTED = 5
-_ACTION_WORDS: dict[str, str] = {
-    **{action: run_labels.ACTION_BADGES[action].word for action in ("correct", "ambiguous", "incorrect")},
-    "": "no decision",
+_OUTCOME_WORDS: dict[str, str] = {  # small talk is not charted: it asks nothing of the documents
+    **{outcome: badge.word for outcome, badge in run_labels.OUTCOME_BADGES.items() if outcome != "talk"},
+    "": "not completed",
 }
-_ACTIONS = list(_ACTION_WORDS.values())
-# Charts assign the theme's colours in order (blue, green, orange, red, violet, gray); the gaps skip a colour.
-_COLOUR_DOMAIN = [_ACTIONS[0], "", *_ACTIONS[1:3], " ", _ACTIONS[3]]
+# Charts assign the theme's colours in order: blue, green, orange, red, violet, gray.
+_COLOURED_OUTCOMES = ("web", "documents", "documents_partly", "", "documents_and_web", "not_answered")
 
 
 def draw_overview(found: RunFacets) -> None:
@@ -58,17 +57,19 @@ def _draw_days_chart(days: Sequence[DayCount]) -> None:
 
 
 def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
-    """Return stacked bars by day, days without runs included, with `correct` at the bottom."""
+    """Return stacked bars by day, days without runs included, with answers from the documents at the bottom."""
+    ranks = list(_OUTCOME_WORDS)
     values = [
         {
             "day": _day_label(one.day),
-            "action": _ACTION_WORDS[one.action],
+            "outcome": _OUTCOME_WORDS[one.outcome],
             "runs": one.runs,
-            "rank": _action_rank(one.action),
+            "rank": ranks.index(one.outcome),
         }
         for one in days
+        if one.outcome in ranks
     ]
-    there = [action for action in _ACTIONS if any(value["action"] == action for value in values)]
+    there = [word for word in _OUTCOME_WORDS.values() if any(value["outcome"] == word for value in values)]
     axis = {"labelOverlap": True, "labelAngle": 0, "ticks": False}
     return {
         "data": {"values": values},
@@ -78,12 +79,12 @@ def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
             "y": {"field": "runs", "type": "quantitative", "title": "runs", "axis": {"tickMinStep": 1}},
             "order": {"field": "rank"},
             "color": {
-                "field": "action",
+                "field": "outcome",
                 "type": "nominal",
-                "scale": {"domain": _COLOUR_DOMAIN},
+                "scale": {"domain": [_OUTCOME_WORDS[outcome] for outcome in _COLOURED_OUTCOMES]},
                 "legend": {"title": None, "orient": "top", "values": there, "columns": 1, "labelLimit": 0},
             },
-            "tooltip": [{"field": "day"}, {"field": "action"}, {"field": "runs"}],
+            "tooltip": [{"field": "day"}, {"field": "outcome"}, {"field": "runs"}],
         },
     }
 
@@ -98,13 +99,9 @@ def _day_label(day: str) -> str:
     return f"{named.day} {named:%b}"
 
 
-def _action_rank(action: str) -> int:
-    return list(_ACTION_WORDS).index(action)
-
-
 def _describe_days(days: Sequence[DayCount]) -> str:
-    counts = {word: sum(one.runs for one in days if one.action == action) for action, word in _ACTION_WORDS.items()}
-    return f"Runs of the last {_DAYS} days: {', '.join(f'{count} {action}' for action, count in counts.items())}"
+    counts = {word: sum(one.runs for one in days if one.outcome == name) for name, word in _OUTCOME_WORDS.items()}
+    return f"Runs of the last {_DAYS} days: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}"
 
 
 def _draw_outcome_counts(outcomes: Mapping[str, int]) -> None:

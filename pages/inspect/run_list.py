@@ -62,7 +62,7 @@ def _draw_run_rows(rows: Iterable[RunRow], run_id: str) -> None:
 
 def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "") -> None:
     """Draw a run: its question as a button, and below it `fact` (safe Markdown), by default its outcome."""
-    title, badge = markdown.escape_line(row.question, 120), run_labels.run_badge(row.state, row.action, row.outcome)
+    title, badge = markdown.escape_line(row.question, 120), run_labels.run_badge(row.state, row.outcome)
     with st.container(gap=None):
         opened = st.button(
             f"{labels.badge_icon(badge)} {f'**{title}**' if is_chosen else title}",
@@ -78,7 +78,7 @@ def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str
 
 
 def _run_facts(row: RunRow) -> list[str]:
-    told = [*labels.run_outcome_words(row), f"{to_local_time(row.started_at):%H:%M}"]
+    told = [run_labels.run_badge(row.state, row.outcome).word, f"{to_local_time(row.started_at):%H:%M}"]
     if row.seconds is not None:
         told.append(format_duration(row.seconds))
     if row.change:
@@ -104,13 +104,13 @@ def _day_label(moment: float) -> str:
     return named.get(to_local_time(moment).date()) or format_date(moment)
 
 
-_SEARCH_KEY, _ACTIONS_KEY, _MORE_FILTERS_KEY = "inspect_search", "inspect_actions", "inspect_fold"
+_SEARCH_KEY, _MORE_FILTERS_KEY = "inspect_search", "inspect_fold"
 _OUTCOMES_KEY, _VERDICTS_KEY, _MODELS_KEY = "inspect_outcomes", "inspect_verdicts", "inspect_models"
 _THUMBS_KEY, _STATES_KEY, _WEB_KEY, _WHEN_KEY, _DAYS_KEY = (
     f"inspect_{name}" for name in ("thumbs", "states", "web", "when", "days")
 )
-_MULTIPLE_CHOICE_KEYS = (_ACTIONS_KEY, _OUTCOMES_KEY, _VERDICTS_KEY, _MODELS_KEY, _THUMBS_KEY, _STATES_KEY)
-_MORE_FILTER_KEYS = (_OUTCOMES_KEY, _VERDICTS_KEY, _MODELS_KEY, _THUMBS_KEY, _STATES_KEY, _WEB_KEY, _WHEN_KEY)
+_MULTIPLE_CHOICE_KEYS = (_OUTCOMES_KEY, _VERDICTS_KEY, _MODELS_KEY, _THUMBS_KEY, _STATES_KEY)
+_MORE_FILTER_KEYS = (_VERDICTS_KEY, _MODELS_KEY, _THUMBS_KEY, _STATES_KEY, _WEB_KEY, _WHEN_KEY)
 _ANY_TIME = "Any time"
 _BETWEEN_DAYS = "Between two days"
 _DAYS_BACK = {"Today": 0, "Last 7 days": 6, "Last 30 days": 29}
@@ -122,12 +122,11 @@ def draw_filters(found: RunFacets, run_id: str) -> RunFilter:
     if not found.states:
         return RunFilter()
     draw_search_field("Find a run", _SEARCH_KEY, keep=True)
-    actions = [action for action in run_labels.ACTION_BADGES if action]
     _draw_pills(
-        "Decision",
-        _ACTIONS_KEY,
-        actions,
-        lambda action: labels.badge_label(run_labels.ACTION_BADGES[action]),
+        "Outcome",
+        _OUTCOMES_KEY,
+        [outcome for outcome in run_labels.OUTCOME_BADGES if outcome in found.outcomes],
+        lambda outcome: labels.badge_label(run_labels.OUTCOME_BADGES[outcome]),
         label_visibility="collapsed",
     )
     wanted = _current_filter()
@@ -166,10 +165,6 @@ def _draw_count(number: int, run_id: str) -> None:
 
 
 def _draw_more_filters(found: RunFacets) -> None:
-    outcomes = [outcome for outcome in run_labels.OUTCOME_BADGES if outcome in found.outcomes]
-    _draw_pills(
-        "Outcome", _OUTCOMES_KEY, outcomes, lambda outcome: labels.badge_label(run_labels.OUTCOME_BADGES[outcome])
-    )
     _draw_pills(
         "Verdict of a passage",
         _VERDICTS_KEY,
@@ -202,7 +197,6 @@ def _current_filter() -> RunFilter:
     since, until = _time_bounds(kept)
     return RunFilter(
         search=(kept.get(_SEARCH_KEY) or "").strip(),
-        actions=tuple(kept.get(_ACTIONS_KEY) or ()),
         models=tuple(kept.get(_MODELS_KEY) or ()),
         verdicts=tuple(kept.get(_VERDICTS_KEY) or ()),
         outcomes=tuple(kept.get(_OUTCOMES_KEY) or ()),

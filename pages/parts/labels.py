@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from crag.ingest.parse.formats import FORMATS
 from crag.inspection import run_labels
-from crag.inspection.run_archive import RunRow, Thumb
-from crag.inspection.run_labels import Badge, describe_change, describe_grader, run_badge
+from crag.inspection.run_archive import Thumb
+from crag.inspection.run_labels import Badge, describe_change, describe_grader
 from crag.text.sanitization import WORD_JOINER
 from crag.types import Action, Outcome, Verdict, Version
 from pages.parts import markdown
@@ -102,10 +102,3 @@ def badge_label(badge: Badge) -> str:
 def badge_icon(badge: Badge) -> str:
     """Return the icon alone, for places where the word is close by."""
     return f":{badge.colour}[:material/{badge.icon}:]"
-
-
-def run_outcome_words(row: RunRow) -> list[str]:
-    """Return how a run ended and where its answer came from, in words."""
-    words = [run_badge(row.state, row.action, row.outcome).word] if row.state != "done" or row.action else []
-    outcome = run_labels.OUTCOME_BADGES[row.outcome].word if row.outcome else ""
-    return words if any(outcome in word for word in words) else [*words, outcome]

@@ -73,8 +73,8 @@ def test_what_is_listed_can_be_narrowed(archive, three):
         (RunFilter(), ["none", "web", "documents"]),
         (RunFilter(search="HOLDS"), ["web", "documents"]),
         (RunFilter(search="100%"), []),
-        (RunFilter(actions=("incorrect",)), ["none", "web"]),
-        (RunFilter(actions=("correct", "incorrect"), search="else"), ["web"]),
+        (RunFilter(outcomes=("not_answered", "web")), ["none", "web"]),
+        (RunFilter(outcomes=("documents", "web"), search="else"), ["web"]),
         (RunFilter(outcomes=("not_answered",)), ["none"]),
         (RunFilter(verdicts=("relevant",)), ["web", "documents"]),
         (RunFilter(verdicts=("ambiguous",)), []),
@@ -104,9 +104,10 @@ def test_pages_of_the_list_follow_each_other(archive, three):
 
 def test_kinds_days_and_the_slowest_are_counted(archive, three):
     facets = archive.facets()
-    assert (facets.actions, facets.states) == ({"correct": 1, "incorrect": 2}, {"done": 3})
+    assert facets.states == {"done": 3}
     assert facets.outcomes == {"documents": 1, "web": 1, "not_answered": 1}
-    assert sum(day.runs for day in archive.days(since=time.time() - 3600)) == 3
+    days = archive.days(since=time.time() - 3600)
+    assert sorted((day.outcome, day.runs) for day in days) == [("documents", 1), ("not_answered", 1), ("web", 1)]
     slowest = archive.slowest(limit=2)
     assert slowest[0].seconds >= slowest[1].seconds
 
@@ -116,7 +117,7 @@ def test_nobody_sees_the_runs_of_others_or_of_what_was_deleted(house, archive):
     bare = house.runs.start(None, "From the command line?", OFF)
     wait(bare)
     assert [row.run_id for row in archive.list(user="anna")] == [mine]
-    assert archive.facets("anna").actions == {"correct": 1}
+    assert archive.facets("anna").outcomes == {"documents": 1}
     assert archive.count(user="nobody") == 0
     assert archive.days(0.0, "nobody") == archive.slowest("nobody") == []
     assert {row.run_id for row in archive.list()} == {mine, other, bare.id}
@@ -151,7 +152,7 @@ def test_runs_from_before_are_summed_up_in_the_background(house, archive, three)
         connection.execute(delete(run_summaries).where(run_summaries.c.run_id == three["web"]))
         damaged = text("UPDATE run_summaries SET seconds = 'half', action = '?' WHERE run_id = :id")
         connection.execute(damaged, {"id": three["none"]})
-    assert names(three, archive.list(RunFilter(actions=("",)))) == ["none", "web"]
+    assert names(three, archive.list(RunFilter(outcomes=("",)))) == ["none", "web"]
     archive.begin()
     wait_until(lambda: archive.list() == before)
     wait_until(lambda: archive.progress is None)
@@ -162,7 +163,7 @@ def test_events_that_cannot_be_read_do_not_hold_up_the_others(house, archive, th
         connection.execute(delete(run_summaries))
         connection.execute(update(events).where(events.c.run_id == three["none"]).values(body="{"))
     archive.begin()
-    wait_until(lambda: archive.count(RunFilter(actions=("correct", "incorrect"))) == 2)
+    wait_until(lambda: archive.count(RunFilter(outcomes=("documents", "not_answered", "web"))) == 2)
     assert archive.list()[0].action is None
 
 

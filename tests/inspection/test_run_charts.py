@@ -19,7 +19,7 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
                 'grade_documents["Grade<br/>0 of 2 relevant · 1.7 s"]',
                 'decide("Decide<br/>best 0.06 #lt; 0.31")',
                 "decide ==>|not covered| transform_query",
-                "decide -.->|relevant| refine_knowledge",
+                "decide -.->|covered| refine_knowledge",
                 "transform_query ==> web_search",
                 'web_search["Search the web<br/>1 result · 0.8 s"]',
                 "web_search ==> refine_knowledge",
@@ -29,7 +29,7 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
         (
             runs.correct(),
             [
-                "decide ==>|relevant| refine_knowledge",
+                "decide ==>|covered| refine_knowledge",
                 "decide -.->|partly or not covered| transform_query",
                 "transform_query -.-> web_search",
                 'transform_query["Rewrite query"]',

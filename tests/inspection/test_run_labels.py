@@ -1,8 +1,8 @@
-"""Labels of runs: what is said when another engine answers than before."""
+"""Labels of runs: engine changes, decisions and outcomes."""
 
 import pytest
 
-from crag.inspection.run_labels import decision_badge, describe_engine_change, run_badge
+from crag.inspection.run_labels import ACTION_BADGES, OUTCOME_BADGES, decision_badge, describe_engine_change, run_badge
 from crag.runs.trace import Trace
 
 GONE = "Ollama does not answer at 127.0.0.1:11434, so the built-in engine answers."
@@ -42,7 +42,7 @@ def test_an_engine_that_changed_by_itself_is_named_with_the_reason(now, earlier,
 @pytest.mark.parametrize(
     ("action", "outcome", "word"),
     [
-        ("correct", None, "relevant passages found"),
+        ("correct", None, "from your documents"),
         ("correct", "documents", "from your documents"),
         ("correct", "documents_partly", "partly covered"),
         ("ambiguous", "not_answered", "not in your documents"),
@@ -54,4 +54,25 @@ def test_a_decision_promises_no_more_than_the_answer_holds(action, outcome, word
     badge = decision_badge(action, outcome)
     assert badge.word == word
     assert (badge.colour == "green") == (outcome == "documents" and action is not None)
-    assert run_badge("done", action, outcome) == badge
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "word"),
+    [
+        ("done", "documents_partly", "partly covered"),
+        ("done", "web", "from the web"),
+        ("done", "talk", "chat"),
+        ("stopped", "documents", "stopped"),
+        ("waiting", None, "waiting for you"),
+        ("done", None, "done"),
+    ],
+)
+def test_a_run_is_labelled_with_its_outcome(state, outcome, word):
+    assert run_badge(state, outcome).word == word
+
+
+def test_a_decision_is_named_like_the_outcome_it_leads_to():
+    words = {"correct": "documents", "ambiguous": "documents_partly", "incorrect": "not_answered"}
+    assert {action: OUTCOME_BADGES[outcome].word for action, outcome in words.items()} == {
+        action: badge.word for action, badge in ACTION_BADGES.items() if action
+    }

@@ -75,7 +75,7 @@ def test_past_questions_are_shown_with_what_would_change(calibrating, services):
     assert list(table["Question"]) == ["When was the bridge of Alder opened?"]
     calibrating.select_slider[0].set_value((0.999, 0.999)).run()
     assert (
-        calibrating.dataframe[0].value["Now"][0] != "relevant passages found"
+        calibrating.dataframe[0].value["Now"][0] != "from your documents"
         or calibrating.dataframe[0].value["Score"][0] >= 0.999
     )
 

@@ -44,7 +44,7 @@ def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: A
     assert said(app, ":green-badge[:material/task_alt: from your documents]")
     assert said(app, "balanced grading")
     assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Steps"]
-    assert said(app, "decide ==>|relevant| refine_knowledge")
+    assert said(app, "decide ==>|covered| refine_knowledge")
     table = app.dataframe[0].value
     assert [list(word) for word in table["Verdict"]] == [["relevant"]]
     icons = {"visibility": "Open", "add": "Use anyway", "remove": "Leave out", "quiz": "Pin as expected passage"}
@@ -107,7 +107,7 @@ def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, servic
     app.switch_page("pages/compare/page.py").run()
     assert not app.exception
     assert app.header[0].value == "What differs"
-    assert said(app, "**Decision**: :blue-badge[:material/find_in_page: relevant passages found] → :red-badge")
+    assert said(app, "**Decision**: :blue-badge[:material/find_in_page: from your documents] → :red-badge")
     assert said(app, "only First took *Keep excerpts")
     assert said(app, "| **Strictness** | Balanced | Lenient |")
 

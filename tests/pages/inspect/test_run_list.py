@@ -56,13 +56,15 @@ def test_without_runs_it_says_what_will_be_here(chat: AppTest):
     assert not app.sidebar.text_input  # nothing to narrow
 
 
-def test_runs_are_listed_with_what_became_of_them_and_narrowed(chat: AppTest, runs: dict[str, str]):
+def test_runs_are_listed_with_their_outcome_and_filtered_by_it(chat: AppTest, runs: dict[str, str]):
     app = open_inspect(chat)
     assert listed(app) == keys(runs, LOST, FOUND)
     assert said(app, "2 runs")
-    assert said(app, "not in your documents")
+    filters = {label.rpartition("] ")[2] for label in pills(app, "inspect_outcomes").options}
+    outcomes = {caption.value.partition(" · ")[0] for caption in app.sidebar.caption if " · " in caption.value}
+    assert filters == outcomes == {"from your documents", "not in your documents"}
     assert said(app, "Choose a run in the list")
-    pills(app, "inspect_actions").set_value(["correct"]).run()
+    pills(app, "inspect_outcomes").set_value(["documents"]).run()
     assert listed(app) == keys(runs, FOUND)
     app.sidebar.text_input(key="inspect_search").set_value("finals").run()
     assert listed(app) == []
