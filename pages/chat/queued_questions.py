@@ -40,10 +40,11 @@ def draw_unasked_files() -> None:
     files = {job_id: name for job_id, name in state.unasked_files().items() if job_id in jobs}
     if not files:
         return
+    unfinished = _count_unfinished(files)  # before the rows: a file that is ready in between is drawn by the next watch
     with question_editor.question_message():
         questions.draw_unasked_files(files)
-        if _count_unfinished(files):
-            layout.draw_watching(_count_unfinished(files), lambda: _count_unfinished(files), _POLL_SECONDS)
+        if unfinished:
+            layout.draw_watching(unfinished, lambda: _count_unfinished(files), _POLL_SECONDS)
         else:
             st.caption("Your next question is asked with these files in your documents.")
 

@@ -216,7 +216,7 @@ def test_small_talk_about_an_empty_library_leads_to_the_documents(chat):
     assert [title.value for title in chat.title] == ["Documents"]
 
 
-def test_files_without_a_question_are_listed_with_what_became_of_them(chat, services):
+def test_files_without_a_question_are_listed_with_their_results(chat, services):
     chat.run()
     ask(chat, "Hello")
     jobs = {
