@@ -52,12 +52,9 @@ def answer_with_sources(trace: Trace) -> str:
     return "\n\n".join(part for part in (asked, trace.text.strip(), sources) if part)
 
 
+@dialogs.dialog("Copy with sources", width="large")
 def draw_copy_dialog(run_id: str) -> None:
     """Draw the dialog with the text and a copy button."""
-    st.dialog("Copy with sources", width="large", on_dismiss=dialogs.close_dialog)(_draw_copy_content)(run_id)
-
-
-def _draw_copy_content(run_id: str) -> None:
     text = answer_with_sources(application().runs.trace(run_id))
     st.code(sanitization.strip_invisible(text), language=None, wrap_lines=True, height=_COPY_HEIGHT)
     draw_copy_button(text, key="copy-with-sources")
@@ -82,20 +79,13 @@ def _draw_pinned(run_id: str, given: Feedback | None, *, pinned: bool) -> None:
         if pinned:
             st.caption(":material/quiz: Pinned as a test question", width="content")
         word, icon = ("Change", ":material/edit:") if pinned else ("Pin as a test question", ":material/quiz:")
-        st.button(
-            word,
-            icon=icon,
-            type="tertiary",
-            key=f"pin-{run_id}",
-            on_click=dialogs.open_dialog,
-            args=(PIN_DIALOG, run_id),
-        )
+        dialogs.draw_opener(word, icon, PIN_DIALOG, run_id, type="tertiary", key=f"pin-{run_id}")
 
 
 def draw_pin_dialog(run_id: str) -> None:
     """Draw the dialog in which the reference answer is edited before it is pinned."""
     title = "Test question" if pins.run_pins(run_id).answer else "Pin as a test question"
-    st.dialog(title, on_dismiss=dialogs.close_dialog)(_draw_pin_content)(run_id)
+    dialogs.dialog(title)(_draw_pin_content)(run_id)
 
 
 def _draw_pin_content(run_id: str) -> None:
@@ -206,22 +196,13 @@ def _draw_reason(run_id: str, given: Feedback | None) -> None:
             else "You marked this as not helpful."
         )
         st.caption(text, width="content")
-        st.button(
-            "Change" if given.reason else "Say why",
-            icon=":material/edit:",
-            type="tertiary",
-            key=f"why-{run_id}",
-            on_click=_open_reason_dialog,
-            args=(run_id,),
-        )
+        word = "Change" if given.reason else "Say why"
+        dialogs.draw_opener(word, ":material/edit:", REASON_DIALOG, run_id, type="tertiary", key=f"why-{run_id}")
 
 
+@dialogs.dialog("What was wrong?")
 def draw_reason_dialog(run_id: str) -> None:
     """Draw the dialog that asks what was wrong with the answer."""
-    st.dialog("What was wrong?", on_dismiss=dialogs.close_dialog)(_draw_reason_form)(run_id)
-
-
-def _draw_reason_form(run_id: str) -> None:
     given = application().conversations.feedback(run_id)
     with st.form("why", border=False):
         reason = st.text_area(
@@ -247,11 +228,7 @@ def _save_thumb(run_id: str) -> None:
     with dialogs.catch_refusals():
         application().conversations.give_feedback(run_id, bool(value))
         if value == 0:
-            _open_reason_dialog(run_id)
-
-
-def _open_reason_dialog(run_id: str) -> None:
-    dialogs.open_dialog(REASON_DIALOG, run_id)
+            dialogs.open_dialog(REASON_DIALOG, run_id)
 
 
 _SAME_SETTINGS = "Same settings"

@@ -209,18 +209,9 @@ _COMPARED_OPTIONS_KEY = "compared_options"
 _DRAWER_WIDTH = 480
 
 
+@dialogs.dialog("This conversation", icon=":material/tune:", position="right", width=_DRAWER_WIDTH)
 def draw_options_drawer(_: None) -> None:
     """Draw the drawer behind the last chip."""
-    st.dialog(
-        "This conversation",
-        icon=":material/tune:",
-        position="right",
-        width=_DRAWER_WIDTH,
-        on_dismiss=dialogs.close_dialog,
-    )(_draw_options_content)()
-
-
-def _draw_options_content() -> None:
     _draw_presets()
     OptionControls(
         state.current_options(), state.change_options, "option", state.option_origins(), state.reset_options
@@ -238,18 +229,10 @@ def open_comparison_drawer(run_id: str, options: RunOptions) -> None:
     dialogs.open_dialog(COMPARISON_DRAWER, (run_id, options))
 
 
+@dialogs.dialog("Compare with other settings", icon=":material/compare_arrows:", position="right", width=_DRAWER_WIDTH)
 def draw_comparison_drawer(compared: tuple[str, RunOptions]) -> None:
     """Draw the drawer in which the second options are chosen."""
-    st.dialog(
-        "Compare with other settings",
-        icon=":material/compare_arrows:",
-        position="right",
-        width=_DRAWER_WIDTH,
-        on_dismiss=dialogs.close_dialog,
-    )(_draw_comparison_content)(*compared)
-
-
-def _draw_comparison_content(run_id: str, first: RunOptions) -> None:
+    run_id, first = compared
     second: RunOptions = st.session_state[_COMPARED_OPTIONS_KEY]
     st.caption("Answers the same question again. Your changes apply to that answer only.")
     draw_preset_menu(second.preset, _use_compared_preset, "compared_preset")

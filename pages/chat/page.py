@@ -117,12 +117,8 @@ def _draw_open_dialog() -> None:
         setup_checklist.draw_help_dialog()
 
 
+@st.dialog("Trace", icon=":material/account_tree:", position="right", on_dismiss=state.close_drawers)
 def _draw_trace_drawer(run_id: str) -> None:
-    drawer = st.dialog("Trace", icon=":material/account_tree:", position="right", on_dismiss=state.close_drawers)
-    drawer(_draw_trace_content)(run_id)
-
-
-def _draw_trace_content(run_id: str) -> None:
     if state.opened_source():  # a passage was clicked, and only the whole page can open another drawer
         st.rerun()
     sidebar.draw_trace(run_id, "drawer")

@@ -133,15 +133,8 @@ def _draw_options_chip(options: RunOptions) -> None:
     policy = "Grading off" if options.policy == "off" else POLICIES[options.policy][0]
     basis = markdown.escape_line(options.preset, 30) or policy
     facts = [basis, format_count(options.k, "passage"), *([format_count(own, "change")] if own else [])]
-    st.button(
-        " · ".join(facts),
-        icon=":material/tune:",
-        type="tertiary",
-        wrap=False,
-        key="chip_options",
-        on_click=dialogs.open_dialog,
-        args=(OPTIONS_DRAWER,),
-    )
+    looks = {"type": "tertiary", "wrap": False, "key": "chip_options"}
+    dialogs.draw_opener(" · ".join(facts), ":material/tune:", OPTIONS_DRAWER, **looks)
 
 
 def _placeholder(*, waits: bool) -> str:

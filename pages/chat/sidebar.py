@@ -85,9 +85,10 @@ def _draw_rename_dialog(conversation_id: str) -> None:
     except NotFound:
         dialogs.close_dialog()
         return
-    st.dialog("Rename the conversation", on_dismiss=dialogs.close_dialog)(_draw_rename_form)(conversation)
+    _draw_rename_form(conversation)
 
 
+@dialogs.dialog("Rename the conversation")
 def _draw_rename_form(conversation: Conversation) -> None:
     with st.form("rename", border=False):  # a form, so that Enter in the field renames
         title = st.text_input("Title", value=conversation.title, max_chars=80)
@@ -134,8 +135,7 @@ def _draw_conversations() -> None:
     with st.container(horizontal=True):
         if found.total > shown:
             st.button("Show more", icon=":material/expand_more:", type="tertiary", on_click=_show_more_conversations)
-        ask = dialogs.open_dialog
-        st.button("Import", icon=":material/upload:", type="tertiary", on_click=ask, args=(_IMPORT_DIALOG,))
+        dialogs.draw_opener("Import", ":material/upload:", _IMPORT_DIALOG, type="tertiary")
 
 
 def _draw_search_summary(search: str, found: FoundConversations) -> None:

@@ -34,35 +34,13 @@ def draw_exchange_menu(collection: str) -> None:
     """Draw the buttons that open the dialogs."""
     with st.container(horizontal=True):
         if application().library.size(collection):
-            st.button(
-                "Export",
-                icon=":material/download:",
-                type="tertiary",
-                on_click=dialogs.open_dialog,
-                args=(EXPORT_DIALOG, collection),
-            )
-        st.button(
-            "Import",
-            icon=":material/upload:",
-            type="tertiary",
-            on_click=dialogs.open_dialog,
-            args=(IMPORT_DIALOG, collection),
-        )
+            dialogs.draw_opener("Export", ":material/download:", EXPORT_DIALOG, collection, type="tertiary")
+        dialogs.draw_opener("Import", ":material/upload:", IMPORT_DIALOG, collection, type="tertiary")
 
 
+@dialogs.dialog("Export", icon=":material/download:")
 def draw_export_dialog(collection: str) -> None:
     """Draw the dialog that exports a collection."""
-    st.dialog("Export", icon=":material/download:", on_dismiss=dialogs.close_dialog)(_draw_export)(collection)
-
-
-def draw_import_dialog(collection: str) -> None:
-    """Draw the dialog that imports into a collection."""
-    st.dialog("Import", icon=":material/upload:", on_dismiss=_close_import_dialog)(_draw_import)(
-        collection or DEFAULT_COLLECTION
-    )
-
-
-def _draw_export(collection: str) -> None:
     passages = application().library.size(collection)
     name = labels.collection_label(collection)
     st.markdown(f"**{name}** {labels.grey_text(format_count(passages, 'passage'))}")
@@ -81,7 +59,15 @@ def _draw_export(collection: str) -> None:
     )
 
 
-def _draw_import(collection: str) -> None:
+def _close_import_dialog() -> None:
+    st.session_state.pop(_RESULTS_KEY, None)
+    dialogs.close_dialog()
+
+
+@st.dialog("Import", icon=":material/upload:", on_dismiss=_close_import_dialog)
+def draw_import_dialog(collection: str) -> None:
+    """Draw the dialog that imports into a collection, by default the first one."""
+    collection = collection or DEFAULT_COLLECTION
     file: Any = None
     if _RESULTS_KEY not in st.session_state:
         file = st.file_uploader(
@@ -117,11 +103,6 @@ def _draw_import_report(results: list[AddResult]) -> None:
     draw_refusals(results)
 
 
-def _close_import_dialog() -> None:
-    st.session_state.pop(_RESULTS_KEY, None)
-    dialogs.close_dialog()
-
-
 NEW_DIALOG, RENAME_DIALOG, DELETE_DIALOG = "new collection", "rename collection", "delete collection"
 _MAX_NAME_LENGTH = 60
 _EDIT_ACTIONS = {RENAME_DIALOG: ":material/edit: Rename", DELETE_DIALOG: ":material/delete: Delete"}
@@ -137,13 +118,7 @@ def draw_collections() -> str:
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown("**Collections**", width="content")
-            st.button(
-                "New",
-                icon=":material/create_new_folder:",
-                type="tertiary",
-                on_click=dialogs.open_dialog,
-                args=(NEW_DIALOG,),
-            )
+            dialogs.draw_opener("New", ":material/create_new_folder:", NEW_DIALOG, type="tertiary")
         with st.container(gap="xxsmall"):
             _draw_collection_row("", sum(collection.sources for collection in found), chosen)
             for collection in found:
@@ -194,9 +169,7 @@ def draw_new_dialog(_about: None) -> None:
     def make(name: str) -> None:
         select_collection(application().library.create_collection(name))
 
-    st.dialog("New collection", icon=":material/create_new_folder:", on_dismiss=dialogs.close_dialog)(_draw_name_form)(
-        "", "Create", make
-    )
+    dialogs.dialog("New collection", icon=":material/create_new_folder:")(_draw_name_form)("", "Create", make)
 
 
 def draw_rename_dialog(name: str) -> None:
@@ -205,9 +178,7 @@ def draw_rename_dialog(name: str) -> None:
     def rename(new_name: str) -> None:
         select_collection(application().rename_collection(name, new_name))
 
-    st.dialog("Rename collection", icon=":material/edit:", on_dismiss=dialogs.close_dialog)(_draw_name_form)(
-        name, "Rename", rename
-    )
+    dialogs.dialog("Rename collection", icon=":material/edit:")(_draw_name_form)(name, "Rename", rename)
 
 
 def draw_delete_dialog(name: str) -> None:

@@ -58,9 +58,7 @@ def _draw_head() -> None:
                     open_page(Page.RETRIEVAL)
                 if st.button(Page.CALIBRATION.title, icon=Page.CALIBRATION.icon):
                     open_page(Page.CALIBRATION)
-                st.button(
-                    "Refresh all", icon=":material/sync:", on_click=dialogs.open_dialog, args=(table.REFRESH_DIALOG,)
-                )
+                dialogs.draw_opener("Refresh all", ":material/sync:", table.REFRESH_DIALOG)
 
 
 def _draw_add_form(collection: str) -> None:

@@ -73,17 +73,14 @@ def _draw_move_report(moved: list[MoveResult]) -> None:
 REFRESH_DIALOG = "refresh documents"
 
 
-def draw_refresh_dialog(source_ids: list[str] | None) -> None:
-    """Refresh these documents, or all, with progress; closing the dialog stops between two documents."""
-    st.dialog("Refresh", icon=":material/sync:", on_dismiss=_close_refresh_dialog)(_draw_refresh)(source_ids)
-
-
 def _close_refresh_dialog() -> None:
     st.session_state.pop(_REFRESHED_KEY, None)
     dialogs.close_dialog()
 
 
-def _draw_refresh(source_ids: list[str] | None) -> None:
+@st.dialog("Refresh", icon=":material/sync:", on_dismiss=_close_refresh_dialog)
+def draw_refresh_dialog(source_ids: list[str] | None) -> None:
+    """Refresh these documents, or all, with progress; closing the dialog stops between two documents."""
     if _REFRESHED_KEY not in st.session_state:
         bar = st.progress(0.0, text="Starting")
 
@@ -148,10 +145,8 @@ def _draw_actions(ids: list[str]) -> None:
         if st.button(f"Ask only {named}", icon=":material/filter_alt:"):
             start_conversation_about(ids)
             open_page(Page.CHAT)
-        st.button(
-            f"Move {named}", icon=":material/drive_file_move:", on_click=dialogs.open_dialog, args=(MOVE_DIALOG, ids)
-        )
-        st.button(f"Remove {named}", icon=":material/delete:", on_click=dialogs.open_dialog, args=(REMOVE_DIALOG, ids))
+        dialogs.draw_opener(f"Move {named}", ":material/drive_file_move:", MOVE_DIALOG, ids)
+        dialogs.draw_opener(f"Remove {named}", ":material/delete:", REMOVE_DIALOG, ids)
 
 
 def _filter_documents(sources: list[Source]) -> list[Source]:
@@ -230,7 +225,7 @@ def draw_remove_dialog(ids: list[str]) -> None:
     if not sources:
         return
     title = f"Remove {format_count(len(sources), 'document')}?"
-    st.dialog(title, icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_remove_confirmation)(sources)
+    dialogs.dialog(title, icon=":material/delete:")(_draw_remove_confirmation)(sources)
 
 
 def _draw_remove_confirmation(sources: list[Source]) -> None:

@@ -29,13 +29,6 @@ _FORMAT_HELP = (
 )
 
 
-def draw_upload_dialog(_: Any = None) -> None:
-    """Draw the upload dialog."""
-    st.dialog("Upload a dataset", icon=":material/upload:", on_dismiss=dialogs.close_dialog, width="medium")(
-        _draw_upload_form
-    )()
-
-
 def draw_dataset_dialog(dataset_id: str) -> None:
     """Draw a drawer with the questions of a dataset."""
     try:
@@ -44,10 +37,10 @@ def draw_dataset_dialog(dataset_id: str) -> None:
         dialogs.keep_refusal(gone)
         dialogs.close_dialog()
         return
-    title = markdown.escape_line(dataset.name, 80)
-    st.dialog(
-        title, icon=":material/table_rows:", position="right", width=_DRAWER_WIDTH, on_dismiss=dialogs.close_dialog
-    )(_draw_dataset)(dataset.id)
+    drawer = dialogs.dialog(
+        markdown.escape_line(dataset.name, 80), icon=":material/table_rows:", position="right", width=_DRAWER_WIDTH
+    )
+    drawer(_draw_dataset)(dataset.id)
 
 
 def draw_delete_dataset_dialog(dataset_id: str) -> None:
@@ -65,7 +58,9 @@ def draw_delete_dataset_dialog(dataset_id: str) -> None:
     dialogs.confirm("Delete dataset?", draw, "Delete", delete)
 
 
-def _draw_upload_form() -> None:
+@dialogs.dialog("Upload a dataset", icon=":material/upload:", width="medium")
+def draw_upload_dialog(_: None) -> None:
+    """Draw the upload dialog."""
     file = st.file_uploader("A dataset", max_upload_size=application().settings.max_upload_mb, key="evaluate-file")
     st.caption(_FORMAT_HELP)
     st.code(_EXAMPLE, language="json", wrap_lines=True)

@@ -46,14 +46,7 @@ def draw_datasets() -> None:
     with st.container(gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown("**Datasets**", width="content")
-            st.button(
-                "Upload",
-                icon=":material/upload:",
-                type="tertiary",
-                key="evaluate-upload",
-                on_click=dialogs.open_dialog,
-                args=(UPLOAD_DIALOG,),
-            )
+            dialogs.draw_opener("Upload", ":material/upload:", UPLOAD_DIALOG, type="tertiary", key="evaluate-upload")
         for dataset in results.load_datasets():
             _draw_dataset_button(dataset)
 
@@ -96,15 +89,9 @@ def _draw_evaluation_button(one: Evaluation, *, is_chosen: bool) -> None:
 
 def _draw_dataset_button(dataset: Dataset) -> None:
     count = format_count(len(dataset.examples), "question")
-    st.button(
-        f"{markdown.escape_line(dataset.name, 60)} {labels.grey_text(count)}",
-        icon=f":material/{_DATASET_ICONS[dataset.kind]}:",
-        key=f"dataset-{dataset.id}",
-        type="tertiary",
-        wrap=False,
-        on_click=dialogs.open_dialog,
-        args=(DATASET_DIALOG, dataset.id),
-    )
+    label, icon = f"{markdown.escape_line(dataset.name, 60)} {labels.grey_text(count)}", _DATASET_ICONS[dataset.kind]
+    looks = {"key": f"dataset-{dataset.id}", "type": "tertiary", "wrap": False}
+    dialogs.draw_opener(label, f":material/{icon}:", DATASET_DIALOG, dataset.id, **looks)
 
 
 _MAX_IN_TABLE = 100
@@ -178,13 +165,8 @@ def _draw_selection_actions(selected: Sequence[Evaluation]) -> None:
                 on_click=selection.select_variants,
                 args=([results.variant_key(one, 0) for one in sorted(selected, key=lambda one: one.started_at)],),
             )
-        st.button(
-            f"Delete {format_count(len(selected), 'evaluation')}",
-            icon=":material/delete:",
-            type="tertiary",
-            on_click=dialogs.open_dialog,
-            args=(DELETE_EVALUATIONS_DIALOG, [one.id for one in selected]),
-        )
+        label, ids = f"Delete {format_count(len(selected), 'evaluation')}", [one.id for one in selected]
+        dialogs.draw_opener(label, ":material/delete:", DELETE_EVALUATIONS_DIALOG, ids, type="tertiary")
 
 
 def _table_columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:

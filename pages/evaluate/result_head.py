@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -14,11 +15,11 @@ from crag.evaluation.html_report import export_html
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
 from crag.models.model_choice import model_label
 from crag.options import OPTIONS, RunOptions, diff_options
-from crag.text.formatting import export_file_name, format_count, format_date_time, format_duration
+from crag.text.formatting import format_count, format_date_time, format_duration
 from crag.types import Progress
 from pages.evaluate import result_figures, results, selection, start, start_options
 from pages.parts import dialogs, external_hosts, labels, markdown, option_controls
-from pages.parts.layout import draw_folded, draw_watching, progress_share
+from pages.parts.layout import draw_file_download, draw_folded, draw_watching, progress_share
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
@@ -88,35 +89,24 @@ EXPORT_DIALOG = "export an evaluation"
 Exporter = Callable[[Evaluation, Sequence[EvaluationResult], Cutoffs], str]
 
 
+@dialogs.dialog("Export this evaluation", icon=":material/download:")
 def draw_export_dialog(evaluation_id: str) -> None:
     """Draw the export dialog; each file is made when it is downloaded."""
-    st.dialog("Export this evaluation", icon=":material/download:", on_dismiss=dialogs.close_dialog)(
-        _draw_export_choices
-    )(evaluation_id)
-
-
-def _draw_export_choices(evaluation_id: str) -> None:
     evaluation = application().evaluations.get(evaluation_id, current_owner())
-    _draw_download("Web page", "figures and every answer", evaluation, "html", export_html)
-    _draw_download("CSV", "a row for each answer", evaluation, "csv", export_csv)
-    _draw_download("JSON", "summary and rows", evaluation, "json", export_json)
+    for name, meaning, ending, export in (
+        ("Web page", "figures and every answer", "html", export_html),
+        ("CSV", "a row for each answer", "csv", export_csv),
+        ("JSON", "summary and rows", "json", export_json),
+    ):
+        make = partial(_export, export, evaluation)
+        draw_file_download(name, meaning, evaluation.name, ending, make, evaluation.id)
     st.caption("Includes questions, answers and references, but no folders or keys.")
     if application().uploads.available:
         _draw_langsmith_upload(evaluation)
 
 
-def _draw_download(name: str, meaning: str, evaluation: Evaluation, ending: str, make: Exporter) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.download_button(
-            name,
-            lambda: make(evaluation, results.load_results(evaluation), results.load_cutoffs()),
-            file_name=export_file_name(evaluation.name, ending),
-            mime="application/octet-stream",
-            icon=":material/download:",
-            key=f"export-{ending}-{evaluation.id}",
-            on_click="ignore",
-        )
-        st.caption(meaning, width="content")
+def _export(export: Exporter, evaluation: Evaluation) -> str:
+    return export(evaluation, results.load_results(evaluation), results.load_cutoffs())
 
 
 def _draw_langsmith_upload(evaluation: Evaluation) -> None:
@@ -245,14 +235,8 @@ def _draw_buttons(evaluation: Evaluation) -> None:
             evaluation,
             _compare_with,
         )
-    st.button(
-        "Export",
-        icon=":material/download:",
-        key="evaluate-export",
-        disabled=not evaluation.done,
-        on_click=dialogs.open_dialog,
-        args=(EXPORT_DIALOG, evaluation.id),
-    )
+    key, disabled = "evaluate-export", not evaluation.done
+    dialogs.draw_opener("Export", ":material/download:", EXPORT_DIALOG, evaluation.id, key=key, disabled=disabled)
     _draw_menu(
         "More",
         "more_horiz",
@@ -289,14 +273,9 @@ def _handle_menu_choice(evaluation: Evaluation, choice: str) -> None:
         dialogs.open_dialog({_RENAME_CHOICE: RENAME_DIALOG, _JUDGE_CHOICE: start.JUDGE_DIALOG}[choice], evaluation.id)
 
 
+@dialogs.dialog("Rename this evaluation", icon=":material/edit:")
 def draw_rename_dialog(evaluation_id: str) -> None:
     """Draw the dialog that renames an evaluation."""
-    st.dialog("Rename this evaluation", icon=":material/edit:", on_dismiss=dialogs.close_dialog)(_draw_rename_form)(
-        evaluation_id
-    )
-
-
-def _draw_rename_form(evaluation_id: str) -> None:
     name = application().evaluations.get(evaluation_id, current_owner()).name
     with st.form("rename-evaluation", border=False):
         typed = st.text_input("Name", name, max_chars=120)

@@ -36,14 +36,9 @@ def available_judges() -> dict[str, str]:
     }
 
 
+@dialogs.dialog("Judge answers", icon=":material/gavel:")
 def draw_judge_dialog(evaluation_id: str) -> None:
     """Draw the dialog that has existing answers judged."""
-    st.dialog("Judge answers", icon=":material/gavel:", on_dismiss=dialogs.close_dialog)(_draw_judge_form)(
-        evaluation_id
-    )
-
-
-def _draw_judge_form(evaluation_id: str) -> None:
     found = available_judges()
     if not found:
         st.caption("Judging needs a language model. Start Ollama, or choose one in Settings, Models.")

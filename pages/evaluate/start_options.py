@@ -50,13 +50,7 @@ def draw_options() -> None:
     with right:
         _draw_collection_choice(held)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            "Settings",
-            icon=":material/tune:",
-            on_click=dialogs.open_dialog,
-            args=(OPTIONS_DIALOG,),
-            key="evaluate-settings",
-        )
+        dialogs.draw_opener("Settings", ":material/tune:", OPTIONS_DIALOG, key="evaluate-settings")
         st.caption(f"{summarize_options(held)}{_describe_other_changes()}", width="content")
     if has_web_search():
         st.toggle(
@@ -91,19 +85,9 @@ def _describe_other_changes() -> str:
     return f" · {format_count(len(others), 'other setting')} changed" if others else ""
 
 
-def draw_options_dialog(_: Any = None) -> None:
+@dialogs.dialog("Settings of this evaluation", icon=":material/tune:", position="right", width=_DRAWER_WIDTH)
+def draw_options_dialog(_: None) -> None:
     """Draw the settings drawer."""
-    dialog = st.dialog(
-        "Settings of this evaluation",
-        icon=":material/tune:",
-        position="right",
-        width=_DRAWER_WIDTH,
-        on_dismiss=dialogs.close_dialog,
-    )
-    dialog(_draw_drawer)()
-
-
-def _draw_drawer() -> None:
     held = current_options()
     with st.container(horizontal=True):
         draw_preset_menu(held.preset, _apply_preset, "evaluate-preset")

@@ -129,19 +129,9 @@ class RunChoice:
     name: str
 
 
+@dialogs.dialog("Compare with", icon=":material/compare_arrows:", position="right", width=_DRAWER_WIDTH)
 def draw_compare_drawer(run_id: str) -> None:
     """Draw the drawer."""
-    dialog = st.dialog(
-        "Compare with",
-        icon=":material/compare_arrows:",
-        position="right",
-        width=_DRAWER_WIDTH,
-        on_dismiss=dialogs.close_dialog,
-    )
-    dialog(_draw_run_choices)(run_id)
-
-
-def _draw_run_choices(run_id: str) -> None:
     trace = application().runs.trace(run_id)
     versions = [
         RunChoice(one.run_id, labels.version_name(one))

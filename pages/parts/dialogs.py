@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -17,6 +18,11 @@ _DIALOG_KEY = "dialog"
 def open_dialog(name: str, about: Any = None) -> None:
     """Open a dialog with the next draw of the page."""
     st.session_state[_DIALOG_KEY] = (name, about)
+
+
+def draw_opener(label: str, icon: str | None, name: str, about: Any = None, **looks: Any) -> None:
+    """Draw a button that opens a dialog with the next draw of the page."""
+    st.button(label, icon=icon, on_click=open_dialog, args=(name, about), **looks)
 
 
 def open_dialog_from_fragment(name: str, about: Any = None) -> None:
@@ -37,6 +43,10 @@ def is_dialog_open() -> bool:
 def close_dialog() -> None:
     """Close the open dialog."""
     st.session_state.pop(_DIALOG_KEY, None)
+
+
+dialog = partial(st.dialog, on_dismiss=close_dialog)
+"""Decorator of a function that draws the content of an open dialog; takes the arguments of `st.dialog`."""
 
 
 def close_and_rerun() -> None:
@@ -60,13 +70,12 @@ def confirm(
     A `CragError` of `act` is shown in the dialog, which stays open.
     """
 
-    def content() -> None:
+    @dialog(title, icon=":material/delete:")
+    def draw_dialog() -> None:
         draw()
         with st.container(horizontal=True):
-            confirmed, cancelled = (
-                st.button(label, icon=":material/delete:", key="confirm"),
-                st.button(cancel, key="cancel"),
-            )
+            confirmed = st.button(label, icon=":material/delete:", key="confirm")
+            cancelled = st.button(cancel, key="cancel")
         if confirmed:
             try:
                 act()
@@ -76,7 +85,7 @@ def confirm(
         if confirmed or cancelled:
             close_and_rerun()
 
-    st.dialog(title, icon=":material/delete:", on_dismiss=close_dialog)(content)()
+    draw_dialog()
 
 
 def draw_error(error: CragError) -> None:

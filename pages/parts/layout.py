@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from crag.text.formatting import export_file_name
 from pages.parts import labels
 from pages.parts.routes import Page
 
@@ -88,6 +89,23 @@ def draw_search_field(label: str, key: str | None = None, width: int | None = No
         persist_state="session" if keep else None,
     )
     return (typed or "").strip()
+
+
+def draw_file_download(
+    name: str, meaning: str, title: str, ending: str, make: Callable[[], str | bytes], key: str
+) -> None:
+    """Draw a download button, with what the file holds; `make` is called when it is downloaded."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.download_button(
+            name,
+            make,
+            file_name=export_file_name(title, ending),
+            mime="application/octet-stream",
+            icon=":material/download:",
+            key=f"export-{ending}-{key}",
+            on_click="ignore",
+        )
+        st.caption(meaning, width="content")
 
 
 def progress_share(done: float, total: float | None) -> float:

@@ -107,7 +107,7 @@ def _draw_check_dialog(check: Check) -> None:
     if _is_fixed(check):
         _announce_fixed(check)
     else:
-        st.dialog(markdown.escape_line(check.name, 60), on_dismiss=dialogs.close_dialog)(_draw_explanation)(check)
+        dialogs.dialog(markdown.escape_line(check.name, 60))(_draw_explanation)(check)
 
 
 def _draw_explanation(check: Check) -> None:

@@ -142,14 +142,10 @@ def _hosted_label(name: str) -> str:
 ALLOW_DIALOG = "allow_model"
 
 
+@dialogs.dialog("Use a model on another machine?", icon=external_hosts.EXTERNAL_ICON)
 def draw_consent_dialog(asked: tuple[str, str]) -> None:
     """Draw the dialog; `asked` is the option's name and the model."""
-    st.dialog("Use a model on another machine?", icon=external_hosts.EXTERNAL_ICON, on_dismiss=dialogs.close_dialog)(
-        _draw_consent_content
-    )(*asked)
-
-
-def _draw_consent_content(setting_name: str, model: str) -> None:
+    setting_name, model = asked
     is_provider = model.endswith(":")
     if is_provider:
         typed = st.text_input("Model, as the provider calls it", placeholder="gpt-4o-mini", max_chars=100)

@@ -34,13 +34,7 @@ def _draw_preset(name: str, changes: OptionChanges) -> None:
             st.markdown(f"**{markdown.escape_line(name, 60)}**  \n{labels.grey_text(_describe_preset(changes))}")
         with st.container(horizontal=True, width="content", gap="small"):
             if name not in PRESETS:
-                st.button(
-                    "Delete",
-                    type="tertiary",
-                    key=f"delete-{name}",
-                    on_click=dialogs.open_dialog,
-                    args=(DELETE_PRESET_DIALOG, name),
-                )
+                dialogs.draw_opener("Delete", None, DELETE_PRESET_DIALOG, name, type="tertiary", key=f"delete-{name}")
             key = f"use-{name}"
             st.menu_button(
                 "Use",

@@ -216,7 +216,7 @@ def _draw_outbound_log() -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-        st.button("Clear list", icon=":material/delete:", on_click=dialogs.open_dialog, args=(CLEAR_LOG_DIALOG,))
+        dialogs.draw_opener("Clear list", ":material/delete:", CLEAR_LOG_DIALOG)
 
 
 def _export_csv(whose: str | None) -> bytes:
