@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from crag.app.application import Application
@@ -38,7 +39,7 @@ def watch_folders(application: Application, options: argparse.Namespace) -> int:
             watching.add(changes.settled, stop)
             watching.report_deleted(changes.gone)
     if options.json:
-        print_json({"sources": [reports.added_json(result) for result in watching.results], "gone": watching.gone})
+        print_json({"sources": [asdict(result) for result in watching.results], "gone": watching.gone})
     return OK
 
 
@@ -158,7 +159,7 @@ def _run_and_report(tasks: Sequence[IngestTask], options: argparse.Namespace) ->
                 print_text(reports.added_text(result))
     complete = done == len(tasks)
     if options.json:
-        print_json({"sources": [reports.added_json(result) for result in results], "complete": complete})
+        print_json({"sources": [asdict(result) for result in results], "complete": complete})
     elif not complete:
         print_note(f"Stopped: {done} of {len(tasks)} done. The rest was not added.")
     return OK if complete and not any(result.error for result in results) else FAILED

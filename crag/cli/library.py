@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import indent
 from typing import get_args
@@ -123,7 +124,7 @@ def list_collections(application: Application, options: argparse.Namespace) -> i
         f"{one.name}  ({format_count(one.sources, 'document')}, {format_count(one.passages, 'passage')})"
         for one in found
     )
-    print_result(options.json, {"collections": [reports.collection_json(one) for one in found]}, lines)
+    print_result(options.json, {"collections": [asdict(one) for one in found]}, lines)
     return OK
 
 
@@ -139,7 +140,7 @@ def move_documents(application: Application, options: argparse.Namespace) -> int
     check_document_ids(application, options.ids, "moved")
     moved = application.library.move(options.ids, options.name)
     lines = "\n".join(f"{one.title}: {reports.MOVE_STATUS_TEXT[one.status]}" for one in moved)
-    print_result(options.json, {"moved": [reports.moved_json(one) for one in moved]}, lines)
+    print_result(options.json, {"moved": [asdict(one) for one in moved]}, lines)
     return FAILED if any(one.status == "kept" for one in moved) else OK
 
 
@@ -180,7 +181,7 @@ def import_passages(application: Application, options: argparse.Namespace) -> in
             if not options.json:
                 print_text(reports.added_text(result))
     if options.json:
-        print_json({"sources": [reports.added_json(result) for result in results]})
+        print_json({"sources": [asdict(result) for result in results]})
     return FAILED if any(result.error for result in results) else OK
 
 

@@ -11,7 +11,7 @@ from crag.retrieval.space_switch import SpaceStatus
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_place
 from crag.text.sanitization import TERMINAL_CONTROLS
-from crag.types import AddResult, Collection, Conversation, Grade, MoveResult, Passage, Source, Thresholds, Verdict
+from crag.types import AddResult, Conversation, Grade, Passage, Source, Thresholds, Verdict
 
 if TYPE_CHECKING:
     from crag.app.checklist_facts import Check
@@ -31,80 +31,31 @@ def printable(text: str) -> str:
     return TERMINAL_CONTROLS.sub("", text)
 
 
-def added_json(result: AddResult) -> Json:
-    """Return one entry of `add` and `refresh`."""
-    return asdict(result)
+def _fields(value: object, names: str) -> Json:
+    """Return the named attributes of a value; `names` are separated by spaces."""
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def source_json(item: Source) -> Json:
     """Return one entry of `list`."""
-    return {
-        "id": item.id,
-        "title": item.title,
-        "author": item.author,
-        "published": item.published,
-        "kind": item.kind,
-        "location": item.location,
-        "collection": item.collection,
-        "passages": item.passages,
-        "pages": item.pages,
-        "size": item.size,
-        "added_at": item.added_at,
-        "found_by": item.found_by,
-        "space": item.space,
-    }
-
-
-def collection_json(item: Collection) -> Json:
-    """Return one entry of `collections`."""
-    return asdict(item)
+    names = "id title author published kind location collection passages pages size added_at found_by space"
+    return _fields(item, names)
 
 
 def conversation_json(item: Conversation) -> Json:
     """Return one entry of `conversations`, without its owner, which stays private to the home."""
-    return {
-        "id": item.id,
-        "title": item.title,
-        "created_at": item.created_at,
-        "updated_at": item.updated_at,
-        "pinned": item.pinned,
-    }
-
-
-def moved_json(result: MoveResult) -> Json:
-    """Return one entry of `collections move`."""
-    return asdict(result)
+    return _fields(item, "id title created_at updated_at pinned")
 
 
 def space_json(report: SpaceStatus) -> Json:
     """Return one entry of `spaces`."""
-    held = report.space
-    return {
-        "id": held.id,
-        "name": held.name,
-        "label": held.label,
-        "digest": held.digest,
-        "dimension": held.dimension,
-        "vectors": report.vectors,
-        "passages": report.passages,
-        "state": report.state,
-        "weight": {"share": report.weight.share, "origin": report.weight.origin},
-    }
+    entry = _fields(report.space, "id name label digest dimension") | _fields(report, "vectors passages state")
+    return entry | {"weight": _fields(report.weight, "share origin")}
 
 
 def hit_json(passage: Passage) -> Json:
     """Return one entry of `search`."""
-    return {
-        "passage_id": passage.id,
-        "source_id": passage.source_id,
-        "title": passage.title,
-        "location": passage.location,
-        "page": passage.page,
-        "last_page": passage.last_page,
-        "heading": passage.heading,
-        "score": passage.score,
-        "text": passage.text,
-    }
+    return {"passage_id": passage.id} | _fields(passage, "source_id title location page last_page heading score text")
 
 
 def grade_json(given: Grade, thresholds: Thresholds) -> Json:
@@ -125,10 +76,7 @@ def answer_json(run_id: str, trace: Trace) -> Json:
         "reason": trace.action_reason,
         "steps": trace.trajectory,
         "verdicts": [_verdict_json(trace, verdict) for verdict in trace.verdicts.values()],
-        "sources": [
-            {"n": cited.n, "title": cited.title, "location": cited.location, "page": cited.page, "quote": cited.quote}
-            for cited in trace.citations
-        ],
+        "sources": [_fields(cited, "n title location page quote") for cited in trace.citations],
         "support": [asdict(sentence) for sentence in trace.sentences],
         "web": _web_json(trace),
         "notes": trace.notes,
@@ -194,11 +142,7 @@ def _verdict_json(trace: Trace, verdict: Verdict) -> Json:
     passage = trace.passages[verdict.passage_id]
     return {
         "passage_id": passage.id,
-        "source_id": passage.source_id,
-        "title": passage.title,
-        "page": passage.page,
-        "last_page": passage.last_page,
-        "origin": passage.origin,
+        **_fields(passage, "source_id title page last_page origin"),
         "score": verdict.score,
         "verdict": verdict.word,
         "reason": verdict.reason,
