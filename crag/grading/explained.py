@@ -10,6 +10,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
+    ModelGrader,
     ask_with_retry,
     failed_grade,
     find_sentence,
@@ -24,7 +25,6 @@ from crag.grading.model_replies import (
     unreadable_grade,
 )
 from crag.prompts import find_json_object, load_prompt, strip_thoughts
-from crag.protocols import ChatModel
 from crag.text.language import detect_language
 from crag.types import Grade, Passage, Thresholds
 
@@ -37,24 +37,13 @@ GRADE_SCHEMA: dict[str, Any] = {
     },
     "required": ["sentence", "reason", "verdict"],
 }
-_THRESHOLDS = Thresholds(lower=0.25, upper=0.75)
 
 
-class ExplainedGrader:
+class ExplainedGrader(ModelGrader):
     """Asks `model` about each passage, as many in parallel as the model serves."""
 
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """Name with the model, such as `explained:ollama:llama3.1:8b@365c0bd3c000`."""
-        return f"explained:{self._model.fingerprint}"
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """Thresholds that map yes to relevant, partly to ambiguous, no to irrelevant."""
-        return _THRESHOLDS
+    kind = "explained"
+    thresholds = Thresholds(lower=0.25, upper=0.75)  # yes is relevant, partly is ambiguous, no is irrelevant
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Yield each grade as its reply arrives. A transient fault leaves its passage unknown; others are raised."""

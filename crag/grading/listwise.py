@@ -15,6 +15,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
+    ModelGrader,
     ask_again,
     failed_grade,
     grading_prompts,
@@ -115,28 +116,15 @@ def _is_points(given: Any) -> bool:
     return re.fullmatch(r"[0-9]", str(given)) is not None and not isinstance(given, bool)
 
 
-_THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # 7 points of 9 and more, fewer than 3
-
-
-class ListwiseGrader:
+class ListwiseGrader(ModelGrader):
     """Gives every passage 0 to 9 points relative to the others: one prompt, one short reply.
 
     The prompt is not a prefix of the answer prompt, though that would save processing the passages again: the answer
     prompt holds only relevant passages, best first and without the discarded strips.
     """
 
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """Name with the model, such as `listwise:ollama:llama3.1:8b@365c0bd3c000`."""
-        return f"listwise:{self._model.fingerprint}"
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """Thresholds that make seven points and more relevant, two and fewer irrelevant."""
-        return _THRESHOLDS
+    kind = "listwise"
+    thresholds = Thresholds(lower=0.3, upper=0.7)  # 7 points of 9 and more are relevant, fewer than 3 irrelevant
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Yield all grades of a call when its reply arrives. After a transient fault the remaining ones are unknown."""

@@ -11,14 +11,30 @@ from typing import Any, TypeVar
 
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
+from crag.options import GraderKind
 from crag.prompts import find_json_object, strip_thoughts
 from crag.protocols import ChatModel, FirstToken, Reply
 from crag.text.language import extract_terms, split_sentences
 from crag.text.questions import AnalyzedQuestion
-from crag.types import Grade, Language, Passage, Prompt, Usage, strip_unstorable
+from crag.types import Grade, Language, Passage, Prompt, Thresholds, Usage, strip_unstorable
 
 T = TypeVar("T")
 _QUOTED_REPLY_CHARS = 500  # characters of an unreadable reply that are quoted to the model
+
+
+class ModelGrader:
+    """What the graders that ask a language model share: a name with the model, and thresholds until calibrated."""
+
+    kind: GraderKind
+    thresholds: Thresholds
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """Name with the model, such as `score:ollama:llama3.1:8b@365c0bd3c000`."""
+        return f"{self.kind}:{self._model.fingerprint}"
 
 
 def question_block(question: str) -> str:

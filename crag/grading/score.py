@@ -9,6 +9,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
+    ModelGrader,
     ask_again,
     certainty_reason,
     failed_grade,
@@ -29,7 +30,6 @@ from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Grade, Passage, Thresholds, Usage
 
-_THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # until calibrated for a collection
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
@@ -37,21 +37,11 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-class ScoreGrader:
+class ScoreGrader(ModelGrader):
     """Asks `model` for yes or no on each passage, in parallel; the score is P(yes) / (P(yes) + P(no))."""
 
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """Name with the model, such as `score:ollama:llama3.1:8b@365c0bd3c000`."""
-        return f"score:{self._model.fingerprint}"
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """Thresholds that make a confidence below 70 %, either way, ambiguous."""
-        return _THRESHOLDS
+    kind = "score"
+    thresholds = Thresholds(lower=0.3, upper=0.7)  # a confidence below 70 %, either way, is ambiguous
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Yield each grade as its token arrives. A transient fault leaves its passage unknown; others are raised."""
