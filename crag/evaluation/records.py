@@ -39,12 +39,13 @@ if TYPE_CHECKING:
 
 def dump_examples(examples: Sequence[Example]) -> bytes:
     """Serialize examples; equal examples give equal bytes."""
-    return _examples_adapter().dump_json(tuple(examples))
+    return _type_adapter(tuple[Example, ...]).dump_json(tuple(examples))
 
 
 def load_examples(body: bytes) -> tuple[Example, ...]:
     """Parse examples."""
-    return _examples_adapter().validate_json(body)
+    examples: tuple[Example, ...] = _type_adapter(tuple[Example, ...]).validate_json(body)
+    return examples
 
 
 def short_digest(body: bytes) -> str:
@@ -69,26 +70,9 @@ def load_variants(text: str) -> tuple[Variant, ...]:
     )
 
 
-def dump_scored_answer(scored: ScoredAnswer) -> str:
-    """Serialize the scores of an answer."""
-    return _type_adapter(ScoredAnswer).dump_json(scored).decode()
-
-
-def load_scored_answer(text: str) -> ScoredAnswer:
-    """Parse the scores of an answer."""
-    scored: ScoredAnswer = _type_adapter(ScoredAnswer).validate_json(text)
-    return scored
-
-
-def dump_judgement(judgement: Judgement) -> str:
-    """Serialize a judgement."""
-    return _type_adapter(Judgement).dump_json(judgement).decode()
-
-
-def load_judgement(text: str) -> Judgement:
-    """Parse a judgement."""
-    judgement: Judgement = _type_adapter(Judgement).validate_json(text)
-    return judgement
+def _dump_value(value: ScoredAnswer | Judgement) -> str:
+    kind: Any = type(value)
+    return _type_adapter(kind).dump_json(value).decode()
 
 
 def _variant_row(variant: Variant) -> dict[str, Any]:
@@ -97,17 +81,10 @@ def _variant_row(variant: Variant) -> dict[str, Any]:
 
 
 @cache
-def _type_adapter(kind: type) -> TypeAdapter[Any]:
+def _type_adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter  # imported late: pydantic is slow to import
 
     return TypeAdapter(kind)
-
-
-@cache
-def _examples_adapter() -> TypeAdapter[tuple[Example, ...]]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(tuple[Example, ...])
 
 
 _RESULT_COLUMNS = evaluation_results.c
@@ -161,8 +138,8 @@ def result_from_row(row: Row[Any], example: Example) -> EvaluationResult:
         row.run_id,
         row.state,
         row.error,
-        load_scored_answer(row.body),
-        load_judgement(row.judged) if row.judged else None,
+        _type_adapter(ScoredAnswer).validate_json(row.body),
+        _type_adapter(Judgement).validate_json(row.judged) if row.judged else None,
         None if row.label is None else bool(row.label),
         row.began or 0.0,
     )
@@ -276,8 +253,8 @@ class EvaluationRows:
             "run_id": result.run_id,
             "state": result.state,
             "error": result.error,
-            "body": dump_scored_answer(result.scored),
-            "judged": dump_judgement(result.judged) if result.judged else None,
+            "body": _dump_value(result.scored),
+            "judged": _dump_value(result.judged) if result.judged else None,
         }
         here = evaluations.c.id == evaluation_id
         spent = update(evaluations).where(here).values(seconds=seconds).returning(evaluations.c.stopping)
@@ -290,7 +267,7 @@ class EvaluationRows:
 
     def save_judgement(self, evaluation_id: str, key: ResultKey, judgement: Judgement) -> None:
         """Store the judgement of one answer, replacing an earlier one."""
-        self._update_result(evaluation_id, key, judged=dump_judgement(judgement))
+        self._update_result(evaluation_id, key, judged=_dump_value(judgement))
 
     def label(self, evaluation_id: str, key: ResultKey, right: bool | None) -> None:
         """Store a user's label of one answer. Raises `NotFound`."""

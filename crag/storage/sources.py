@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, update
@@ -351,19 +351,4 @@ def _keep_duplicate(connection: Connection, duplicate: Row[Any], old: Row[Any] |
 
 
 def _source_from_row(row: Row[Any]) -> Source:
-    return Source(
-        id=row.id,
-        title=row.title,
-        kind=row.kind,
-        location=row.location,
-        collection=row.collection,
-        sha256=row.sha256,
-        size=row.size,
-        pages=row.pages,
-        passages=row.passages,
-        added_at=row.added_at,
-        space=row.space or "",
-        author=row.author,
-        published=row.published,
-        found_by=row.found_by,
-    )
+    return Source(**{one.name: getattr(row, one.name) for one in fields(Source)} | {"space": row.space or ""})
