@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from crag.evaluation.statistics import histogram
+from crag.evaluation.statistics import auc, histogram
 from crag.types import Action, Thresholds
 
 # Answerable: made from a passage, or given. Unanswerable: with its passage hidden, with a fact swapped, made from
@@ -187,11 +187,7 @@ def score_histograms(scored: Sequence[ProbeScore], bins: int) -> tuple[list[int]
 
 def score_separation(scored: Sequence[ProbeScore]) -> float | None:
     """Return the AUC: the chance that an answerable question scores above an unanswerable one; None without both."""
-    answered, unanswered = split_scores(scored)
-    if not answered.size or not unanswered.size:
-        return None
-    above = (answered[:, None] > unanswered).mean() + (answered[:, None] == unanswered).mean() / 2
-    return float(above)
+    return auc([one.score for one in scored], [one.answerable for one in scored])
 
 
 def _refusal_reason(answered: Floats, unanswered: Floats) -> str:
