@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, Connection, Row, func, literal, select, update
+from sqlalchemy import CTE, Connection, Row, func, literal, select, update
 
 from crag.storage.tables import conversations, messages, runs
 
@@ -53,7 +53,7 @@ def find_latest_descendant(connection: Connection, message_id: int) -> int:
 def read_siblings(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, tuple[int, ...]]:
     """Return for each message the ids of all messages at its position, in order and including its own."""
     own, other = messages, messages.alias()
-    same_place = _equal_or_both_null(own.c.parent_id, other.c.parent_id) & (
+    same_place = own.c.parent_id.is_not_distinct_from(other.c.parent_id) & (
         own.c.conversation_id == other.c.conversation_id
     )
     query = (
@@ -91,8 +91,3 @@ def _walk_up(message_id: int | None, most: int) -> CTE:
         messages.c.id == walked.c.parent_id, walked.c.depth < most
     )
     return walked.union_all(parents)
-
-
-def _equal_or_both_null(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Match two values that are equal or both NULL."""
-    return one.is_not_distinct_from(other)

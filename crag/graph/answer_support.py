@@ -190,7 +190,7 @@ def _sentence_support(sentence: str, sources: dict[int, SourceText], variants: T
 
 
 def _support_strength(statement: AnswerStatement, sources: Sequence[SourceText]) -> SupportStrength:
-    if all(_differs_in_language(statement, source) for source in sources):
+    if all(statement.language != source.language for source in sources):
         return "weak"
     coverage, nearest = _best_coverage(statement, sources), _nearest_sentence(statement, sources)
     if coverage < _WEAK_COVERAGE:
@@ -202,10 +202,6 @@ def _support_strength(statement: AnswerStatement, sources: Sequence[SourceText])
         is_instruction(nearest.text) or _states_unknown_fact(statement, sources) or _swaps_fact(statement, nearest)
     )
     return "weak" if doubtful else strength
-
-
-def _differs_in_language(statement: AnswerStatement, source: SourceText) -> bool:
-    return statement.language != source.language
 
 
 def _best_coverage(statement: AnswerStatement, sources: Sequence[SourceText]) -> float:

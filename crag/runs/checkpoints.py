@@ -90,7 +90,7 @@ class Checkpoints:
             raise HomeFault("The saved state of earlier answers cannot be read.", "Restart, then ask again.") from error
         except Exception as error:
             _log.exception("The state of a run cannot be read")
-            raise _missing_state_error() from error
+            raise NotFound("The data behind this answer is no longer kept.", "Ask the question again.") from error
 
     @property
     def _saver(self) -> SqliteSaver:
@@ -127,7 +127,3 @@ class Checkpoints:
 def checkpoint_config(run_id: str) -> RunnableConfig:
     """Return the LangGraph configuration that addresses a run's checkpoints."""
     return {"configurable": {"thread_id": run_id}}
-
-
-def _missing_state_error() -> NotFound:
-    return NotFound("The data behind this answer is no longer kept.", "Ask the question again.")

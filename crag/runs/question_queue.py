@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
@@ -93,7 +93,7 @@ class QuestionQueue:
         chosen = select(queued_questions).where(queued_questions.c.conversation_id == conversation_id)
         with self._database.read() as connection:
             rows = connection.execute(chosen.order_by(queued_questions.c.position)).all()
-        return [_question_from_row(row) for row in rows]
+        return [QueuedQuestion(row.id, row.text, json.loads(row.files), bool(row.on_hold)) for row in rows]
 
     def unread_files(self, question: QueuedQuestion) -> list[str]:
         """Return the names of the files that the question still waits for."""
@@ -158,7 +158,3 @@ class QuestionQueue:
 def _next_position(connection: Connection, conversation_id: str) -> int:
     last = select(func.max(queued_questions.c.position)).where(queued_questions.c.conversation_id == conversation_id)
     return int(connection.execute(last).scalar() or 0) + 1
-
-
-def _question_from_row(row: Row[Any]) -> QueuedQuestion:
-    return QueuedQuestion(row.id, row.text, json.loads(row.files), bool(row.on_hold))

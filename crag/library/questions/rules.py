@@ -19,7 +19,7 @@ _DETECTED_CHARS = 400
 
 def find_questions(text: str, heading: str, around: Surroundings) -> Iterator[DerivedQuestion]:
     """Yield the questions that a passage under this heading path answers, in reading order."""
-    if _is_boilerplate(heading):
+    if any(_BOILERPLATE_HEADING.fullmatch(part.strip()) for part in heading.split(HEADING_SEPARATOR)):
         return
     language = detect_language(text[:_DETECTED_CHARS])
     if language == "en" and not around.is_english:
@@ -81,10 +81,6 @@ _HEADING_NUMBER = re.compile(
     r"^(?:\d+(?:\.\d+)*[.):]?\s+|(?:[ivxIVX]+|[A-Z])[.):]\s+|제\s?\d+\s?[장절조]\s*|第[一二三四五六七八九十\d]+[章节節条條]\s*"
     r"|(?:Chapter|Section|Part|Article|Step|Component)\s+\w+\s*[:.–-]\s*)|\s*[#¶]\s*$|^#+\s*"
 )
-
-
-def _is_boilerplate(heading: str) -> bool:
-    return any(_BOILERPLATE_HEADING.fullmatch(part.strip()) for part in heading.split(HEADING_SEPARATOR))
 
 
 def clean_heading(heading: str) -> str:
