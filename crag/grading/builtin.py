@@ -237,7 +237,7 @@ class BuiltinGrader:
             complete = None
             is_eligible = score >= self._completable(asked) or find_labelled_values(asked, texts[index : index + 1])
             if (
-                is_eligible or korean.holds_synonym(question, texts[index])
+                is_eligible or korean.holds_synonym(asked.text, texts[index])
             ) and not found:  # one complete passage is enough
                 complete = found = is_complete(asked, reading, self._embedder)
                 score = max(score, self.thresholds.upper) if complete else score

@@ -16,7 +16,7 @@ from crag.options import RunOptions
 from crag.protocols import MAX_QUERY_LENGTH, CondensedQuestion, PassageFinder, Rewriter
 from crag.text.coverage import FRAME_TERMS
 from crag.text.language import extract_key_words, extract_terms, is_cjk
-from crag.text.questions import TermStatistics, drop_document_reference, find_name_terms
+from crag.text.questions import TermStatistics, drop_document_reference, find_name_terms, separate_words
 from crag.text.small_talk import detect_small_talk, is_summary_request
 from crag.types import Passage, Turn
 
@@ -99,6 +99,7 @@ class BuiltinRewriter(Rewriter):
     ) -> CondensedQuestion:
         """Append key words of earlier questions if the question does not stand alone."""
         stop.check()
+        question = separate_words(question, self._statistics)
         asked = drop_document_reference(question)
         if _has_own_subject(asked) or len(question) >= MAX_QUERY_LENGTH:
             return CondensedQuestion(question, "It names its own subject, so nothing was added.")

@@ -19,6 +19,7 @@ from crag.retrieval.ranking import merge_duplicates, rank_candidates, read_vecto
 from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
 from crag.storage.passages import count_passages, read_passage_ids, read_titles
 from crag.storage.sources import SourceStore
+from crag.text.questions import separate_words
 from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class HybridSearch:
 
         Passages are found by words alone if no embedder is available.
         """
-        query = strip_unstorable(query).strip()
+        query = separate_words(strip_unstorable(query).strip(), self._full_text)
         if not query or k < 1:
             return [], ""
         depth = max(_MIN_DEPTH, 4 * k)

@@ -176,7 +176,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         """Return whether one of the quotations lacks nothing, or, with `names_only`, all together lack no name."""
         asked = analyze_question(question, self._statistics)
         if not names_only:
-            return any(has_form(question, each) and not find_gaps(asked, each, self._embedder) for each in used)
+            return any(has_form(asked.text, each) and not find_gaps(asked, each, self._embedder) for each in used)
         everything = " ".join(f"{each.text} {each.context}" for each in used)
         return not find_gaps(asked, Quotation(everything, ""), self._embedder).names
 

@@ -280,15 +280,17 @@ def _strip(word: str) -> str:
     base = _COPULA.sub("", base) or base
     for _ in range(2):
         found = _PARTICLE.search(base)
-        if not found or not found.start() or _NOUN_IN_I.search(base) or not _fits(base[: found.start()], found[0]):
+        if not found or not found.start() or _NOUN_IN_I.search(base):
             break
-        if found.start() == 1 and (found[0] not in _AFTER_ONE_SYLLABLE or base != word):
+        noun = base[: found.start()]
+        is_short = len(noun) == 1 and (found[0] not in _AFTER_ONE_SYLLABLE or base != word)
+        if is_short or not fits_particle(noun, found[0]):
             break
-        base = base[: found.start()]
+        base = noun
     return base
 
 
-def _fits(noun: str, particle: str) -> bool:
+def fits_particle(noun: str, particle: str) -> bool:
     """Return whether a particle may follow a noun: 이, 은, 을 and 과 follow consonants, 가, 는, 를 and 와 vowels."""
     coda = _coda(noun)
     if re.match("이|은|을|과|으", particle):

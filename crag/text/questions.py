@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from crag.text.korean_spacing import restore_spaces
 from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
 
 
@@ -154,8 +155,19 @@ def drop_document_reference(question: str) -> str:
     return rest if extract_terms(rest) else question
 
 
+def separate_words(question: str, statistics: TermStatistics) -> str:
+    """Return a Korean question with the spaces that its writer left out, as far as the words of the library tell."""
+
+    def select_known(terms: Sequence[str]) -> set[str]:
+        weights = statistics.idf([*terms, _UNSEEN_TERM])
+        return {term for term in terms if weights[term] < weights[_UNSEEN_TERM]}
+
+    return restore_spaces(question, select_known)
+
+
 def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
-    """Analyze a question and weight its terms by their rarity in the library."""
+    """Analyze a question, with missing spaces restored, and weight its terms by their rarity in the library."""
+    text = separate_words(text, statistics)
     key_words = tuple(extract_words(text))
     order = tuple(term for _, parts in key_words for term in parts)
     names = find_name_terms(text)

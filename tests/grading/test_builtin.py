@@ -32,6 +32,7 @@ def word(embedder: Embedder, grade: Grade) -> str:
         ("Who built the Halden lighthouse?", ENGLISH),
         ("When was the Halden lighthouse built?", ENGLISH),
         ("한강 도서관을 설계한 건축가는 누구인가?", KOREAN),
+        ("한강도서관을설계한건축가는누구인가?", KOREAN),
         ("青山圖書館由哪一位建築師設計？", CHINESE),
     ],
 )
