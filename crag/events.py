@@ -47,8 +47,8 @@ class NodeSpec:
 NODES: dict[NodeName, NodeSpec] = {
     "reply": NodeSpec(title="Reply", activity="Replying"),
     "condense_question": NodeSpec(
-        title="Understand the follow-up",
-        activity="Understanding the follow-up",
+        title="Understand the question",
+        activity="Understanding the question",
         restart="the beginning",
         trajectory_step="condense_question",
         asks_model=True,

@@ -319,12 +319,16 @@ class CoverageCheck(Protocol):
         ...
 
 
+def _find_no_corrections(_question: str) -> Mapping[str, str]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """The models and components that a run uses, by role. Without `coverage`, every answer counts as covered.
 
     `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
-    smallest window.
+    smallest window. `find_corrections` returns the misspelled words of a question with the words that are meant.
     """
 
     name: str
@@ -336,3 +340,4 @@ class Engine:
     remote_models: tuple[str, ...] = ()
     shorten: Callable[[str], ShortenedQuestion] = ShortenedQuestion
     coverage: CoverageCheck | None = None
+    find_corrections: Callable[[str], Mapping[str, str]] = _find_no_corrections

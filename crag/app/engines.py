@@ -142,7 +142,7 @@ class Engines:
         )
         resources = GraderResources(self._embedder, self._library, grading, self._cached)
         grader, refiner = GRADER_FACTORIES[assigned.kind](resources)
-        return Engine(
+        engine = Engine(
             assigned.answering.model,
             model_label(assigned.answering.model),
             grader,
@@ -153,6 +153,7 @@ class Engines:
             shorten=make_shortener(list(models.values())),
             coverage=BuiltinCoverageCheck(self._embedder, self._library),
         )
+        return engine if answering else replace(engine, find_corrections=self._library.find_corrections)
 
     def _cached(self, grader: Grader) -> Grader:
         from crag.grading.composites import CachedGrader

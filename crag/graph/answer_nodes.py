@@ -8,11 +8,13 @@ from crag.graph.answer_support import answer_outcome, check_sentences, is_suppor
 from crag.graph.citations import collect_citations, collect_quotations, drop_invalid_citations
 from crag.graph.nodes import gather_knowledge, graph_node
 from crag.graph.policy import choose_action as decide_action
-from crag.graph.state import Deps, GraphState, question_to_answer, retrieval_question
+from crag.graph.state import Deps, GraphState, fitted_question, question_to_answer, retrieval_question
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import OFF_TOPIC, PromptFit, Quotation
 from crag.text.formatting import format_count
 from crag.text.language import detect_written_language
+from crag.text.questions import extract_asking_sentences
+from crag.text.spelling import is_certain
 from crag.types import Knowledge, Support, Usage
 
 FINISH_NOTES = {
@@ -81,8 +83,12 @@ def _is_covered(
 
     The verdicts must call for no other source. An answer that quotes must hold all key terms of the question. A model
     may use other words, but the names and figures of the question must be in what it cites, and each claim must have a
-    source. A passage that the user chose to use anyway counts as covering the question.
+    source. A passage that the user chose to use anyway counts as covering the question. A doubtful correction of the
+    question's spelling never does: another word may have been meant, which the documents do not contain.
     """
+    corrections = deps.engine.find_corrections(extract_asking_sentences(fitted_question(state)))
+    if not all(is_certain(word, right) for word, right in corrections.items()):
+        return False
     verdicts = state.get("verdicts", {})
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
     policy = deps.options.policy

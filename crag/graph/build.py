@@ -61,7 +61,9 @@ def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
         return state["begin_at"]
     if talk_node.choose_reply(state["question"], runtime.context) and not state.get("extra_query"):
         return "reply"
-    return "condense_question" if state.get("history") or is_long_question(fitted_question(state)) else "retrieve"
+    question = fitted_question(state)
+    is_clear = not (is_long_question(question) or runtime.context.engine.find_corrections(question))
+    return "condense_question" if state.get("history") or not is_clear else "retrieve"
 
 
 def _after_retrieve(_state: GraphState, runtime: Runtime[Deps]) -> str:

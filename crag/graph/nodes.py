@@ -23,6 +23,7 @@ from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, retrieval_question
 from crag.protocols import CondensedQuestion
 from crag.text.questions import extract_asking_sentences
+from crag.text.spelling import correct_words
 from crag.types import Knowledge, NodeName, Passage, Strip, Verdict
 
 MAX_STRIPS_PER_ANSWER = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
@@ -50,8 +51,13 @@ def graph_node(name: NodeName) -> Callable[[NodeFunction], Callable[[GraphState,
 
 @graph_node("condense_question")
 def condense_question(state: GraphState, deps: Deps) -> GraphState:
-    """Rewrite the question to be understood without the conversation, and separate what it asks from its text."""
-    condensed = CondensedQuestion(extract_asking_sentences(fitted_question(state)))
+    """Rewrite the question to be understood without the conversation, and separate what it asks from its text.
+
+    Misspelled words are corrected first.
+    """
+    asked = extract_asking_sentences(fitted_question(state))
+    corrections = deps.engine.find_corrections(asked)
+    condensed = CondensedQuestion(correct_words(asked, corrections))
     if history := state.get("history"):
         options = replace(deps.options, k=max(deps.options.k, _PASSAGES_TO_COMPARE))
 
@@ -59,7 +65,8 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
             return call_cancellable(lambda: deps.retriever.retrieve(text, options)[0], deps.stop)
 
         condensed = deps.engine.rewriter.condense(condensed.text, history, find_passages, deps.stop)
-    deps.emit(QuestionCondensed(condensed.text, condensed.reason))
+    read_as = "".join(f"Read “{word}” as “{right}”. " for word, right in corrections.items())
+    deps.emit(QuestionCondensed(condensed.text, f"{read_as}{condensed.reason}".strip()))
     return {"standalone_question": condensed.text}
 
 

@@ -20,6 +20,7 @@ from crag.retrieval.full_text import FullTextIndex
 from crag.retrieval.ranking import read_vector_weight
 from crag.retrieval.search import HybridSearch
 from crag.retrieval.space_switch import SpaceSwitcher, SpaceSwitchWorker
+from crag.retrieval.spelling import SpellingCorrector
 from crag.settings import Settings
 from crag.storage.collections import Collections
 from crag.storage.engine import Database
@@ -69,6 +70,7 @@ class Library:
         self._collections = Collections(database)
         self._originals = Originals(self.home)
         self._full_text = FullTextIndex(database)
+        self._spelling = SpellingCorrector(database, self._full_text)
         cache = EmbedderCache(database, embedders)
         active_embedder = ActiveEmbedder(database, embedders, cache)
         self.retriever = HybridSearch(self._store, self._full_text, active_embedder, self.home / "index")
@@ -162,6 +164,10 @@ class Library:
     def idf(self, terms: Sequence[str]) -> dict[str, float]:
         """Return the inverse document frequency of each term; the one method of `TermStatistics`."""
         return self._full_text.idf(terms)
+
+    def find_corrections(self, question: str) -> dict[str, str]:
+        """Return the misspelled words of a question, as written, with the words of the documents that are meant."""
+        return self._spelling.find_corrections(question)
 
     def suggest_questions(self, n: int = 3) -> list[str]:
         """Return at most `n` questions that the newest sources answer; derived once for each state of the library."""

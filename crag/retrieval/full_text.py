@@ -195,6 +195,10 @@ class FullTextIndex:
         wanted = list(dict.fromkeys(extract_terms(fold_accents(query))))[:_MAX_QUERY_TERMS]
         return self._postings.search(self._frequencies.read(wanted), limit, allowed)
 
+    def contains(self, term: str) -> bool:
+        """Return whether any passage contains this term."""
+        return self._frequencies.read([term]).by_term[term] > 0
+
     def read_terms(self, ids: Sequence[int]) -> dict[int, PassageTerms]:
         """Return the terms of these passages by id; pass at most a few hundred ids."""
         with self._database.read() as connection:

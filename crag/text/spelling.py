@@ -1,0 +1,54 @@
+"""Misspelled words: which words of a question may be corrected, and which corrections are certain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_WORD = re.compile(r"(?<![\w@./’'-])[^\W\d_]{3,}(?![\w@/’'-]|\.\w)")  # no part of an identifier, address or compound
+_QUESTION_WORDS = ("what", "when", "where", "which", "whose", "who", "how", "much", "many")
+_MIN_CERTAIN_LENGTH = 5
+
+
+def find_words(question: str) -> list[str]:
+    """Return the words of a question that may be misspelled, as written and without duplicates."""
+    return list(dict.fromkeys(_WORD.findall(question)))
+
+
+def correct_words(question: str, corrections: Mapping[str, str]) -> str:
+    """Return the question with each misspelled word replaced."""
+    return _WORD.sub(lambda match: corrections.get(match[0], match[0]), question)
+
+
+def correct_question_word(word: str) -> str:
+    """Return the question word that is meant; empty if none or several may be."""
+    found = [asked for asked in _QUESTION_WORDS if _is_misspelled_as(asked, word.lower())]
+    right = found[0] if len(found) == 1 else ""
+    return right.capitalize() if word[0].isupper() else right
+
+
+def _is_misspelled_as(asked: str, word: str) -> bool:
+    lacks_letter = any(word == asked[:at] + asked[at + 1 :] for at in range(1, len(asked) - 1))
+    return lacks_letter or (word != asked and _has_swapped_letters(word, asked))
+
+
+def is_certain(word: str, right: str) -> bool:
+    """Return whether two words are the same but for a slip of the pen.
+
+    The slip is two swapped letters, or a letter doubled or not doubled, of which hardly ever another word results.
+    """
+    if right.lower() in _QUESTION_WORDS:
+        return True
+    is_doubled = word != right and _join_double_letters(word) == _join_double_letters(right)
+    return min(len(word), len(right)) >= _MIN_CERTAIN_LENGTH and (is_doubled or _has_swapped_letters(word, right))
+
+
+def _join_double_letters(word: str) -> str:
+    return re.sub(r"(.)\1", r"\1", word)
+
+
+def _has_swapped_letters(word: str, other: str) -> bool:
+    """Return whether two neighbouring letters changed places."""
+    from rapidfuzz.distance import OSA
+
+    return sorted(word) == sorted(other) and OSA.distance(word, other, score_cutoff=1) <= 1
