@@ -214,13 +214,6 @@ class BuiltinGrader:
         """The thresholds chosen when the scorer was fitted."""
         return fitted_thresholds()
 
-    def _completable(self, question: AnalyzedQuestion) -> float:
-        """Return the score from which a passage that states everything is relevant.
-
-        Scores of Chinese and Korean passages are low where the question and the text differ in their endings.
-        """
-        return self.thresholds.lower if question.is_cjk else self.thresholds.upper
-
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Grade every passage in order. Raises `ModelFault` if embedding fails, `Stopped`."""
         stop.check()
@@ -235,16 +228,26 @@ class BuiltinGrader:
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
             complete = None
-            is_eligible = score >= self._completable(asked) or find_labelled_values(asked, texts[index : index + 1])
-            if (
-                is_eligible or korean.holds_synonym(asked.text, texts[index])
-            ) and not found:  # one complete passage is enough
-                complete = found = is_complete(asked, reading, self._embedder)
+            if not found and self._is_eligible(asked, score, texts[index]):  # one complete passage is enough
+                similar = self._embedder if asked.is_cjk or score >= self.thresholds.upper else None
+                complete = found = is_complete(asked, reading, similar)
                 score = max(score, self.thresholds.upper) if complete else score
                 complete = complete if score >= self.thresholds.upper else None
             gaps = self._find_gaps(asked, reading) if complete is False else None
             reason = explain_grade(asked, reading, self.thresholds.verdict_for(score), gaps)
             yield index, Grade(score, reason, complete=complete)
+
+    def _is_eligible(self, question: AnalyzedQuestion, score: float, text: str) -> bool:
+        """Return whether a passage may count as complete in spite of its score.
+
+        Any English one may, because a single sentence in a long passage scores low, whatever it states.
+        """
+        return (
+            not question.is_cjk
+            or score >= self.thresholds.lower
+            or bool(find_labelled_values(question, [text]))
+            or korean.holds_synonym(question.text, text)
+        )
 
     def _find_gaps(self, question: AnalyzedQuestion, passage: TokenizedText) -> Gaps | None:
         """Return what the best sentences lack; None if nothing."""

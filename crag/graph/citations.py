@@ -16,7 +16,7 @@ from crag.text.language import (
     strip_list_mark,
 )
 from crag.text.tables import label_table_rows
-from crag.types import Citation, Knowledge, Support
+from crag.types import Citation, Knowledge, Passage, Support
 
 _CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _LEADING_CITATIONS = re.compile(rf"(?:{_CITATION.pattern})+\s*")
@@ -121,21 +121,24 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
                 continue  # a table header
             if run:
                 items = sum(is_list_item(each) for each in units)
-                is_cut = _goes_on(units[-1], split_sentences(item.passage.text))
+                is_cut = _goes_on(units[-1], item.passage)
                 found.append(Quotation("\n".join(run), find_context(sentences, start, around), items, is_cut))
             run, units = [], []
     return found
 
 
-def _goes_on(last: str, passage: Sequence[str]) -> bool:
-    """Return whether the list of which an item was quoted goes on, or may do so in the next passage."""
+def _goes_on(last: str, passage: Passage) -> bool:
+    """Return whether the list of which an item was quoted goes on, or may do so behind an excerpt of a web page.
+
+    The context of a passage of the library ends with its section, or else holds the next passage.
+    """
     if not is_list_item(last):
         return False
-    place = next((at for at, sentence in enumerate(passage) if sentence == last), len(passage))
-    after = place + 1
-    if after >= len(passage):
-        return True
-    return not is_table_row(last) and (is_list_item(passage[after]) or continues_item(passage, after))
+    around = split_sentences(passage.context or passage.text)
+    after = max((at for at, sentence in enumerate(around) if sentence == last), default=len(around)) + 1
+    if after >= len(around):
+        return after > len(around) or passage.origin == "web"
+    return not is_table_row(last) and (is_list_item(around[after]) or continues_item(around, after))
 
 
 def _dice_coefficient(first: set[str], second: set[str]) -> float:

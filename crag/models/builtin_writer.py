@@ -63,7 +63,7 @@ class BuiltinWriter(Writer):
         if any(held.is_trusted for held in used):
             return False
         around = [f"{held.passage.title} {held.passage.heading}" for held in used]
-        headings = [unit for held in used for unit in split_sentences(held.text) if is_heading(unit)]
+        headings = [unit for held in used for unit in split_sentences(held.passage.text) if is_heading(unit)]
         quoted = Quotation(re.sub(r"\[\d+\]", "", answer), " ".join(around + headings))
         return is_off_topic(question, find_gaps(question, quoted, self._embedder))
 

@@ -17,7 +17,9 @@ _ASKS_FOR_COUNTED = re.compile(
     rf"\s*(?:(?:what|which) (?:are|were) |name |list )the (?:{'|'.join(_COUNTS[2:])})\b", re.IGNORECASE
 )
 _SEPARATOR = re.compile(r"[;,•]|\b(?:and|or)\b")
-_CUT_LIST = re.compile(r"(?:^|\s)\d{1,2}[.)]\s*$")  # ends with the number of the next item
+_CUT_LIST = re.compile(  # ends with the number of the next item, not with a figure as in "under 18."
+    r"(?:^|[.:;!?…]\s|\n|[\u3131-\u9fff\uac00-\ud7af]\s?)\s*\d{1,2}[.)]\s*$"
+)
 _PARTIAL_LIST = re.compile(
     r"\b(?:among other (?:things|\w+s)|such as|for example|e\.g\.|including)(?!\w)", re.IGNORECASE
 )

@@ -34,6 +34,7 @@ from crag.text.questions import (
     matches_answer_type,
 )
 from crag.text.relevance_features import TokenizedText
+from crag.text.spelling import is_certain
 from crag.text.tables import label_table_rows
 
 _SIMILAR = 0.45
@@ -42,7 +43,6 @@ _AKIN = 0.3
 """Cosine from which a word may stand for the only one that is missing of a question with `_MIN_OTHER_WORDS` more."""
 _MIN_OTHER_WORDS = 3
 _MIN_ROOT, _MAX_ENDING = 4, 4  # letters: *invent*, *invention*
-_MIN_TYPO_LENGTH = 6
 _MAX_WINDOWS = 8
 _MIN_WEIGHT_SHARE = 0.4
 FRAME_TERMS = frozenset(
@@ -51,7 +51,7 @@ FRAME_TERMS = frozenset(
         " people person someone anybody company firm organization thing difference main different mean meaning"
         " document handbook text article paper file page according get got go went come came take took make made bring"
         " brought put know want need find back look say tell explain describe list show allow exactly currently today"
-        " long many much often possible reason outline overview summary stand differ post study report"
+        " long far soon many much often possible reason outline overview summary stand differ post study report"
     )
 )
 """Words that frame a question and need not occur in its answer."""
@@ -188,13 +188,17 @@ def find_context(sentences: Sequence[str], at: int, around: str) -> str:
     return f"{around} {heading} {sentences[at - 1] if refers_back else ''}"
 
 
-def is_complete(question: AnalyzedQuestion, passage: TokenizedText, embedder: Embedder) -> bool:
-    """Return whether neighbouring sentences of a passage state everything that the question asks for."""
+def is_complete(question: AnalyzedQuestion, passage: TokenizedText, embedder: Embedder | None) -> bool:
+    """Return whether neighbouring sentences of a passage state everything that the question asks for.
+
+    Without an embedder a single sentence must do so, in the question's own words.
+    """
+    width = 2 if embedder else 1
     sentences = label_table_rows(passage.sentences)
     if find_gaps(question, Quotation("\n".join(sentences), passage.title), embedder):
         return False
     windows = (
-        Quotation("\n".join(sentences[at : at + 2]), find_context(sentences, at, passage.title))
+        Quotation("\n".join(sentences[at : at + width]), find_context(sentences, at, passage.title))
         for at in range(len(sentences))
     )
     shares = {window: question.covered_share(extract_terms(f"{window.text} {window.context}")) for window in windows}
@@ -209,8 +213,11 @@ def find_labelled_values(question: AnalyzedQuestion, texts: Sequence[str]) -> li
     return [] if None in places else list(dict.fromkeys(at for at in places if at is not None))
 
 
-def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> Gaps:
-    """Return what a quotation lacks for a complete answer. Raises `ModelFault` if embedding fails."""
+def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder | None) -> Gaps:
+    """Return what a quotation lacks for a complete answer; without an embedder no similar word will do.
+
+    Raises `ModelFault` if embedding fails.
+    """
     if question.is_cjk:
         reader = _cjk_reader(question.text)
         text = f"{quoted.text} {quoted.context}"
@@ -308,7 +315,7 @@ def _defines(term: str, quoted: str) -> bool:
 
 
 def _missing_words(
-    question: AnalyzedQuestion, quoted: str, context: str, embedder: Embedder
+    question: AnalyzedQuestion, quoted: str, context: str, embedder: Embedder | None
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the missing names and figures, the other missing key words, and those of which a loose synonym is held."""
     text = f"{quoted} {context}"
@@ -318,17 +325,17 @@ def _missing_words(
         held = set(extract_terms(regular))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
     missing, unlike = [], []
-    classes = {term for noun in _CLASS_NOUN.findall(question.text) for term in extract_terms(noun)}
+    classes = _find_class_terms(question)
     for word, parts in dict(question.words).items():
         if held.issuperset(parts):
             continue
         if word[0].isdigit():
             missing.append(word)
         elif question.names.intersection(parts):
-            if not any(_shares_root(part, term) for part in parts for term in held):
+            if not any(_is_form_of_name(part, term) for part in parts for term in held):
                 missing.append(word)
         elif not (FRAME_TERMS | classes).issuperset(parts) and not any(
-            _shares_root(part, term) or _is_typo(part, term) for part in parts for term in held
+            _shares_root(part, term) or is_certain(part, term) for part in parts for term in held
         ):
             unlike.append(word)
     identifiers = [name for name in _IDENTIFIER.findall(question.text) if name.casefold() not in text.casefold()]
@@ -340,9 +347,16 @@ def _missing_words(
     return (names, (), tuple(unlike)) if is_akin and len(unlike) == 1 else (names, tuple(unlike), ())
 
 
-def _find_similarities(words: Sequence[str], held: Sequence[str], embedder: Embedder) -> dict[str, float]:
+def _find_class_terms(question: AnalyzedQuestion) -> set[str]:
+    """Return the terms of "which award", which an answer need not repeat if the question says enough besides."""
+    classes = {term for noun in _CLASS_NOUN.findall(question.text) for term in extract_terms(noun)}
+    others = [word for word, parts in question.words if not (FRAME_TERMS | classes).issuperset(parts)]
+    return classes if len(others) > 1 else set()
+
+
+def _find_similarities(words: Sequence[str], held: Sequence[str], embedder: Embedder | None) -> dict[str, float]:
     """Return for each word its similarity in meaning to the most similar of the words `held`."""
-    if not words or not held:
+    if not words or not held or embedder is None:
         return dict.fromkeys(words, 0.0)
     similarities = embedder.embed_documents([word.lower() for word in words]) @ embedder.embed_documents(held).T
     return dict(zip(words, map(float, similarities.max(axis=1)), strict=True))
@@ -364,8 +378,6 @@ def _shares_root(one: str, other: str) -> bool:
     )
 
 
-def _is_typo(one: str, other: str) -> bool:
-    """Return whether two long terms differ in a single letter."""
-    from rapidfuzz.distance import OSA
-
-    return min(len(one), len(other)) >= _MIN_TYPO_LENGTH and OSA.distance(one, other, score_cutoff=1) <= 1
+def _is_form_of_name(name: str, term: str) -> bool:
+    """Return whether a term is a name in another form, as *Swedish* of *Sweden*; *Aalta* is not *Aalto*."""
+    return _shares_root(name, term) and len(name) != len(term)

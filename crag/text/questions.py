@@ -293,7 +293,9 @@ def _find_numbers(question: AnalyzedQuestion, text: str) -> frozenset[str]:
 
 
 def _capitalised_terms(capitalised: list[str]) -> frozenset[str]:
-    return frozenset(extract_terms(" ".join(word for word in capitalised if not _MONTH_NAME.fullmatch(word))))
+    """Return the terms of names: no months, and no model numbers such as *T1*."""
+    names = (word for word in capitalised if not (_MONTH_NAME.fullmatch(word) or re.search(r"\d", word)))
+    return frozenset(extract_terms(" ".join(names)))
 
 
 def _contains_list(text: str) -> bool:

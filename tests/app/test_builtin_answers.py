@@ -28,6 +28,35 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Applicatio
         yield opened
 
 
+HANDBOOK = """# Members' handbook of the Ellerby Rowing Club
+
+## Membership
+The annual fee is 140 pounds for adults and 65 pounds for members under 18. Fees are due on 1 March. New members serve
+a trial period of three months. The boat captain is Morag Tennant.
+
+## The boathouse
+The boathouse is open from 6:30 to 21:00 every day except Monday. Boats must be booked at least two days in advance.
+The rope clamps are the work of Robert Smyth, who also repaired the jetty in 1998 after the flood.
+
+To report an accident:
+1. Bring everyone ashore.
+2. Call the harbour office.
+3. Fill in the red form in the hall.
+
+## Builders
+The company that built the jetty was founded in 1987 by two brothers from the village. Its main competitor is Dunmore
+Brothers. It employs 640 people, builds bridges and piers in five counties, and has never missed a date that it gave.
+"""
+
+
+@pytest.fixture(scope="module")
+def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    folder: Path = tmp_path_factory.mktemp("club")
+    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
+        opened.library.pipeline.add_bytes("handbook.md", HANDBOOK.encode())
+        yield opened
+
+
 def ask(application: Application, question: str) -> Trace:
     run = application.runs.start(None, question, RunOptions())
     return Trace().apply_all(event for _, event in run.follow())
@@ -84,3 +113,38 @@ def test_no_nearby_sentence_is_given_out_as_the_answer(application: Application,
     trace = ask(application, question)
     assert trace.action != "correct"
     assert trace.outcome in ("documents_partly", "not_answered")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How much is the annual fee for adults?", "140 pounds"),
+        ("How long is the trial period?", "three months"),
+        ("When was the company founded?", "1987"),
+        ("Who is the main competitor?", "Dunmore"),
+        ("How far in advance must boats be booked?", "two days"),
+        ("How do I report an accident?", "red form"),
+    ],
+)
+def test_a_sentence_that_states_everything_earns_the_green_badge(club: Application, question: str, said: str) -> None:
+    trace = ask(club, question)
+    assert (trace.outcome, said in trace.text) == ("documents", True)
+
+
+def test_a_misspelled_question_is_answered_and_the_trace_says_how_it_was_read(club: Application) -> None:
+    trace = ask(club, "How mcuh is the anual fee?")
+    assert (trace.outcome, "140 pounds" in trace.text) == ("documents", True)
+    assert trace.condensed == "How much is the annual fee?"
+    assert trace.condensed_reason == "Read “mcuh” as “much”. Read “anual” as “annual”."
+
+
+def test_a_correction_that_may_be_another_word_earns_no_green_badge(club: Application) -> None:
+    trace = ask(club, "How much is the annual fees for aduits?")
+    assert (trace.outcome, "140 pounds" in trace.text) == ("documents_partly", True)
+
+
+@pytest.mark.parametrize("question", ["What did Smith repair?", "Who is Morag Tennent?", "What did smith repair?"])
+def test_a_name_that_the_documents_do_not_contain_is_not_read_as_another(club: Application, question: str) -> None:
+    trace = ask(club, question)
+    assert trace.condensed == ""
+    assert trace.outcome != "documents"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from crag.graph.answer_support import answer_outcome, check_sentences, is_supported
-from crag.graph.citations import collect_citations, drop_invalid_citations
+from crag.graph.citations import collect_citations, collect_quotations, drop_invalid_citations
 from crag.types import Knowledge
 from tests.doubles.engine import passage
 
@@ -152,3 +152,22 @@ def test_an_answer_without_citations_names_what_supports_it():
     (cited,) = collect_citations(answer, KNOWLEDGE, check_sentences(answer, KNOWLEDGE))
     assert "paper" in cited.quote
     assert collect_citations(answer, KNOWLEDGE) == ()
+
+
+STEPS = "To report it:\n1. Bring everyone ashore.\n2. Call the office."
+
+
+@pytest.mark.parametrize(
+    ("after", "origin", "is_cut"),
+    [
+        ("", "library", False),
+        ("\n\nDogs are not allowed.", "library", False),
+        ("\n\n3. Fill in the form.", "library", True),
+        ("", "web", True),
+    ],
+)
+def test_a_list_is_cut_if_it_goes_on_after_its_passage(after, origin, is_cut):
+    source = replace(passage(1, STEPS, origin=origin), context=STEPS + after)
+    answer = "To report it: [1]\n\n- Bring everyone ashore. [1]\n- Call the office. [1]"
+    (quoted,) = collect_quotations(answer, [Knowledge(1, source, STEPS)])
+    assert (quoted.items, quoted.is_cut) == (2, is_cut)

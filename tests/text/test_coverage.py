@@ -37,6 +37,8 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("how old is the lighthuose", "The lighthouse is 150 years old."),
         ("What is a bowline?", "A bowline is a knot that does not slip."),
         ("When and where did the first shop open?", "The first shop opened in Odby in 1911."),
+        ("How far in advance are boats booked?", "Boats are booked two days in advance."),
+        ("Which award did Clara Moor win in 1911?", "Clara Moor won the Red Compass in 1911."),
         ("Who orders the ropes, and until when?", "Order the ropes | Fiona Marsh | 30 May"),
         ("Which division had Clara Moor led before?", "Clara Moor, who previously led the Harbour division, left."),
         ("Explain the term bowline.", "A bowline is a knot that does not slip."),
@@ -76,6 +78,11 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("When was Varnholt founded?", "Varnholt builds boats since 1990 in two sheds."),
         ("Who is the captain of the ferry?", "The captain of the ferry wears a blue coat."),
         ("What is the landlord's telephone number?", "The landlord repairs the heating within two days."),
+        ("Who is Clara Moore?", "The director is Clara Moors."),
+        ("Who is Per Aalta?", "The optician Per Aalto left."),
+        ("Who signed the contract?", "Clara Moor signed for the contact."),
+        ("Where was the first boat sold?", "Its first boat, the T1, sold well."),
+        ("Which rooms may guests use?", "A guest pays 8 pounds a day."),
         ("What is a bowline?", "Sailors learned the bowline before the reef knot."),
         ("Explain the term bowline as sailors use it.", "This knot is called the bowline."),
         ("When and where did the first shop open?", "The first shop opened in 1911."),
@@ -139,6 +146,14 @@ def test_a_passage_is_complete_if_neighbouring_sentences_are(embedder: Embedder)
     )
     assert is_complete(asked, near, embedder)
     assert not is_complete(asked, far, embedder)
+
+
+def test_without_an_embedder_a_passage_must_hold_the_very_words(embedder: Embedder) -> None:
+    asked = analyze_question("When was the harbour of Varnholt founded?", CountedTermStatistics())
+    similar = tokenize_text("The harbour of Varnholt was established in 1874.")
+    assert is_complete(asked, similar, embedder)
+    assert not is_complete(asked, similar, None)
+    assert is_complete(asked, tokenize_text("The harbour of Varnholt was founded in 1874."), None)
 
 
 def test_a_definition_is_found_below_its_heading(embedder: Embedder) -> None:
