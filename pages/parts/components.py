@@ -99,20 +99,39 @@ _HISTORY_JS = """
 export default function ({ data }) {
   if (window.__cragHistory) return
   window.__cragHistory = true
-  let pending
-  const push = window.history.pushState.bind(window.history)
+  const readEntry = () => ({ address: window.location.href, isDialog: Boolean(window.history.state?.cragDialog) })
+  let pending, entry = readEntry()
+  const tracked = (change) => (...to) => {
+    change.apply(window.history, to)
+    entry = readEntry()
+  }
+  const push = tracked(window.history.pushState), replace = tracked(window.history.replaceState)
+  window.history.replaceState = replace
   window.history.pushState = (state, title, address) => {
     const url = new URL(address, window.location.href)
-    const entry = url.searchParams.get(data.entry)
-    if (entry === null) return push(state, title, address)
+    const kind = url.searchParams.get(data.entry)
+    if (kind === null) return push(state, title, address)
     url.searchParams.delete(data.entry)
     clearTimeout(pending)
     if (url.pathname !== window.location.pathname) push(state, title, url)
-    else if (entry === "replace") {  // after a change of page, which Streamlit puts into the address a moment later
-      pending = setTimeout(() => window.history.replaceState(state, title, url), 300)
+    else if (kind === "replace") {  // after a change of page, which Streamlit puts into the address a moment later
+      pending = setTimeout(() => replace(state, title, url), 300)
     }
   }
-  window.addEventListener("popstate", () => clearTimeout(pending))
+  const findDialog = () => document.querySelector('[data-testid="stDialog"]')
+  new MutationObserver(() => {
+    if (findDialog() && !entry.isDialog) push({ cragDialog: true }, "")
+  }).observe(document.body, { childList: true })
+  window.addEventListener("popstate", (event) => {
+    clearTimeout(pending)
+    const left = entry
+    entry = readEntry()
+    if (left.address !== entry.address || left.isDialog === entry.isDialog) return
+    event.stopImmediatePropagation()  // the same place: Streamlit has nothing to draw
+    if (entry.isDialog) window.history.forward()
+    else if (findDialog()) findDialog().querySelector('button[aria-label="Close"]')?.click()
+    else window.history.back()  // the dialog was closed otherwise and left its entry behind
+  }, { capture: true })
 }
 """
 _COPY_HTML = """
@@ -186,7 +205,11 @@ def clicked_citation() -> tuple[str, str]:
 
 
 def install_history() -> None:
-    """Make the browser replace or keep its history entry when an address asks for it; Streamlit always adds one."""
+    """Keep one history entry for each place, and let Back close an open dialog.
+
+    The browser replaces or keeps its entry when an address asks for it; Streamlit always adds one. A dialog gets an
+    entry with the address of the page below. Back and Forward pass over that entry once the dialog is closed.
+    """
     _history_component(data={"entry": ENTRY_PARAMETER}, key="history_glue", height="content")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.browser import ask, badge, open_page
 from tests.e2e.conftest import QUESTION
@@ -40,6 +41,60 @@ def test_back_and_forward_lead_through_the_places_that_were_visited(page: Page, 
     page.go_forward()
     expect(page).to_have_url(run)
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+
+
+def open_drawer(page: Page) -> Locator:
+    page.get_by_test_id("stChatMessage").last.locator('a[href^="#cite-"]').first.click()
+    drawer = page.get_by_role("dialog")
+    expect(drawer).to_contain_text("Only this document")
+    return drawer
+
+
+def test_back_closes_the_source_drawer_and_leaves_the_conversation_open(page: Page, app_with_notes: str):
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    conversation = page.url
+    for _ in range(2):
+        drawer = open_drawer(page)
+        page.go_back()
+        expect(drawer).to_be_hidden()
+        expect(page).to_have_url(conversation)
+    page.get_by_role("button", name="Copy").click()  # fails while the page is inert
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+
+
+@pytest.mark.parametrize("way", ["Esc", "close button", "click outside"])
+def test_a_drawer_closed_without_back_costs_no_press_of_back_or_forward(page: Page, app_with_notes: str, way: str):
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    conversation = page.url
+    for _ in range(2):
+        drawer = open_drawer(page)
+        if way == "Esc":
+            page.keyboard.press("Escape")
+        elif way == "close button":
+            drawer.get_by_role("button", name="Close").click()
+        else:
+            page.mouse.click(300, 450)
+        expect(drawer).to_be_hidden()
+    page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()
+    page.wait_for_url("**/documents")
+
+    page.go_back()
+    expect(page).to_have_url(conversation)
+    expect(badge(page, "from your documents")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    expect(page).to_have_url(f"{app_with_notes}/")
+    page.go_forward()
+    expect(page).to_have_url(conversation)
+    expect(badge(page, "from your documents")).to_be_visible()
+    page.go_forward()
+    expect(page.get_by_role("heading", name="Documents")).to_be_visible()
 
 
 def test_an_address_without_a_page_leads_to_the_start_page_and_says_so(page: Page, app_with_notes: str):

@@ -42,6 +42,28 @@ def test_a_passage_opens_from_the_trace_and_closes_back_to_it(phone: Page, app: 
     phone.wait_for_function("document.documentElement.scrollWidth <= 390")
 
 
+def test_back_closes_one_drawer_at_a_time(phone: Page, app_on_ollama: str):
+    open_page(phone, app_on_ollama)
+    ask(phone, QUESTION)
+    expect(badge(phone, "from your documents")).to_be_visible()
+    conversation, drawer = phone.url, phone.get_by_role("dialog")
+    phone.locator('a[href^="#cite-"]').first.tap()
+    expect(drawer).to_contain_text("Only this document")
+    phone.go_back()
+    expect(drawer).to_be_hidden()
+
+    phone.locator("[class*=trace-of-] button:visible").last.tap()
+    expect(drawer).to_contain_text("Grade")
+    drawer.locator("[class*=passage-] button:visible").first.tap()
+    expect(drawer).to_contain_text("Only this document")
+    phone.go_back()
+    expect(drawer).to_contain_text("Grade")
+    phone.go_back()
+    expect(drawer).to_be_hidden()
+    expect(phone).to_have_url(conversation)
+    expect(badge(phone, "from your documents")).to_be_visible()
+
+
 def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str):
     open_page(phone, app_on_ollama)
     box = phone.get_by_test_id("stChatInputTextArea")
