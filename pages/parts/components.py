@@ -28,11 +28,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   window.__cragRun = data.run
   const scrolled = () => { window.__cragAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80 }
   const grown = new ResizeObserver(() => { if (data.run && window.__cragAtEnd) toEnd() })
+  const openCitation = (link) => setTriggerValue("cited", link.slice(6))
   const heard = (event) => {
     const link = event.target.closest ? event.target.closest('a[href^="#cite-"]') : null
     if (!link) return
     event.preventDefault()
-    setTriggerValue("cited", link.getAttribute("href").slice(6))
+    openCitation(link.getAttribute("href"))
   }
   const escaped = (event) => {  // a button disabled while busy has lost the focus, so Esc misses its dialog
     if (event.key !== "Escape" || document.activeElement !== document.body) return
@@ -76,6 +77,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     sidebar?.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
   }
   window.__cragLeft = data.left
+  const { hash, pathname, search } = window.location
+  if (hash.startsWith("#cite-")) {  // clicked before `heard` listened: the browser has followed the link
+    window.history.replaceState({ cragDialog: true }, "", pathname + search)
+    openCitation(hash)
+  }
   window.__cragClean?.()  // this function runs again whenever its data changes
   document.addEventListener("click", heard)
   document.addEventListener("keydown", escaped)

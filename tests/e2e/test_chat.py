@@ -63,6 +63,31 @@ def test_from_an_upload_to_an_answer_whose_citation_opens(page: Page, app: str):
     expect(page.get_by_role("dialog")).to_contain_text("citric acid")
 
 
+CLICK_FIRST_CITATION = """new MutationObserver((_, observer) => {
+  const citation = document.querySelector('a[href^="#cite-"]')
+  if (!citation) return
+  observer.disconnect()
+  citation.click()
+}).observe(document, { childList: true, subtree: true })"""
+
+
+def test_a_citation_clicked_as_soon_as_it_is_drawn_opens(page: Page, app_on_ollama: str):
+    open_page(page, app_on_ollama)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    conversation = page.url
+    page.add_init_script(CLICK_FIRST_CITATION)
+    page.reload()
+    drawer = page.get_by_role("dialog")
+    expect(drawer).to_contain_text("citric acid")
+    expect(page).to_have_url(conversation)
+    page.go_back()
+    expect(drawer).to_be_hidden()
+    expect(page).to_have_url(conversation)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+
+
 def test_stop_keeps_what_was_written(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
     ollama.script = slowly(LONG)
     open_page(page, app_on_ollama)
