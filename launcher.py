@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -122,6 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
     # With a folder named pages, Streamlit would show "Page not found" over the first deep link after each start.
     PagesManager.uses_pages_directory = False
     keep_all_messages()
+    os.umask(0o077)  # what the application writes is for its user alone
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
     allow_open_files()
     config = {

@@ -1,6 +1,7 @@
 """Entry point of `python -m crag`. Ctrl-C ends it quietly at any moment, even while modules are loading."""
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 
@@ -23,4 +24,5 @@ def run(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    os.umask(0o077)  # what the application writes is for its user alone
     sys.exit(run(sys.argv[1:]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.exc import DatabaseError, OperationalError
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
@@ -18,6 +19,9 @@ from crag.storage.migrations import migrate
 DATABASE_NAME = "crag.sqlite"
 CHECKPOINTS_NAME = "checkpoints.sqlite"  # in the same folder: graph state of runs
 _BUSY_SECONDS = 30
+_PRIVATE_FOLDER, _PRIVATE_FILE, _OF_OTHERS = 0o700, 0o600, 0o077
+
+_log = logging.getLogger(__name__)
 
 
 class Database:
@@ -26,9 +30,12 @@ class Database:
     def __init__(self, home: Path) -> None:
         """Open or create `home/crag.sqlite`. Raises `HomeFault`, and leaves an unusable file untouched."""
         self.home = home
-        _make_home(home)
-        path = home / DATABASE_NAME
-        self._engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS})
+        self._path = home.absolute() / DATABASE_NAME
+        _make_home(home, self._path)
+        self._file = _identify(self._path)
+        # `mode=rw`: no connection may create an empty file where the home has been removed meanwhile.
+        address = URL.create("sqlite", database=self._path.as_uri(), query={"mode": "rw", "uri": "true"})
+        self._engine = create_engine(address, connect_args={"timeout": _BUSY_SECONDS})
         event.listen(self._engine, "connect", _configure_connection)
         try:
             with self.write() as connection:
@@ -45,8 +52,9 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Provide a connection for reading; each statement sees the latest commit.
 
-        Raises `HomeFault` if the file is damaged.
+        Raises `HomeFault` if the file is damaged or gone.
         """
+        self._check_in_place()
         with _translate_errors(), self._engine.connect() as connection:
             yield connection
 
@@ -60,10 +68,13 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Provide a write transaction that commits at the end. Raises `HomeFault` if the disk is full or read-only.
+        """Provide a write transaction that commits at the end.
 
-        It takes the write lock at the start, so that it waits its turn instead of failing later.
+        It takes the write lock at the start, so that it waits its turn instead of failing later. Raises `HomeFault` if
+        the disk is full or read-only, or if the file is no longer in its place: SQLite would go on writing to a file
+        that was moved, or to one that was deleted and vanishes when it is closed.
         """
+        self._check_in_place()
         with _translate_errors(), self._engine.connect() as connection:
             try:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -75,10 +86,18 @@ class Database:
                 if isinstance(error, OperationalError):
                     raise _home_fault(error) from error
                 raise
+        self._check_in_place()
 
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+
+    def _check_in_place(self) -> None:
+        if _identify(self._path) != self._file:
+            raise HomeFault(
+                "The data folder is gone or was replaced, so nothing was saved.",
+                "Put the folder back in its place, or restart the app.",
+            )
 
     @retry(
         retry=retry_if_exception_message(match=".*database is locked"),
@@ -98,9 +117,10 @@ def _configure_connection(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _make_home(home: Path) -> None:
+def _make_home(home: Path, database: Path) -> None:
+    """Create the folder and an empty database file where there are none; only their owner may read either."""
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
     except OSError as error:
         raise HomeFault("The data folder cannot be created.", "Choose another with CRAG_HOME.") from error
     if not os.access(home, os.W_OK):
@@ -108,6 +128,35 @@ def _make_home(home: Path) -> None:
             "The data folder cannot be written to.",
             "Change its permissions, or choose another with CRAG_HOME.",
         )
+    try:
+        _make_private(home, database)
+        database.touch(mode=_PRIVATE_FILE)
+    except OSError as error:
+        raise HomeFault("The database file cannot be created.", "Check the permissions of CRAG_HOME.") from error
+
+
+def _make_private(home: Path, database: Path) -> None:
+    """Close a home of an earlier version to other users of the machine, and log that once.
+
+    A folder that also holds other things keeps its permissions until it has a database.
+    """
+    is_open = os.name == "posix" and home.stat().st_mode & _OF_OTHERS
+    if not is_open or not database.exists():
+        return
+    with suppress(PermissionError):  # the folder of another user, who shares it on purpose
+        home.chmod(_PRIVATE_FOLDER)
+        for file in home.glob("*.sqlite*"):
+            file.chmod(_PRIVATE_FILE)
+        _log.warning("Other users of this machine could open %s. It is private now.", home)
+
+
+def _identify(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file, which tell it from another one of the same name; None if it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextmanager

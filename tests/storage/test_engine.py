@@ -1,6 +1,9 @@
 """The database file: durability, migrations, transactions, and refusals that leave it untouched."""
 
+import os
+import shutil
 import sqlite3
+import stat
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -174,6 +177,74 @@ def test_damage_that_is_met_late_is_said_too(tmp_path):
     with pytest.raises(HomeFault, match="damaged"), database.write() as connection:
         connection.execute(update(conversations).values(title="y"))
     database.close()
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "deleted as a folder"])
+def test_nothing_is_acknowledged_once_the_file_is_no_longer_in_its_place(database, how):
+    path = database.home / "crag.sqlite"
+    with database.write() as connection:
+        add(connection, "before")
+    with database.read(), database.read():  # both stay open in the pool
+        pass
+    if how == "deleted as a folder":
+        shutil.rmtree(database.home)
+    else:
+        path.rename(path.with_name("moved.sqlite"))
+        if how == "replaced":
+            shutil.copy(path.with_name("moved.sqlite"), path)
+    with pytest.raises(HomeFault, match="gone or was replaced"), database.write() as connection:
+        add(connection, "after")
+    with pytest.raises(HomeFault, match="gone or was replaced"):
+        names(database)
+    assert path.exists() == (how == "replaced"), "no empty file may take its place"
+
+
+def test_a_file_that_disappears_during_a_change_is_noticed(database):
+    def change():
+        with database.write() as connection:
+            add(connection, "lost")
+            (database.home / "crag.sqlite").rename(database.home / "moved.sqlite")
+
+    with pytest.raises(HomeFault, match="gone or was replaced"):
+        change()
+
+
+def test_a_home_that_comes_back_is_used_again(database):
+    away = database.home.rename(database.home.with_name("away"))
+    with pytest.raises(HomeFault):
+        names(database)
+    away.rename(database.home)
+    with database.write() as connection:
+        add(connection, "kept")
+    assert names(database) == ["kept"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
+def test_a_home_is_private_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        Database(tmp_path / "home").close()
+    finally:
+        os.umask(before)
+    assert permissions(tmp_path / "home") == (0o700, {0o600})
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
+def test_an_older_home_becomes_private_and_that_is_said_once(tmp_path, caplog):
+    home = tmp_path / "home"
+    Database(home).close()
+    home.chmod(0o755)
+    (home / "crag.sqlite").chmod(0o644)
+    for _ in range(2):
+        Database(home).close()
+    assert permissions(home) == (0o700, {0o600})
+    assert [record.message for record in caplog.records if "private now" in record.message] == [
+        f"Other users of this machine could open {home}. It is private now."
+    ]
+
+
+def permissions(home):
+    return stat.S_IMODE(home.stat().st_mode), {stat.S_IMODE(file.stat().st_mode) for file in home.iterdir()}
 
 
 def test_a_broken_statement_is_no_full_disk(database):
