@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from crag.cancellation import Cancellation
 from crag.ingest.parse.document import Block, Document
-from crag.text.language import is_list_item, restricts_previous, split_sentences
+from crag.text.language import is_label_border, is_list_item, restricts_previous, split_sentences
 from crag.types import HEADING_SEPARATOR, Chunk, PageStarts, Progress, ProgressCallback, Vectors
 
 CHUNK_TOKENS = 250
@@ -100,7 +100,8 @@ def _split_block(block: Block, count_tokens: CountTokens, size: int) -> Iterator
     texts = [block.text] if whole else block.text.splitlines() if lines else split_sentences(block.text)
     before = ""
     for text in texts:
-        joint = "\n" if lines or is_list_item(text) else "" if before.endswith(_NO_SPACE_AFTER) else " "
+        alone = lines or is_list_item(text) or is_label_border(before, text)
+        joint = "\n" if alone else "" if before.endswith(_NO_SPACE_AFTER) else " "
         text = text.rstrip()
         if text and len(text) <= size * _MAX_CHARS_PER_TOKEN and (tokens := count_tokens(text)) < size:
             yield text, joint, tokens

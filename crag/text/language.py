@@ -20,7 +20,12 @@ _TOKEN = re.compile(
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•·‣▪–]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+•·‣▪–]|\(?\d{1,2}[.)]|[①-⑳])\s+")
 _TABLE_ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
+_MAX_LABELLED_LINE = 60  # characters; a longer one may have been wrapped
 _MAX_ITEM_NUMBER_LENGTH = 4  # characters, as in `(12.`
+_LABELLED_LINE = re.compile(
+    rf"(?:[A-Z][^\W\d_]*(?: [^\W\d_]+){{0,2}}|[{HAN_KANA_RANGES}{HANGUL_RANGES}·/ ]{{2,12}}(?:\([^()]{{1,12}}\))?)"
+    r"\s?(?::\s+|：\s*)\S"
+)
 _HEADING = re.compile(r"\s*#{1,6}\s+\S")
 _MARKED_LINE = re.compile(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
 _SENTENCE_END = re.compile(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
@@ -82,6 +87,16 @@ def is_list_item(line: str) -> bool:
     return bool(_LIST_ITEM.match(line)) or is_table_row(line)
 
 
+def is_labelled_line(line: str) -> bool:
+    """Return whether a line states a value after a label, as in "Venue: Hall 3", "담당자: 김민수" or "地點：大會堂"."""
+    return bool(_LABELLED_LINE.match(line))
+
+
+def is_label_border(before: str, line: str) -> bool:
+    """Return whether one of two lines in a row states a value after a label, so that they are not one sentence."""
+    return is_labelled_line(line) or (is_labelled_line(before) and len(before) <= _MAX_LABELLED_LINE)
+
+
 def continues_item(sentences: Sequence[str], at: int) -> bool:
     """Return whether the sentence at an index belongs to the list item before it: another item follows it."""
     return (
@@ -125,7 +140,13 @@ def is_heading(line: str) -> bool:
     """Return whether the line is a heading: marked as in Markdown, or short and without end punctuation."""
     if _HEADING.match(line):
         return True
-    return len(line) <= 60 and not is_list_item(line) and not _SENTENCE_END.search(line) and not line[:1].islower()
+    return (
+        len(line) <= 60
+        and not is_list_item(line)
+        and not is_labelled_line(line)
+        and not _SENTENCE_END.search(line)
+        and not line[:1].islower()
+    )
 
 
 def split_sentences(text: str) -> list[str]:
@@ -208,6 +229,8 @@ def _join_wrapped_lines(text: str) -> list[str]:
 def _continues_line(before: str, line: str) -> bool:
     """Return whether `line` continues `before`, which was wrapped at the page width."""
     if _MARKED_LINE.match(line) or _HEADING.match(before) or is_table_row(before) or _SENTENCE_END.search(before):
+        return False
+    if is_label_border(before, line):
         return False
     return line[0].islower() or (len(before) > 60 and not before.isupper()) or (len(before) > 25 and is_cjk(before))
 

@@ -238,3 +238,16 @@ def test_an_exception_stays_in_the_chunk_of_its_rule() -> None:
         "Seats are free.",
         "Fuel is not paid.\n\nHowever, three may share a car.",
     ]
+
+
+@pytest.mark.parametrize("name", ["notice.txt", "notice.md"])
+def test_lines_with_labels_stay_lines(name: str) -> None:
+    notice = (
+        "일시: 2026년 4월 17일(금) 10:00 ~ 18일(토) 15:00\n"
+        "장소: 가평 푸른숲 연수원\n"
+        "담당자: 경영지원팀 김민수 (내선 1234)\n"
+        "참가 신청은 4월 3일까지 받습니다."
+    )
+    reader = GuardedReader(lambda text: len(text) // 4, 1_000_000)
+    read = reader(RawDocument(name, notice.encode()), lambda _: None, Cancellation())
+    assert [chunk.text for chunk in read.chunks] == [notice]

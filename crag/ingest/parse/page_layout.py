@@ -12,15 +12,17 @@ from itertools import pairwise
 from typing import Any
 
 from crag.ingest.parse.document import Block
-from crag.text.language import HAN_KANA_RANGES, detect_language, is_cjk
+from crag.text.language import HAN_KANA_RANGES, detect_language, is_cjk, is_labelled_line
 
 _HYPHENATED = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
 _CJK_CHARACTER = f"[{HAN_KANA_RANGES}\u3000-\u303f\uff00-\uffef]"
 _CJK_SPACES = re.compile(f"(?<={_CJK_CHARACTER}) +(?={_CJK_CHARACTER})")
 _HANGUL_BREAK = re.compile("([가-힣]+)\n(?=([가-힣]+))")
+_SPACE_BEFORE_END = re.compile(r"\n(?=[.,!?)\]」』’”](?:\s|$))")
 _KOREAN_UNIT_BREAK = re.compile(r"(?<=\d)\n(?=(?:년|월|일|원|명|개|층|호|조|항|회|세|시|분)(?![가-힣]{3}))")
 _KOREAN_PARTICLE = re.compile(
     "은|는|을|를|의|에|에서|에게|으로|로|와|과|까지|부터|에는|에서는|으로는|이다|입니다|습니다|니다"
+    "|에도|에서도|까지는|부터는|이며|이고|이나|으며|으면|었다|았다|였다|었으며|았으며|였으며|라고|이라고"
 )
 _KOREAN_WORD_END = re.compile(
     "(?:은|는|이|가|을|를|의|에|로|와|과|도|만|서|고|며|면|여|지|게|한|된|할|될|던|및|또는|등|까지|부터|하는|거나|라|자|해|[가-힣]다)$"
@@ -28,6 +30,7 @@ _KOREAN_WORD_END = re.compile(
 _BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s")
 _SENTENCE_END = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
 _MAX_HEADING_CHARACTERS = 150
+_LINES_AROUND = 4
 _MIN_REPEATED_PAGES = 4  # pages
 _NUMBER = re.compile(r"\d+")
 _MAX_PAGE_NUMBER_DIGITS = 9  # page numbers are never longer
@@ -95,20 +98,36 @@ def build_paragraphs(
     usual = statistics.median([leading for leading in leadings if leading > 1] or [body])
     start = 0
     for end in range(1, len(lines) + 1):
-        if end == len(lines) or _starts_paragraph(lines[end - 1], lines[end], usual, levels):
+        if (
+            end == len(lines)
+            or _starts_paragraph(lines[end - 1], lines[end], usual, levels)
+            or (_is_item(lines[start]) and _ends_early(lines, end - 1))
+        ):
             yield _paragraph_block(lines[start:end], page, body, words, levels)
             start = end
 
 
+def _is_item(line: TextLine) -> bool:
+    return bool(_BULLET.match(line.text)) or is_labelled_line(line.text)
+
+
+def _ends_early(lines: Sequence[TextLine], at: int) -> bool:
+    """Return whether the next line's first word would have fitted on a line, as wide as the widest lines around it."""
+    line, after = lines[at], lines[at + 1]
+    rights = sorted(near.right for near in lines[max(0, at - _LINES_AROUND) : at + _LINES_AROUND])
+    letter = (after.right - after.left) / max(1, len(after.text))
+    return line.right + letter * (2 + len(after.text.split()[0])) < rights[-2]
+
+
 def _starts_paragraph(before: TextLine, line: TextLine, usual: float, levels: HeadingLevels) -> bool:
-    """Return whether `line` begins a paragraph: by distance, letter size, bullet or indentation."""
+    """Return whether `line` begins a paragraph: by distance, letter size, bullet, label or indentation."""
     if (
         before.is_row
         or line.is_row
         or (levels and not levels.keys().isdisjoint(map(normalize_heading, (before.text, line.text))))
     ):
         return True
-    if _BULLET.match(line.text) or abs(line.height - before.height) > 0.2 * max(line.height, before.height):
+    if _is_item(line) or abs(line.height - before.height) > 0.2 * max(line.height, before.height):
         return True
     leading = before.bottom - line.bottom
     if leading < 0:  # the next column, where a sentence may continue
@@ -152,6 +171,7 @@ def _is_flush(lines: Sequence[TextLine]) -> bool:
 def join_lines(lines: Sequence[str], words: set[str], *, is_flush: bool = False) -> str:
     """Join the lines of one paragraph. `is_flush` tells that they end at the same margin."""
     text = _rejoin_hyphenated_words("\n".join(line.strip() for line in lines), words)
+    text = _SPACE_BEFORE_END.sub("", text)
     text = _HANGUL_BREAK.sub(lambda found: _join_korean(found, words, is_flush=is_flush), text)
     is_spaced = detect_language(text) == "ko" or not is_cjk(text)
     return _remove_cjk_spaces(_KOREAN_UNIT_BREAK.sub("", text).replace("\n", " " if is_spaced else ""))

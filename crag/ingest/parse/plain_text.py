@@ -9,18 +9,20 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.document import Block, BlockKind, Document, ParseRequest
 from crag.ingest.parse.formats import unsupported_refusal
+from crag.text.language import is_label_border
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
+_SOFT_BREAK = "\v"
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
@@ -85,9 +87,14 @@ def _markdown_block(text: str, inside: list[str]) -> Block:
 
 
 def _inline_text(token: Token) -> str:
-    """Return the visible text of an inline token, without markup, link addresses or raw HTML."""
-    breaks = {"softbreak": " ", "hardbreak": "\n", "html_inline": ""}
-    return "".join(breaks.get(child.type, child.content) for child in token.children or [])
+    """Return the visible text of an inline token, without markup, link addresses or raw HTML.
+
+    Lines become one, except those with a label, such as "Venue: Hall 3".
+    """
+    breaks = {"softbreak": _SOFT_BREAK, "hardbreak": "\n", "html_inline": ""}
+    lines = "".join(breaks.get(child.type, child.content) for child in token.children or []).split(_SOFT_BREAK)
+    joints = ("\n" if is_label_border(before, line) else " " for before, line in pairwise(lines))
+    return lines[0] + "".join(joint + line for joint, line in zip(joints, lines[1:], strict=True))
 
 
 _BYTE_ORDER_MARKS = (

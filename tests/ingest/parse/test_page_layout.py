@@ -174,3 +174,47 @@ def test_a_particle_at_the_start_of_a_line_belongs_to_the_word_before() -> None:
     assert join_lines(["복지 포인트", "단체 상해보험"], set()) == "복지 포인트 단체 상해보험"
     assert join_lines(["계약은 2027", "년에 끝난다."], set()) == "계약은 2027년에 끝난다."
     assert join_lines(["青山圖書館於", "1962年開館"], set()) == "青山圖書館於1962年開館"
+
+
+def test_a_line_with_a_label_stays_a_line_of_its_own() -> None:
+    lines = (
+        "• 세면도구와 운동화, 여벌 옷을 챙겨 오시고 침구는 연수원에서 쓰던 것을 그대로",
+        "사용하시기 바랍니다",
+        "• 침구는 연수원에서 제공",
+        "담당자: 김민수 (내선 1234)",
+        "참가 신청은 4월 3일까지 사내 게시판에서 받으며, 취소하려면 4월 8일까지 알려",
+        "주시기 바랍니다.",
+        "문의: 총무팀",
+    )
+
+    def page(canvas: Canvas) -> None:
+        pdfmetrics.registerFont(UnicodeCIDFont("HYSMyeongJo-Medium"))
+        canvas.setFont("HYSMyeongJo-Medium", 11)
+        for number, line in enumerate(lines):
+            canvas.drawString(72, 720 - 16 * number, line)
+
+    assert [(block.kind, block.text) for block in drawn(page)] == [
+        ("item", f"{lines[0]} {lines[1]}"),
+        ("item", lines[2]),
+        ("paragraph", lines[3]),
+        ("paragraph", f"{lines[4]} {lines[5]}"),
+        ("paragraph", lines[6]),
+    ]
+
+
+def test_a_wrapped_value_belongs_to_its_label() -> None:
+    lines = ("Venue: the large hall on the third floor of the municipal library of Halden,", "beside the lifts.")
+
+    def page(canvas: Canvas) -> None:
+        for number, line in enumerate((f"{SENTENCE}, and {SENTENCE}, and on again, as ever.", *lines)):
+            canvas.drawString(72, 720 - 16 * number, line)
+
+    assert drawn(page)[-1].text == " ".join(lines)
+
+
+def test_a_sign_or_an_ending_at_the_start_of_a_line_gets_no_space() -> None:
+    assert (
+        join_lines(["담당자에게 알려 주세요", ". 주차장은 30대까지"], set())
+        == "담당자에게 알려 주세요. 주차장은 30대까지"
+    )
+    assert join_lines(["병가는 30일까지 쓸 수 있", "으며 진단서를"], set()) == "병가는 30일까지 쓸 수 있으며 진단서를"
