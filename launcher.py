@@ -8,22 +8,20 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from http import HTTPStatus
 from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import HTTPConnection
-from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.file_util import get_static_dir
 from streamlit.runtime.pages_manager import PagesManager
 
 from crag.concurrency.workers import run_in_background
 from crag.errors import CragError
-from crag.settings import load_settings
-from crag.types import generate_user_key
-from pages.parts import session
+from crag.server.page_requests import PageRequests
+from crag.server.request_guard import RequestGuard, load_page_token
+from crag.server.security_headers import SecurityHeaders
+from crag.settings import Settings, load_settings
 from pages.parts.chat_messages import keep_all_messages
 from pages.parts.routes import Page
 from pages.parts.services import close_application, preload_application
@@ -32,9 +30,6 @@ ADDRESS = "127.0.0.1"
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 SCRIPT = Path(__file__).with_name("app.py")
 _OPEN_FILES = 4096  # Streamlit keeps three for each of 128 sessions for a while; the default on macOS is 256
-_NOTICE_SECONDS = 10  # long enough for the start page to load
-_STREAMLIT_FOLDERS = ("_stcore", "app", "component", "media", "static")
-_COOKIE_SECONDS = 400 * 24 * 3600  # the longest lifetime that browsers accept; renewed with each page
 
 
 @asynccontextmanager
@@ -45,66 +40,24 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     close_application()
 
 
-class UnknownPage:
-    """Middleware that leads from an address without a page to the start page, which says so."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass every request on, except one for a page that does not exist."""
-        is_page = scope["type"] == "http" and "text/html" in HTTPConnection(scope).headers.get("accept", "")
-        if not is_page or _is_known(scope["path"]):
-            await self._app(scope, receive, send)
-            return
-        response = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
-        if scope["path"] != f"/{Page.CHAT.address}":
-            response.set_cookie(session.UNKNOWN_PAGE_COOKIE, "1", max_age=_NOTICE_SECONDS, samesite="lax")
-        await response(scope, receive, send)
-
-
-def _is_known(path: str) -> bool:
-    """Return whether a path is that of a page or belongs to Streamlit, whose files have a suffix."""
-    first, _, rest = path.strip("/").partition("/")
-    if first in _STREAMLIT_FOLDERS or "." in path:
-        return True
-    return not first or (first != Page.CHAT.address and not rest and first in {page.address for page in Page})
-
-
-class PersonCookie:
-    """Middleware that gives each browser a key with its first page, so that it finds its conversations again."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass every request on, and set the cookie on responses to HTML page requests."""
-        if scope["type"] != "http" or "text/html" not in HTTPConnection(scope).headers.get("accept", ""):
-            await self._app(scope, receive, send)
-            return
-        key = session.key_from_cookies(HTTPConnection(scope).cookies) or generate_user_key()
-
-        async def send_with_key(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_cookie(key)]
-            await send(message)
-
-        await self._app(scope, receive, send_with_key)
-
-
-def _cookie(key: str) -> list[tuple[bytes, bytes]]:
-    """Return the cookie headers.
-
-    The cookie is not `secure`, since it must work over plain HTTP on this machine.
-    """
-    response = Response()
-    response.set_cookie(session.OWNER_COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
-    return [header for header in response.raw_headers if header[0] == b"set-cookie"]
-
-
-# Against DNS rebinding: a foreign site can resolve its name to 127.0.0.1, but the Host header still shows that name.
-hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS])
-app = st.App(SCRIPT, lifespan=lifespan, middleware=[hosts, Middleware(UnknownPage), Middleware(PersonCookie)])
+def create_app(settings: Settings) -> st.App:
+    """Return the application behind the middlewares that decide which requests reach it."""
+    token = load_page_token(settings.home)
+    pages = {
+        "document": Path(get_static_dir(), "index.html").read_text(encoding="utf-8"),
+        "pages": [page.address for page in Page],
+        "start": Page.CHAT.address,
+        "token": token,
+        "title": "CRAG Chat",
+    }
+    middleware = [
+        Middleware(SecurityHeaders),
+        # A foreign site can resolve its name to 127.0.0.1 (DNS rebinding), but the Host header still shows that name.
+        Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS]),
+        Middleware(RequestGuard, token=token),
+        Middleware(PageRequests, **pages),
+    ]
+    return st.App(SCRIPT, lifespan=lifespan, middleware=middleware)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -129,11 +82,12 @@ def main(arguments: list[str] | None = None) -> int:
     config = {
         "server.address": ADDRESS,
         "server.port": port,
+        "client.allowedOrigins": [],  # no other site may embed the application and send it messages
         "server.maxUploadSize": settings.max_upload_mb,
         "logger.hideWelcomeMessage": True,  # it repeats the address
     }
     with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to stop; everything is closed by then
-        app.run(config=config)
+        create_app(settings).run(config=config)
     return 0
 
 

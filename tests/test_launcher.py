@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pages.parts.session import OWNER_COOKIE
+from crag.server.page_requests import OWNER_COOKIE
 from tests.served import ROOT, free_port, served, wait_for
 from tests.waiting import PATIENCE
 

@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "runs": (*VALUES, "concurrency", "storage", "text", "conversations", "graph"),
     "inspection": (*VALUES, "concurrency", "storage", "text", "conversations", "models", "runs"),
     "library": (*VALUES, "concurrency", "storage", "text", "retrieval", "ingest"),
+    "server": VALUES,
     "sharing": (
         *(*VALUES, "storage", "text", "conversations", "models", "runs"),
         *("ingest", "ingest.parse", "inspection", "library"),

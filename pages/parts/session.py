@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from crag.server.page_requests import OWNER_COOKIE, UNKNOWN_PAGE_COOKIE
 from crag.types import generate_user_key, is_user_key
 from pages.parts.services import application
 
-OWNER_COOKIE = "crag_person"
-UNKNOWN_PAGE_COOKIE = "crag_unknown_page"  # set when an address without a page led to the start page
 _SESSION_KEY = "person"
 _NOTICE_KEY = "unknown_page_told"
 

@@ -1,0 +1,97 @@
+"""Answers requests for pages: unknown addresses, the cookie of each browser, and the document with its policy."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Collection
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from crag.server.request_guard import QUERY_PARAMETER
+from crag.types import generate_user_key, is_user_key
+
+OWNER_COOKIE = "crag_person"
+UNKNOWN_PAGE_COOKIE = "crag_unknown_page"  # set when an address without a page led to the start page
+_COOKIE_SECONDS = 400 * 24 * 3600  # the longest lifetime that browsers accept; renewed with each page
+_NOTICE_SECONDS = 10  # long enough for the start page to load
+_FRAMEWORK_FOLDERS = ("_stcore", "app", "component", "media", "static")
+
+# Adds the token to the address of Streamlit's WebSocket, the only part of its handshake that a page can extend.
+_SOCKET_SCRIPT = """
+window.WebSocket = class extends WebSocket {
+  constructor(address, protocols) {
+    const url = new URL(address, location.href)
+    if (url.host === location.host) url.searchParams.set(%s, %s)
+    super(url, protocols)
+  }
+}
+"""
+_DIRECTIVES = (
+    "default-src 'none'",
+    "script-src 'self' blob: 'nonce-{nonce}'",  # blob: Streamlit imports the scripts of components from blobs
+    "style-src 'self' 'unsafe-inline'",  # Streamlit's components insert their styles while they are drawn
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "media-src 'self'",
+    "connect-src 'self'",
+    "worker-src 'self' blob:",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+)
+
+
+class PageRequests:
+    """Middleware that answers requests for HTML pages and passes all others on.
+
+    `document` is the HTML of Streamlit's page, `pages` are the addresses that exist, `start` is the start page's own.
+    """
+
+    def __init__(self, app: ASGIApp, document: str, pages: Collection[str], start: str, token: str, title: str) -> None:
+        self._app = app
+        self._pages = pages
+        self._start = start
+        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token))
+        document = re.sub(
+            '<!--.*?-->|<noscript>.*?</noscript>|<link rel="service-desc"[^>]*>', "", document, flags=re.DOTALL
+        )
+        document = re.sub("<title>.*?</title>", f"<title>{title}</title>", document)
+        document = document.replace("<head>", f"<head><script>{script}</script>")
+        self._document = document.replace("<script>", '<script nonce="{nonce}">')
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a page, or pass the request on."""
+        if scope["type"] != "http" or not self._is_page(request := Request(scope)):
+            await self._app(scope, receive, send)
+            return
+        await self._respond(request)(scope, receive, send)
+
+    def _is_page(self, request: Request) -> bool:
+        """Return whether HTML is asked for at an address that is not the framework's; its files have a suffix."""
+        path = request.url.path
+        accepts_html = request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("accept", "")
+        return accepts_html and "." not in path and path.strip("/").partition("/")[0] not in _FRAMEWORK_FOLDERS
+
+    def _respond(self, request: Request) -> Response:
+        address = request.url.path.strip("/")
+        if address and request.url.path != f"/{address}":  # the document names its files relative to its address
+            response: Response = RedirectResponse(str(request.url.replace(path=f"/{address}")))
+        elif address in {"", *self._pages} - {self._start}:
+            nonce = secrets.token_urlsafe(16)
+            response = HTMLResponse(self._document.replace("{nonce}", nonce))
+            response.headers["Content-Security-Policy"] = "; ".join(_DIRECTIVES).format(nonce=nonce)
+        else:
+            response = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
+            if address != self._start:
+                response.set_cookie(UNKNOWN_PAGE_COOKIE, "1", max_age=_NOTICE_SECONDS, samesite="lax")
+        key = request.cookies.get(OWNER_COOKIE, "")
+        key = key if is_user_key(key) else generate_user_key()
+        # Not `secure`, since it must work over plain HTTP on this machine.
+        response.set_cookie(OWNER_COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
+        return response

@@ -1,0 +1,92 @@
+"""Refuses requests that another site or another local port causes a browser to send.
+
+A browser attaches the cookies of 127.0.0.1 to requests for every port, so neither cookies nor SameSite tell this
+application's page from a page that another local program serves. Origin (RFC 6454), Fetch Metadata (W3C) and a token
+that only this application's page contains do.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+QUERY_PARAMETER = "page"
+_SOCKET_SCHEMES = {"ws": "http", "wss": "https"}
+_FILE_NAME = "page.key"
+_TOKEN_BYTES = 32
+_CLOSED_ENDPOINTS = ("/_stcore/metrics", "/_stcore/agent")
+_POLICY_VIOLATION = 1008  # close code, RFC 6455 section 7.4.1
+_REFUSAL = "This request came from another site or program. Open the application's own address instead.\n"
+
+
+def load_page_token(home: Path) -> str:
+    """Return the token of this home, created at first use, so that open pages can reconnect after a restart.
+
+    Where the home cannot be written, the token lasts as long as the process.
+    """
+    path = home / _FILE_NAME
+    with suppress(OSError):
+        home.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            path.touch(mode=0o600, exist_ok=False)
+            path.write_text(secrets.token_urlsafe(_TOKEN_BYTES), encoding="ascii")
+        if token := path.read_text(encoding="ascii").strip():
+            return token
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+class RequestGuard:
+    """Middleware that answers 403 to what this application's own pages did not send, and 404 to closed endpoints.
+
+    Every request that names an Origin must name exactly the scheme, host and port that it is sent to. Requests without
+    one, such as for pictures, must not be marked by the browser as sent from elsewhere, except when a person follows a
+    link to a page. The WebSocket also needs the token that the page contains. Programs that are no browser send none
+    of these headers and can reach what needs no token.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on or refuse it."""
+        if scope["type"] == "websocket":
+            if _is_own_origin(scope) and self._has_token(scope):
+                await self._app(scope, receive, send)
+            else:
+                await receive()
+                await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+        elif scope["type"] == "http" and scope["path"].startswith(_CLOSED_ENDPOINTS):
+            await PlainTextResponse("Not found\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
+        elif scope["type"] == "http" and not (_is_own_origin(scope) and _is_own_request(scope)):
+            await PlainTextResponse(_REFUSAL, HTTPStatus.FORBIDDEN)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _has_token(self, scope: Scope) -> bool:
+        given = parse_qs(scope["query_string"].decode("latin-1")).get(QUERY_PARAMETER, [""])
+        return hmac.compare_digest(given[0].encode(), self._token.encode())
+
+
+def _is_own_origin(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    origins = headers.getlist("origin")
+    scheme = _SOCKET_SCHEMES.get(scope["scheme"], scope["scheme"])
+    return origins in ([], [f"{scheme}://{headers.get('host', '')}"])
+
+
+def _is_own_request(scope: Scope) -> bool:
+    """Return whether the browser says that its own page or its user caused this; other programs say nothing."""
+    headers = Headers(scope=scope)
+    if headers.get("sec-fetch-site", "none") in {"same-origin", "none"}:
+        return True
+    is_followed_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return is_followed_link and scope["method"] == "GET"

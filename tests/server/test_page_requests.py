@@ -1,0 +1,88 @@
+"""Requests for pages: the document and its policy, the browser's key, addresses that do not exist."""
+
+import re
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from crag.server.page_requests import OWNER_COOKIE, UNKNOWN_PAGE_COOKIE, PageRequests
+from crag.server.security_headers import SecurityHeaders
+
+DOCUMENT = (
+    "<!-- of others --><html><head><title>Theirs</title><script>x = 1</script></head><noscript>y</noscript></html>"
+)
+HTML = {"Accept": "text/html,*/*"}
+
+
+@pytest.fixture
+def client():
+    async def answer(_request):
+        return PlainTextResponse("passed on", headers={"Cache-Control": "public"})
+
+    page_requests = Middleware(
+        PageRequests, document=DOCUMENT, pages=["chat", "documents"], start="chat", token="token", title="Ours"
+    )
+    app = Starlette(routes=[Route("/{path:path}", answer)], middleware=[Middleware(SecurityHeaders), page_requests])
+    return TestClient(app, base_url="http://127.0.0.1:8501", follow_redirects=False)
+
+
+def test_every_script_of_the_document_carries_the_nonce_of_its_policy(client):
+    pages = [client.get("/documents", headers=HTML) for _ in range(2)]
+    nonces = [set(re.findall(r'<script nonce="([^"]+)">', page.text)) for page in pages]
+    assert len(nonces[0] | nonces[1]) == 2
+    for page, (nonce,) in zip(pages, nonces, strict=True):
+        assert page.text.count("<script") == page.text.count(f'<script nonce="{nonce}">') == 2
+        policy = page.headers["Content-Security-Policy"]
+        assert f"'nonce-{nonce}'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "'unsafe-eval'" not in policy
+    assert "<title>Ours</title>" in pages[0].text
+    assert "of others" not in pages[0].text
+
+
+@pytest.mark.parametrize("path", ["/media/a", "/_stcore/health", "/logo.png"])
+def test_everything_else_is_passed_on(client, path):
+    assert client.get(path, headers=HTML).text == "passed on"
+
+
+def test_only_files_of_the_framework_are_kept_by_the_browser(client):
+    assert client.get("/static/a.js").headers["Cache-Control"] == "public"
+    for path in ["/media/private", "/_stcore/health", "/documents"]:
+        assert client.get(path, headers=HTML).headers["Cache-Control"] == "no-store"
+
+
+def test_all_responses_carry_the_headers(client):
+    for path in ["/", "/media/a", "/nonsense", "/static/a.js"]:
+        headers = client.get(path, headers=HTML).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["X-Frame-Options"] == "DENY"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "is_unknown"),
+    [
+        ("/nonsense", "/", True),
+        ("/documents/nonsense", "/", True),
+        ("/chat", "/", False),
+        ("/documents/?document=3", "/documents?document=3", False),
+    ],
+)
+def test_other_addresses_lead_to_a_page(client, path, target, is_unknown):
+    response = client.get(f"http://127.0.0.1:8501{path}", headers=HTML)
+    assert response.status_code in {303, 307}
+    assert response.headers["Location"].removeprefix("http://127.0.0.1:8501") == target
+    assert (UNKNOWN_PAGE_COOKIE in response.headers.get("set-cookie", "")) == is_unknown
+
+
+def test_a_browser_keeps_its_key(client):
+    key = client.get("/", headers=HTML).cookies[OWNER_COOKIE]
+    assert client.get("/documents", headers=HTML | {"Cookie": f"{OWNER_COOKIE}={key}"}).cookies[OWNER_COOKIE] == key
+    client.cookies.clear()
+    assert client.get("/", headers=HTML | {"Cookie": f"{OWNER_COOKIE}=forged"}).cookies[OWNER_COOKIE] != "forged"
