@@ -1,0 +1,126 @@
+"""Pages of other ports, names and origins in the same browser: they read nothing and change nothing."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import ask, badge, open_page, settled
+from tests.e2e.conftest import QUESTION
+
+ATTACK = """
+const results = {}
+const attempt = async (name, deed) => { try { results[name] = await deed() } catch { results[name] = "refused" } }
+const socket = (address, protocols) => new Promise((resolve) => {
+  const opened = new WebSocket(address, protocols)
+  opened.onmessage = () => resolve("read")
+  opened.onopen = () => setTimeout(resolve, 1000, "opened")
+  opened.onerror = () => resolve("refused")
+})
+const request = async (path, options) => {
+  const response = await fetch(TARGET + path, {credentials: "include", ...options})
+  return response.type === "opaque" ? "sent" : `read ${(await response.text()).length}`
+}
+const picture = (path) => new Promise((resolve) => {
+  const image = new Image()
+  image.onload = () => resolve("read")
+  image.onerror = () => resolve("refused")
+  image.src = TARGET + path
+})
+const run = async () => {
+  const stream = TARGET.replace("http", "ws") + "/_stcore/stream"
+  let cookie = "none"
+  try { cookie = document.cookie.match(/_streamlit_xsrf=([^;]*)/)[1] } catch { /* not for a sandboxed frame */ }
+  await attempt("socket", () => socket(stream, ["streamlit", cookie]))
+  await attempt("socket with a guess", () => socket(stream + "?page=guess", ["streamlit", cookie]))
+  for (const path of ["/", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/media/a.png"])
+    await attempt("read " + path, () => request(path))
+  await attempt("upload", () => request("/_stcore/upload_file/a/b", {method: "PUT", body: "x"}))
+  await attempt("remove", () => request("/_stcore/upload_file/a/b", {method: "DELETE"}))
+  await attempt("picture", () => picture("/favicon.png"))
+  const delivered = document.createElement("pre")
+  delivered.id = "results"
+  delivered.textContent = JSON.stringify(results)
+  document.body.append(delivered)
+}
+run()
+"""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        target = "http://" + self.path.partition("?")[2]
+        script = f"<body><script>const TARGET = {json.dumps(target)};{ATTACK}</script>"
+        if self.path.startswith("/sandboxed"):
+            quoted = script.replace("&", "&amp;").replace('"', "&quot;")
+            script = f'<body><iframe sandbox="allow-scripts" srcdoc="{quoted}"></iframe>'
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(script.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def foreign_port() -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "target"),
+    [
+        ("attack", "127.0.0.1", "127.0.0.1"),
+        ("attack", "localhost", "127.0.0.1"),
+        ("attack", "127.0.0.1", "localhost"),
+        ("sandboxed", "127.0.0.1", "127.0.0.1"),
+    ],
+    ids=["another port", "localhost against 127.0.0.1", "127.0.0.1 against localhost", "sandboxed frame"],
+)
+def test_another_page_reads_and_does_nothing(page: Page, app_with_notes: str, foreign_port: int, path, name, target):
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    settled(page)
+    port = app_with_notes.rpartition(":")[2]
+    page.goto(f"http://{name}:{foreign_port}/{path}?{target}:{port}")
+    attacked = page.frame_locator("iframe") if path == "sandboxed" else page
+    results = json.loads(attacked.locator("#results").inner_text())
+    assert len(results) == 10
+    assert set(results.values()) == {"refused"}, results
+
+
+def test_another_page_cannot_frame_the_application(page: Page, app_with_notes: str, foreign_port: int):
+    open_page(page, app_with_notes)
+    page.goto(f"http://127.0.0.1:{foreign_port}/attack?{app_with_notes.removeprefix('http://')}")
+    page.locator("#results").wait_for(state="attached")
+    with page.expect_request(f"{app_with_notes}/") as framed:
+        page.evaluate(
+            """(target) => {
+            const frame = document.createElement("iframe")
+            frame.src = target
+            document.body.append(frame)
+        }""",
+            f"{app_with_notes}/",
+        )
+    response = framed.value.response()
+    assert response is not None
+    assert response.status == 403
+
+
+def test_a_link_on_another_page_leads_in(page: Page, app_with_notes: str, foreign_port: int):
+    page.goto(f"http://localhost:{foreign_port}/attack?{app_with_notes.removeprefix('http://')}")
+    page.evaluate("(target) => { location.href = target }", f"{app_with_notes}/documents")
+    expect(page.get_by_role("heading", name="Documents")).to_be_visible()
