@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from crag.server.request_guard import QUERY_PARAMETER
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
@@ -63,3 +65,10 @@ def wait_for(address: str, is_alive: Callable[[], bool], seconds: float = PATIEN
             assert is_alive(), "the application ended at once"
             assert time.monotonic() < end, "the application did not start"
             time.sleep(0.1)
+
+
+def socket_path(document: str) -> str:
+    """Return the path of the application's WebSocket with the token that its page contains."""
+    found = re.search(rf'searchParams.set\("{QUERY_PARAMETER}", "([^"]+)"\)', document)
+    assert found, "the page has no token"
+    return f"/_stcore/stream?{QUERY_PARAMETER}={found[1]}"

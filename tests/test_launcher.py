@@ -14,11 +14,11 @@ import httpx
 import pytest
 
 from crag.server.page_requests import OWNER_COOKIE
-from tests.served import ROOT, free_port, served, wait_for
+from tests.served import ROOT, free_port, served, socket_path, wait_for
 from tests.waiting import PATIENCE
 
 _UPGRADE = (
-    "GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Origin: http://{host}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
 
@@ -81,8 +81,9 @@ def test_it_listens_on_this_machine_only(address):
 
 
 def _handshake(port: int, host: str) -> str:
+    path = socket_path(httpx.get(f"http://127.0.0.1:{port}", headers={"Accept": "text/html"}).text)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        connection.sendall(_UPGRADE.format(host=host).encode())
+        connection.sendall(_UPGRADE.format(host=host, path=path).encode())
         return connection.recv(64).split()[1].decode()
 
 

@@ -57,9 +57,13 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
+    """A page whose scripts, styles and pictures all comply with its content security policy."""
     opened = context.new_page()
+    violations: list[str] = []
+    opened.on("console", lambda said: violations.append(said.text) if "Content Security Policy" in said.text else None)
     yield opened
     opened.close()
+    assert not violations
 
 
 @pytest.fixture

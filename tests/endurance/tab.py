@@ -22,6 +22,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.served import socket_path
+
 PATIENCE_SECONDS = 180.0  # a machine that is busy with other things takes long
 
 
@@ -183,12 +185,12 @@ async def opened_tab(
     """
     cookies = httpx.Cookies() if cookies is None else cookies
     async with httpx.AsyncClient(base_url=address, cookies=cookies, timeout=PATIENCE_SECONDS) as http:
-        await http.get("/")
+        document = (await http.get("/", headers={"Accept": "text/html"})).text
         await http.get("/_stcore/health")
         cookies.update(http.cookies)
     headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
     async with connect(
-        f"{address.replace('http', 'ws', 1)}/_stcore/stream",
+        address.replace("http", "ws", 1) + socket_path(document),
         subprotocols=["streamlit", cookies.get("_streamlit_xsrf", "none")],  # type: ignore[list-item]
         origin=address,  # type: ignore[arg-type]
         additional_headers=headers,
