@@ -9,6 +9,8 @@ from crag.options import PolicyName
 from crag.text.formatting import describe_best_score, format_best_score, format_count
 from crag.types import Action, Thresholds, Verdict
 
+_NO_ANSWER = "no answer in your documents"
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -45,14 +47,14 @@ def _combine_verdicts(policy: PolicyName, verdicts: Sequence[Verdict]) -> Action
 
 def _explain_decision(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds) -> str:
     if not verdicts:
-        return "No passages found. Your documents do not answer this."
+        return f"No passages found: {_NO_ANSWER}."
     said = _describe_rulings(verdicts)
     own = [verdict for verdict in verdicts if verdict.ruling is None]
     relevant = sum(verdict.word == "relevant" for verdict in verdicts)
     verb = "is" if 1 in (relevant, len(verdicts)) else "are"
     counted = f"{relevant} of {format_count(len(verdicts), 'passage')} {verb} relevant"
     if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
-        return f"{said}{counted}{'' if action == 'correct' else ': your documents do not answer this'}."
+        return f"{said}{counted}{'' if action == 'correct' else f': {_NO_ANSWER}'}."
     best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
     if best is None:
         return f"{said}No passage could be graded, so all count as partly relevant."
@@ -71,7 +73,7 @@ def _explain_scores(policy: PolicyName, action: Action, counted: str, best: floa
     if action == "correct":
         return f"{counted}, {compared}."
     if action == "incorrect":
-        return f"{counted}, {compared}: your documents do not answer this."
+        return f"{counted}, {compared}: {_NO_ANSWER}."
     if policy == "any" and best >= thresholds.upper:
         return f"{counted}, but strict grading requires all of them: your documents cover this in part."
     if best >= thresholds.upper:

@@ -25,8 +25,8 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "I grade every passage I find before I use it. {otherwise}",
         "summary": "I answer questions from single passages, so I cannot sum up a whole document. "
         "Ask about one thing in it instead, such as “What does it say about …?”, “Who is …?” or “How much is …?”.",
-        "web": "If your documents do not answer a question, I say so, and can search the web if you allow it.",
-        "no web": "If your documents do not answer a question, I say so instead of guessing.",
+        "web": "If I find no answer in your documents, I say so, and can search the web if you allow it.",
+        "no web": "If I find no answer in your documents, I say so instead of guessing.",
         "documents": "I can search these documents:",
         "no documents": "There are no documents to search yet. Add some on the Documents page.",
         "more": "and {more} more",

@@ -67,9 +67,9 @@ def test_the_reason_says_that_no_passage_states_everything():
     ("policy", "scores", "reason"),
     [
         ("paper", (0.94, 0.46, 0.1, 0.0), "1 of 4 passages is relevant, best 0.94 ≥ 0.59."),
-        ("paper", (0.06, 0.0), "0 of 2 passages are relevant, best 0.06 < 0.31: your documents do not answer this."),
+        ("paper", (0.06, 0.0), "0 of 2 passages are relevant, best 0.06 < 0.31: no answer in your documents."),
         ("paper", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents cover this in part."),
-        ("paper", (), "No passages found. Your documents do not answer this."),
+        ("paper", (), "No passages found: no answer in your documents."),
         ("paper", (None,), "No passage could be graded, so all count as partly relevant."),
         ("paper", (None, 0.1), "0 of 2 passages are relevant, best 0.10, and some passages could not be graded"),
         ("any", (0.9, 0.0), "1 of 2 passages is relevant, but strict grading requires all of them"),
