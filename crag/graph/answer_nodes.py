@@ -5,7 +5,7 @@ from __future__ import annotations
 from crag.errors import ModelFault
 from crag.events import AnswerChecked, AnswerWritten, Noted, PromptBuilt, ThoughtWritten, TokensWritten
 from crag.graph.answer_support import answer_outcome, check_sentences, is_supported, used_knowledge
-from crag.graph.citations import collect_citations, collect_quotations, drop_invalid_citations
+from crag.graph.citations import CitationNumbering, collect_citations, collect_quotations, drop_invalid_citations
 from crag.graph.nodes import gather_knowledge, graph_node
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, question_to_answer, retrieval_question
@@ -45,7 +45,10 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
     knowledge = gather_knowledge(state, deps)
     if not knowledge:
         return _write_refusal(state, deps)
-    text, usage, fit = _stream_answer(state, knowledge, deps)
+    numbering = CitationNumbering()
+    text, usage, fit = _stream_answer(state, knowledge, deps, numbering)
+    if not fit.window:
+        knowledge = numbering.reorder(knowledge)
     text = drop_invalid_citations(text, knowledge).strip()
     if not text and not fit.window:
         return _write_refusal(state, deps, "" if usage.finish_reason == OFF_TOPIC else "refusal_repeated")
@@ -107,7 +110,10 @@ def _is_covered(
     return deps.engine.coverage.is_covered(retrieval_question(state), whole, names_only=True)
 
 
-def _stream_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps) -> tuple[str, Usage, PromptFit]:
+def _stream_answer(
+    state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps, numbering: CitationNumbering
+) -> tuple[str, Usage, PromptFit]:
+    """Stream the answer; one that quotes with its citations renumbered."""
     text, usage, fit = "", Usage(), PromptFit(0, 0, 0)
     history, begun = state.get("history", ()), state.get("begun_answer", "")
     for part in deps.engine.writer.write(
@@ -120,8 +126,9 @@ def _stream_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: De
         if part.thought:
             deps.emit(ThoughtWritten(part.thought, deps.elapsed()))
         if part.text:
-            text += part.text
-            deps.emit(TokensWritten(part.text))
+            piece = part.text if fit.window else numbering.renumber(part.text)
+            text += piece
+            deps.emit(TokensWritten(piece))
         text = text[: len(text) - part.repeated]
         usage = part.usage or usage
     return text, usage, fit

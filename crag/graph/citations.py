@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from crag.protocols import Quotation
 from crag.text.coverage import find_context
@@ -36,8 +37,8 @@ def strip_citations(text: str) -> str:
 def drop_invalid_citations(text: str, knowledge: Sequence[Knowledge]) -> str:
     """Remove citations of passages that do not exist; `[1, 2]` becomes `[1] [2]`.
 
-    The numbers are not reassigned, so they may have gaps. Readers saw them while the answer streamed, and renumbering
-    would change them at the end. They are also the ranks under which the trace shows the same passages.
+    The numbers that a model wrote are not reassigned, so they may have gaps. Readers saw them while the answer
+    streamed, and renumbering would change them at the end.
     """
     known = {item.n for item in knowledge}
 
@@ -47,6 +48,28 @@ def drop_invalid_citations(text: str, knowledge: Sequence[Knowledge]) -> str:
         return f"{match.group(0)[: match.group(0).index('[')]}{kept}" if kept else ""
 
     return _CITATION.sub(keep_known, text)
+
+
+class CitationNumbering:
+    """Numbers the citations of an answer in order of appearance while it is streamed."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+
+    def renumber(self, piece: str) -> str:
+        """Return a piece of the answer, which contains citations `[n]` whole, with their final numbers."""
+        return _CITATION.sub(self._replace, piece)
+
+    def reorder(self, knowledge: Sequence[Knowledge]) -> tuple[Knowledge, ...]:
+        """Return the knowledge under the final numbers: what is cited first."""
+        ordered = sorted(knowledge, key=lambda item: (self._numbers.get(item.n, len(knowledge) + 1), item.n))
+        return tuple(replace(item, n=n) for n, item in enumerate(ordered, start=1))
+
+    def _replace(self, match: re.Match[str]) -> str:
+        def number(digits: re.Match[str]) -> str:
+            return str(self._numbers.setdefault(int(digits[0]), len(self._numbers) + 1))
+
+        return re.sub(r"\d+", number, match[0])
 
 
 def answer_sentences(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from crag.graph.answer_support import answer_outcome, check_sentences, is_supported
-from crag.graph.citations import collect_citations, collect_quotations, drop_invalid_citations
+from crag.graph.citations import CitationNumbering, collect_citations, collect_quotations, drop_invalid_citations
 from crag.types import Knowledge
 from tests.doubles.engine import passage
 
@@ -171,3 +171,10 @@ def test_a_list_is_cut_if_it_goes_on_after_its_passage(after, origin, is_cut):
     answer = "To report it: [1]\n\n- Bring everyone ashore. [1]\n- Call the office. [1]"
     (quoted,) = collect_quotations(answer, [Knowledge(1, source, STEPS)])
     assert (quoted.items, quoted.is_cut) == (2, is_cut)
+
+
+def test_citations_are_numbered_in_order_of_appearance():
+    numbering = CitationNumbering()
+    pieces = [numbering.renumber(piece) for piece in ("Ants farm. [3]", " Bees dance. [1]", " Ants dig. [3, 1]")]
+    assert pieces == ["Ants farm. [1]", " Bees dance. [2]", " Ants dig. [1, 2]"]
+    assert [(item.n, item.passage.id) for item in numbering.reorder(KNOWLEDGE)] == [(1, -1), (2, 1), (3, 2)]

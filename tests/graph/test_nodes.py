@@ -69,6 +69,15 @@ def test_relevant_passages_are_used_the_best_first():
     assert [item.passage.id for item in bench.writer.given] == [3, 4, 1]
 
 
+def test_the_citations_of_an_answer_that_quotes_begin_with_one():
+    bench = Bench({1: 0.9, 2: 0.8}, passages=[passage(1, "Bees dance."), passage(2, "Wasps build nests.")])
+    bench.writer.fit = PromptFit(0, 0, 0)
+    bench.writer.reply = lambda _: ["Wasps build nests. [2]", " Bees dance. [1]"]
+    trace = bench.ask()
+    assert trace.text == "Wasps build nests. [1] Bees dance. [2]"
+    assert [(cited.n, cited.passage_id) for cited in trace.citations] == [(1, 2), (2, 1)]
+
+
 def test_only_kept_strips_reach_the_writer_in_document_order():
     long = passage(1, "First fact. Struck out. Third fact.")
     bench = Bench({1: 0.9}, passages=[long])
