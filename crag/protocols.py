@@ -318,6 +318,13 @@ class CoverageCheck(Protocol):
         """
         ...
 
+    def find_unanswered_part(self, question: str, used: Sequence[Quotation]) -> str:
+        """Return the part of a question in two parts that the quotations do not answer, while they do the other.
+
+        Empty if there is none. Raises `ModelFault`.
+        """
+        ...
+
 
 def _find_no_corrections(_question: str) -> Mapping[str, str]:
     return {}

@@ -33,6 +33,7 @@ from crag.text.language import (
     restricts_previous,
     split_sentences,
 )
+from crag.text.question_parts import separate_questions
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, announces_more
 from crag.text.relevance_features import tokenize_sentences
 from crag.text.relevance_scores import CountedTermStatistics, score_sentences
@@ -97,7 +98,8 @@ class BuiltinRefiner:
     def _scores(self, asked: AnalyzedQuestion, passage: Passage, texts: Sequence[str]) -> list[float]:
         units = [split_sentences(part) for part in texts]
         reading = tokenize_sentences((unit for part in units for unit in part), f"{passage.title} {passage.heading}")
-        sentence_scores = iter(score_sentences(asked, reading, self._embedder))
+        by_question = [score_sentences(part, reading, self._embedder) for part in separate_questions(asked)]
+        sentence_scores = map(max, zip(*by_question, strict=True))
         scores: list[float] = []
         before = ""
         for part in units:

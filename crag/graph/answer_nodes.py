@@ -58,7 +58,12 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
     support = check_sentences(text, knowledge)
     covered = _is_covered(state, text, support, knowledge, deps, is_quoted=not fit.window)
     outcome = answer_outcome(text, support, knowledge, is_covered=covered)
-    deps.emit(AnswerWritten(text, collect_citations(text, knowledge, support), outcome, usage))
+    remark = ""
+    if outcome == "documents_partly" and not fit.window:
+        remark = _describe_unanswered_part(state, text, used_knowledge(text, support, knowledge), deps)
+        if remark:
+            deps.emit(TokensWritten(remark))
+    deps.emit(AnswerWritten(text + remark, collect_citations(text, knowledge, support), outcome, usage))
     for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _truncation_note(usage, fit)):
         if note:
             deps.emit(Noted(note))
@@ -108,6 +113,15 @@ def _is_covered(
         return deps.engine.coverage.is_covered(retrieval_question(state), collect_quotations(text, used))
     whole = [Quotation(item.text, f"{item.passage.title} {item.passage.heading}") for item in used]
     return deps.engine.coverage.is_covered(retrieval_question(state), whole, names_only=True)
+
+
+def _describe_unanswered_part(state: GraphState, text: str, used: list[Knowledge], deps: Deps) -> str:
+    """Return a last paragraph that names the half of a question in two parts that was not found, mostly none."""
+    if deps.engine.coverage is None:
+        return ""
+    part = deps.engine.coverage.find_unanswered_part(retrieval_question(state), collect_quotations(text, used))
+    template = load_prompt("unanswered_part", detect_written_language(state["question"]))
+    return f"\n\n{fill_template(template, part=part)}" if part else ""
 
 
 def _stream_answer(

@@ -12,6 +12,7 @@ from crag.models.quoted_answer import GapFinder, ScoredUnit, compose_answer
 from crag.protocols import OFF_TOPIC, Embedder, PromptFit, Quotation, ReplyPiece, Writer
 from crag.text.coverage import Gaps, find_context, find_gaps, is_off_topic
 from crag.text.language import is_heading, split_sentences
+from crag.text.question_parts import separate_questions
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, extract_asking_sentences
 from crag.text.relevance_features import tokenize_sentences, tokenize_text
 from crag.text.relevance_scores import score_passages, score_sentences
@@ -40,22 +41,31 @@ class BuiltinWriter(Writer):
         """Yield the answer word by word; nothing if it would only repeat earlier ones. Raises `Stopped`."""
         yield PromptFit(tokens=0, window=0, left_out=0)
         asked = analyze_question(extract_asking_sentences(question), self._statistics)
-        texts = self._score(asked, knowledge)
-        stop.check()
         said = "\n".join(turn.text for turn in history if turn.role == "assistant")
-        if asks_for_more(question):
-            texts = _without_said(texts, said)
-        answer = compose_answer(asked, texts, self._gap_finder(asked, knowledge, texts))
-        is_spent = not any(unit.score for text in texts for unit in text)
-        finish_reason = "stop"
-        if is_spent or (is_new_in(question, answer) and _is_said(answer, said)):
-            answer = ""
-        elif self._is_off_topic(asked, answer, knowledge):
-            answer, finish_reason = "", OFF_TOPIC
+        known = said if asks_for_more(question) else ""
+        drafts: dict[str, AnalyzedQuestion] = {}
+        for part in separate_questions(asked):
+            draft = self._compose(part, knowledge, known)
+            stop.check()
+            if draft and not any(draft in other for other in drafts):
+                drafts[draft] = part
+        written = "\n\n".join(drafts)
+        answer = "\n\n".join(text for text, part in drafts.items() if not self._is_off_topic(part, text, knowledge))
+        finish_reason = OFF_TOPIC if written and not answer else "stop"
+        if written and is_new_in(question, written) and _is_said(written, said):
+            answer, finish_reason = "", "stop"
         for piece in re.findall(r"\s*\S+|\s+$", answer):
             stop.check()
             yield ReplyPiece(piece)
         yield ReplyPiece("", Usage(finish_reason=finish_reason))
+
+    def _compose(self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge], known: str) -> str:
+        """Return the answer without what is already `known`; empty if nothing else is left."""
+        texts = self._score(question, knowledge)
+        if known:
+            texts = _without_said(texts, known)
+        is_spent = not any(unit.score for text in texts for unit in text)
+        return "" if is_spent else compose_answer(question, texts, self._gap_finder(question, knowledge, texts))
 
     def _is_off_topic(self, question: AnalyzedQuestion, answer: str, knowledge: Sequence[Knowledge]) -> bool:
         """Return whether the answer shares hardly anything with the question; never if its source is trusted."""

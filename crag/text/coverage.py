@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import ModuleType
 
 from crag.protocols import CoverageCheck, Embedder, Quotation
@@ -25,11 +25,11 @@ from crag.text.language import (
     is_heading,
     split_sentences,
 )
+from crag.text.question_parts import split_question
 from crag.text.questions import (
     AnalyzedQuestion,
     TermStatistics,
     analyze_question,
-    detect_answer_type,
     find_candidates,
     matches_answer_type,
 )
@@ -100,10 +100,6 @@ _REFERENCE = re.compile(
 _BORROWED_WORDS = re.compile(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _COUNTED_NOUN = re.compile(r"\bhow many (?:more |other |different )?([\w-]+)", re.IGNORECASE)
 _MAX_WORDS_TO_NOUN = 8
-_SECOND_VALUE = re.compile(
-    r",? (?:and|or) (?=(?:(?:until|by|since|from|to) )?(?:who|whom|when|where|how (?:many|much|long|old|far))\b)",
-    re.IGNORECASE,
-)
 _QUALIFIERS = tuple(  # stop words that change what is asked: the answer must hold one of the same kind
     re.compile(words, re.IGNORECASE)
     for words in (
@@ -176,9 +172,32 @@ class BuiltinCoverageCheck(CoverageCheck):
         """Return whether one of the quotations lacks nothing, or, with `names_only`, all together lack no name."""
         asked = analyze_question(question, self._statistics)
         if not names_only:
-            return any(has_form(asked.text, each) and not find_gaps(asked, each, self._embedder) for each in used)
+            return self._covers(asked, used) or all(self._covers_part(asked, part, used) for part in _clauses(asked))
         everything = " ".join(f"{each.text} {each.context}" for each in used)
         return not find_gaps(asked, Quotation(everything, ""), self._embedder).names
+
+    def find_unanswered_part(self, question: str, used: Sequence[Quotation]) -> str:
+        """Return the part of a question in two parts that the quotations do not answer, while they do the other."""
+        asked = analyze_question(question, self._statistics)
+        parts = split_question(asked)
+        missing = [part for part in parts if not self._covers_part(asked, part, used)]
+        if asked.is_cjk and not missing:  # a place alone is not recognized, only one beside a time
+            places = [part.text for part in parts if part.answer_type == "place"]
+            return places[0] if len(parts) > 1 and places and self._leaves_open(asked, used) else ""
+        is_half = len(missing) == len(parts) - 1 == 1
+        return missing[0].text if is_half and self._leaves_open(missing[0], used) else ""
+
+    def _leaves_open(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
+        """Return whether no quotation holds a value of the kind asked for; one that does may answer in other words."""
+        gaps = (find_gaps(question, each, self._embedder) for each in used)
+        return all(lacks.value or is_off_topic(question, lacks) for lacks in gaps)
+
+    def _covers(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
+        return any(has_form(question.text, each) and not find_gaps(question, each, self._embedder) for each in used)
+
+    def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
+        """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
+        return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
 
 
 def find_context(sentences: Sequence[str], at: int, around: str) -> str:
@@ -193,12 +212,23 @@ def is_complete(question: AnalyzedQuestion, passage: TokenizedText, embedder: Em
 
     Without an embedder a single sentence must do so, in the question's own words.
     """
-    width = 2 if embedder else 1
     sentences = label_table_rows(passage.sentences)
-    if find_gaps(question, Quotation("\n".join(sentences), passage.title), embedder):
+    return all(_has_complete_window(part, sentences, passage.title, embedder) for part in _clauses(question))
+
+
+def _clauses(question: AnalyzedQuestion) -> list[AnalyzedQuestion]:
+    """Return the parts of an English question, which may be answered in different places."""
+    return [question] if question.is_cjk else split_question(question)
+
+
+def _has_complete_window(
+    question: AnalyzedQuestion, sentences: Sequence[str], title: str, embedder: Embedder | None
+) -> bool:
+    width = 2 if embedder else 1
+    if find_gaps(question, Quotation("\n".join(sentences), title), embedder):
         return False
     windows = (
-        Quotation("\n".join(sentences[at : at + width]), find_context(sentences, at, passage.title))
+        Quotation("\n".join(sentences[at : at + width]), find_context(sentences, at, title))
         for at in range(len(sentences))
     )
     shares = {window: question.covered_share(extract_terms(f"{window.text} {window.context}")) for window in windows}
@@ -270,10 +300,9 @@ def _cjk_reader(question: str) -> ModuleType:
 
 def _states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     """Return whether the sentences hold a value of the expected kind, or the definition that is asked for."""
-    parts = _SECOND_VALUE.split(question.text)
+    parts = split_question(question)
     if len(parts) > 1:
-        asked = (replace(question, text=part, answer_type=detect_answer_type(part)) for part in parts)
-        return all(_states_value(part, quoted) for part in asked)
+        return all(_states_value(part, quoted) for part in parts)
     if defined := _DEFINITION.fullmatch(question.text):
         return _defines(defined[1], quoted)
     if _MONEY_QUESTION.search(question.text):

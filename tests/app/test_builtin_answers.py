@@ -148,3 +148,18 @@ def test_a_name_that_the_documents_do_not_contain_is_not_read_as_another(club: A
     trace = ask(club, question)
     assert trace.condensed == ""
     assert trace.outcome != "documents"
+
+
+def test_an_answer_to_half_of_a_question_says_what_it_leaves_open(club: Application) -> None:
+    trace = ask(club, "How much is the annual fee for adults and who collects it?")
+    assert trace.outcome == "documents_partly"
+    assert "140 pounds" in trace.text
+    assert trace.text.endswith("\n\nThe passages I used do not answer “Who collects it?”")
+    assert [said for said in trace.sentences if "do not answer" in said.sentence] == []
+
+
+def test_two_questions_in_one_are_both_answered(club: Application) -> None:
+    trace = ask(club, "How much is the annual fee for adults and who is the boat captain?")
+    assert trace.outcome == "documents"
+    assert "140 pounds" in trace.text
+    assert "Morag Tennant" in trace.text

@@ -262,6 +262,9 @@ class _NeverCovered(CoverageCheck):
     def is_covered(self, question, used, *, names_only=False):
         return False
 
+    def find_unanswered_part(self, question, used):
+        return ""
+
 
 @pytest.mark.parametrize(("rulings", "outcome"), [({}, "documents_partly"), ({1: "use"}, "documents")])
 def test_a_passage_used_anyway_counts_as_covering_the_question(rulings, outcome):

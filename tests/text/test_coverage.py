@@ -181,3 +181,36 @@ def test_a_korean_synonym_of_the_question_is_recognized() -> None:
     text = "영수증을 분실한 경우에는 사유서를 제출한다."
     assert korean.holds_synonym("영수증 잃어버리면 어떻게 해요?", text)
     assert not korean.holds_synonym("영수증은 어디에 제출해요?", text)
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "open_part"),
+    [
+        ("How much is the fee and who collects it?", ["The fee is 30 pounds."], "Who collects it?"),
+        ("When and where is the meeting?", ["The meeting is on 11 June."], "Where is the meeting?"),
+        ("When and where is the meeting?", ["The meeting is in the Golden Lamb."], "When is the meeting?"),
+        ("Who orders the ropes, and until when?", ["The ropes are ordered by Clara Moor."], "Until when?"),
+        ("When and where is the meeting?", ["The meeting is on 11 June at Moorby."], ""),
+        (
+            "How many people work at Moorby and when was it built?",
+            ["Moorby employs 640.", "Moorby was built in 1911."],
+            "",
+        ),
+        ("How much is the fee and who collects it?", ["The boat left at dawn."], ""),
+        ("When is the meeting?", ["The meeting is in the Golden Lamb."], ""),
+        ("총회는 언제 어디에서 열리나요?", ["총회는 4월 18일에 열린다."], "총회는 어디에서 열리나요?"),
+        ("青山鐵路何時在哪裡動工？", ["青山鐵路於1998年動工。"], "青山鐵路在哪裡動工？"),
+    ],
+)
+def test_the_half_of_a_question_that_is_not_answered_is_named(
+    embedder: Embedder, question: str, texts: list[str], open_part: str
+) -> None:
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    assert check.find_unanswered_part(question, [Quotation(text, "") for text in texts]) == open_part
+
+
+def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) -> None:
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    used = [Quotation("The fee is 30 pounds.", ""), Quotation("Clara Moor collects the money.", "")]
+    assert check.is_covered("How much is the fee and who collects the money?", used)
+    assert not check.is_covered("How much is the fee in Varnholt and who collects the money?", used)

@@ -1,0 +1,60 @@
+"""Parts of a question that asks for two things: "When and where is …?", "How much is … and who approves it?"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from crag.text.language import detect_language, extract_terms
+from crag.text.questions import AnalyzedQuestion, analyze_question, detect_answer_type
+
+_QUESTION_WORDS = (
+    r"(?:(?:until|by|since|from|to|for|at|in|on|with) )?"
+    r"(?:who|whom|whose|when|where|why|what|which|how(?: (?:many|much|long|old|far|often|soon))?)\b"
+)
+_JOINT = re.compile(rf",? (?:and|or) (?={_QUESTION_WORDS})", re.IGNORECASE)
+_LEADING_WORDS = re.compile(rf"\W*{_QUESTION_WORDS}", re.IGNORECASE)
+_KOREAN_WORDS = r"(?:언제(?:까지|부터)?|어디(?:에서|서|로)?|누가|누구(?:와|랑|에게)?|얼마(?:에|나)?)"
+_CHINESE_WORDS = r"(?:何[时時]|什[么麼][时時][候间間]|[谁誰]|多少[钱錢]|在?哪[里裡兒儿]|在?何[处處地]|在?什[么麼]地方)"
+_NEIGHBOURS = {
+    "ko": re.compile(rf"({_KOREAN_WORDS})(?:,? (?:그리고 )?)({_KOREAN_WORDS})"),
+    "zh": re.compile(rf"({_CHINESE_WORDS})(?:[、,，和与與及]|以及)?({_CHINESE_WORDS})"),
+}
+
+
+def split_question(question: AnalyzedQuestion) -> list[AnalyzedQuestion]:
+    """Return the parts of a question that asks for two things, each a question; otherwise the question alone.
+
+    Parts that share their words, as in "when and where", differ only in the value that they ask for.
+    """
+    if neighbours := _NEIGHBOURS.get(detect_language(question.text)):
+        if not neighbours.search(question.text):
+            return [question]
+        return [_ask_for(question, neighbours.sub(rf"\{number}", question.text)) for number in (1, 2)]
+    parts = [part.strip(" ?,") for part in _JOINT.split(question.text)]
+    if len(parts) != 2 or not all(map(_LEADING_WORDS.match, parts)):
+        return [question]
+    first, second = parts
+    if not extract_terms(first):
+        first += _LEADING_WORDS.sub("", second)
+    elif extract_terms(second):
+        return [_analyze_clause(question, part) for part in parts]
+    return [_ask_for(question, _write_question(part)) for part in (first, second)]
+
+
+def separate_questions(question: AnalyzedQuestion) -> list[AnalyzedQuestion]:
+    """Return the parts of a question that have words of their own, each to be looked for; else the question alone."""
+    return [part for part in split_question(question) if part.words != question.words] or [question]
+
+
+def _ask_for(question: AnalyzedQuestion, text: str) -> AnalyzedQuestion:
+    """Return a question with the same words that asks for another value."""
+    return replace(question, text=text, answer_type=detect_answer_type(text))
+
+
+def _analyze_clause(question: AnalyzedQuestion, text: str) -> AnalyzedQuestion:
+    return analyze_question(_write_question(text), question.statistics)
+
+
+def _write_question(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}?"
