@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
+STYLE = ICON.with_name("style.css")
 LOGO = ICON.with_name("logo.svg").read_text(encoding="utf-8")  # one colour, readable on the light and the dark theme
 
 _log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ def main() -> None:
     pages = {_make_page(page): page for page in Page}
     chosen = st.navigation([*pages], position="top")
     st.set_page_config(page_title=f"{chosen.title} · CRAG Chat", layout=pages[chosen].layout)
+    st.html(STYLE)
     st.logo(LOGO, size="medium" if session.is_phone() else "large")  # a phone has no room for more beside the menu
     if session.pop_unknown_page() and pages[chosen] is Page.CHAT:  # another page may be opened meanwhile
         st.toast("There is no page at this address. This is the start page.", icon=":material/info:", duration="long")

@@ -73,6 +73,11 @@ def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str
     expect(badge(phone, "from your documents")).to_be_visible()
     chips = phone.locator(".st-key-chip_options button")
     expect(chips).to_be_in_viewport(ratio=1)
+    for name in ("Thumbs up", "Thumbs down", "Again", "More", "Upload files", "Main menu", "Expand sidebar"):
+        control = phone.locator(f"button[aria-label='{name}'], [data-testid=stMain] button:has-text('{name}')").last
+        box_of = control.bounding_box()
+        assert box_of is not None
+        assert min(box_of["width"], box_of["height"]) >= 40, name
 
     phone.get_by_test_id("stMain").get_by_role("button", name="More").tap()
     phone.get_by_role("menuitem", name="Edit question").tap()
