@@ -45,8 +45,8 @@ def main() -> None:
     except CragError as error:
         _show(error.message, error.remedy)
     except Exception:  # noqa: BLE001 — last handler of a page: logged, and shown as a message
-        _log.exception("A page failed in a way nobody foresaw")
-        _show("Something went wrong while this page was drawn.", "Nothing is lost. Reload the page; the log has more.")
+        _log.exception("Unexpected error while drawing a page")
+        _show("This page could not be drawn.", "Nothing is lost. Reload the page. The log has the details.")
     if pages[chosen] is not Page.CHAT:  # it has a place where this takes no space
         install_history()
     warm_up()

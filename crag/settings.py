@@ -86,7 +86,7 @@ def _is_true(value: str) -> bool:
 def _validate_langsmith_key(key: str) -> str:
     if key.isascii() and (key.isprintable() and " " not in key):
         return key
-    raise BadRequest("LANGSMITH_API_KEY holds characters that no key has.", "Copy it once more, or leave it out.")
+    raise BadRequest("LANGSMITH_API_KEY contains characters that no key can have.", "Copy it again, or leave it out.")
 
 
 def _parse_langsmith_url(value: str) -> str:
@@ -192,7 +192,7 @@ def _read_env_file(file: Path) -> dict[str, str]:
     try:
         return {name: value or "" for name, value in dotenv_values(file).items()}
     except ValueError as error:
-        raise BadRequest("The file .env is not text in UTF-8.", "Save it as UTF-8, or delete it.") from error
+        raise BadRequest("The file .env is not UTF-8 text.", "Save it as UTF-8, or delete it.") from error
 
 
 def _read_secrets(file: Path) -> dict[str, str]:
@@ -213,7 +213,7 @@ def _resolve_home(path: Path) -> Path:
     try:
         return path.expanduser().resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        raise BadRequest("The folder for your data is not one that can be.", "Check CRAG_HOME.") from error
+        raise BadRequest("The path of your data folder is not valid.", "Check CRAG_HOME.") from error
 
 
 def _parse_ollama_host(value: str) -> str:

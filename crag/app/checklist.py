@@ -162,7 +162,7 @@ def _check_library(library: Library) -> Check:
     missing = library.count_missing_vectors()
     if not missing:
         return Check("Library", "ok", held)
-    fix = "Start the application: it makes them in the background. Till then those are found by their words only."
+    fix = "Start the application to embed them in the background. Until then, they are found only by their words."
     return Check("Library", "warn", f"{held}, {missing:,} not embedded", fix)
 
 
@@ -175,7 +175,7 @@ def _check_spaces(library: Library) -> Check:
     ]
     detail = ", ".join(told) or "no documents embedded yet"
     if name := library.spaces.active_embedder.overruled():
-        fix = f"Run `python -m crag spaces use {name}` to have it after all."
+        fix = f"Run `python -m crag spaces use {name}` to use it."
         return Check("Embeddings", "warn", f"{detail}; the settings name {name}, but you switched away from it", fix)
     return Check("Embeddings", "ok", detail)
 

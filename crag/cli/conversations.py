@@ -90,7 +90,7 @@ def restore_conversation(application: Application, options: argparse.Namespace) 
 def transfer_conversations(application: Application, options: argparse.Namespace) -> int:
     """Transfer conversations to another browser, named by its key: --to=KEY."""
     if bool(options.ids) == options.all:
-        raise BadRequest("Nothing to transfer was named.", "Name conversations, or use --all.")
+        raise BadRequest("No conversations were named.", "Name conversations, or use --all.")
     for conversation_id in options.ids:
         application.conversations.get(conversation_id)  # raises before any is transferred
     people = application.people

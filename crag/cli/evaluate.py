@@ -154,7 +154,7 @@ def add_evaluation_documents(application: Application, options: argparse.Namespa
                 added = len(add_corpus(application.library, given, collection, report, stop))
         else:
             added = _add_folder(application, given, collection, stop)
-    print_note(f"Asked is the collection “{collection}”, which has {format_count(added, 'document')} of {given.name}.")
+    print_note(f"Asking the collection “{collection}”, which has {format_count(added, 'document')} of {given.name}.")
     return collection
 
 

@@ -144,7 +144,7 @@ def _figure_cell(figure: Figure | None) -> str:
 
 def _best_variant_text(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
     if evaluation.state != "done":
-        return "The best one is known once all were asked the same questions."
+        return "The best one is known once all have answered the same questions."
     found = find_best_variant(evaluation, results, cutoffs)
     if found is None:
         return "The best one is unknown: no answer has a known right answer."

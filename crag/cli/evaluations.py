@@ -183,7 +183,7 @@ def _find_evaluation(application: Application, id_: str) -> Evaluation:
     """Find an evaluation by its id or a prefix of it. Raises `BadRequest`, `NotFound`."""
     found = [one for one in application.evaluations.list(limit=_MAX_LISTED) if one.id.startswith(id_)] if id_ else []
     if len(found) > 1:
-        raise BadRequest(f"Several evaluations begin with “{id_}”.", "Write more of the id.")
+        raise BadRequest(f"Several evaluations begin with “{id_}”.", "Give more of the id.")
     if not found:
         raise NotFound(f"There is no evaluation “{id_}”.", "`evaluations` lists their ids.")
     return found[0]

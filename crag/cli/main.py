@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "models": ("models", "spaces"),
     "home": ("settings", "presets", "gaps", "ledger", "doctor"),
 }
-"""The modules of this package that hold commands, and the first words of these. A command loads only its module."""
+"""The commands in each module of this package; running one imports only its module."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception:  # last resort: log it and report a fault
-        logging.getLogger(__name__).exception("A command failed in a way nobody foresaw")
+        logging.getLogger(__name__).exception("Unexpected error in a command")
         print_failure("bug", "Something went wrong in the app. Try again.", as_json)
         return FAILED
 

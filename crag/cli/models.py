@@ -151,7 +151,7 @@ def list_spaces(application: Application, options: argparse.Namespace) -> int:
     lines = [_space_line(report) for report in found]
     if overruled:
         lines.append(
-            f"The settings name {overruled}; it you switched away from it. To use it, run `spaces use {overruled}`."
+            f"The settings name {overruled}, but you switched away from it. To use it, run `spaces use {overruled}`."
         )
     lines += [str(fault)] if fault else []
     document = {
@@ -183,7 +183,7 @@ def drop_space(application: Application, options: argparse.Namespace) -> int:
     spaces = application.library.spaces
     ids = [report.space.id for report in spaces.statuses() if report.space.id.startswith(options.id)]
     if len(ids) > 1 and options.id not in ids:
-        raise BadRequest(f"Several embeddings begin with “{options.id}”.", "Write more of the id.")
+        raise BadRequest(f"Several embeddings begin with “{options.id}”.", "Give more of the id.")
     space = spaces.drop(ids[0] if ids else options.id)
     print_result(options.json, {"dropped": space.id}, f"Removed {space.label}. Its disk space will be reused.")
     return OK

@@ -355,4 +355,4 @@ class DelayedDeletion:
             try:
                 self._purge()
             except CragError as error:  # the next start purges again
-                _logger.warning("What was deleted could not be purged: %s", error.message)
+                _logger.warning("Could not purge deleted conversations: %s", error.message)

@@ -285,7 +285,7 @@ class Calibrator:
         """Grade the passages that users ruled on, once more, with this grader."""
         labels = self._rows.labels(collection)
         for number, (question, ruled) in enumerate(labels.items()):
-            report(Progress("Grading what you overruled", number, len(labels)))
+            report(Progress("Grading the passages whose verdict you changed", number, len(labels)))
             for index, grade in grader.grade(question, [passage for passage, _ in ruled], stop):
                 if grade.score is not None:
                     yield ProbeScore(question, "ruling", ruled[index][1], grade.score)
@@ -364,8 +364,8 @@ class CalibrationJob:
         except CragError as error:
             self._fault = str(error)
         except Exception:  # noqa: BLE001 — nothing above this in the thread; logged and shown as a fault
-            _log.exception("A measurement failed in a way nobody foresaw")
-            self._fault = "Something went wrong in the app. Try again; the log has the details."
+            _log.exception("Unexpected error while calibrating")
+            self._fault = "Something went wrong in the app. Try again. The log has the details."
         finally:
             self._progress = None
 

@@ -162,15 +162,15 @@ class Evaluations:
             try:
                 self._run_queued(self._queue.popleft())
             except HomeFault as fault:  # the others must not wait for it
-                _log.warning("The end of an evaluation could not be stored: %s", fault)
+                _log.warning("Could not save how an evaluation ended: %s", fault)
 
     def _run_queued(self, evaluation_id: str) -> None:
         stop = self._stops[evaluation_id]
-        ended: tuple[EvaluationState, str] = ("interrupted", "Something went wrong; the log has the details.")
+        ended: tuple[EvaluationState, str] = ("interrupted", "Something went wrong. The log has the details.")
         try:
             ended = self._run(evaluation_id, stop)
         except Exception:  # noqa: BLE001 — nothing above this in the thread; logged and shown as a fault
-            _log.exception("An evaluation failed in a way nobody foresaw")
+            _log.exception("Unexpected error in an evaluation")
         finally:
             with self._lock:
                 del self._stops[evaluation_id]

@@ -128,7 +128,7 @@ def feedback_records(experiment: UUID, evaluation: Evaluation, result: Evaluatio
     if judged := result.judged:
         yield record("judged", judged.score, judged.reason, judged.model)
     if result.label is not None:
-        yield record("label", float(result.label), "Said by a person.")
+        yield record("label", float(result.label), "Rated by a person.")
 
 
 def _langsmith_run_id(experiment: UUID, result: EvaluationResult) -> str:
@@ -275,7 +275,7 @@ class LangSmithUploader:
         questions, answers = format_count(evaluation.size, "question"), format_count(evaluation.done, "answer")
         reasons = ", the judge's reasons" if evaluation.judge else ""
         return (
-            f"To {self.host} go the {questions} with what is known of their right answers, and the {answers} "
+            f"Sends to {self.host}: the {questions} with their right answers, and the {answers} "
             f"with their steps, times, scores{reasons}, settings and the names of the models. "
             "Passages and names of your documents stay here."
         )

@@ -91,7 +91,7 @@ class Rechunker:
         A document without a file to split (imported as passages, or lost) keeps the passages of the home. Every
         document keeps its id, and vector scores keep the weight they have in the home.
         """
-        stage = f"Cutting documents to {self.size} tokens"
+        stage = f"Splitting documents into passages of {self.size} tokens"
         report(Progress(stage, 0, len(sources)))
         with closing(RechunkedLibrary(folder, self.library, self.settings)) as made:
             add = partial(self._add, made)
@@ -275,7 +275,7 @@ class RechunkedLibraries:
         folder = self._folder / self._name(scope, self._sources(scope))
         if not folder.is_dir():
             raise NotFound(
-                f"The documents cut into passages of {scope.size} tokens no longer exist.",
+                f"The documents split into passages of {scope.size} tokens no longer exist.",
                 "Run the evaluation again, or ask in the chat.",
             )
         return self._open(scope, folder)
@@ -346,7 +346,7 @@ def _digest_parts(parts: Iterator[str]) -> str:
 
 
 def _describe_rechunking(size: int, titles: list[str]) -> str:
-    notice = f"Your documents were searched in passages of up to {size} tokens, cut for an evaluation."
+    notice = f"Your documents were searched in passages of up to {size} tokens, split for an evaluation."
     if not titles:
         return notice
     named = ", ".join(f"“{title}”" for title in titles[:_MAX_NAMED_DOCUMENTS])

@@ -193,9 +193,8 @@ def score_separation(scored: Sequence[ProbeScore]) -> float | None:
 def _refusal_reason(answered: Floats, unanswered: Floats) -> str:
     if min(answered.size, unanswered.size) < MIN_QUESTIONS_OF_EACH:
         return (
-            f"Of questions with an answer there are {answered.size}, of those without one {unanswered.size}; at least"
-            f" {MIN_QUESTIONS_OF_EACH} of each are needed to place thresholds."
-            " Add documents, or give questions of your own."
+            f"There are {answered.size} questions with an answer and {unanswered.size} without one; setting thresholds"
+            f" takes at least {MIN_QUESTIONS_OF_EACH} of each. Add documents, or questions of your own."
         )
     if max(answered.max(), unanswered.max()) == min(answered.min(), unanswered.min()):
         return "Every question got the same score, so no threshold can separate them."
@@ -235,9 +234,8 @@ def _upper_index(answered: Floats, unanswered: Floats, between: int) -> tuple[in
     best = max(usable, key=lambda at: float(precision[at]))
     chosen = next(at for at in usable if precision[at] >= precision[best] - error[best])
     return chosen, (
-        f"No score that a quarter of the answered questions reach is {TARGET_PRECISION:.0%} precise."
-        " The upper threshold is"
-        f" the lowest that is about as precise as any, {precision[chosen]:.0%}."
+        f"No score that a quarter of the answered questions reach has a precision of {TARGET_PRECISION:.0%}."
+        f" The upper threshold is the lowest score with about the best precision, {precision[chosen]:.0%}."
     )
 
 

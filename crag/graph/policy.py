@@ -85,4 +85,4 @@ def _explain_scores(policy: PolicyName, action: Action, counted: str, best: floa
 
 
 SEARCH_DECLINED = "You chose to answer from your documents only."
-NOBODY_TO_ASK = "Nobody was there to allow the search, so the web was not searched."
+NOBODY_TO_ASK = "Nobody could allow the search, so the web was not searched."

@@ -23,7 +23,7 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "identity": "I am CRAG Chat, a program that answers questions from your documents. Answers come from: {model}.",
         "capabilities": "I answer questions from the documents you add, and show the source of each sentence. "
         "I grade every passage I find before I use it. {otherwise}",
-        "summary": "I answer questions from single passages, so I cannot sum up a whole document. "
+        "summary": "I answer questions from single passages, so I cannot summarize a whole document. "
         "Ask about one thing in it instead, such as “What does it say about …?”, “Who is …?” or “How much is …?”.",
         "web": "If I find no answer in your documents, I say so, and can search the web if you allow it.",
         "no web": "If I find no answer in your documents, I say so instead of guessing.",

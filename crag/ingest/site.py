@@ -52,8 +52,8 @@ class RobotsRules:
         if not rules.can_fetch(link.url, USER_AGENT):
             raise SourceRefused(
                 "blocked_url",
-                "The site closes this page to programs (robots.txt), so it was not fetched.",
-                "Add its address by itself if you may.",
+                "The site's robots.txt excludes this page, so it was not fetched.",
+                "If you are allowed to, add its address on its own.",
             )
 
     def delay(self, link: ParsedUrl) -> float:
@@ -95,8 +95,8 @@ class RobotsRules:
 
 
 def _unknown_rules_refusal(error: SourceRefused) -> SourceRefused:
-    what = f"The site's rules for programs (robots.txt) could not be read: {error.message}"
-    return SourceRefused(error.code, what, "Try again later, or add the address by itself.")
+    what = f"The site's robots.txt could not be read: {error.message}"
+    return SourceRefused(error.code, what, "Try again later, or add the address on its own.")
 
 
 _OUTLINK_LIMITS = ParseLimits(seconds=20.0, inflated=50 * 1024 * 1024)  # inflated: sitemaps.org, “File size limits”
@@ -292,7 +292,7 @@ class _Crawl:
             self._site = _site_origin(final)
         elif _site_origin(final) != self._site:
             what = f"This address redirects to another site, {final.host}, so it was not added."
-            raise SourceRefused("blocked_url", what, "Add it by itself.")
+            raise SourceRefused("blocked_url", what, "Add it on its own.")
         self._robots.check(final)
         if _page_key(final) in self._arrived:
             return None

@@ -38,7 +38,7 @@ _SMALL_TALK_NAMES: dict[SmallTalk, str] = {
     "identity": "This asks about the application",
     "capabilities": "This asks about the application",
     "documents": "This asks which documents there are, not what they say",
-    "summary": "This asks for a whole document to be summed up",
+    "summary": "This asks for a summary of a whole document",
 }
 
 

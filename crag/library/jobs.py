@@ -205,7 +205,7 @@ class JobWorkers:
         except CragError as error:
             self._fail(task, error.code, str(error))
         except Exception:  # noqa: BLE001 — a dead worker would block all later jobs
-            _log.exception("A document could not be added in a way nobody foresaw")
+            _log.exception("Unexpected error while adding a document")
             self._fail(task, "corrupt", "Something unexpected went wrong. Nothing was added.")
         return "failed" if all(result.error for result in task.results) else "done"
 

@@ -83,7 +83,7 @@ class ModelRoute:
 
     def __post_init__(self) -> None:
         if self.host and self.outbound_log is None:
-            raise ValueError("what goes to another machine must be written down")
+            raise ValueError("what goes to another machine must be logged first")
 
     def record_prompts(self, prompts: Sequence[Prompt]) -> None:
         """Record the purpose of the request and the full question.

@@ -237,7 +237,7 @@ class DownloadTask:
         except CragError as error:
             return replace(self._now, state="failed", fault=str(error))
         except Exception:
-            logging.getLogger(__name__).exception("A download failed in a way nobody foresaw")
+            logging.getLogger(__name__).exception("Unexpected error in a download")
             return replace(self._now, state="failed", fault=_UNEXPECTED_FAULT)
         return replace(self._now, state="done", done=max(self._now.done, self._now.total))
 

@@ -51,7 +51,7 @@ def fetch_nomic(settings: Settings, outbound_log: OutboundLog, report: ProgressC
         raise ModelFault.make("nomic.package_missing")
 
     def record(host: str, url: str) -> None:
-        outbound_log.record(host, "download", f"{url} (nothing was sent but this address)")
+        outbound_log.record(host, "download", f"{url} (only this address was sent)")
 
     download_file(RemoteFile.from_address(settings.nomic_url), weights_path(), _MAGIC, record, report, stop)
 

@@ -304,7 +304,7 @@ class SpaceSwitchWorker:
         except CragError as error:
             self.fault = str(error)
         except Exception:  # noqa: BLE001 — the thread must survive for the next task; the error is logged
-            _log.exception("The spaces could not be looked after")
+            _log.exception("Could not maintain the embedding spaces")
             self.fault = "Something unexpected went wrong. The embeddings were not switched."
 
     def _report(self, progress: Progress) -> None:

@@ -324,7 +324,7 @@ class VectorIndex:
                 epoch, ids = read_epoch(connection), read_vector_ids(connection, self._space.id, *_ALL_IDS)
             built = build_approximate_index(ids, self._read, self._sample(_RECALL_QUERIES), stop)
         except (HomeFault, ModelFault, MemoryError, RuntimeError):  # FAISS raises RuntimeError when out of memory
-            _log.warning("The approximate index could not be built; every vector is compared till then", exc_info=True)
+            _log.warning("Could not build the approximate index; all vectors are compared until then", exc_info=True)
             return
         base = self._map(built, epoch)
         with self._lock:  # the next search applies what changed during the build

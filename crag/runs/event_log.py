@@ -90,9 +90,9 @@ class GroupWriter:
                     if kept:
                         connection.execute(insert(table), kept)
         except HomeFault as fault:
-            _log.error("What a run did could not be kept: %s", fault.message)
+            _log.error("Could not save the events of a run: %s", fault.message)
         except Exception:  # noqa: BLE001 — the writer must survive any single row: every run depends on it
-            _log.exception("What a run did could not be kept")
+            _log.exception("Could not save the events of a run")
 
 
 def _existing_runs(connection: Connection, run_ids: set[str]) -> set[str]:
@@ -105,7 +105,7 @@ def _build_row(item: PendingRow) -> dict[str, Any] | None:
     try:
         return {"run_id": item.run_id, **item.make()}
     except ValueError:
-        _log.exception("A row of a run cannot be kept")
+        _log.exception("Could not save an event of a run")
         return None
 
 

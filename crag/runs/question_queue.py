@@ -143,7 +143,7 @@ class QuestionQueue:
         chosen = update(queued_questions).where(queued_questions.c.id == question_id)
         with self._database.write() as connection:
             if connection.execute(chosen.values(**values)).rowcount == 0:
-                raise NotFound("This question no longer waits.", "It was asked or removed meanwhile.")
+                raise NotFound("This question is no longer waiting.", "It was asked or removed meanwhile.")
 
     def _ask_all(self, stop: Cancellation) -> None:
         """Ask the first question of every conversation that has one."""

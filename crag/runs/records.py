@@ -243,7 +243,7 @@ def _take_from_queue(connection: Connection, queued: int, question: str) -> None
     """Delete a queued question. Raises `NotFound` if it was asked, removed, edited or held meanwhile."""
     chosen = (queued_questions.c.id == queued) & (queued_questions.c.text == question)
     if connection.execute(delete(queued_questions).where(chosen, queued_questions.c.on_hold == 0)).rowcount == 0:
-        raise NotFound("This question no longer waits.")
+        raise NotFound("This question is no longer waiting.")
 
 
 def _require_evaluation(connection: Connection, evaluation_id: str) -> None:

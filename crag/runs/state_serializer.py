@@ -18,5 +18,5 @@ class PlainValueSerializer(JsonPlusSerializer):
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Return the value. Raises `ValueError` for data in the legacy format."""
         if data[0] == _LEGACY_FORMAT:
-            raise ValueError("The state of a run is in a form that is not read.")
+            raise ValueError("The state of a run has an unsupported format.")
         return super().loads_typed(data)

@@ -182,7 +182,7 @@ class RunWorker:
             ended = _failure_event(run, error)
         except Exception:  # noqa: BLE001 — followers of the run must learn of its end, even if it could not be saved
             self.unsaved_run_ids.add(run.id)
-            _log.exception("The end of a run could not be kept")
+            _log.exception("Could not save how a run ended")
             ended = RunEnded("failed", ended.at, "The answer could not be saved.", "Ask again.", "bug")
         trace.apply(ended)
         run.settle(ended)
@@ -221,16 +221,16 @@ def _end_after_error(run: LiveRun, error: Exception) -> RunEnded:
     if isinstance(error, CragError):
         return _failure_event(run, error)
     if isinstance(error, sqlite3.Error):
-        _log.error("The state of a run could not be kept", exc_info=error)
+        _log.error("Could not save the state of a run", exc_info=error)
         return _failure_event(
             run, HomeFault("This answer could not be saved to disk.", "Free some space, then try again.")
         )
-    _log.error("A run failed in a way nobody foresaw", exc_info=error)
+    _log.error("Unexpected error in a run", exc_info=error)
     return RunEnded(
         "failed",
         run.elapsed(),
         "Something went wrong in the app.",
-        "Try again; the log has the details.",
+        "Try again. The log has the details.",
         "bug",
     )
 

@@ -104,14 +104,14 @@ def read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
         raise not_a_backup_error()
     manifest = _decode_manifest(archive.read(MANIFEST_FILE))
     if len(infos) != len(archive.infolist()) or set(infos) != {MANIFEST_FILE, *manifest.members}:
-        raise damaged_backup_error("it does not hold the files that its list names")
+        raise damaged_backup_error("it lacks files that are in its list")
     for name, member in manifest.members.items():
         if not _MEMBER_NAME.fullmatch(name) or stat.S_ISLNK(infos[name].external_attr >> 16):
-            raise damaged_backup_error("it holds a file that does not belong there")
+            raise damaged_backup_error("it contains a file that is not in its list")
         if name.startswith("originals/") and not name.endswith(member.sha256):
-            raise damaged_backup_error("it holds a document under the name of another")
+            raise damaged_backup_error("it contains a document under another document's name")
     if DATABASE_NAME not in manifest.members:
-        raise damaged_backup_error("the database is not in it")
+        raise damaged_backup_error("it contains no database")
     return manifest
 
 

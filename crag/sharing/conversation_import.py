@@ -120,14 +120,14 @@ def check_conversation(shared: SharedConversation) -> None:
     runs = {run.id: run for run in shared.runs}
     messages = {message.id: message for message in shared.messages}
     if len(runs) < len(shared.runs) or len(messages) < len(shared.messages):
-        raise _damaged_file_error("the same number stands for two things")
+        raise _damaged_file_error("the same number is used for two things")
     for message in shared.messages:
         _check_parent(message, messages.get(message.parent or 0))
     _check_answers(shared.messages)
     _check_versions(shared.messages, runs)
     head = messages.get(shared.head or 0)
     if bool(messages) != bool(head) or (head and head.role != "assistant"):
-        raise _damaged_file_error("it does not say which answer is the last one")
+        raise _damaged_file_error("it does not say which answer is the latest")
     for run in shared.runs:
         _check_run(run, runs)
 
@@ -139,7 +139,7 @@ def _damaged_file_error(what: str) -> BadRequest:
 def _check_parent(message: SharedMessage, parent: SharedMessage | None) -> None:
     """Check the parent of a message. Parents must have smaller numbers, which rules out cycles."""
     if (message.parent is not None and parent is None) or (parent and parent.id >= message.id):
-        raise _damaged_file_error("a message follows one that is not there before it")
+        raise _damaged_file_error("a message follows one that is missing")
     if message.role == "user" and (message.run is not None or (parent and parent.role == "user")):
         raise _damaged_file_error("a question does not follow an answer")
     if message.role == "assistant" and (message.run is None or parent is None or parent.role == "assistant"):
@@ -157,7 +157,7 @@ def _check_versions(messages: Sequence[SharedMessage], runs: dict[int, SharedRun
     for run in runs.values():
         root = runs.get(run.version_of or run.id)
         if root is None or root.version_of is not None:
-            raise _damaged_file_error("a version belongs to an answer that is not there")
+            raise _damaged_file_error("a version belongs to an answer that is missing")
     shown = [message.run for message in messages if message.run is not None]
     if not runs.keys() >= set(shown):
         raise _damaged_file_error("an answer is missing")
@@ -172,13 +172,13 @@ def _check_run(run: SharedRun, runs: dict[int, SharedRun]) -> None:
         if isinstance(event, PassagesFound):
             passages |= {passage.id for passage in event.passages}
         if not set(_referenced_passages(event)) <= passages:
-            raise _damaged_file_error("an answer names a passage that is not there")
+            raise _damaged_file_error("an answer cites a passage that is missing")
         if isinstance(event, VersionBegun) and event.parent not in map(str, runs):
-            raise _damaged_file_error("a version goes on from an answer that is not there")
+            raise _damaged_file_error("a version continues an answer that is missing")
         if isinstance(event, RunEnded) and (number < len(run.events) or event.state in ("running", "waiting")):
-            raise _damaged_file_error("an answer goes on after its end")
+            raise _damaged_file_error("an answer continues after its end")
         if not is_within_bounds(event):
-            raise _damaged_file_error("a number is out of all bounds")
+            raise _damaged_file_error("a number is out of range")
 
 
 def _referenced_passages(event: Event) -> Iterable[int]:

@@ -45,7 +45,7 @@ def _get_document(
 ) -> tuple[str, dict[str, Any]]:
     """Return text and plain metadata of one position in the index."""
     if place not in places or places[place] not in documents:
-        raise _damaged_folder_error("its index names documents that are not there")
+        raise _damaged_folder_error("its index refers to documents that are missing")
     text, metadata = documents[places[place]]
     return text, {key: value for key, value in metadata.items() if type(key) is str and _is_plain(value)}
 
@@ -67,7 +67,7 @@ def _load_vectors(request: dict[str, Any], places: dict[int, str]) -> Any:
     if not request["space"] or not isinstance(index, faiss.IndexFlat):
         return None
     if index.d != request["dimension"]:
-        raise _damaged_folder_error("its vectors are not of the space that it names")
+        raise _damaged_folder_error("its vectors do not belong to the embedding space it names")
     return faiss.rev_swig_ptr(index.get_xb(), index.ntotal * index.d).reshape(index.ntotal, index.d).astype(np.float32)
 
 

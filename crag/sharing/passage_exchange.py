@@ -81,7 +81,7 @@ def _read_lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     offset = 0
     while line := file.readline(MAX_LINE_BYTES):
         if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-            raise SourceRefused("too_large", f"It holds a line of more than {MAX_LINE_BYTES // 1_048_576} MB.")
+            raise SourceRefused("too_large", f"It contains a line of more than {MAX_LINE_BYTES // 1_048_576} MB.")
         if line.strip():
             yield offset, line
         offset += len(line)

@@ -79,7 +79,7 @@ def decode_line(line: bytes, number: int, default_location: str) -> PassageLine:
     if not isinstance(text, str) or not clean_text(text).strip():
         raise _invalid_line_error(number, "has no text")
     if not isinstance(metadata, dict):
-        raise _invalid_line_error(number, "has metadata that are no object")
+        raise _invalid_line_error(number, "has metadata that is not an object")
     location = _get_string(metadata, "source").strip() or default_location
     cleaned, page = clean_text(text).strip(), _parse_page(metadata.get("page"))
     return PassageLine(

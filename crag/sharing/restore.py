@@ -123,14 +123,14 @@ def _open_archive(file: Path) -> zipfile.ZipFile:
 def _extract(archive: zipfile.ZipFile, name: str, member: BackupMember, path: Path, stop: Cancellation) -> None:
     """Extract one file. Never writes more bytes than the manifest states, regardless of the archive's content."""
     if archive.getinfo(name).file_size != member.size:
-        raise damaged_backup_error("a file in it has another size than its list says")
+        raise damaged_backup_error("a file in it does not have the size in its list")
     path.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(name) as packed, path.open("xb") as file:
         found = copy_and_hash(packed.read, file.write, stop)
         file.flush()
         os.fsync(file.fileno())
     if found != member:
-        raise damaged_backup_error("a file in it is not what was saved")
+        raise damaged_backup_error("a file in it has changed since it was saved")
 
 
 def _check_database(home: Path, manifest: BackupManifest) -> None:
@@ -141,9 +141,9 @@ def _check_database(home: Path, manifest: BackupManifest) -> None:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             objects = connection.execute("SELECT type, name, upper(sql) FROM sqlite_master").fetchall()
             if version != manifest.schema or not all(_is_known_object(*one) for one in objects):
-                raise damaged_backup_error("its database is not of this application")
+                raise damaged_backup_error("its database does not belong to this application")
             if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-                raise damaged_backup_error("its database is not whole")
+                raise damaged_backup_error("its database is incomplete")
         _check_documents(home, manifest)
         if CHECKPOINTS_NAME in manifest.members:
             _check_checkpoints(home / CHECKPOINTS_NAME)
@@ -159,9 +159,9 @@ def _check_checkpoints(path: Path) -> None:
         if not objects <= {("table", name) for name in _CHECKPOINT_TABLES} | {
             ("index", name) for name in _CHECKPOINT_TABLES
         }:
-            raise damaged_backup_error("the state of its runs is not of this application")
+            raise damaged_backup_error("the state of its runs does not belong to this application")
         if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-            raise damaged_backup_error("the state of its runs is not whole")
+            raise damaged_backup_error("the state of its runs is incomplete")
 
 
 def _is_known_object(kind: str, name: str, statement: str | None) -> bool:

@@ -98,7 +98,7 @@ def normalize_collection_name(name: str) -> str:
     name = " ".join(strip_unstorable(name).split())
     if not name or len(name) > _MAX_COLLECTION_NAME_LENGTH:
         raise BadRequest(
-            f"A collection needs a name of 1 to {_MAX_COLLECTION_NAME_LENGTH} characters.", "Give it a short name."
+            f"A collection needs a name of 1 to {_MAX_COLLECTION_NAME_LENGTH} characters.", "Choose a short name."
         )
     return name
 
@@ -131,7 +131,9 @@ def _check_no_jobs(connection: Connection, name: str) -> None:
     """Raise `BadRequest` while a job adds to the collection: it would recreate it under its old name."""
     unfinished = jobs.c.state.in_(("waiting", "working"))
     if connection.scalar(select(func.count()).where(jobs.c.collection == name, unfinished)):
-        raise BadRequest(f"Documents are being added to “{name}”.", "Wait until they are, or cancel that first.")
+        raise BadRequest(
+            f"Documents are being added to “{name}”.", "Wait until they have been added, or cancel that first."
+        )
 
 
 def _collection_exists(connection: Connection, name: str) -> bool:

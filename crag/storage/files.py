@@ -92,7 +92,7 @@ def staging_folder(destination: Path) -> Iterator[Path]:
 def check_absent(destination: Path) -> None:
     """Raise `BadRequest` if `destination` exists: nothing is ever overwritten."""
     if destination.exists() or destination.is_symlink():
-        raise BadRequest(f"“{destination.name}” exists already; nothing was written.", "Choose another name.")
+        raise BadRequest(f"“{destination.name}” already exists; nothing was written.", "Choose another name.")
 
 
 def move_into_place(finished: Path, destination: Path) -> None:

@@ -129,7 +129,7 @@ class Preferences:
         with self._database.write() as connection:
             gone = connection.execute(delete(presets).where(presets.c.name == name)).rowcount
         if not gone:
-            raise NotFound(f"There is no saved preset called “{name}”.", "Choose one of the list.")
+            raise NotFound(f"There is no saved preset called “{name}”.", "Choose one from the list.")
 
     def may_send_to(self, model: str) -> bool:
         """Return whether questions and passages may be sent to this remote model.

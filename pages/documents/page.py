@@ -24,8 +24,8 @@ DIALOGS = {
 _ADD_BOX_WIDTH = 432  # pixels: two side by side on a screen of 1440 pixels, below each other on a smaller one
 _SITE_DEFAULTS = SiteLimits()
 _WITH_LINKS_HELP = (
-    f"Up to {_SITE_DEFAULTS.pages} pages of the same site, one link away. Pages that the site closes to programs "
-    "(robots.txt) are skipped and listed."
+    f"Up to {_SITE_DEFAULTS.pages} pages of the same site, one link away. Pages that its robots.txt excludes are "
+    "skipped and listed."
 )
 
 

@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages.parts.routes import Page
 
 ENTRY_PARAMETER = "crag_entry"
-"""Tells the browser what becomes of its history entry, and is removed there; see `install_history`.
+"""Tells the browser what to do with its history entry, which then drops it; see `install_history`.
 
 `replace`: this address replaces it. `keep`: nothing changes yet, since another page follows.
 """

@@ -140,7 +140,7 @@ def test_consent_without_a_terminal_sends_nothing_and_says_so(crag, notes, monke
         crag("add", notes)
         _, answer = crag("ask", ELSEWHERE, "--web", "ask")
     assert tavily.requests == []
-    assert answer["web"]["why"] == "Nobody was there to allow the search, so the web was not searched."
+    assert answer["web"]["why"] == "Nobody could allow the search, so the web was not searched."
 
 
 def test_an_unreadable_line_to_grade_is_named_by_its_number(crag, tmp_path):

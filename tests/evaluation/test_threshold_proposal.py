@@ -78,7 +78,7 @@ def test_the_interval_holds_the_value_and_narrows_with_n():
     ("answered", "unanswered", "words"),
     [
         ([0.9] * 5, [0.1] * 5, "at least 20"),
-        ([0.9] * 50, [], "without one 0"),
+        ([0.9] * 50, [], "0 without one"),
         ([0.5] * 30, [0.5] * 30, "the same score"),
         ([0.2] * 30, [0.8] * 30, "cannot separate them"),
     ],
@@ -92,7 +92,7 @@ def test_what_tells_nothing_is_refused_in_words(answered, unanswered, words):
 def test_a_precision_that_cannot_be_had_is_said():
     proposal = propose_thresholds(scored(drawn(1, 0.2, 1, 200), drawn(2, 0.1, 0.95, 200)), OWN)
     assert proposal.thresholds is not None
-    assert "80% precise" in proposal.remarks[0]
+    assert "a precision of 80%" in proposal.remarks[0]
 
 
 def test_grades_of_three_steps_are_parted_between_the_steps():

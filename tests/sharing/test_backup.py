@@ -146,7 +146,7 @@ def test_waiting_uploads_are_saved_with_their_jobs_without_owner(library, tmp_pa
 def test_saving_writes_over_nothing_and_can_be_stopped(library, tmp_path):
     library.pipeline.add_bytes("notes.md", NOTES)
     (tmp_path / "there").write_text("mine")
-    with pytest.raises(BadRequest, match="exists already"):
+    with pytest.raises(BadRequest, match="already exists"):
         save(library, tmp_path / "there")
     stop = Cancellation()
     stop.cancel()

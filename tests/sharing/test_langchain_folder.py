@@ -76,7 +76,7 @@ def test_a_folder_whose_vectors_are_not_of_its_space_is_refused(exchange, filled
     faiss.write_index(index, str(tmp_path / "out" / "index.faiss"))
     result = only(exchange_of(other).import_passages(tmp_path / "out"))
     assert result.error.code == "corrupt"
-    assert "not of the space" in result.error.message
+    assert "not belong to the embedding space" in result.error.message
 
 
 def damage(folder, how):

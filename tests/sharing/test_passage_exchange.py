@@ -41,7 +41,7 @@ def test_what_is_there_is_never_written_over(exchange, filled, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for name in ("there", "link"):
         for format_ in ("langchain", "jsonl"):
-            with pytest.raises(BadRequest, match="exists already"):
+            with pytest.raises(BadRequest, match="already exists"):
                 exchange.export(tmp_path / name, format_)
     assert list((tmp_path / "there").iterdir()) == []
 
