@@ -43,7 +43,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const field = document.querySelector(`.st-key-${data.focus} textarea`)
     if (field) {
       window.__cragAtEnd = false  // keep the edited question in view
-      field.focus()
+      field.focus({ preventScroll: true })
+      field.scrollIntoView({ block: "center" })  // clear of the header
     }
     else if (tries) setTimeout(focus, 50, tries - 1)
   }

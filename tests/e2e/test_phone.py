@@ -84,6 +84,11 @@ def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str
     editor = phone.get_by_role("textbox", name="Edit the question")
     expect(editor).to_be_focused()
     expect(editor).to_be_in_viewport(ratio=0.9)  # a thin edge is cut by its frame
+    header = phone.get_by_test_id("stHeader").bounding_box()
+    edited = editor.bounding_box()
+    assert header is not None
+    assert edited is not None
+    assert edited["y"] >= header["height"]
 
     sidebar = phone.get_by_test_id("stSidebar")
     phone.get_by_test_id("stExpandSidebarButton").tap()
