@@ -46,7 +46,7 @@ def main() -> None:
         application = open_application(home=Path(home))
         try:
             results = [_add(application.library, folder, entry) for entry in entries]
-            print(f"{'file':44}{'seconds':>8}{'MB':>6}  came of it")
+            print(f"{'file':44}{'seconds':>8}{'MB':>6}  result")
             right = [_print(application.library, added) for added in results]
         finally:
             application.close()

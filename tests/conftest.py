@@ -67,7 +67,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What a machine lacks for a whole folder is told once, with how many tests are left out."""
+    """Say once what is missing for a whole folder of tests, and how many are skipped."""
     report = yield
     if isinstance(report.longrepr, tuple) and (item.get_closest_marker("live") or item.get_closest_marker("browser")):
         report.longrepr = (str(item.path.parent), None, report.longrepr[2])  # type: ignore[assignment]

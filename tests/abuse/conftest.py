@@ -63,7 +63,7 @@ class Scene:
         self.runs = RunService(self.application.database, self._open_resources)
 
     def ask(self, question: str, options: RunOptions, conversation: str | None = None) -> Trace:
-        """One question to its end; a run that asks whether it may search is told no."""
+        """Ask one question and wait for the end; decline a web search if asked."""
         run = self.runs.start(conversation, question, options)
         trace = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
         if trace.state == "waiting":

@@ -102,7 +102,7 @@ def test_llama_is_taken_as_soon_as_it_is_there(opened):
     assert (trace.model, trace.state, trace.outcome) == ("Llama 3.1 8B", "done", "documents")
     assert trace.usage.answer_tokens
     windows = {chat.body["options"]["num_ctx"] for chat in ollama.chats}
-    assert len(windows) == 1, "another window would load the model anew"
+    assert len(windows) == 1, "another window would reload the model"
 
 
 def test_a_model_that_runs_elsewhere_is_named_as_such(opened):

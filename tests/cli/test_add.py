@@ -122,7 +122,7 @@ def test_a_person_at_a_terminal_sees_how_far_it_is(start, folder):
     process = start("add", folder, stderr=theirs)
     os.close(theirs)
     shown = b""
-    with suppress(OSError):  # how the end of a terminal is told
+    with suppress(OSError):  # this is how a closed terminal shows
         while piece := os.read(terminal, 65536):
             shown += piece
     os.close(terminal)

@@ -64,7 +64,7 @@ class LineReader:
             stop.check()
         text = document.data.decode()
         if text.startswith("REFUSE"):
-            raise SourceRefused("corrupt", "The file is damaged.", "Open it and save it anew.")
+            raise SourceRefused("corrupt", "The file is damaged.", "Open it and save it again.")
         heading, chunks = "", []
         for line in text.splitlines():
             if line.startswith("# "):

@@ -16,7 +16,7 @@ class Say:
     `line`, with the connection closed or reset, or not at all. A `status` other than 200 sends `error` instead, and a
     `body` is sent whole in place of anything else. `unlimited`: more is said than `num_predict` lets come.
     `alternatives` are the natural log-probabilities at the first token, sent where they are asked for.
-    `thought` is what a thinking model thinks first, sent beside the text unless it is told not to think.
+    `thought` is a thinking model's reasoning, sent with the text unless thinking is switched off.
     """
 
     text: str = ""

@@ -74,7 +74,7 @@ class WebServer(ThreadingHTTPServer):
         return self.url(path)
 
     def redirect(self, path: str, to: str, status: int = 302) -> str:
-        """Send whoever asks for `path` on to `to`; returns its address."""
+        """Redirect `path` to `to`; return its address."""
         return self.page(path, b"", status=status, Location=to)
 
     def drip(self, path: str, piece: bytes, pause: float, head: bytes = b"") -> str:

@@ -102,7 +102,7 @@ def _inside(page: Page, address: str, scheme: str) -> None:
 
 
 def _evaluate(page: Page, address: str, scheme: str) -> None:
-    """What questions of one's own came to."""
+    """Take the pictures of an evaluation."""
     open_page(page, f"{address}/evaluate")
     upload_dataset(page, "\n".join(map(json.dumps, ROWS)).encode())
     page.get_by_role("button", name="Run", exact=True).locator("visible=true").click()

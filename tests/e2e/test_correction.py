@@ -36,7 +36,7 @@ def tavily() -> Iterator[TavilyServer]:
 
 
 def button(page: Page | Locator, name: str) -> Locator:
-    settled(page.page if isinstance(page, Locator) else page)  # what is pressed while it is drawn anew hears nothing
+    settled(page.page if isinstance(page, Locator) else page)  # a click during a redraw is lost
     return page.get_by_role("button", name=name).locator("visible=true").first
 
 

@@ -16,7 +16,7 @@ ROWS = (
     {"question": "How long does descaling take?", "reference": "two hours"},
     {"question": "Who won the 2024 NBA finals?", "answerable": False},
 )
-_ROW_HEIGHT, _HALF = 35, 17  # pixels: the table is a canvas, so that its rows are told by where they are
+_ROW_HEIGHT, _HALF = 35, 17  # pixels: the table is a canvas, so a row is found by its position
 
 
 def test_a_dataset_is_uploaded_run_labelled_and_inspected(page: Page, home_with_notes: Path):

@@ -59,7 +59,7 @@ def _delete_and_take_back_by_keyboard(page: Page) -> None:
     expect(page.get_by_role("menuitem", name="Delete")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Deleted “")).to_be_visible()
-    settled(page)  # what is drawn anew loses the focus
+    settled(page)  # a redraw takes the focus away
     undo = page.get_by_role("button", name="Undo")
     undo.focus()
     expect(undo).to_be_focused()

@@ -47,7 +47,7 @@ def test_settings_are_searched_and_set_by_keys_and_models_pulled(page, app, home
 
 
 def _press(page, name):
-    settled(page)  # what is pressed while it is drawn anew hears nothing
+    settled(page)  # a click during a redraw is lost
     page.get_by_role("button", name=name).click()
 
 

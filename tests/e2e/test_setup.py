@@ -53,7 +53,7 @@ def button(page: Page, name: str) -> Locator:
     """The button of this name, which may appear with the next look."""
     found = page.get_by_role("button", name=name).locator("visible=true").first
     expect(found).to_be_visible()
-    settled(page)  # what is pressed while it is drawn anew hears nothing
+    settled(page)  # a click during a redraw is lost
     return found
 
 

@@ -1,6 +1,6 @@
 """A model that takes minutes to load: what is shown meanwhile, and that the answer comes.
 
-`python -m tests.endurance.cold_load 90` prints what was told, second by second, and how it ended.
+`python -m tests.endurance.cold_load 90` prints the messages shown, second by second, and how it ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOOKS_A_SECOND = 4
 
 @dataclass
 class ColdLoad:
-    """What was told while the model loaded, with the seconds that each wait had lasted, and how the question ended."""
+    """Return the messages shown while the model loaded, with the seconds waited, and how the question ended."""
 
     waits: list[tuple[Wait, float]] = field(default_factory=list)
     trace: Trace = field(default_factory=Trace)
@@ -50,7 +50,7 @@ def load_slowly(home: Path, seconds: float) -> ColdLoad:
 
 
 def main(seconds: float) -> None:
-    """Prints what a person is told."""
+    """Print the messages that a user sees."""
     with tempfile.TemporaryDirectory() as folder:
         seen = load_slowly(Path(folder), seconds)
     for told, waited in seen.waits[::_LOOKS_A_SECOND]:

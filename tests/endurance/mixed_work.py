@@ -55,7 +55,7 @@ class Worker:
         self._versions = {name: version for name, (_, version) in known.items()}
 
     def run(self, tell: Any, until: threading.Event) -> None:
-        """Works until it is told to stop."""
+        """Work until stopped."""
         for number in count():
             if until.is_set():
                 return

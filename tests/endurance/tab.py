@@ -39,7 +39,7 @@ class Drawn:
 
 @dataclass(eq=False)
 class Tab:
-    """One tab. `heard` is told every message as it came; `screen` is what would be seen."""
+    """One tab. `heard` receives every message; `screen` is what a user would see."""
 
     connection: ClientConnection
     heard: Callable[[bytes], None] = lambda _: None
@@ -99,7 +99,7 @@ class Tab:
         await self.rerun()
 
     async def rerun(self, trigger: WidgetState | None = None, fragment: str = "") -> None:
-        """Has the page drawn anew, or one fragment of it because its timer is due."""
+        """Redraw the page, or one fragment whose timer is due."""
         message = BackMsg()
         script = message.rerun_script
         script.query_string, script.page_script_hash, script.fragment_id = self._query, self._page, fragment

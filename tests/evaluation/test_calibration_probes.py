@@ -127,7 +127,7 @@ def test_stopping_stops(library):
 
 @dataclass
 class Writing:
-    """A chat model that writes what it is told to."""
+    """A chat model with a scripted reply."""
 
     reply: str
     prompts: list[str] = field(default_factory=list)

@@ -179,8 +179,8 @@ def test_a_pinned_passage_is_found_again_after_rechunking(datasets_of_runs, trac
     datasets_of_runs.pins.pin_passage("run", 1)
     assert only(datasets_of_runs).phrases == (BOILER,)
     assert datasets_of_runs.pins.get_pins("run").passages == {1}
-    anew = {7: passage(7, "Short."), 8: passage(8, f"{BOILER} It runs at night.")}
-    traces["later"] = replace(trace(), passages=anew)
+    later = {7: passage(7, "Short."), 8: passage(8, f"{BOILER} It runs at night.")}
+    traces["later"] = replace(trace(), passages=later)
     assert datasets_of_runs.pins.get_pins("later").passages == {8}
     datasets_of_runs.pins.pin_passage("later", 8)
     assert only(datasets_of_runs).phrases == (BOILER,)

@@ -185,7 +185,7 @@ def test_57_stop_is_heard_while_an_embedder_hangs(application, ollama):
 
 
 def test_69_another_model_under_the_same_name(application, ollama):
-    """Vectors of two models never meet: the change is told, words find meanwhile, and the library is embedded anew."""
+    """Vectors of two models never mix: the change is reported, and full text serves until all is re-embedded."""
     ollama.models = [LLAMA, replace(NOMIC, digest="e" * 64)]
     ollama.embed = lambda texts, size: [row[::-1] for row in embed_words(texts, size)]
     application.library.spaces.active_embedder.recheck()

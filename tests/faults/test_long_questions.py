@@ -117,7 +117,7 @@ def test_with_every_grader(library, ollama, grader, monkeypatch):
 
 
 def test_after_a_long_conversation(library, ollama, window):
-    """The history goes first, in whole messages, and that is told, too."""
+    """The history is dropped first, in whole messages, and the answer says so."""
     conversation = library.conversations.create().id
     for number in range(3):
         ask(

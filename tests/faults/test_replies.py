@@ -180,7 +180,7 @@ def test_60_a_busy_server_is_shown_retried_and_can_be_stopped(application, ollam
 
 
 def test_61_a_cold_load_is_shown_with_its_seconds(opened, ollama):
-    """While nothing comes it is told what is waited for and since when, and that the model is not in memory yet."""
+    """While nothing arrives, the page says what it waits for, since when, and that the model is still loading."""
     application = opened()
     ollama.memory.load_seconds = math.inf
     run = start(application)

@@ -291,7 +291,7 @@ def canary(guarded_web: WebServer) -> Iterator[Canary]:
 
 
 def outcomes(start: str, resolver: Resolver = resolve_host, **limits: object) -> dict[str, str]:
-    """What became of each address: `read`, or the words of its refusal."""
+    """The result for each address: `read`, or the message of its refusal."""
     get = partial(
         fetch, allow=SERVER, limit_bytes=100_000, stop=Cancellation(), outbound_log=ListOutboundLog(), resolver=resolver
     )

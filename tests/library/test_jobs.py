@@ -187,7 +187,7 @@ def test_finished_jobs_survive_a_restart_until_dismissed(jobs, library, reopen):
     later = open_jobs(reopen())
     done, bad = later.jobs()
     assert (done.state, done.result.status, done.result.passages) == ("done", "added", 1)
-    assert (bad.state, bad.result.error.message) == ("failed", "The file is damaged. Open it and save it anew.")
+    assert (bad.state, bad.result.error.message) == ("failed", "The file is damaged. Open it and save it again.")
     later.dismiss_finished()
     assert jobs.jobs() == later.jobs() == []
 

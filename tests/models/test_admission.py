@@ -42,7 +42,7 @@ def gate(ollama: ScriptedOllama) -> threading.Event:
 
 
 def opened(settings: Settings, parallelism: int) -> ChatModel:
-    """Opened anew each time, as it is every few seconds: the line outlasts that."""
+    """Opened again each time, as it is every few seconds: the queue outlasts that."""
     return open_chat_model(NAME, settings, tuning=ModelParameters(parallelism=parallelism))
 
 

@@ -37,7 +37,7 @@ def checksum(body: bytes, algorithm: str = "sha256") -> str:
 
 @dataclass
 class Fetching:
-    """Fetches what a server has, and keeps what it was told."""
+    """Downloads a file and records the reported progress."""
 
     server: WebServer
     place: Path

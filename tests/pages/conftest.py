@@ -31,7 +31,7 @@ The grinder is cleaned on Fridays. Beans are ordered from Lisbon on the first Mo
 
 @pytest.fixture(scope="session", autouse=True)
 def _packages_scanned_once() -> Iterator[None]:
-    """The test runner would look through all installed packages for components anew in each test."""
+    """Without this, AppTest would scan all installed packages for components in each test."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
