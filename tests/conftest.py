@@ -15,7 +15,7 @@ import pytest
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-pytest_plugins = ["tests.doubles.library_fixtures"]
+pytest_plugins = ["tests.doubles.fixtures"]
 
 CONFIGURATION = (
     "CRAG_HOME",

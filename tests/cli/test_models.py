@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,6 @@ from tests.doubles.ollama_registry import Mishap
 from tests.waiting import wait_until
 
 Run = Callable[..., tuple[int, Any]]
-
-
-@pytest.fixture
-def ollama() -> Iterator[ScriptedOllama]:
-    with ScriptedOllama() as server:
-        yield server
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from crag.conversations.conversations import ConversationOwners, Conversations
 from crag.errors import BadRequest, NotFound
 from crag.options import RunOptions
 from crag.runs.records import insert_run
-from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.tables import messages
 from crag.types import Feedback, Thresholds, generate_user_key
@@ -23,13 +22,6 @@ from tests.runs.conftest import (
 )
 
 NEW, NEWEST = generate_user_key(), generate_user_key()
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = Database(tmp_path)
-    yield database
-    database.close()
 
 
 @pytest.fixture

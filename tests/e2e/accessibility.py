@@ -21,7 +21,7 @@ from crag.options import RunOptions
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
-from tests.e2e.browser import PHONE, ask, badge, launch, new_context, open_page, settled
+from tests.e2e.browser import ask, badge, launch, new_screen, open_page, settled
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.evaluation.towns import add_facts
 from tests.served import served
@@ -275,15 +275,7 @@ def main(arguments: list[str]) -> None:
 def _sweep(
     browser: Browser, address: str, runs: list[str], scheme: Any, part: Callable[[Sweep], Any], *, phone: bool = False
 ) -> None:
-    size = {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
-    context = new_context(
-        browser,
-        viewport=size,
-        color_scheme=scheme,
-        user_agent=PHONE if phone else None,
-        is_mobile=phone,
-        has_touch=phone,
-    )
+    context = new_screen(browser, scheme, phone=phone)
     sweep = Sweep(context.new_page(), address, runs)
     try:
         part(sweep)

@@ -39,6 +39,13 @@ def new_context(browser: Browser, **options: Any) -> BrowserContext:
     return context
 
 
+def new_screen(browser: Browser, scheme: str, *, phone: bool = False) -> BrowserContext:
+    """A context with the screen of a desktop computer or of a phone, in the light or the dark theme."""
+    size = {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
+    agent = PHONE if phone else None
+    return new_context(browser, viewport=size, color_scheme=scheme, user_agent=agent, is_mobile=phone, has_touch=phone)
+
+
 def settled(page: Page) -> None:
     """Wait until the page's script has run."""
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")

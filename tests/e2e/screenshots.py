@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
-from tests.e2e.browser import PHONE, ask, badge, launch, new_context, open_page, settled, upload
+from tests.e2e.browser import ask, badge, launch, new_screen, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.e2e.test_evaluate import ROWS, upload_dataset
 from tests.served import ROOT, served
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _take(browser: Browser, address: str, scheme: str) -> None:
-    page = _page(browser, scheme)
+    page = new_screen(browser, scheme).new_page()
     open_page(page, address)
     _shot(page, f"start-{scheme}-1440")
     upload(page, "brewing.md", NOTES.encode())
@@ -125,26 +125,13 @@ def _report() -> bytes:
 
 
 def _phone(browser: Browser, address: str, scheme: str) -> None:
-    page = _page(browser, scheme, phone=True)
+    page = new_screen(browser, scheme, phone=True).new_page()
     open_page(page, address)
     _shot(page, f"phone-chat-{scheme}-390")
     page.locator("[class*=trace-of-] button:visible").last.click()
     page.get_by_role("dialog").wait_for()
     _shot(page, f"phone-trace-{scheme}-390")
     page.context.close()
-
-
-def _page(browser: Browser, scheme: str, *, phone: bool = False) -> Page:
-    size = {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
-    context = new_context(
-        browser,
-        viewport=size,
-        color_scheme=scheme,
-        user_agent=PHONE if phone else None,
-        is_mobile=phone,
-        has_touch=phone,
-    )
-    return context.new_page()
 
 
 def _shot(page: Page, name: str, *, wait: bool = True) -> None:

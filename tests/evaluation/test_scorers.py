@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -347,12 +346,6 @@ def test_a_bare_article_is_a_word_where_it_is_all_there_is():
 )
 def test_overlap_is_the_f1_of_shared_words(one, other, f1):
     assert token_f1(comparable_words(one), comparable_words(other)) == pytest.approx(f1)
-
-
-@pytest.fixture
-def ollama() -> Iterator[ScriptedOllama]:
-    with ScriptedOllama() as server:
-        yield server
 
 
 def opened(ollama: ScriptedOllama) -> ChatModel:

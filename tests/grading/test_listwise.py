@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -29,12 +28,6 @@ def points_by_lighthouse(prompt: str) -> str:
     """Nine points for every numbered passage that names the lighthouse."""
     blocks = re.findall(r"\[(\d+)\]\n<(passage[\w-]*)>(.*?)</\2>", prompt, re.DOTALL)
     return json.dumps({number: 9 * ("Clara Moor" in text) for number, _, text in blocks})
-
-
-@pytest.fixture
-def ollama() -> Iterator[ScriptedOllama]:
-    with ScriptedOllama() as server:
-        yield server
 
 
 def test_one_call_judges_all(ollama: ScriptedOllama) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -35,12 +35,6 @@ REPLIES = {
     "half a JSON": '{"verdict"',
     "a list of lists": "[[[[[[",
 }
-
-
-@pytest.fixture
-def ollama() -> Iterator[ScriptedOllama]:
-    with ScriptedOllama() as server:
-        yield server
 
 
 def judge(ollama: ScriptedOllama, grader: str) -> Grade:

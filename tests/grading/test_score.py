@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -19,12 +18,6 @@ from tests.grading.passages import CHINESE, ENGLISH, KOREAN, passages
 from tests.waiting import PATIENCE
 
 QUESTION = "Who built the Halden lighthouse?"
-
-
-@pytest.fixture
-def ollama() -> Iterator[ScriptedOllama]:
-    with ScriptedOllama() as server:
-        yield server
 
 
 def logs(**shares: float) -> dict[str, float]:

@@ -7,7 +7,7 @@ import ipaddress
 import ssl
 import threading
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -32,12 +32,6 @@ LIMIT = 200_000
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.9.9.9"])
 
 THIS_MACHINE = (ipaddress.ip_network("127.0.0.1/32"),)
-
-
-@pytest.fixture
-def web() -> Iterator[WebServer]:
-    with serving() as server:
-        yield server
 
 
 def get(url: str, **options: object) -> FetchResult:

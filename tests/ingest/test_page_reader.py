@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from crag.settings import Settings
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Passage
 from tests.doubles.outbound_log import ListOutboundLog
-from tests.doubles.web import WebServer, serving
+from tests.doubles.web import WebServer
 from tests.waiting import PATIENCE
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
@@ -40,12 +39,6 @@ def filler(number: int, sentences: int = 12) -> str:
 def found(url: str, number: int = -1) -> Passage:
     text = "An excerpt of a page."
     return Passage(number, "", "News", url, text, text, origin="web")
-
-
-@pytest.fixture
-def web() -> Iterator[WebServer]:
-    with serving() as server:
-        yield server
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from crag.settings import Settings
 from crag.storage.engine import Database
 from tests.crashing import NOTES, Forked, check_whole
 from tests.doubles.library import HashEmbedder, Shelf
-from tests.doubles.web import serving
 from tests.ingest.test_intake import packed
 from tests.waiting import PATIENCE, wait_until
 
@@ -72,12 +71,6 @@ print("ready", flush=True)
 sys.stdin.readline()
 print(library.pipeline.add_bytes("same.txt", data).status, flush=True)
 """
-
-
-@pytest.fixture
-def web():
-    with serving() as server:
-        yield server
 
 
 @pytest.fixture

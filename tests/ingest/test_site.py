@@ -17,7 +17,7 @@ from crag.ingest.fetch import fetch
 from crag.ingest.site import CrawledPage, SiteLimits, crawl_site
 from crag.types import Progress
 from tests.doubles.outbound_log import ListOutboundLog
-from tests.doubles.web import Canary, Handler, WebServer, serving
+from tests.doubles.web import Canary, Handler, WebServer
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
 USUAL = SiteLimits()
@@ -27,12 +27,6 @@ pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.77"])
 
 # The site is reached by this address alone, so that the canary beside it, at the same port, stays forbidden.
 SERVER = (ipaddress.ip_network("127.0.0.77/32"),)
-
-
-@pytest.fixture
-def web() -> Iterator[WebServer]:
-    with serving() as server:
-        yield server
 
 
 def links(*targets: str) -> bytes:
@@ -271,15 +265,6 @@ def test_entities_of_a_sitemap_are_not_expanded(web: WebServer) -> None:
     web.page("/s.xml", body, content_type="text/xml")
     web.page("/b", b"words")
     assert paths(visit(web.url("/s.xml"))) == ["/b"]
-
-
-@pytest.fixture
-def guarded_web() -> Iterator[WebServer]:
-    try:
-        with serving(host="127.0.0.77") as server:
-            yield server
-    except OSError:
-        pytest.skip("this system gives loopback one address only")
 
 
 @pytest.fixture

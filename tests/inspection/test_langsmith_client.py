@@ -14,7 +14,7 @@ from crag.runs.trace import Trace
 from crag.settings import LangSmithAccount, Settings
 from crag.storage.outbound_log import on_behalf_of
 from tests.doubles.langsmith import LangSmithServer
-from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
 from tests.waiting import PATIENCE, wait_until
 
@@ -26,12 +26,6 @@ TEXT = "TraceMonkey records a trace of each hot loop."
 @pytest.fixture
 def langsmith():
     with LangSmithServer() as server:
-        yield server
-
-
-@pytest.fixture
-def ollama():
-    with ScriptedOllama() as server:
         yield server
 
 

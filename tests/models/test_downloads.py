@@ -29,13 +29,6 @@ SIZE = 2_000_000_000
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database(tmp_path)
-    yield database
-    database.close()
-
-
-@pytest.fixture
 def arrived() -> list[str]:
     return []
 

@@ -16,10 +16,13 @@ from streamlit.testing.v1 import AppTest
 from crag.app.application import Application
 from crag.text.sanitization import WORD_JOINER
 from pages.parts.services import application
+from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
+QUESTION = "How often is the espresso machine descaled?"
+UNANSWERED = "Who won the 2024 NBA Finals?"
 NOTES = """# Brewing notes
 
 The espresso machine in the kitchen is descaled every six weeks with citric acid.
@@ -93,6 +96,30 @@ def ask(app: AppTest, question: str) -> None:
     until(app, lambda: "stop" not in {button.key for button in app.button})
 
 
+@pytest.fixture
+def asked(chat: AppTest, notes: str) -> AppTest:
+    """The chat with an answer to a question about the notes."""
+    chat.run()
+    ask(chat, QUESTION)
+    return chat
+
+
+def wait_for_consent(app: AppTest) -> AppTest:
+    """Ask what the documents do not answer, until the card is there."""
+    app.run().chat_input[0].set_value(UNANSWERED).run()
+    until(app, lambda: said(app, "Allow this search?"))
+    return app
+
+
+def last_run(services: Application) -> str:
+    return services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
+
+
+def click(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
 def said(app: AppTest, words: str) -> bool:
     """Whether any text on the page holds these words, as a person reads them."""
     shown = [*(item.value for item in [*app.markdown, *app.caption]), *(bar.text for bar in app.get("progress"))]
@@ -111,6 +138,13 @@ def open_settings(app: AppTest, section: str) -> AppTest:
     app.switch_page("pages/settings/page.py").run()
     assert not app.exception
     return app
+
+
+@pytest.fixture
+def ollama(ollama: ScriptedOllama, monkeypatch: pytest.MonkeyPatch) -> ScriptedOllama:
+    """The server that the application finds."""
+    monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+    return ollama
 
 
 FINALS = {

@@ -14,7 +14,6 @@ from crag.runs import call_log
 from crag.settings import Settings
 from crag.storage.tables import model_calls, runs
 from crag.types import ModelCall, Prompt
-from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
 from tests.runs.conftest import wait
 from tests.waiting import wait_until
@@ -22,12 +21,6 @@ from tests.waiting import wait_until
 NOTES = "The machine is descaled with citric acid every three months.\n\nIts tank holds two litres of water."
 QUESTION = "What is the machine descaled with?"
 OPTIONS = RunOptions(model="ollama:llama3.1:8b", web="off")
-
-
-@pytest.fixture
-def ollama():
-    with ScriptedOllama() as server:
-        yield server
 
 
 @pytest.fixture

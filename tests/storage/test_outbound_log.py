@@ -8,15 +8,7 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_parallel
 from crag.errors import HomeFault
-from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog, on_behalf_of
-
-
-@pytest.fixture
-def database(tmp_path):
-    opened = Database(tmp_path)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -25,13 +25,6 @@ from crag.types import Thresholds
 
 
 @pytest.fixture
-def database(tmp_path):
-    opened = Database(tmp_path)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def preferences(database):
     return Preferences(database, Settings())
 

@@ -8,7 +8,7 @@ from crag.evaluation.threshold_proposal import Calibration, ThresholdProposal
 from crag.options import RunOptions
 from crag.types import Thresholds
 from tests.evaluation.towns import add_facts
-from tests.pages.conftest import labels, said, until
+from tests.pages.conftest import click, labels, said, until
 
 PAGE = "pages/calibration/page.py"
 
@@ -18,11 +18,6 @@ def calibrating(chat, services):
     """The page over a library of forty little documents."""
     add_facts(services.library)
     return chat.run().switch_page(PAGE).run()
-
-
-def click(app, label):
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
 
 
 def measure(app):

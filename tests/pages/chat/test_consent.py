@@ -10,11 +10,10 @@ from pages.parts.services import application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
-from tests.pages.conftest import ROOT, ask, labels, said, until
+from tests.pages.conftest import ROOT, UNANSWERED, ask, labels, last_run, said, until, wait_for_consent
 from tests.waiting import PATIENCE
 
 QUESTION = "What is the espresso machine descaled with?"
-UNANSWERED = "Who won the 2024 NBA Finals?"
 
 
 def press(app, start, label=""):
@@ -23,23 +22,12 @@ def press(app, start, label=""):
     return next(chosen).click().run()
 
 
-def waiting(app):
-    """Ask what the documents do not answer, until the card is there."""
-    app.run().chat_input[0].set_value(UNANSWERED).run()
-    until(app, lambda: said(app, "Allow this search?"))
-    return app
-
-
 def query_of(app):
     return next(area for area in app.text_area if (area.key or "").startswith("query-"))
 
 
-def last_run(services):
-    return services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
-
-
 def test_the_card_shows_the_query_and_where_it_goes(chat, tavily):
-    waiting(chat)  # where there is a key, a new conversation asks first
+    wait_for_consent(chat)  # where there is a key, a new conversation asks first
     assert not chat.exception
     assert "Web: ask" in labels(chat)
     assert query_of(chat).value == UNANSWERED
@@ -60,13 +48,13 @@ def test_the_card_says_that_whole_pages_are_fetched_too(chat, tavily):
     chat.button(key="chip_options").click().run()
     chat.toggle(key="option_fetch_pages").set_value(True).run()
     del chat.session_state["dialog"]
-    waiting(chat)
+    wait_for_consent(chat)
     assert said(chat, "Then the full pages found are fetched from their sites.")
     assert not said(chat, "nothing else")
 
 
 def test_the_query_is_sent_as_it_was_edited(chat, tavily, services):
-    waiting(chat)
+    wait_for_consent(chat)
     query_of(chat).set_value("2024 NBA champion").run()
     press(chat, "send-")
     until(chat, lambda: said(chat, "from the web"))
@@ -76,7 +64,7 @@ def test_the_query_is_sent_as_it_was_edited(chat, tavily, services):
 
 
 def test_nobody_is_asked_again_who_does_not_want_to_be(chat, tavily, services):
-    waiting(chat)
+    wait_for_consent(chat)
     next(box for box in chat.checkbox if (box.key or "").startswith("always-")).check().run()
     assert services.conversations.list()[0].changes.get("web", "ask") == "ask"  # ticking alone decides nothing
     press(chat, "send-")
@@ -86,7 +74,7 @@ def test_nobody_is_asked_again_who_does_not_want_to_be(chat, tavily, services):
 
 
 def test_who_declines_gets_an_honest_refusal_and_may_think_again(chat, tavily):
-    waiting(chat)
+    wait_for_consent(chat)
     press(chat, "keep-")
     until(chat, lambda: said(chat, "Nearest passages:"))  # the text is there before the answer stands for good
     assert said(chat, "I found no answer in your documents.")
@@ -98,7 +86,7 @@ def test_who_declines_gets_an_honest_refusal_and_may_think_again(chat, tavily):
 
 
 def test_the_card_and_its_draft_survive_a_restart(chat, tavily):
-    waiting(chat)
+    wait_for_consent(chat)
     query_of(chat).set_value("2024 NBA champion").run()
     conversation = chat.query_params["c"]
     application().close()
@@ -113,7 +101,7 @@ def test_the_card_and_its_draft_survive_a_restart(chat, tavily):
 
 
 def test_a_question_asked_meanwhile_waits_for_the_decision(chat, tavily):
-    waiting(chat)
+    wait_for_consent(chat)
     chat.chat_input[0].set_value(QUESTION).run()
     assert said(chat, "Waiting: decide about the web search first.")
     press(chat, "keep-")

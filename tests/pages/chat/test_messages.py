@@ -10,9 +10,8 @@ from crag.runs.trace import Trace
 from crag.types import Citation, Feedback, Passage, Support, Usage
 from pages.chat import answer_actions
 from pages.parts import markdown, source_drawer
-from tests.pages.conftest import add, ask, said, until
+from tests.pages.conftest import QUESTION, add, ask, said, until
 
-QUESTION = "How often is the espresso machine descaled?"
 STEPS = " ".join(f"Step {n} takes about {n} minutes, a soft cloth and some patience at the end." for n in range(1, 16))
 GUIDE = f"""# Coffee guide
 
@@ -24,13 +23,6 @@ The burr grinder is cleaned on Fridays with a dry brush and never with water. {S
 """
 OTHER = "When is the grinder cleaned?"
 NEXT_QUESTION = "When is the burr grinder cleaned?"
-
-
-@pytest.fixture
-def asked(chat, notes):
-    chat.run()
-    ask(chat, QUESTION)
-    return chat
 
 
 def shown_messages(services):

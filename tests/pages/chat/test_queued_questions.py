@@ -2,14 +2,14 @@
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.chat.test_consent import press, waiting
-from tests.pages.conftest import ROOT, labels, said
+from tests.pages.chat.test_consent import press
+from tests.pages.conftest import ROOT, labels, said, wait_for_consent
 from tests.waiting import PATIENCE
 
 
 def queue_two(chat, tavily):
     """A conversation that waits for consent, and two questions behind it."""
-    waiting(chat)
+    wait_for_consent(chat)
     for question in ("When is the grinder cleaned?", "Where are the beans from?"):
         chat.chat_input[0].set_value(question).run()
     assert not chat.exception

@@ -6,22 +6,10 @@ import pytest
 
 from crag.options import RunOptions
 from pages.parts.services import application
-from tests.pages.conftest import ask, said, until
+from tests.pages.conftest import UNANSWERED, ask, last_run, said, wait_for_consent
 from tests.waiting import PATIENCE
 
 QUESTION = "What is the espresso machine descaled with?"
-UNANSWERED = "Who won the 2024 NBA Finals?"
-
-
-def waiting(app):
-    """Ask what the documents do not answer, until the card is there."""
-    app.run().chat_input[0].set_value(UNANSWERED).run()
-    until(app, lambda: said(app, "Allow this search?"))
-    return app
-
-
-def last_run(services):
-    return services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
 
 
 def test_two_settings_stand_side_by_side(chat, notes, services):
@@ -47,7 +35,7 @@ def test_two_settings_stand_side_by_side(chat, notes, services):
 
 @pytest.mark.parametrize("twice", [True, False])
 def test_comparing_with_itself_or_a_deleted_answer_says_so(chat, tavily, twice):
-    waiting(chat)
+    wait_for_consent(chat)
     services = application()
     other = services.conversations.create()
     done = services.runs.start(other.id, QUESTION, RunOptions(model="builtin"))

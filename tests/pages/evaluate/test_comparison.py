@@ -7,12 +7,11 @@ import json
 import pytest
 
 from crag.evaluation.grid import GridAxes, make_variants
-from crag.evaluation.types import EvaluationPlan, Variant
+from crag.evaluation.types import Variant
 from crag.options import RunOptions
-from tests.pages.conftest import labels, said
-from tests.pages.evaluate.evaluations import PAGE
+from tests.pages.conftest import click, labels, said
+from tests.pages.evaluate.evaluations import BASE, PAGE, finished
 
-BASE = RunOptions(model="builtin")
 ROWS = (
     {"question": "What is the espresso machine descaled with?", "reference": "citric acid"},
     {"question": "When is the grinder cleaned?", "reference": "on Fridays"},
@@ -24,11 +23,6 @@ ROWS = (
 def kitchen(services, notes):
     """Three questions on the notes; the last cannot be answered."""
     return services.datasets.add("kitchen", "\n".join(map(json.dumps, ROWS)).encode())
-
-
-def finished(services, dataset, *tried, **changes):
-    begun = services.evaluations.begin(EvaluationPlan(dataset, tried or [Variant("", BASE)], **changes))
-    return services.evaluations.wait(begun.id)
 
 
 @pytest.fixture
@@ -60,11 +54,6 @@ def drawn(chat, **address):
 
 def compared(chat, *sides):
     return drawn(chat, compare=",".join(sides))
-
-
-def click(app, label):
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
 
 
 def headers(app):

@@ -8,13 +8,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from crag.evaluation.grid import GridAxes, make_variants
-from crag.evaluation.types import EvaluationPlan, Variant
+from crag.evaluation.types import Variant
 from crag.options import RunOptions
 from pages.parts.labels import non_breaking
 from tests.pages.conftest import labels, said
-from tests.pages.evaluate.evaluations import opened
-
-BASE = RunOptions(model="builtin")
+from tests.pages.evaluate.evaluations import BASE, finished, opened
 
 
 @pytest.fixture
@@ -22,11 +20,6 @@ def kitchen(services, notes):
     return services.datasets.add(
         "kitchen", b'{"question": "How long does descaling take?", "reference": "forty minutes"}'
     )
-
-
-def finished(services, dataset, *tried, **changes):
-    begun = services.evaluations.begin(EvaluationPlan(dataset, tried or [Variant("", BASE)], **changes))
-    return services.evaluations.wait(begun.id)
 
 
 @pytest.fixture

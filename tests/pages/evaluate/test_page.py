@@ -10,8 +10,8 @@ import pytest
 from crag.errors import NotFound
 from crag.evaluation.types import EvaluationPlan, Variant
 from crag.options import RunOptions
-from tests.pages.conftest import labels, said, until
-from tests.pages.evaluate.evaluations import opened
+from tests.pages.conftest import click, labels, said, until
+from tests.pages.evaluate.evaluations import finished, opened
 
 ROWS = (
     {"question": "What is the espresso machine descaled with?", "reference": "citric acid"},
@@ -32,16 +32,6 @@ def kitchen(services):
 def evaluated(services, notes, kitchen):
     """An evaluation of it that is done."""
     return finished(services, kitchen)
-
-
-def finished(services, dataset, **changes):
-    begun = services.evaluations.begin(EvaluationPlan(dataset, [Variant("", RunOptions(model="builtin"))], **changes))
-    return services.evaluations.wait(begun.id)
-
-
-def click(app, label):
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
 
 
 def tables(app):

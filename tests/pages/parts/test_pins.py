@@ -1,22 +1,7 @@
 """Pinning an answer or a passage from the chat, and undoing it."""
 
-import pytest
-
 from pages.chat import answer_actions
-from tests.pages.conftest import ask, labels, said
-
-QUESTION = "How often is the espresso machine descaled?"
-
-
-@pytest.fixture
-def asked(chat, notes):
-    chat.run()
-    ask(chat, QUESTION)
-    return chat
-
-
-def run_of(services):
-    return services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
+from tests.pages.conftest import QUESTION, ask, click, labels, last_run, said
 
 
 def open_dialog(app, run_id):
@@ -27,51 +12,46 @@ def open_dialog(app, run_id):
     app.run()
 
 
-def press(app, label):
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
-
-
 def test_an_answer_is_pinned_with_an_edited_reference(asked, services):
-    open_dialog(asked, run_of(services))
+    open_dialog(asked, last_run(services))
     assert said(asked, QUESTION)
     box = next(area for area in asked.text_area if area.label == "Right answer")
     assert "every six weeks" in box.value
     assert "[1]" not in box.value
     box.set_value("every six weeks")
-    press(asked, "Pin")
+    click(asked, "Pin")
     (example,) = services.datasets.pinned().examples
     assert (example.question, example.references) == (QUESTION, ("every six weeks",))
     assert said(asked, "Pinned as a test question")
-    press(asked, "Change")
+    click(asked, "Change")
     assert next(area for area in asked.text_area if area.label == "Right answer").value == "every six weeks"
-    press(asked, "Unpin")
+    click(asked, "Unpin")
     assert services.datasets.pinned().examples == ()
     assert not said(asked, "Pinned as a test question")
 
 
 def test_an_answer_that_helped_can_be_pinned_beside_the_thumb(asked, services):
     assert "Pin as a test question" not in labels(asked)
-    services.conversations.give_feedback(run_of(services), helpful=True)
-    press(asked.run(), "Pin as a test question")
-    press(asked, "Pin")
+    services.conversations.give_feedback(last_run(services), helpful=True)
+    click(asked.run(), "Pin as a test question")
+    click(asked, "Pin")
     assert len(services.datasets.pinned().examples) == 1
 
 
 def test_a_refusal_is_pinned_as_what_cannot_be_answered(chat, services, notes):
     chat.run()
     ask(chat, "Who won the 2024 NBA finals?")
-    open_dialog(chat, run_of(services))
+    open_dialog(chat, last_run(services))
     assert next(area for area in chat.text_area if area.label == "Right answer").value == ""
     assert said(chat, "Leave it empty if declining to answer is right.")
-    press(chat, "Pin")
+    click(chat, "Pin")
     (example,) = services.datasets.pinned().examples
     assert (example.answerable, example.references) == (False, ())
 
 
 def test_a_passage_pinned_in_the_drawer_shows_in_inspect(asked, services):
-    run_id = run_of(services)
-    press(asked, next(button.label for button in asked.button if button.key == f"source-{run_id}-1"))
+    run_id = last_run(services)
+    click(asked, next(button.label for button in asked.button if button.key == f"source-{run_id}-1"))
     (switch,) = [toggle for toggle in asked.toggle if toggle.label == "Pin as expected passage"]
     assert switch.value is False
     switch.set_value(True).run()

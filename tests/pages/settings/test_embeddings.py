@@ -9,19 +9,11 @@ import pytest
 from crag.text.sanitization import WORD_JOINER
 from pages.parts.services import application
 from tests.doubles.little_model import embed_words
-from tests.doubles.ollama import ScriptedOllama
 from tests.pages.conftest import NOTES, add, labels, open_settings, said, until
 from tests.waiting import PATIENCE
 
 NOMIC = "ollama:nomic-embed-text"
 BACK = "Go back to Built-in embeddings"
-
-
-@pytest.fixture
-def ollama(monkeypatch):
-    with ScriptedOllama() as server:
-        monkeypatch.setenv("OLLAMA_HOST", server.url)
-        yield server
 
 
 def words(page):

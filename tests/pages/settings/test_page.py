@@ -7,19 +7,11 @@ import pytest
 from crag.options import SAVED_OPTIONS
 from pages.parts.services import application
 from pages.settings.sections import all_sections
-from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import LLAMA
 from tests.pages.conftest import labels, open_settings, said, until
 from tests.waiting import PATIENCE
 
 SAVED, DEFAULT = ":blue-badge[saved]", ":gray-badge[default]"
-
-
-@pytest.fixture
-def ollama(monkeypatch):
-    with ScriptedOllama() as server:
-        monkeypatch.setenv("OLLAMA_HOST", server.url)
-        yield server
 
 
 def control(page, name):

@@ -1,4 +1,4 @@
-"""A library on an empty home, with the small embedder and reader."""
+"""A scripted Ollama, a database, and a library on an empty home, with the small embedder and reader."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,8 +6,23 @@ from pathlib import Path
 import pytest
 
 from crag.library.library import Library
+from crag.storage.engine import Database
 from tests.crashing import NOTES
 from tests.doubles.library import HashEmbedder, LineReader, open_library
+from tests.doubles.ollama import ScriptedOllama
+
+
+@pytest.fixture
+def ollama() -> Iterator[ScriptedOllama]:
+    with ScriptedOllama() as server:
+        yield server
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
