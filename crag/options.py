@@ -7,7 +7,7 @@ flags, grids, comparisons, exports and docs/settings.md are made from the record
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
@@ -313,71 +313,73 @@ REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
 }
 
 
-def _role_options(role: str, owner: str, nodes: tuple[NodeName, ...]) -> tuple[Option, ...]:
-    """Return the parameters of the model in one role; `owner` precedes their names within a sentence."""
-    parameters = (
-        Option(
-            "window",
-            "Model parameters",
-            "context window",
-            "How much the model reads at once. Larger windows need more memory. Roles that share a model use the "
-            "largest of their windows.",
-            "number",
-            lowest=1024,
-            highest=131_072,
-            step=1024,
-            unit="tokens",
-            nodes=nodes,
-        ),
-        Option(
-            "answer_limit",
-            "Model parameters",
-            "longest reply",
-            "The model stops at this length. At most half of the context window.",
-            "number",
-            lowest=64,
-            highest=16_384,
-            step=64,
-            unit="tokens",
-            nodes=nodes,
-        ),
-        Option(
-            "temperature",
-            "Model parameters",
-            "temperature",
-            "0 picks the most likely words; higher values vary more. Use 0 for grading.",
-            "number",
-            lowest=0.0,
-            highest=2.0,
-            step=0.1,
-            nodes=nodes,
-        ),
-        Option(
-            "keep_alive",
-            "Model parameters",
-            "keep loaded",
-            "How long the model stays in memory after its last use. -1 keeps it until the server stops.",
-            "number",
-            lowest=-1,
-            highest=86_400,
-            unit="seconds",
-            changes_answers=False,
-        ),
-        Option(
-            "parallelism",
-            "Model parameters",
-            "parallel requests",
-            "How many requests are sent at the same time. The server queues those above its own limit "
-            "(OLLAMA_NUM_PARALLEL). 0 is automatic.",
-            "number",
-            highest=32,
-            changes_answers=False,
-        ),
-    )
-    return tuple(
-        replace(one, name=f"{role}.{one.name}", title=f"{role.title()}: {one.title}", term=f"{owner}{one.title}")
-        for one in parameters
-    )
+_MODEL_PARAMETERS = (  # of the model in any role, which completes their names; `nodes` are those of the role
+    Option(
+        "window",
+        "Model parameters",
+        "context window",
+        "How much the model reads at once. Larger windows need more memory. Roles that share a model use the largest "
+        "of their windows.",
+        "number",
+        lowest=1024,
+        highest=131_072,
+        step=1024,
+        unit="tokens",
+    ),
+    Option(
+        "answer_limit",
+        "Model parameters",
+        "longest reply",
+        "The model stops at this length. At most half of the context window.",
+        "number",
+        lowest=64,
+        highest=16_384,
+        step=64,
+        unit="tokens",
+    ),
+    Option(
+        "temperature",
+        "Model parameters",
+        "temperature",
+        "0 picks the most likely words; higher values vary more. Use 0 for grading.",
+        "number",
+        lowest=0.0,
+        highest=2.0,
+        step=0.1,
+    ),
+    Option(
+        "keep_alive",
+        "Model parameters",
+        "keep loaded",
+        "How long the model stays in memory after its last use. -1 keeps it until the server stops.",
+        "number",
+        lowest=-1,
+        highest=86_400,
+        unit="seconds",
+        changes_answers=False,
+    ),
+    Option(
+        "parallelism",
+        "Model parameters",
+        "parallel requests",
+        "How many requests are sent at the same time. The server queues those above its own limit "
+        "(OLLAMA_NUM_PARALLEL). 0 is automatic.",
+        "number",
+        highest=32,
+        changes_answers=False,
+    ),
+)
+
+
+def _role_options(role: str, owner: str, nodes: tuple[NodeName, ...]) -> Iterator[Option]:
+    """Yield the parameters of the model in one role; `owner` precedes their names within a sentence."""
+    for one in _MODEL_PARAMETERS:
+        names: dict[str, Any] = {
+            "name": f"{role}.{one.name}",
+            "title": f"{role.title()}: {one.title}",
+            "term": f"{owner}{one.title}",
+        }
+        yield replace(one, **names, nodes=nodes if one.changes_answers else ())
 
 
 _OPTION_RECORDS = (

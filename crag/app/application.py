@@ -140,12 +140,12 @@ class Application:
             self.preferences,
             self._is_busy,
         )
-        self._regression_checks = BackgroundWorker(
-            "regression", lambda _: self.regression.run_if_due(time.monotonic()), _UPKEEP_SECONDS
-        )
         self._page_starts = BackgroundWorker("page-starts", self.library.fill_page_starts)
-        self._rechunk_cleanup = BackgroundWorker(
-            "rechunk-cleanup", lambda _: self.rechunked_libraries.remove_stale(), _UPKEEP_SECONDS
+        check, clean = self.regression.run_if_due, self.rechunked_libraries.remove_stale
+        self._upkeep = (
+            BackgroundWorker("regression", lambda _: check(time.monotonic()), _UPKEEP_SECONDS),
+            BackgroundWorker("rechunk-cleanup", lambda _: clean(), _UPKEEP_SECONDS),
+            self._page_starts,
         )
 
     def model_choice(self, *, refresh: bool = False) -> ModelChoice:
@@ -202,9 +202,8 @@ class Application:
         self.model_preloader.begin()
         self.archive.begin()
         self.queue.begin()
-        self._regression_checks.start()
-        self._rechunk_cleanup.start()
-        self._page_starts.start()
+        for worker in self._upkeep:
+            worker.start()
         self._page_starts.wake()
 
     def _load_slow_parts(self) -> None:
@@ -255,9 +254,8 @@ class Application:
 
     def close(self) -> None:
         """Stop all background work and close everything that is open."""
-        self._regression_checks.close(_CLOSE_SECONDS)
-        self._rechunk_cleanup.close(_CLOSE_SECONDS)
-        self._page_starts.close(_CLOSE_SECONDS)
+        for worker in self._upkeep:
+            worker.close(_CLOSE_SECONDS)
         self._delayed_deletion.close()
         self.downloads.close()
         self.ollama.close()
