@@ -12,9 +12,8 @@ from crag.models.admission import request_queue
 from crag.models.chat_client import LangChainChatModel
 from crag.models.destinations import JsonSchema, ModelRoute, ModelTraits, RequireConsent, allow_all, route_to_ollama
 from crag.models.faults import (
-    missing_key_fault,
-    missing_package_fault,
     translate_ollama_error,
+    translate_opening,
     translate_provider_error,
 )
 from crag.models.ollama_api import (
@@ -178,14 +177,8 @@ def _init_provider(provider: str, model: str, tuning: ModelParameters) -> BaseCh
     options: dict[str, Any] = {"temperature": tuning.temperature, "max_tokens": tuning.answer_limit}
     if find_provider(provider).retries_itself:
         options["max_retries"] = 0
-    try:
+    with translate_opening(provider, "Unsupported provider", "model.unknown_model", f"{provider}:{model}"):
         chat: BaseChatModel = init_chat_model(model, model_provider=provider, **options)
-    except ImportError as error:
-        raise missing_package_fault(provider) from error
-    except Exception as error:
-        if "Unsupported provider" in str(error):
-            raise ModelFault.make("model.unknown_model", name=f"{provider}:{model}") from error
-        raise missing_key_fault(provider, str(error)) from error
     return chat
 
 

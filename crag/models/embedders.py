@@ -10,9 +10,8 @@ from crag.errors import ModelFault
 from crag.models.chat_client import FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE, MAX_ATTEMPTS
 from crag.models.destinations import ModelRoute, route_to_ollama
 from crag.models.faults import (
-    missing_key_fault,
-    missing_package_fault,
     translate_ollama_error,
+    translate_opening,
     translate_provider_error,
 )
 from crag.models.nomic_embedder import NOMIC_PREFIXES
@@ -99,19 +98,11 @@ def normalize_vectors(rows: Any, count: int, space: EmbeddingSpace) -> Vectors:
         with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused below
             vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise ModelFault.make(
-            "embedder.invalid_vectors", label=space.label, defect="are not all of one size"
-        ) from error
+        raise _invalid_vectors_fault(space, "are not all of one size") from error
     if len(vectors) != count:
-        raise ModelFault.make(
-            "embedder.invalid_vectors",
-            label=space.label,
-            defect=f"are {len(vectors)} for {format_count(count, 'text')}",
-        )
+        raise _invalid_vectors_fault(space, f"are {len(vectors)} for {format_count(count, 'text')}")
     if vectors.shape != (count, space.dimension):
-        raise ModelFault.make(
-            "embedder.invalid_vectors", label=space.label, defect=f"do not have {space.dimension} dimensions"
-        )
+        raise _invalid_vectors_fault(space, f"do not have {space.dimension} dimensions")
     if not np.isfinite(vectors).all():
         raise _invalid_vectors_fault(space, "hold values that are not numbers")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -187,14 +178,8 @@ def _open_provider(provider: str, model: str, outbound_log: OutboundLog | None) 
 def _init_provider(provider: str, model: str) -> Embeddings:
     from langchain.embeddings import init_embeddings
 
-    try:
+    with translate_opening(provider, "not supported", "embedder.unknown_model", f"{provider}:{model}"):
         return init_embeddings(model, provider=provider, **find_provider(provider).embedding_options)
-    except ImportError as error:
-        raise missing_package_fault(provider) from error
-    except Exception as error:
-        if "not supported" in str(error):
-            raise ModelFault.make("embedder.unknown_model", name=f"{provider}:{model}") from error
-        raise missing_key_fault(provider, str(error)) from error
 
 
 def _translate_errors(embed: EmbedTexts, translate: Callable[[Exception], ModelFault]) -> EmbedTexts:
@@ -268,7 +253,6 @@ class DeferredEmbedder:
         return self._open().embed_query(text)
 
     def _open(self) -> Embedder:
-
         with self._lock:
             if self._opened is None:
                 self._opened = open_embedder(self._name, self._settings)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 
 from crag.errors import ModelFault
@@ -129,16 +131,24 @@ _CLEAR_STATUSES = (
 _KEY_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:API_KEY|KEY|TOKEN)\b")
 
 
-def missing_package_fault(provider: str) -> ModelFault:
-    """Return the fault for a provider whose client library is not installed."""
-    return ModelFault.make("provider.package_missing", provider=provider, package=find_provider(provider).package)
+@contextmanager
+def translate_opening(provider: str, unknown_words: str, unknown_fault: str, name: str) -> Iterator[None]:
+    """Translate errors of a block in which LangChain opens a provider's model. Raises only `ModelFault`.
 
-
-def missing_key_fault(provider: str, words: str) -> ModelFault:
-    """Return the fault for a missing key; the variable comes from the library's message if it names one."""
-    named = _KEY_VARIABLE.search(words)
-    variable = named.group() if named else find_provider(provider).key_variable
-    return ModelFault.make("provider.key_missing", provider=provider, variable=variable)
+    The library is not installed, `unknown_words` say that it does not know the provider, or else the key is missing;
+    its variable comes from the message if that names one.
+    """
+    try:
+        yield
+    except ImportError as error:
+        package = find_provider(provider).package
+        raise ModelFault.make("provider.package_missing", provider=provider, package=package) from error
+    except Exception as error:
+        if unknown_words in str(error):
+            raise ModelFault.make(unknown_fault, name=name) from error
+        named = _KEY_VARIABLE.search(str(error))
+        variable = named.group() if named else find_provider(provider).key_variable
+        raise ModelFault.make("provider.key_missing", provider=provider, variable=variable) from error
 
 
 def translate_provider_error(error: Exception, provider: str) -> ModelFault:
