@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from crag.ingest.parse.document import Block
 from crag.text.language import HAN_KANA_RANGES, detect_language, is_cjk, is_labelled_line
@@ -328,94 +327,3 @@ def _center_x(line: TextLine) -> float:
 def _is_right_to_left(lines: Sequence[TextLine]) -> bool:
     directions = [unicodedata.bidirectional(sign) for line in lines for sign in line.text if sign.isalpha()]
     return 2 * sum(direction in ("R", "AL") for direction in directions) > len(directions)
-
-
-_UNMAPPED_CHARACTER = re.compile("[\ufffd\ue000-\uf8ff]")  # produced by fonts without a Unicode mapping
-_LETTER = re.compile(r"[^\W_]")
-_MIN_LETTERS = 30  # from here on the text layer of a page is trusted
-_LARGE_IMAGE_SHARE = 0.5  # share of the page
-
-
-@dataclass(frozen=True, slots=True)
-class PageText:
-    """Text of one page.
-
-    `garbled`: its fonts have no Unicode mapping. `unread`: the page shows text that its lines lack.
-    """
-
-    lines: Sequence[TextLine] = ()
-    garbled: bool = False
-    unread: bool = False
-
-
-def read_page_text(sheet: Any) -> PageText:
-    """Read the text of a page and judge whether it is complete. Raises `PdfiumError`."""
-    lines = list(_page_lines(sheet.get_textpage()))
-    text = "".join(line.text for line in lines)
-    if len(_UNMAPPED_CHARACTER.findall(text)) > 0.3 * len(text):
-        return PageText(garbled=True, unread=True)
-    letters = len(_LETTER.findall(text))
-    return PageText(lines, unread=letters < _MIN_LETTERS and _may_show_more_text(sheet, letters))
-
-
-def _may_show_more_text(sheet: Any, letters: int) -> bool:
-    """Return whether images or drawings may contain text."""
-    import pypdfium2.raw as pdfium
-
-    if letters == 0:
-        objects: int = pdfium.FPDFPage_CountObjects(sheet)
-        return objects > 0
-    width, height = sheet.get_size()
-    covered = 0.0
-    for picture in sheet.get_objects([pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3):
-        left, bottom, right, top = picture.get_bounds()
-        covered += (right - left) * (top - bottom)
-    return bool(covered > _LARGE_IMAGE_SHARE * width * height)
-
-
-def _page_lines(page: Any) -> Iterator[TextLine]:
-    import pypdfium2.raw as pdfium
-
-    position = 0
-    box = pdfium.FS_RECTF()
-    for text in page.get_text_range().split("\r\n"):
-        if text.strip():
-            letter = next((place for place, sign in enumerate(text) if sign.isalnum()), 0)  # signs vary in size
-            at = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position + letter)
-            pdfium.FPDFText_GetLooseCharBox(page, at, box)
-            bottom, height, beginning = box.bottom, box.top - box.bottom, box.left
-            for begin, end, left, right in _split_at_gaps(page, position, len(text), height):
-                if part := text[begin:end].strip():
-                    yield TextLine(part, left if begin else beginning, bottom, height, right)
-        position += len(text) + len("\r\n")
-
-
-def _split_at_gaps(page: Any, position: int, length: int, height: float) -> Iterator[tuple[int, int, float, float]]:
-    """Yield (begin, end, left, right) for each run of one line, as text offsets and in points."""
-    import pypdfium2.raw as pdfium
-
-    first = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position)
-    boxes = [page.get_rect(number) for number in range(page.count_rects(first, length))]
-    begin = 0
-    left, right = (boxes[0][0], boxes[0][2]) if boxes else (0.0, 0.0)
-    wide = WIDE_GAP * max([height, *(box[3] - box[1] for box in boxes)])  # a line may begin with a small sign
-    for box in boxes[1:]:
-        if max(box[0] - right, left - box[2]) > wide:
-            at = _text_index(page, box, height) - position
-            if begin < at < length:
-                yield begin, at, left, right
-                begin, left, right = at, box[0], box[2]
-                continue
-        left, right = min(left, box[0]), max(right, box[2])
-    yield begin, length, left, right
-
-
-def _text_index(page: Any, box: tuple[float, float, float, float], height: float) -> int:
-    """Return the text offset at which the box begins, or -1 if unknown."""
-    import pypdfium2.raw as pdfium
-
-    left, bottom, right, top = box
-    middle = (bottom + top) / 2
-    places = [pdfium.FPDFText_GetCharIndexAtPos(page, x, middle, 2, height / 2) for x in (left + 0.5, right - 0.5)]
-    found = [place for place in places if place >= 0]
-    return int(pdfium.FPDFText_GetTextIndexFromCharIndex(page, min(found))) if found else -1

@@ -30,15 +30,14 @@ from crag.ingest.parse.images import (
 )
 from crag.ingest.parse.page_layout import (
     HeadingLevels,
-    PageText,
     build_paragraphs,
     join_lines,
     normalize_heading,
     order_lines,
     plain_block,
-    read_page_text,
     remove_running_headers,
 )
+from crag.ingest.parse.page_text import PageText, read_page_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
