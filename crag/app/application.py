@@ -225,7 +225,7 @@ class Application:
         """Rename a collection in the library, conversations and thresholds. Raises `BadRequest`, `NotFound`."""
         new_name = self.library.rename_collection(name, new_name)
         self.conversations.rename_collection(name, new_name)
-        self.calibration.rename_collection(name, new_name)
+        self.calibration.saved.rename_collection(name, new_name)
         return new_name
 
     def delete_collection(self, name: str) -> int:
@@ -234,7 +234,7 @@ class Application:
         Raises `BadRequest`, `NotFound`.
         """
         gone = self.library.delete_collection(name)
-        self.calibration.delete_collection(name)
+        self.calibration.saved.delete_collection(name)
         return gone
 
     def delete_conversation(self, conversation_id: str) -> None:

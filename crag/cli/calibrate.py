@@ -234,7 +234,7 @@ def _run_calibration(application: Application, asked: RunOptions, plan: Calibrat
 
 def _forget_thresholds(application: Application, asked: RunOptions, as_document: bool) -> int:
     grader = application.grading_setup(asked).grader
-    forgotten = application.calibration.forget(asked.collection, grader)
+    forgotten = application.calibration.saved.forget(asked.collection, grader)
     message = "Back to the default thresholds." if forgotten else "There are no calibrated thresholds to remove."
     print_result(as_document, {"collection": asked.collection, "grader": grader, "forgotten": forgotten}, message)
     return OK

@@ -65,14 +65,14 @@ class CalibrationRows:
             connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
 
     def load(self, collection: str, grader: str) -> Thresholds | None:
-        """Return the thresholds saved for exactly this collection and grader."""
+        """Return the thresholds saved for exactly this grader and collection ("": the whole library)."""
         query = select(calibrations.c.lower, calibrations.c.upper).where(_calibration_condition(collection, grader))
         with self._database.read() as connection:
             row = connection.execute(query).first()
         return Thresholds(row.lower, row.upper) if row else None
 
     def forget(self, collection: str, grader: str) -> bool:
-        """Delete saved thresholds; return whether there were any."""
+        """Restore the grader's own thresholds; return whether others were saved."""
         with self._database.write() as connection:
             return (
                 connection.execute(delete(calibrations).where(_calibration_condition(collection, grader))).rowcount > 0
@@ -126,15 +126,6 @@ _REPLAYED_RUNS = 200
 _MAX_REPLAY_RESULTS = 50
 
 
-def replay_runs(
-    runs: RunService, collection: str, grader: str, thresholds: Thresholds, user: str | None
-) -> list[ReplayResult]:
-    """Replay at most 50 of a user's last 200 runs: those on this collection with this grader, newest first."""
-    latest = runs.recent(_REPLAYED_RUNS, user)
-    found = (_replay_run(run_id, runs.trace(run_id), collection, grader, thresholds) for run_id in latest)
-    return [past for past in found if past is not None][:_MAX_REPLAY_RESULTS]
-
-
 def _replay_run(run_id: str, trace: Trace, collection: str, grader: str, thresholds: Thresholds) -> ReplayResult | None:
     if trace.grader != grader or trace.options.collection != collection or trace.action is None:
         return None
@@ -174,14 +165,14 @@ class CalibrationPlan:
 
 
 class Calibrator:
-    """Calibrations of one home; thread-safe."""
+    """Calibrations of one home; thread-safe. `saved` holds the thresholds in use instead of the graders' own."""
 
     def __init__(
         self, database: Database, open_resources: RunResourceBuilder, open_model: OpenModel, runs: RunService
     ) -> None:
         """Take `open_model`, which returns the chat model for some options, None for the built-in engine."""
         self._database = database
-        self._rows = CalibrationRows(database)
+        self.saved = CalibrationRows(database)
         self._open_resources = open_resources
         self._open_model = open_model
         self._runs = runs
@@ -232,37 +223,19 @@ class Calibrator:
             )
         if not 0 <= chosen.lower <= chosen.upper <= 1:
             raise BadRequest("The lower threshold is above the upper one.", "Change one of them.")
-        self._rows.save(calibration.collection, calibration.grader, chosen, calibration)
+        self.saved.save(calibration.collection, calibration.grader, chosen, calibration)
         return chosen
-
-    def load(self, collection: str, grader: str) -> Thresholds | None:
-        """Return the saved thresholds of this grader on this collection ("": the whole library)."""
-        return self._rows.load(collection, grader)
-
-    def forget(self, collection: str, grader: str) -> bool:
-        """Restore the grader's own thresholds; return whether others were saved."""
-        return self._rows.forget(collection, grader)
-
-    def all(self) -> list[SavedThresholds]:
-        """Return all saved thresholds, newest first."""
-        return self._rows.all()
 
     def replay_past_runs(
         self, collection: str, grader: str, thresholds: Thresholds, user: str | None = None
     ) -> list[ReplayResult]:
-        """Replay a user's latest questions to this collection under these thresholds, newest first.
+        """Replay at most 50 of a user's last 200 runs: those on this collection with this grader, newest first.
 
         The actions come from stored scores; no model is called.
         """
-        return replay_runs(self._runs, collection, grader, thresholds, user)
-
-    def rename_collection(self, name: str, new_name: str) -> None:
-        """Move thresholds and rulings to the new name of a renamed collection."""
-        self._rows.rename_collection(name, new_name)
-
-    def delete_collection(self, name: str) -> None:
-        """Delete the thresholds and rulings of a deleted collection."""
-        self._rows.delete_collection(name)
+        latest = self._runs.recent(_REPLAYED_RUNS, user)
+        found = (_replay_run(run_id, self._runs.trace(run_id), collection, grader, thresholds) for run_id in latest)
+        return [past for past in found if past is not None][:_MAX_REPLAY_RESULTS]
 
     def _probes(
         self, resources: RunResources, options: RunOptions, plan: CalibrationPlan, count: int, stop: Cancellation
@@ -283,7 +256,7 @@ class Calibrator:
         self, grader: Grader, collection: str, report: ProgressCallback, stop: Cancellation
     ) -> Iterator[ProbeScore]:
         """Grade the passages that users ruled on, once more, with this grader."""
-        labels = self._rows.labels(collection)
+        labels = self.saved.labels(collection)
         for number, (question, ruled) in enumerate(labels.items()):
             report(Progress("Grading the passages whose verdict you changed", number, len(labels)))
             for index, grade in grader.grade(question, [passage for passage, _ in ruled], stop):

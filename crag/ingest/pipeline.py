@@ -74,21 +74,11 @@ class IngestPipeline:
         self._chunker = chunker
         self._limit_bytes = limit_bytes
 
-    def add_bytes(
-        self,
-        name: str,
-        data: bytes,
-        **options: Unpack[AddOptions],
-    ) -> AddResult:
+    def add_bytes(self, name: str, data: bytes, **options: Unpack[AddOptions]) -> AddResult:
         """Add an upload. `name` is for display and a hint at the format, never a path."""
         return self._add(name, lambda *_: self._intake.read_upload(name, data, _collection(options)), options)
 
-    def add_upload(
-        self,
-        name: str,
-        data: bytes,
-        **options: Unpack[AddOptions],
-    ) -> Iterator[AddResult]:
+    def add_upload(self, name: str, data: bytes, **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add an upload; for an archive, every file in it, with a refusal for each that cannot be added."""
         if is_archive(name, data):
             archive = ArchiveInput(name, data, clean_display_name(name), located=False)
@@ -96,21 +86,11 @@ class IngestPipeline:
         else:
             yield self.add_bytes(name, data, **options)
 
-    def add_path(
-        self,
-        path: Path,
-        **options: Unpack[AddOptions],
-    ) -> AddResult:
+    def add_path(self, path: Path, **options: Unpack[AddOptions]) -> AddResult:
         """Add one file; a changed file replaces its old version."""
         return self._add(str(path), lambda *_: self._intake.read_file(path, _collection(options)), options)
 
-    def add_address(
-        self,
-        url: str,
-        *,
-        found_by: str = "",
-        **options: Unpack[AddOptions],
-    ) -> Iterator[AddResult]:
+    def add_address(self, url: str, *, found_by: str = "", **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add what a URL holds; for an archive, every file. Changed content replaces its old version.
 
         `found_by` is the question whose web search found the URL, if any.
@@ -127,12 +107,7 @@ class IngestPipeline:
         else:
             yield self._add(url, lambda *_: incoming, options)
 
-    def add_site(
-        self,
-        url: str,
-        limits: SiteLimits,
-        **options: Unpack[AddOptions],
-    ) -> Iterator[AddResult]:
+    def add_site(self, url: str, limits: SiteLimits, **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
         report, stop = _progress_and_stop(options)
         found = False
@@ -142,11 +117,7 @@ class IngestPipeline:
         if not found:
             yield failed_result(url, SourceRefused("empty", "This sitemap lists no pages of its site."))
 
-    def add(
-        self,
-        spec: str,
-        **options: Unpack[AddOptions],
-    ) -> Iterator[AddResult]:
+    def add(self, spec: str, **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add a URL, a file, or every supported file below a folder or in an archive, one by one."""
         if is_url(spec):
             yield from self.add_address(spec, **options)
@@ -165,19 +136,12 @@ class IngestPipeline:
                 yield from self._add_files(group, options)
 
     def add_with_reader(
-        self,
-        incoming: SourceInput,
-        reader: DocumentReader,
-        **options: Unpack[AddOptions],
+        self, incoming: SourceInput, reader: DocumentReader, **options: Unpack[AddOptions]
     ) -> AddResult:
         """Add a source whose passages come from `reader` instead of a parsed file."""
         return self._add(incoming.asked, lambda *_: incoming, options, reader)
 
-    def refresh(
-        self,
-        ids: Sequence[str] | None = None,
-        **options: Unpack[AddOptions],
-    ) -> list[AddResult]:
+    def refresh(self, ids: Sequence[str] | None = None, **options: Unpack[AddOptions]) -> list[AddResult]:
         """Fetch or read these sources again, or all.
 
         Uploads cannot change; they are read again only if they were split by another tokenizer or size than now.
@@ -304,9 +268,8 @@ class IngestPipeline:
         terms = []
         for chunk, text in zip(reading.chunks, texts, strict=True):
             stop.check()
-            above = passage_text(reading.title, text).removesuffix(
-                chunk.text
-            )  # so that words of the title find its passages
+            # With the title, so that its words find its passages.
+            above = passage_text(reading.title, text).removesuffix(chunk.text)
             terms.append(encode_passage_terms(above, chunk.text))
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
 

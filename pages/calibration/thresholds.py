@@ -133,7 +133,7 @@ def _action_row(name: str, outcomes: ActionShares) -> str:
 
 def _draw_use_button(measured: Calibration, thresholds: Thresholds) -> None:
     st.caption("Both kinds count equally. Ranges are 95% intervals (bootstrap).")
-    kept = application().calibration.load(measured.collection, measured.grader)
+    kept = application().calibration.saved.load(measured.collection, measured.grader)
     with st.container(horizontal=True, vertical_alignment="center"):
         if kept == thresholds:
             st.markdown(":green[:material/check_circle:] In use", width="content")
@@ -183,7 +183,7 @@ def _past_question_columns(past: Sequence[ReplayResult]) -> dict[str, list[Any]]
 
 def draw_saved_thresholds() -> None:
     """Draw one row per saved thresholds, those of a changed grader apart; nothing if none are saved."""
-    kept = application().calibration.all()
+    kept = application().calibration.saved.all()
     outdated = [one for one in kept if _is_outdated(one)]
     _draw_saved_list("In use", [one for one in kept if one not in outdated], "Back to default", ":material/undo:")
     _draw_saved_list("No longer in use", outdated, "Remove", ":material/delete:")
@@ -229,4 +229,4 @@ def _draw_saved_row(one: SavedThresholds, back: str, icon: str) -> None:
 
 
 def _forget_thresholds(one: SavedThresholds) -> None:
-    application().calibration.forget(one.collection, one.grader)
+    application().calibration.saved.forget(one.collection, one.grader)

@@ -110,12 +110,12 @@ def test_thresholds_follow_renames_and_deletions_of_a_collection(home):
     grader = keep(home, "Towns", Thresholds(0.11, 0.22))
     ruling(home, 1, "The bridge of Alder was opened in 1799.", "use")
     home.rename_collection("Towns", "Places")
-    assert home.calibration.load("Towns", grader) is None
-    assert home.calibration.load("Places", grader) == Thresholds(0.11, 0.22)
-    assert home.calibration._rows.labels("Places")
+    assert home.calibration.saved.load("Towns", grader) is None
+    assert home.calibration.saved.load("Places", grader) == Thresholds(0.11, 0.22)
+    assert home.calibration.saved.labels("Places")
     home.delete_collection("Places")
-    assert home.calibration.all() == []
-    assert not home.calibration._rows.labels("Places")
+    assert home.calibration.saved.all() == []
+    assert not home.calibration.saved.labels("Places")
 
 
 def test_thresholds_for_a_renamed_collection_are_refused(home):
@@ -131,9 +131,9 @@ def test_thresholds_for_a_renamed_collection_are_refused(home):
 
 def test_forgetting_goes_back_to_the_graders_own(home):
     grader = keep(home, "", Thresholds(0.33, 0.44))
-    assert [(one.thresholds, one.n) for one in home.calibration.all()] == [(Thresholds(0.33, 0.44), 1)]
-    assert home.calibration.forget("", grader)
-    assert not home.calibration.forget("", grader)
+    assert [(one.thresholds, one.n) for one in home.calibration.saved.all()] == [(Thresholds(0.33, 0.44), 1)]
+    assert home.calibration.saved.forget("", grader)
+    assert not home.calibration.saved.forget("", grader)
     assert not home.grading_setup(OPTIONS).calibrated
 
 
@@ -142,7 +142,7 @@ def test_thresholds_that_cannot_be_are_refused(home, thresholds):
     measured = home.calibration.run(OPTIONS, CalibrationPlan([ProvidedQuestion(BRIDGE, True)]))
     with pytest.raises(BadRequest):
         home.calibration.save(measured, thresholds)
-    assert home.calibration.all() == []
+    assert home.calibration.saved.all() == []
 
 
 def test_past_questions_are_decided_anew(home):

@@ -82,4 +82,4 @@ def test_thresholds_of_an_old_grader_are_not_shown_as_in_use(calibrating, servic
     assert [header.value for header in calibrating.header] == ["No longer in use"]
     assert not services.grading_setup(RunOptions()).calibrated
     click(calibrating, "Remove")
-    assert not services.calibration.all()
+    assert not services.calibration.saved.all()
