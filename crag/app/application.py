@@ -200,7 +200,7 @@ class Application:
         self._purge(time.monotonic() - self._opened)
         self.library.space_work.begin()
         self.model_preloader.begin()
-        self.archive.begin()
+        self.archive.summaries.begin()
         self.queue.begin()
         for worker in self._upkeep:
             worker.start()
@@ -260,7 +260,7 @@ class Application:
         self.downloads.close()
         self.ollama.close()
         self.calibration_job.close()
-        self.archive.close()
+        self.archive.summaries.close()
         self.evaluations.close()
         self.queue.close()
         self.runs.close()

@@ -120,7 +120,7 @@ _NO_GAPS_TEXT = "No coverage gaps: your documents answered every question."
 
 def list_gaps(application: Application, options: argparse.Namespace) -> int:
     """List the topics that the documents do not cover, those with most questions first."""
-    application.archive.complete()
+    application.archive.summaries.complete()
     found = application.gaps.list()
     listing = "\n\n".join(map(_gap_text, found)) or _NO_GAPS_TEXT
     print_result(options.json, {"gaps": [_gap_json(gap) for gap in found]}, listing)

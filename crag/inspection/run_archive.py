@@ -30,7 +30,10 @@ HAS_SUMMARY = and_(run_summaries.c.run_id == runs.c.id, func.typeof(run_summarie
 
 
 class SummaryBackfill:
-    """Summarizes the old runs of a home in the background; runs that end later store their own summary."""
+    """Summarizes the old runs of a home in the background; runs that end later store their own summary.
+
+    `progress` is None unless some are being summarized.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -176,24 +179,14 @@ class DayCount:
 
 
 class RunArchive:
-    """All runs of one home. `user` restricts the results to the conversations of that user; None includes all users."""
+    """All runs of one home. `user` restricts the results to the conversations of that user; None includes all users.
+
+    Old runs may show no results until `summaries` are complete.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._summing = SummaryBackfill(database)
-
-    def begin(self) -> None:
-        """Start to summarize missing runs in the background; calling it again is harmless."""
-        self._summing.begin()
-
-    def complete(self) -> None:
-        """Summarize all missing runs, and return when that is done."""
-        self._summing.complete()
-
-    @property
-    def progress(self) -> Progress | None:
-        """Progress of the summaries; None when complete. Until then, old runs may show no results."""
-        return self._summing.progress
+        self.summaries = SummaryBackfill(database)
 
     def slowest(self, user: str | None = None, limit: int = 5) -> list[RunRow]:
         """Return the completed runs that took longest."""
@@ -232,10 +225,6 @@ class RunArchive:
         query = _select_runs(select(*_RUN_COLUMNS), run_filter or RunFilter(), user)
         latest = query.order_by(runs.c.started_at.desc(), runs.c.id).limit(limit).offset(offset)
         return _read_run_rows(self._database, latest)
-
-    def close(self) -> None:
-        """Stop the background work."""
-        self._summing.close()
 
 
 def _read_run_rows(database: Database, query: Select[Any]) -> list[RunRow]:

@@ -32,7 +32,7 @@ def main() -> None:
     ask_requested_question()
     layout.draw_heading(Page.GAPS, _MEANING)
     layout.draw_sidebar_legend("What the badges mean", _LEGEND)
-    application().archive.begin()
+    application().archive.summaries.begin()
     with st.spinner("Grouping questions"):
         gaps = application().gaps.list(current_owner())
     dialogs.show_refusal()
@@ -62,7 +62,7 @@ def _draw_gaps(gaps: list[CoverageGap]) -> None:
 
 
 def _draw_empty() -> None:
-    if progress := application().archive.progress:
+    if progress := application().archive.summaries.progress:
         st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
     with st.container(border=True):
         st.markdown(":green[:material/task_alt:] **No coverage gaps**")

@@ -14,7 +14,7 @@ from pages.parts.session import current_owner, is_phone
 
 def main() -> None:
     """Draw the page; on a phone, which has no open sidebar, draw either the run or the list."""
-    application().archive.begin()
+    application().archive.summaries.begin()
     (run_id,), found = read_selections(navigation.RUN_SELECTION), application().archive.facets(current_owner())
     if is_phone():
         _draw_on_phone(found, run_id)

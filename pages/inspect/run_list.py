@@ -35,7 +35,7 @@ def draw_run_list(wanted: RunFilter, run_id: str) -> None:
 
 def _is_updating() -> bool:
     archive = application().archive
-    return bool(archive.progress or archive.count(RunFilter(states=("running",)), current_owner()))
+    return bool(archive.summaries.progress or archive.count(RunFilter(states=("running",)), current_owner()))
 
 
 def _draw_runs(wanted: RunFilter, run_id: str, limit: int) -> None:
@@ -44,7 +44,7 @@ def _draw_runs(wanted: RunFilter, run_id: str, limit: int) -> None:
     if not found:
         _draw_empty_list(wanted)
         return
-    if progress := archive.progress:
+    if progress := archive.summaries.progress:
         st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
     for day, rows in groupby(found[:limit], key=lambda row: _day_label(row.started_at)):
         st.caption(day)

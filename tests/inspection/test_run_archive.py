@@ -30,7 +30,7 @@ def house(tmp_path):
 def archive(house):
     opened = RunArchive(house.database)
     yield opened
-    opened.close()
+    opened.summaries.close()
 
 
 def ask(house, question, options=OFF, scores=None, user=""):
@@ -153,16 +153,16 @@ def test_runs_from_before_are_summed_up_in_the_background(house, archive, three)
         damaged = text("UPDATE run_summaries SET seconds = 'half', action = '?' WHERE run_id = :id")
         connection.execute(damaged, {"id": three["none"]})
     assert names(three, archive.list(RunFilter(outcomes=("",)))) == ["none", "web"]
-    archive.begin()
+    archive.summaries.begin()
     wait_until(lambda: archive.list() == before)
-    wait_until(lambda: archive.progress is None)
+    wait_until(lambda: archive.summaries.progress is None)
 
 
 def test_events_that_cannot_be_read_do_not_hold_up_the_others(house, archive, three):
     with house.database.write() as connection:
         connection.execute(delete(run_summaries))
         connection.execute(update(events).where(events.c.run_id == three["none"]).values(body="{"))
-    archive.begin()
+    archive.summaries.begin()
     wait_until(lambda: archive.count(RunFilter(outcomes=("documents", "not_answered", "web"))) == 2)
     assert archive.list()[0].action is None
 
