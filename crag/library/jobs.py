@@ -183,18 +183,15 @@ class JobWorkers:
                 self._tasks[job.id] = task
             try:
                 with closing.on_cancel(task.stop.cancel):
-                    self._run_job(task, closing)
+                    if state := self._add(task):
+                        self._end(task, state, closing)
+                    else:
+                        self._report(task)
             finally:
                 with self._lock:
                     del self._tasks[job.id]
         if not self._rows.count("waiting", "working"):
             self._library.save()
-
-    def _run_job(self, task: _RunningJob, closing: Cancellation) -> None:
-        if state := self._add(task):
-            self._end(task, state, closing)
-        else:
-            self._report(task)
 
     def _add(self, task: _RunningJob) -> JobState | None:
         """Run the job and return its final state, or None if it was interrupted because this process closes."""

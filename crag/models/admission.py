@@ -38,18 +38,15 @@ class RequestQueue:
     def take_turn(self, stop: Cancellation, limit: int) -> Iterator[None]:
         """Enter the block once fewer than `limit` requests are active. Raises `Stopped` immediately if cancelled."""
         request = _QueuedRequest(stop, limit)
-        self._enter(request)
+        with self._lock:
+            self._line.setdefault(stop, deque()).append(request)
+            self._admit()
         try:
             if not request.turn_or_stop.is_set():
                 self._wait(request)
             yield
         finally:
             self._leave(request)
-
-    def _enter(self, request: _QueuedRequest) -> None:
-        with self._lock:
-            self._line.setdefault(request.stop, deque()).append(request)
-            self._admit()
 
     def _wait(self, request: _QueuedRequest) -> None:
         since = time.monotonic()

@@ -181,6 +181,7 @@ def _load_measured_shares() -> dict[str, float]:
 
 # Similarities differ between processors beyond this digit; equal scores are ordered by word score, then by id.
 _SCORE_DIGITS = 6
+_READ_AT_ONCE = 8  # passages: most searches need only the first ones
 
 
 @dataclass(slots=True)
@@ -235,9 +236,9 @@ def merge_duplicates(hits: Iterator[SearchHit], k: int) -> list[SearchHit]:
     return [replace(one.hit, passage=replace(one.hit.passage, also_in=tuple(one.also_in))) for one in kept]
 
 
-def _read_passages_in_order(database: Database, ids: Sequence[int], at_once: int = 8) -> Iterator[Passage]:
-    """Read the passages that still exist, a few at a time: most searches need only the first ones."""
+def _read_passages_in_order(database: Database, ids: Sequence[int]) -> Iterator[Passage]:
+    """Read the passages that still exist, in order, a few at a time."""
     left = iter(ids)
-    while some := list(islice(left, at_once)):
+    while some := list(islice(left, _READ_AT_ONCE)):
         found = read_passages(database, some)
         yield from (found[id_] for id_ in some if id_ in found)

@@ -211,21 +211,20 @@ class PassageExchange:
         *,
         collection: str = "",
         vectors: bool = False,
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
+        progress: ProgressCallback = ignore_progress,
     ) -> int:
         """Write a collection, or all, to a new folder (`langchain`) or file (`jsonl`), and return the passage count.
 
         If vectors are needed, passages without a vector of the active space are embedded first.
-        Raises `BadRequest` if the destination exists or nothing can be exported, `HomeFault`, `ModelFault`, `Stopped`.
+        Raises `BadRequest` if the destination exists or nothing can be exported, `HomeFault`, `ModelFault`.
         """
-        report, stop = progress or ignore_progress, stop or Cancellation()
+        stop = Cancellation()
         if format_ == "langchain" or vectors:
-            self._library.fill_vectors(report, stop)
+            self._library.fill_vectors(progress, stop)
         export = PassageExport(self._database, self._library.space(), collection)
         if format_ == "langchain":
-            return export_langchain_folder(export, destination, report, stop)
-        return export_lines(export, destination, vectors, report, stop)
+            return export_langchain_folder(export, destination, progress, stop)
+        return export_lines(export, destination, vectors, progress, stop)
 
     def export_bytes(self, format_: ExportFormat, collection: str = "") -> bytes:
         """Return the export as one download; a folder is zipped. Raises as `export` does."""
@@ -249,16 +248,15 @@ class PassageExchange:
         *,
         collection: str = DEFAULT_COLLECTION,
         name: str = "",
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
+        progress: ProgressCallback = ignore_progress,
     ) -> Iterator[AddResult]:
         """Import the passages of a LangChain folder, a zip of one, or JSON Lines; each source in one commit.
 
         A folder or file that cannot be read is refused as a whole before its first source, as one failed result.
         `name` is the name of an upload; it defaults to the file name of the path.
-        Raises `BadRequest` for an invalid collection name, `HomeFault`, `Stopped`.
+        Raises `BadRequest` for an invalid collection name, `HomeFault`.
         """
-        report, stop = progress or ignore_progress, stop or Cancellation()
+        stop = Cancellation()
         collection, name = normalize_collection_name(collection), clean_display_name(name or path.name)
         with TemporaryDirectory(prefix="crag-import-") as work:
             try:
@@ -269,7 +267,7 @@ class PassageExchange:
                 return
             present = {source.sha256: source for source in self._library.sources(collection)}
             for done, lines in enumerate(found):
-                report(Progress("Importing documents", done, len(found)))
+                progress(Progress("Importing documents", done, len(found)))
                 imported = ImportedSource(number_pages_from_one(lines), space, self._count_tokens)
                 yield self._add(imported, collection, present, stop)
 

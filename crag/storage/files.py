@@ -45,9 +45,9 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     sync_folder(path.parent)
 
 
-def remove_unfinished_files(folder: Path, now: float | None = None) -> None:
+def remove_unfinished_files(folder: Path) -> None:
     """Remove temporary files of dead writers. Recent files are kept, because their writer may be alive."""
-    latest = (time.time() if now is None else now) - _ABANDONED_SECONDS
+    latest = time.time() - _ABANDONED_SECONDS
     for path in folder.rglob(f"*{_UNFINISHED_SUFFIX}"):
         with suppress(OSError):  # another process may clean at the same time
             if path.stat().st_mtime < latest:

@@ -29,14 +29,6 @@ _WEB_CHIPS: dict[WebMode, tuple[str, str]] = {
 }
 
 
-def _draw_chips(options: RunOptions) -> None:
-    """Draw all chips in a row."""
-    _draw_model_chip(options)
-    _draw_collection_chip(options)
-    _draw_web_chip(options)
-    _draw_options_chip(options)
-
-
 def _tick(label: str, *, chosen: bool) -> str:
     """Mark the current choice of a menu; behind its label, so that all labels begin on one line."""
     return f"{label} :material/check:" if chosen else label
@@ -157,7 +149,8 @@ def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
             gap: Literal["xsmall", "small"] = "xsmall" if is_phone() else "small"
             row = st.container(horizontal=True, vertical_alignment="center", gap=gap)
             with row:
-                _draw_chips(options)
+                for draw_chip in (_draw_model_chip, _draw_collection_chip, _draw_web_chip, _draw_options_chip):
+                    draw_chip(options)
             if active is not None:
                 icon = ":material/stop_circle:"
                 shortcut = None if is_phone() else "Esc"

@@ -80,7 +80,8 @@ def draw_import_dialog(collection: str) -> None:
         st.session_state[_RESULTS_KEY] = _import_upload(file, collection)
         st.rerun()  # rerun the whole page because its counts have changed
     if results := st.session_state.get(_RESULTS_KEY):
-        _draw_import_report(results)
+        st.markdown(f"{format_count(len(results), 'document')}: {summarize_results(results)}.")
+        draw_refusals(results)
         if st.button("Close"):
             _close_import_dialog()
             st.rerun()
@@ -96,11 +97,6 @@ def _import_upload(file: Any, collection: str) -> list[AddResult]:
         path = Path(folder) / "upload"
         path.write_bytes(file.getvalue())
         return list(application().exchange.import_passages(path, collection=collection, progress=show, name=file.name))
-
-
-def _draw_import_report(results: list[AddResult]) -> None:
-    st.markdown(f"{format_count(len(results), 'document')}: {summarize_results(results)}.")
-    draw_refusals(results)
 
 
 NEW_DIALOG, RENAME_DIALOG, DELETE_DIALOG = "new collection", "rename collection", "delete collection"

@@ -149,7 +149,8 @@ def draw_comparison(compared: Sequence[ComparedVariant]) -> None:
     if len(compared) < _MIN_VARIANTS:
         st.caption("Choose another evaluation to compare with this one.")
         return
-    _draw_dataset_warning(compared)
+    if len({side.evaluation.digest for side in compared}) > 1:
+        st.markdown(":orange[:material/info:] They use different questions. Only the shared ones are compared.")
     names = selection.assign_letters(compared)
     if len(compared) > _MIN_VARIANTS:
         _draw_all_variants(compared, names)
@@ -210,11 +211,6 @@ def _draw_selection_button(word: str, icon: str, key: str, keys: Sequence[str]) 
     st.button(word, icon=icon, type="tertiary", key=f"{word}-{key}", on_click=selection.select_variants, args=(keys,))
 
 
-def _draw_dataset_warning(compared: Sequence[ComparedVariant]) -> None:
-    if len({side.evaluation.digest for side in compared}) > 1:
-        st.markdown(":orange[:material/info:] They use different questions. Only the shared ones are compared.")
-
-
 def _choose_other_variant(others: Sequence[ComparedVariant], names: dict[str, str]) -> ComparedVariant:
     """Return the variant to compare with the first."""
     if len(others) == 1:
@@ -269,8 +265,12 @@ def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
     st.markdown(_summarize_differences(differences))
     if comparison.unjudged:
         st.markdown(f":orange[:material/info:] {DIFFERENT_JUDGES_NOTE}")
-    _draw_share_differences([one for one in differences if METRICS[one.metric].unit == "share"])
-    _draw_cost_differences([one for one in differences if METRICS[one.metric].unit != "share" and one.before > 0])
+    shares = [one for one in differences if METRICS[one.metric].unit == "share"]
+    if shares:
+        charts.draw_whiskers([_make_whisker(one, 1.0) for one in shares], "difference in percentage points", "")
+    costs = [one for one in differences if METRICS[one.metric].unit != "share" and one.before > 0]
+    if costs:  # time and tokens, relative to the baseline
+        charts.draw_whiskers([_make_whisker(one, one.before) for one in costs], "difference relative to before", "%")
     st.markdown(_difference_table(differences, names))
     st.caption(
         f"Based on {format_count(comparison.examples, 'question')} in both. A difference is clear when its 95% interval"
@@ -290,20 +290,6 @@ def _summarize_differences(differences: Sequence[MetricDifference]) -> str:
     if unclear:
         lines.append(f":gray[:material/trending_flat:] No clear difference: {', '.join(unclear)}")
     return "  \n".join(lines)
-
-
-def _draw_share_differences(differences: Sequence[MetricDifference]) -> None:
-    if differences:
-        drawn = [_make_whisker(one, 1.0) for one in differences]
-        charts.draw_whiskers(drawn, "difference in percentage points", "")
-
-
-def _draw_cost_differences(differences: Sequence[MetricDifference]) -> None:
-    """Draw time and tokens in a chart of their own, relative to the baseline."""
-    if differences:
-        charts.draw_whiskers(
-            [_make_whisker(one, one.before) for one in differences], "difference relative to before", "%"
-        )
 
 
 def _make_whisker(one: MetricDifference, whole: float) -> charts.Whisker:

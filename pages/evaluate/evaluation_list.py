@@ -224,7 +224,6 @@ def draw_delete_evaluations_dialog(ids: Sequence[str]) -> None:
         lambda: _draw_evaluations_to_delete(ids),
         "Delete",
         lambda: _delete_evaluations(ids),
-        cancel="Cancel",
     )
 
 

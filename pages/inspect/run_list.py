@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import groupby
 from typing import Any, cast
@@ -48,16 +48,12 @@ def _draw_runs(wanted: RunFilter, run_id: str, limit: int) -> None:
         st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
     for day, rows in groupby(found[:limit], key=lambda row: _day_label(row.started_at)):
         st.caption(day)
-        _draw_run_rows(rows, run_id)
+        with st.container(gap="xxsmall"):
+            for row in rows:
+                draw_run_row(row, "run", is_chosen=row.run_id == run_id)
     if len(found) > limit and st.button("Show more", icon=":material/expand_more:", type="tertiary"):
         st.session_state[_SHOWN_KEY] = (wanted, limit + _PAGE_SIZE)
         st.rerun()
-
-
-def _draw_run_rows(rows: Iterable[RunRow], run_id: str) -> None:
-    with st.container(gap="xxsmall"):
-        for row in rows:
-            draw_run_row(row, "run", is_chosen=row.run_id == run_id)
 
 
 def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "") -> None:

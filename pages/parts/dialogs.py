@@ -62,9 +62,7 @@ def draw_open_dialog(dialogs: dict[str, Callable[[Any], None]]) -> None:
         dialogs[name](about)
 
 
-def confirm(
-    title: str, draw: Callable[[], None], label: str, act: Callable[[], object], *, cancel: str = "Cancel"
-) -> None:
+def confirm(title: str, draw: Callable[[], None], label: str, act: Callable[[], object]) -> None:
     """Draw a dialog that asks before something is deleted: what goes, a button that does it, a button that does not.
 
     A `CragError` of `act` is shown in the dialog, which stays open.
@@ -75,7 +73,7 @@ def confirm(
         draw()
         with st.container(horizontal=True):
             confirmed = st.button(label, icon=":material/delete:", key="confirm")
-            cancelled = st.button(cancel, key="cancel")
+            cancelled = st.button("Cancel", key="cancel")
         if confirmed:
             try:
                 act()

@@ -135,7 +135,8 @@ def _draw_results(job: Job) -> None:
     if len(job.results) == 1 and _adds_one_document(job):
         st.markdown(f":small[{describe_result(job.results[0])}]")
     else:
-        _draw_result_list(job)
+        label = f":small[{summarize_results(job.results)}]"
+        draw_folded(label, f"results-{job.id}", lambda: _draw_all_results(job), type="compact")
     if job.finished:
         _draw_remove_older(job)
 
@@ -145,13 +146,8 @@ def _adds_one_document(job: Job) -> bool:
     return job.kind not in ("path", "site") and not any(split_member_location(result.source) for result in job.results)
 
 
-def _draw_result_list(job: Job) -> None:
-    """Draw a folded list that names every file, refused ones first."""
-    label = f":small[{summarize_results(job.results)}]"
-    draw_folded(label, f"results-{job.id}", lambda: _draw_all_results(job), type="compact")
-
-
 def _draw_all_results(job: Job) -> None:
+    """Name every file, refused ones first."""
     chosen = sorted(job.results, key=lambda result: list(_RESULT_WORDS).index(result.status))
     lines = (f"{markdown.escape_line(_result_name(result), 80)} {describe_result(result)}" for result in chosen)
     with st.container(height=_RESULT_LIST_HEIGHT if len(chosen) > _RESULTS_IN_VIEW else "content", border=False):

@@ -136,7 +136,9 @@ def draw_privacy() -> None:
         if application().settings.tavily_api_key:
             _draw_quota()
         _draw_outbound_log()
-    _draw_allowed()
+    with st.container(gap=None):
+        st.header("Allowed models on other machines", anchor=False)
+        _draw_allowed_models()
     _draw_langsmith()
     _draw_browser_key()
 
@@ -148,18 +150,11 @@ def draw_clear_log_dialog(_: None) -> None:
         _draw_cleared_entries,
         "Clear",
         lambda: application().outbound_log.clear(current_owner()),
-        cancel="Cancel",
     )
 
 
-def _draw_allowed() -> None:
-    """Draw the allowed external models, each with a button that withdraws the permission."""
-    with st.container(gap=None):
-        st.header("Allowed models on other machines", anchor=False)
-        _draw_allowed_models()
-
-
 def _draw_allowed_models() -> None:
+    """Draw the allowed external models, each with a button that withdraws the permission."""
     preferences = application().preferences
     with st.container(border=True):
         if not preferences.allowed_models():
