@@ -114,7 +114,7 @@ def test_the_servers_slots_are_used(
     ollama: ScriptedOllama, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def reply(_: Asked) -> Say:
-        ollama.wait_until(lambda: len(ollama.chats) == 4)
+        ollama.wait_until(lambda: ollama.most_at_once == 4)
         return Say("yes")
 
     ollama.script = reply
