@@ -16,7 +16,7 @@ from crag.text.language import (
     split_sentences,
     strip_list_mark,
 )
-from crag.text.tables import label_table_rows
+from crag.text.tables import label_knowledge_rows
 from crag.types import Citation, Knowledge, Passage, Support
 
 _CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -132,7 +132,7 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     found = []
     for item in used:
         around = f"{item.passage.title} {item.passage.heading}"
-        sentences = label_table_rows(split_sentences(item.text))
+        sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):
             if said := quoted.get(frozenset(extract_terms(strip_citations(strip_list_mark(sentence))))):

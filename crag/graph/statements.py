@@ -17,6 +17,7 @@ from crag.text.language import (
     split_sentences,
 )
 from crag.text.questions import find_name_terms
+from crag.text.tables import find_column_names
 from crag.types import Knowledge, Language
 
 _NUMBER = re.compile(
@@ -342,8 +343,9 @@ class TermVariants:
 
 
 def parse_source(item: Knowledge) -> SourceText:
-    """Parse a knowledge item with its title and heading."""
-    over = f"{item.passage.title} {item.passage.heading}"
+    """Parse a knowledge item with its title, its heading and the columns of its tables."""
+    columns = find_column_names(split_sentences(item.passage.text))
+    over = " ".join([item.passage.title, item.passage.heading, *columns])
     sentences = tuple(
         SourceSentence(sentence, tuple(extract_terms(normalize_figures(sentence))))
         for sentence in split_sentences(item.text) or [item.text]

@@ -16,7 +16,7 @@ from crag.text.question_parts import separate_questions
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, extract_asking_sentences
 from crag.text.relevance_features import tokenize_sentences, tokenize_text
 from crag.text.relevance_scores import score_passages, score_sentences
-from crag.text.tables import label_table_rows
+from crag.text.tables import label_knowledge_rows
 from crag.types import Knowledge, Turn, Usage
 
 _MORE_SCORE_SHARE = 0.5  # of the best sentence's score
@@ -89,7 +89,7 @@ class BuiltinWriter(Writer):
         )
         scored = []
         for held, over, whole in zip(knowledge, around, wholes, strict=True):
-            readable = (unit for unit in label_table_rows(split_sentences(held.text)) if re.search(r"\w", unit))
+            readable = (unit for unit in label_knowledge_rows(held) if re.search(r"\w", unit))
             reading = tokenize_sentences(readable, over)
             scores = score_sentences(question, reading, self._embedder)
             units = enumerate(zip(reading.sentences, scores, strict=True))

@@ -92,6 +92,7 @@ _PERSON = re.compile(
     r"|\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w’'-]+"
     r"|(?<![.!?:]\s)(?<!^)(?<!\b[Tt]he )(?<!\b[Aa]n )(?<!\b[Aa] )(?<!, )\b[A-Z][\w’'-]+"
 )
+_LABELLED_CELL = re.compile(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
 _REFERENCE = re.compile(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
     r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|the|then|here)\b",
@@ -310,7 +311,8 @@ def _states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     if question.answer_type == "time":
         return bool(find_candidates(question, quoted) or re.search(r"\d", quoted))
     if question.answer_type == "person":
-        named = (frozenset(extract_terms(name)) for name in _PERSON.findall(quoted))
+        people = [*_PERSON.findall(quoted), *_LABELLED_CELL.findall(quoted)]
+        named = (frozenset(extract_terms(name)) for name in people)
         return any(name - question.weights.keys() for name in named)
     if counted := _COUNTED_NOUN.search(question.text):
         return _counts(counted[1], quoted)

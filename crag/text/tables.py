@@ -1,37 +1,59 @@
-"""Rows of tables as statements: figures with the names of their columns."""
+"""Rows of tables as statements: cells with the names of their columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from crag.text.language import is_table_row
+from crag.text.language import is_table_row, split_sentences
+from crag.types import Knowledge
 
 _FIGURE_CELL = re.compile(r"[^\w]*\d[\d.,:%\s]*[^\w]*(?:[A-Za-z%]{1,4})?")
 
 
-def label_table_rows(units: Sequence[str]) -> list[str]:
-    """Return sentences and rows, each figure in a row with its column: `Total | Q1: 6,955 | Q2: 7,315`.
+def label_table_rows(units: Sequence[str], heading: str = "", whole: Sequence[str] = ()) -> list[str]:
+    """Return sentences and rows, each cell of a row with its column: `Site: Odby | Staff: 58`.
 
-    The header is a row above a rule or above figures; it is left out, and so are rules.
+    The header is a row above a rule or above figures, or the `heading`, as of a CSV file; it is left out, and so are
+    rules. `whole` are the units of the passage from which `units` are taken, which may lack the header.
     """
-    labelled: list[str] = []
-    header: list[str] = []
+    known = dict(_pair_with_labels(whole, heading))
+    pairs = _pair_with_labels(units, heading)
+    found = (known.get(unit, labelled) if is_table_row(unit) else labelled for unit, labelled in pairs)
+    return [labelled for labelled in found if labelled]
+
+
+def label_knowledge_rows(item: Knowledge) -> list[str]:
+    """Return the sentences and table rows of a piece of knowledge, rows with the columns that its passage names."""
+    passage = item.passage
+    return label_table_rows(split_sentences(item.text), passage.heading, split_sentences(passage.text))
+
+
+def find_column_names(units: Sequence[str]) -> list[str]:
+    """Return the header rows among sentences and rows."""
+    return [unit for unit, labelled in _pair_with_labels(units, "") if not labelled]
+
+
+def _pair_with_labels(units: Sequence[str], heading: str) -> Iterator[tuple[str, str]]:
+    """Yield each unit with itself as it reads with its columns: empty for headers and rules."""
+    named = table_cells(heading) if is_table_row(heading) else []
+    header = named
     for at, unit in enumerate(units):
         if not is_table_row(unit):
-            header = []
-            labelled.append(unit)
+            header = named
+            yield unit, unit
             continue
         cells = table_cells(unit)
-        if not re.search(r"\w", unit):
+        if not re.search(r"\w", unit) or (cells == header and header is named):
+            yield unit, ""
             continue
         if not header:
-            header = [] if any(map(_FIGURE_CELL.fullmatch, cells)) else cells
-            if header and any(_is_below(other, header) for other in units[at + 1 : at + 3]):
+            below = units[at + 1 : at + 3]
+            if not any(map(_FIGURE_CELL.fullmatch, cells)) and any(_is_below(other, cells) for other in below):
+                header = cells
+                yield unit, ""
                 continue
-        has_figures = len(cells) == len(header) and any(map(_FIGURE_CELL.fullmatch, cells))
-        labelled.append(_label(cells, header) if has_figures else unit)
-    return labelled
+        yield unit, _label(cells, header) if len(cells) == len(header) else unit
 
 
 def table_cells(row: str) -> list[str]:
@@ -48,8 +70,4 @@ def _is_below(unit: str, header: Sequence[str]) -> bool:
 
 
 def _label(cells: Sequence[str], header: Sequence[str]) -> str:
-    named = (
-        f"{name}: {cell}" if name and _FIGURE_CELL.fullmatch(cell) else cell
-        for name, cell in zip(header, cells, strict=True)
-    )
-    return " | ".join(named)
+    return " | ".join(f"{name}: {cell}" if name and cell else cell for name, cell in zip(header, cells, strict=True))

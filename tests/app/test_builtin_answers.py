@@ -163,3 +163,12 @@ def test_two_questions_in_one_are_both_answered(club: Application) -> None:
     assert trace.outcome == "documents"
     assert "140 pounds" in trace.text
     assert "Morag Tennant" in trace.text
+
+
+def test_a_row_of_a_long_table_is_quoted_with_its_columns(tmp_path: Path) -> None:
+    rows = [f"{12500 + number},{number}.5,roll,Dunmore" for number in range(60)]
+    with closing(open_application(Settings(home=tmp_path, chat_model="builtin", embedder="builtin"))) as opened:
+        opened.library.pipeline.add_bytes("prices.csv", "\n".join(["Item,Price,Unit,Supplier", *rows]).encode())
+        trace = ask(opened, "What is the price of item 12550?")
+    assert trace.text == "Item: 12550 — Price: 50.5 — Unit: roll — Supplier: Dunmore [1]"
+    assert [one.strength for one in trace.sentences] == ["supported"]

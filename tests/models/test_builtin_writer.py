@@ -95,7 +95,7 @@ def test_a_list_is_gathered_whole(embedder: Embedder) -> None:
 
 def test_the_rows_of_a_table_are_gathered_without_its_head(embedder: Embedder) -> None:
     text = answer(embedder, "What are four kinds of knots?", (TABLE, ENGLISH[2]))
-    assert text.splitlines()[2:] == ["- Bowline — rescue [1]", "- Reef — sails [1]"]
+    assert text.splitlines()[2:] == ["- Knot: Bowline — Use: rescue [1]", "- Knot: Reef — Use: sails [1]"]
 
 
 STEPS = """Ropes fray in the sun. To splice a rope, follow these steps:
@@ -166,7 +166,7 @@ def test_the_answer_stops_where_support_drops(embedder: Embedder) -> None:
 def test_a_figure_in_a_table_is_quoted_with_its_column(embedder: Embedder) -> None:
     table = "Staff of the ferries\n\nTown | Sailors | Of which cooks\nMoorby | 142 | 17\nOdby | 58 | 6"
     text = answer(embedder, "How many sailors work in Odby?", (table, ENGLISH[1]))
-    assert text.startswith("Odby — Sailors: 58 — Of which cooks: 6 [1]")
+    assert text.startswith("Town: Odby — Sailors: 58 — Of which cooks: 6 [1]")
 
 
 def test_the_answer_comes_in_small_pieces_with_its_usage_last(embedder: Embedder) -> None:

@@ -31,6 +31,7 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("Who designed the Halden lighthouse?", "The Halden lighthouse is the design of Clara Moor."),
         ("How many boats does Halden have?", "Halden has 41 boats."),
         ("What does the PX-20 cost?", "PX-20 | Price: 189"),
+        ("Who is the supplier of item 12590?", "Item: 12590 | Price: 3.1 | Supplier: Dunmore"),
         ("How much is the deposit?", "The deposit is 2,280 pounds."),
         ("In which town did the first shop open?", "The first shop opened in Odby."),
         ("Why was the ferry stopped?", "The ferry was stopped because the pier had burned."),
