@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from crag.cancellation import Cancellation
 from crag.options import RunOptions
 from crag.protocols import MAX_QUERY_LENGTH, CondensedQuestion, PassageFinder, Rewriter
+from crag.text import chinese, korean
 from crag.text.coverage import FRAME_TERMS
-from crag.text.language import extract_key_words, extract_terms, is_cjk
+from crag.text.language import detect_language, extract_key_words, extract_terms, extract_words
 from crag.text.questions import TermStatistics, drop_document_reference, find_name_terms, separate_words
 from crag.text.small_talk import detect_small_talk, is_summary_request
 from crag.types import Passage, Turn
@@ -205,6 +206,11 @@ def is_new_in(question: str, said: str) -> bool:
     return not any(held.intersection(parts) for _, parts in _subject_words(_BORROWED.sub("", question)))
 
 
+def names_no_subject(question: str) -> bool:
+    """Return whether a follow-up, as condensed, has no subject of its own: "When is it? (summer party)"."""
+    return bool(_BORROWED.search(question)) and not _subject_words(_BORROWED.sub("", question))
+
+
 def _join(words: Sequence[KeyWord]) -> str:
     return " ".join(word for word, _ in words)
 
@@ -259,6 +265,10 @@ def _is_fragment(asked: str) -> bool:
 def _subject_words(asked: str) -> list[KeyWord]:
     """Return the key words that name something, without words that frame a question or only ask to go on."""
     text = _CONTINUATION.sub(" ", _LEAD_IN.sub("", asked))
+    if detect_language(text) == "ko":
+        return [(word, tuple(extract_terms(word))) for word in korean.find_content_words(text)]
+    if detect_language(text) == "zh":
+        text = chinese.drop_frame(text)
     return [(word, parts) for word, parts in extract_key_words(text) if not FRAME_TERMS.issuperset(parts)]
 
 
@@ -268,7 +278,7 @@ def _has_figure(words: Sequence[KeyWord]) -> bool:
 
 def _has_enough(words: Sequence[KeyWord]) -> bool:
     """Return whether there are two key words; in Chinese, two characters count as a word."""
-    return sum(-(-len(word) // 2) if is_cjk(word) else 1 for word, _ in words) >= _MIN_KEY_WORDS
+    return sum(-(-len(word) // 2) if detect_language(word) == "zh" else 1 for word, _ in words) >= _MIN_KEY_WORDS
 
 
 def _pick_earlier_words(history: Sequence[Turn], own: Sequence[KeyWord], statistics: TermStatistics) -> list[KeyWord]:
@@ -292,13 +302,20 @@ def _earlier_words(history: Sequence[Turn]) -> list[KeyWord]:
     found: list[KeyWord] = []
     for turn in reversed(history):
         if turn.role == "user" and not (detect_small_talk(turn.text) or is_summary_request(turn.text)):
-            asked = drop_document_reference(turn.meant or turn.text)
-            words = _subject_words(asked)
+            meant = turn.meant or turn.text
+            asked = drop_document_reference(_BORROWED.sub("", meant))
+            words = [*_borrowed_words(meant), *_subject_words(asked)]
             found = words + found
             if turn.meant or (words and not (_is_adjunct(asked) or _refers_back(asked) or _is_fragment(asked))):
                 break
     unique = {parts: word for word, parts in found}
     return [(word, parts) for parts, word in unique.items()]
+
+
+def _borrowed_words(meant: str) -> list[KeyWord]:
+    """Return the words that were added to a follow-up, which have no particles left to strip."""
+    added = _BORROWED.search(meant)
+    return extract_words(added[0]) if added else []
 
 
 def pick_strongest_words(question: str) -> list[str]:

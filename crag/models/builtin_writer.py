@@ -7,13 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from crag.cancellation import Cancellation
-from crag.models.builtin_rewriter import asks_for_more, is_new_in
-from crag.models.quoted_answer import GapFinder, ScoredUnit, compose_answer
+from crag.models.builtin_rewriter import asks_for_more, is_new_in, names_no_subject
+from crag.models.quoted_answer import SINGLE_VALUE_TYPES, GapFinder, ScoredUnit, compose_answer
 from crag.protocols import OFF_TOPIC, Embedder, PromptFit, Quotation, ReplyPiece, Writer
 from crag.text.coverage import Gaps, find_context, find_gaps, is_off_topic
 from crag.text.language import is_heading, split_sentences
 from crag.text.question_parts import separate_questions
-from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, extract_asking_sentences
+from crag.text.questions import (
+    AnalyzedQuestion,
+    TermStatistics,
+    analyze_question,
+    can_recognize_candidates,
+    extract_asking_sentences,
+    matches_answer_type,
+)
 from crag.text.relevance_features import tokenize_sentences, tokenize_text
 from crag.text.relevance_scores import score_passages, score_sentences
 from crag.text.tables import label_knowledge_rows
@@ -52,7 +59,7 @@ class BuiltinWriter(Writer):
         written = "\n\n".join(drafts)
         answer = "\n\n".join(text for text, part in drafts.items() if not self._is_off_topic(part, text, knowledge))
         finish_reason = OFF_TOPIC if written and not answer else "stop"
-        if written and is_new_in(question, written) and _is_said(written, said):
+        if written and self._repeats(asked, question, written, said):
             answer, finish_reason = "", "stop"
         for piece in re.findall(r"\s*\S+|\s+$", answer):
             stop.check()
@@ -66,6 +73,21 @@ class BuiltinWriter(Writer):
             texts = _without_said(texts, known)
         is_spent = not any(unit.score for text in texts for unit in text)
         return "" if is_spent else compose_answer(question, texts, self._gap_finder(question, knowledge, texts))
+
+    def _repeats(self, asked: AnalyzedQuestion, question: str, answer: str, said: str) -> bool:
+        """Return whether an answer to a follow-up was given before and does not state what the follow-up asks."""
+        is_repeated = is_new_in(question, answer) and _is_said(answer, said)
+        return is_repeated and not self._states_value(asked, question, answer)
+
+    def _states_value(self, asked: AnalyzedQuestion, question: str, answer: str) -> bool:
+        """Return whether an answer holds the value that a follow-up asks for, and the subject that it names."""
+        if asked.answer_type not in SINGLE_VALUE_TYPES or (
+            is_new_in(question, answer) and not names_no_subject(question)
+        ):
+            return False
+        if can_recognize_candidates(asked):
+            return matches_answer_type(asked, answer)
+        return not find_gaps(asked, Quotation(answer, ""), self._embedder).value
 
     def _is_off_topic(self, question: AnalyzedQuestion, answer: str, knowledge: Sequence[Knowledge]) -> bool:
         """Return whether the answer shares hardly anything with the question; never if its source is trusted."""

@@ -27,7 +27,7 @@ _COMPLETING_SCORE_SHARE = 0.5
 _LEAD_SCORE_SHARE = 0.7
 _MAX_LEAD_IN_UNITS = 3
 _MAX_FOLLOWING_SENTENCES = 3
-_SINGLE_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
+SINGLE_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
 # A document's own [3] is not the third source of the answer.
 _BRACKETED_NUMBER = re.compile(r"\s?\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 
@@ -74,7 +74,7 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
     def lacks(unit: ScoredUnit) -> tuple[bool, ...]:
         gaps = find_gaps([unit])
         is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
-        return (gaps.value,) if question.answer_type in _SINGLE_VALUE_TYPES else (gaps.value, gaps.count > 0, is_aside)
+        return (gaps.value,) if question.answer_type in SINGLE_VALUE_TYPES else (gaps.value, gaps.count > 0, is_aside)
 
     return min(near, key=lacks)
 
@@ -97,7 +97,7 @@ def _choose_units(
         if len(chosen) == MAX_SENTENCES or unit.score < _SIMILAR_SCORE_SHARE * lead.score:
             break
         terms = set(extract_terms(unit.text))
-        is_needed = question.answer_type not in _SINGLE_VALUE_TYPES or not find_gaps([unit])
+        is_needed = question.answer_type not in SINGLE_VALUE_TYPES or not find_gaps([unit])
         if unit not in chosen and not terms <= said and is_needed:
             chosen.append(unit)
             said |= terms

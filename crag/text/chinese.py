@@ -121,9 +121,14 @@ _WHEN_AND_WHERE = re.compile(
 @lru_cache(maxsize=2_000)
 def find_topics(question: str) -> tuple[str, ...]:
     """Return what a question is about, without question words and words that only frame it."""
-    bare = _FRAME.sub(" ", _QUESTION_WORD.sub(" ", question))
+    bare = drop_frame(question)
     runs = (run.strip(_FUNCTION) for run in re.split("[的了嗎吗呢在是與与和]", bare) for run in _HAN.findall(run))
     return tuple(dict.fromkeys([run for run in runs if len(run) > 1] + _LATIN.findall(question)))
+
+
+def drop_frame(question: str) -> str:
+    """Return a question with spaces in place of its question words and the words that frame it."""
+    return _FRAME.sub(" ", _QUESTION_WORD.sub(" ", question))
 
 
 def find_missing_figures(question: str, text: str) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_
 _FRAME = frozenset(_WORDS["frame"].split())
 """Words that frame a question and need not occur in its answer."""
 _LIGHT_VERB = re.compile(
-    "^(?:있|없|하|했|한|할|해|합|되|된|될|됐|돼|됩|이루어지|이루어진|이루어졌|이뤄지|이뤄진|이뤄졌|보|본|볼|봤|쓰|쓴|썼|쓸|주|준|줄|줘|받|얻|가|간|갈|갔|오|온|올|왔"
+    "^(?:있|없|하|했|한|할|해|합|되|된|될|됐|돼|됩|이루어지|이루어진|이루어졌|이뤄지|이뤄진|이뤄졌|보|본|볼|봤|쓰|써|쓴|썼|쓸|주|준|줄|줘|받|얻|가|간|갈|갔|오|온|올|왔"
     "|나오|나온|나왔|들|든|두|둔|놓|알|안|싶|않|못하|못한|못했|모르|내|낸|지|졌|이|인|일|였|나타나|나타난|나타났|나타내|가지|가진|가졌|불리|불린|불렸"
     "|부르|부른|일컫|알려지|알려진|알려졌|따르|따른|걸리|걸린|걸렸|어떠|생기|생긴|생겼|갖)"
     "(?:어|아|여|었|았|였|시|셨|지|고|는|은|을|겠|습니|니|까|나|요|려|면|던|냐|죠|야|도|서|게|기|며|다|음|것|하|한|할|해|되|된)*$"
@@ -169,6 +169,12 @@ class _Topic:
 def find_topics(question: str) -> tuple[str, ...]:
     """Return the nouns that a question is about, as in a search box."""
     return tuple(dict.fromkeys(_noun(topic) for topic in _read_topics(question) if not topic.is_verb))
+
+
+@lru_cache(maxsize=2_000)
+def find_content_words(question: str) -> tuple[str, ...]:
+    """Return the nouns and verbs of a question, without particles and without words that only frame it."""
+    return tuple(dict.fromkeys(map(_noun, _read_topics(question))))
 
 
 def _noun(topic: _Topic) -> str:
@@ -313,7 +319,9 @@ def _may_be_verb(word: str, base: str, *, is_last: bool) -> bool:
         and not _COPULA.search(word)
     ):
         return True
-    if re.search("(?:려면|으면|면|[어아워와여려져켜쳐]도|어야|아야|여야|려야|워야|어서|아서|려고|도록|으려)$", word):
+    if re.search(
+        "(?:려면|으면|면|[어아워와여려져켜쳐]도|[어아여려워써내줘둬봐해돼와]야|어서|아서|려고|도록|으려)$", word
+    ):
         return True
     return _is_adnominal(word) and not re.search("(?:에는|에서는|로는|까지는|부터는)$", word) and len(base) <= 4
 

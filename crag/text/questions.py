@@ -212,7 +212,8 @@ _RESULT_DATE = re.compile(
     rf"^{_MONTH}\.? \d{{1,2}}, \d{{4}} \.\.\. ", re.IGNORECASE
 )  # publication date at the start of a web search result
 _DATE = re.compile(
-    rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:, \d{{4}})?\b|\b\d{{1,2}} {_MONTH}\b(?: \d{{4}})?|\b{_MONTH}\b"
+    rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:, \d{{4}})?\b|\b\d{{1,2}} {_MONTH}\b(?: \d{{4}})?"
+    rf"|\b(?!(?-i:may|march)\b){_MONTH}\b"  # but not the verbs
     r"|\b(?:1\d{3}|20\d\d)s?\b|centur(?:y|ies)"
     r"|\d{1,2} ?[月월] ?\d{1,2} ?[日号號일]|\d+ ?[年月日号號년월일]|世[紀纪]|세기",
     re.IGNORECASE,

@@ -318,3 +318,20 @@ def test_an_exception_is_quoted_with_its_rule(embedder: Embedder, question: str,
 )
 def test_labelled_lines_answer(embedder: Embedder, question: str, text: str, answered: str) -> None:
     assert answer(embedder, question, (text,)) == answered
+
+
+PARTY = ("The summer party takes place on 12 June 2026. Each guest of the summer party brings a chair.",)
+NOTICE = ("이월한 연차는 3월 31일까지 사용하여야 한다. 연차를 신청하려는 직원은 팀장의 승인을 받는다.",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "question", "said"),
+    [
+        (PARTY, "When is it? (summer party)", "The summer party takes place on 12 June 2026. [1]"),
+        (NOTICE, "그건 언제까지예요? (이월 연차)", "이월한 연차는 3월 31일까지 사용하여야 한다. [1]"),
+    ],
+)
+def test_a_follow_up_repeats_an_answer_that_states_the_value_asked_for(
+    embedder: Embedder, texts: tuple[str, ...], question: str, said: str
+) -> None:
+    assert answer(embedder, question, texts, said) == said
