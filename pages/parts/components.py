@@ -112,7 +112,8 @@ export default function ({ data }) {
     change.apply(window.history, to)
     entry = readEntry()
   }
-  const push = tracked(window.history.pushState), replace = tracked(window.history.replaceState)
+  const { pushState, replaceState } = window.history
+  const push = tracked(pushState), replace = tracked(replaceState)
   window.history.replaceState = replace
   window.history.pushState = (state, title, address) => {
     const url = new URL(address, window.location.href)
@@ -129,16 +130,22 @@ export default function ({ data }) {
   new MutationObserver(() => {
     if (findDialog() && !entry.isDialog) push({ cragDialog: true }, "")
   }).observe(document.body, { childList: true })
-  window.addEventListener("popstate", (event) => {
+  const isSamePlace = (one, other) => one.address === other.address && one.isDialog !== other.isDialog
+  const setAddress = (address) => replaceState.call(window.history, window.history.state, "", address)
+  window.navigation?.addEventListener("currententrychange", ({ navigationType }) => {
+    // Streamlit has nothing to draw, and ignores the popstate event that follows if the address has a fragment.
+    if (navigationType === "traverse" && isSamePlace(entry, readEntry())) setAddress(entry.address + "#")
+  })
+  window.addEventListener("popstate", () => {
     clearTimeout(pending)
     const left = entry
+    if (window.location.href === left.address + "#") setAddress(left.address)
     entry = readEntry()
-    if (left.address !== entry.address || left.isDialog === entry.isDialog) return
-    event.stopImmediatePropagation()  // the same place: Streamlit has nothing to draw
+    if (!isSamePlace(left, entry)) return
     if (entry.isDialog) window.history.forward()
     else if (findDialog()) findDialog().querySelector('button[aria-label="Close"]')?.click()
     else window.history.back()  // the dialog was closed otherwise and left its entry behind
-  }, { capture: true })
+  })
 }
 """
 _COPY_HTML = """

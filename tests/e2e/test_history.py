@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocket, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.e2e.browser import ask, badge, open_page
 from tests.e2e.conftest import QUESTION
@@ -64,6 +65,25 @@ def test_back_closes_the_source_drawer_and_leaves_the_conversation_open(page: Pa
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     page.go_back()
     expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+
+
+def test_closing_a_drawer_by_back_does_not_draw_the_page_as_another_place(page: Page, app_with_notes: str):
+    sent: list[BackMsg] = []
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framesent", lambda frame: sent.append(BackMsg.FromString(frame)))
+
+    page.on("websocket", listen)
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    conversation = page.url
+    drawer = open_drawer(page)
+    page.go_back()
+    expect(drawer).to_be_hidden()
+    open_drawer(page)
+    assert not any(message.rerun_script.is_history_navigation for message in sent)
+    expect(page).to_have_url(conversation)
 
 
 @pytest.mark.parametrize("way", ["Esc", "close button", "click outside"])
