@@ -25,7 +25,7 @@ from crag.library.library import Library
 from crag.models.model_choice import model_label
 from crag.models.nomic_weights import is_nomic_usable, weights_path
 from crag.models.ollama_server import model_folders
-from crag.text.formatting import format_size
+from crag.text.formatting import format_count, format_size
 
 _MIN_FREE_BYTES = 2_000_000_000  # for documents, and on top of a model download
 _TESSERACT_SECONDS = 5.0
@@ -156,7 +156,7 @@ def check_answering(name: str, reason: str, open_engine: Callable[[], object]) -
 
 def _check_library(library: Library) -> Check:
     sources, passages, _ = library.counts()
-    held = f"{sources:,} documents, {passages:,} passages"
+    held = f"{format_count(sources, 'document')}, {format_count(passages, 'passage')}"
     if fault := library.spaces.active_embedder.check():
         return Check("Library", "fail", f"{held}, but questions cannot be embedded: {fault.message}", fault.remedy)
     missing = library.count_missing_vectors()
@@ -186,7 +186,7 @@ def _check_vector_index(library: Library) -> Check:
     except ModelFault as fault:
         return Check("Vector index", "fail", fault.message, fault.remedy)
     if state.kind == "approximate":
-        held = f"{state.count:,} vectors, approximate: finds {state.recall:.1%} of the nearest ten"
+        held = f"{format_count(state.count, 'vector')}, approximate: finds {state.recall:.1%} of the nearest ten"
     else:
-        held = f"{state.count:,} vectors, each compared"
+        held = f"{format_count(state.count, 'vector')}, each compared"
     return Check("Vector index", "ok", f"{held}; a faster one is being built" if state.building else held)
