@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from crag.text.questions import analyze_question, extract_asking_sentences, is_long_question
+from crag.text.questions import analyze_question, extract_asking_sentences, is_long_question, matches_answer_type
+from crag.text.relevance_scores import CountedTermStatistics
 
 TEXT = "The keeper wrote down the weather of every day. Was it worth it? He thought so. " * 30
 CHINESE = "守塔人每天把天气写进一本厚厚的书里。" * 80
@@ -46,3 +47,9 @@ def test_a_share_does_not_depend_on_the_order_in_which_terms_are_added():
     whole = math.fsum(question.weights.values())
     for count in range(1, len(terms) + 1):
         assert question.covered_share(terms[:count]) == math.fsum(map(question.weights.get, terms[:count])) / whole
+
+
+@pytest.mark.parametrize(("text", "is_date"), [("Staff may march on.", False), ("It opens in May.", True)])
+def test_verbs_are_no_months(text, is_date):
+    asked = analyze_question("When does the hall open?", CountedTermStatistics())
+    assert matches_answer_type(asked, text) is is_date
