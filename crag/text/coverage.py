@@ -211,8 +211,11 @@ def find_context(sentences: Sequence[str], at: int, around: str) -> str:
 def is_complete(question: AnalyzedQuestion, passage: TokenizedText, embedder: Embedder | None) -> bool:
     """Return whether neighbouring sentences of a passage state everything that the question asks for.
 
-    Without an embedder a single sentence must do so, in the question's own words.
+    Without an embedder a single sentence must do so, in the question's own words. A question without words, such as
+    "???", asks for nothing that could be stated.
     """
+    if not question.order:
+        return False
     sentences = label_table_rows(passage.sentences)
     return all(_has_complete_window(part, sentences, passage.title, embedder) for part in _clauses(question))
 

@@ -126,9 +126,9 @@ def normalize_user_text(text: str) -> str:
 
 
 def normalize_question(text: str) -> str:
-    """Normalize a question. Raises `BadRequest` if it is empty or too long."""
+    """Normalize a question. Raises `BadRequest` if nothing of it is visible or if it is too long."""
     question = normalize_user_text(text)
-    if not question:
+    if not strip_invisible(question).strip():
         raise BadRequest("The question is empty.", "Write one, then send it.")
     if len(question) > MAX_QUESTION_LENGTH:
         raise BadRequest(

@@ -153,7 +153,15 @@ def test_an_empty_question_is_refused_in_words(chat, notes):
     chat.run()
     chat.chat_input[0].set_value("\u200b\x00").run()
     assert not chat.exception
-    until(chat, lambda: not chat.chat_message or said(chat, "not in your documents"))
+    assert not chat.chat_message
+    assert ["The question is empty" in toast.value for toast in chat.toast] == [True]
+
+
+@pytest.mark.parametrize("question", ["???", "…", "🙂"])
+def test_a_question_without_words_is_not_answered_from_a_document(chat, notes, question):
+    chat.run()
+    ask(chat, question)
+    assert not said(chat, "six weeks")
 
 
 def test_options_belong_to_the_conversation(chat, notes, services):
