@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from crag.errors import CragError
-from pages.parts import markdown, session
+from pages.parts import dialogs, session
 from pages.parts.components import install_history
+from pages.parts.faults import draw_fault, install_callback_handler
 from pages.parts.routes import Page
 from pages.parts.services import warm_up
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
 STYLE = ICON.with_name("style.css")
 LOGO = ICON.with_name("logo.svg").read_text(encoding="utf-8")  # one colour, readable on the light and the dark theme
-
-_log = logging.getLogger(__name__)
 
 
 def main() -> None:
@@ -40,16 +37,23 @@ def main() -> None:
     st.logo(LOGO, size="medium" if session.is_phone() else "large")  # a phone has no room for more beside the menu
     if session.pop_unknown_page() and pages[chosen] is Page.CHAT:  # another page may be opened meanwhile
         st.toast("There is no page at this address. This is the start page.", icon=":material/info:", duration="long")
+    dialogs.show_refusal()
     try:
         chosen.run()
-    except CragError as error:
-        _show(error.message, error.remedy)
-    except Exception:  # noqa: BLE001 — last handler of a page: logged, and shown as a message
-        _log.exception("Unexpected error while drawing a page")
-        _show("This page could not be drawn.", "Nothing is lost. Reload the page. The log has the details.")
-    if pages[chosen] is not Page.CHAT:  # it has a place where this takes no space
-        install_history()
-    warm_up()
+        warm_up()
+    except Exception as error:  # noqa: BLE001 — last handler of a page: logged, and shown as a message
+        draw_fault(error)
+    if pages[chosen] is Page.CHAT:
+        _draw_unsent_messages()
+    else:
+        install_history()  # Chat has a place where this takes no space
+
+
+def _draw_unsent_messages() -> None:
+    """Draw what could not be saved, also below a page that failed; imported late, since other pages do not need it."""
+    from pages.chat.questions import draw_unsent_messages
+
+    draw_unsent_messages()
 
 
 def _make_page(page: Page) -> StreamlitPage:
@@ -62,9 +66,5 @@ def _make_page(page: Page) -> StreamlitPage:
     )
 
 
-def _show(message: str, remedy: str) -> None:
-    with st.container(border=True):
-        st.markdown(f":red[:material/error:] **{markdown.escape_line(message)}**  \n{markdown.escape_line(remedy)}")
-
-
+install_callback_handler()
 main()

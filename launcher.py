@@ -23,6 +23,7 @@ from crag.server.request_guard import RequestGuard, load_page_token
 from crag.server.security_headers import SecurityHeaders
 from crag.settings import Settings, load_settings
 from pages.parts.chat_messages import keep_all_messages
+from pages.parts.faults import draw_fault
 from pages.parts.routes import Page
 from pages.parts.services import close_application, preload_application
 
@@ -57,7 +58,7 @@ def create_app(settings: Settings) -> st.App:
         Middleware(RequestGuard, token=token),
         Middleware(PageRequests, **pages),
     ]
-    return st.App(SCRIPT, lifespan=lifespan, middleware=middleware)
+    return st.App(SCRIPT, lifespan=lifespan, middleware=middleware, on_script_error=draw_fault)
 
 
 def main(arguments: list[str] | None = None) -> int:

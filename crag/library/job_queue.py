@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from crag.errors import HomeFault, SourceRefused
+from crag.errors import SourceRefused
 from crag.storage.engine import Database
-from crag.storage.files import write_atomically
+from crag.storage.files import write_atomically, write_fault
 from crag.storage.ownership import is_process_alive
 from crag.storage.tables import jobs
 from crag.types import AddResult, Progress, Refusal
@@ -230,9 +230,9 @@ class UploadSpool:
     def put(self, job_id: str, data: bytes) -> None:
         """Store the bytes durably. Raises `HomeFault` if the disk refuses."""
         try:
-            write_atomically(self._folder / job_id, lambda file: file.write(data))
+            write_atomically(self._folder / job_id, lambda file: file.write(data), self._folder.parent)
         except OSError as error:
-            raise HomeFault("The upload could not be saved.", "Free some space on the disk, then try again.") from error
+            raise write_fault(error) from error
 
     def get(self, job_id: str) -> bytes:
         """Return the bytes of an upload. Raises `SourceRefused` if the file was removed."""

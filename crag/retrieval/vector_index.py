@@ -97,7 +97,7 @@ def write_snapshot(path: Path, header: SnapshotHeader, index: Any) -> None:
         pass_on(json.dumps(asdict(header)).encode().ljust(_HEADER_BYTES))
         file.write(digest.digest())
 
-    write_atomically(path, write)
+    write_atomically(path, write, path.parent.parent)
 
 
 def read_snapshot(path: Path, is_wanted: Callable[[SnapshotHeader], bool]) -> IndexSnapshot | None:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from crag.errors import HomeFault
+from crag.storage.files import home_gone_fault
 from crag.storage.migrations import migrate
 
 DATABASE_NAME = "crag.sqlite"
@@ -94,10 +95,7 @@ class Database:
 
     def _check_in_place(self) -> None:
         if _identify(self._path) != self._file:
-            raise HomeFault(
-                "The data folder is gone or was replaced, so nothing was saved.",
-                "Put the folder back in its place, or restart the app.",
-            )
+            raise home_gone_fault()
 
     @retry(
         retry=retry_if_exception_message(match=".*database is locked"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -25,14 +26,33 @@ def original_relative_path(sha256: str) -> str:
 
 _UNFINISHED_SUFFIX = ".unfinished"
 _ABANDONED_SECONDS = 3600.0
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+def home_gone_fault() -> HomeFault:
+    """Return the fault of a data folder that was moved, deleted or unmounted while the application runs."""
+    return HomeFault(
+        "The data folder is gone or was replaced, so nothing was saved.",
+        "Put the folder back in its place, or restart the app.",
+    )
+
+
+def write_fault(error: OSError) -> HomeFault:
+    """Return the fault for a file of the home that could not be written."""
+    if isinstance(error, FileNotFoundError):
+        return home_gone_fault()
+    if error.errno in _DISK_FULL:
+        return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
+    return HomeFault("The data folder cannot be written to.", "Check the permissions of the folder in CRAG_HOME.")
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object], root: Path) -> None:
     """Write a file atomically: `write` fills a temporary file next to `path`, which then replaces it.
 
+    Missing folders below `root` are created, but not `root`: a home that is gone must not come into being again.
     Raises `OSError`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folders(path.parent, root)
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}{_UNFINISHED_SUFFIX}")
     try:
         with unfinished.open("xb") as file:
@@ -43,6 +63,16 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     finally:
         unfinished.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def _make_folders(folder: Path, root: Path) -> None:
+    """Create the folders below `root` that lead to `folder`, durably."""
+    if folder == root:
+        return
+    _make_folders(folder.parent, root)
+    with suppress(FileExistsError):
+        folder.mkdir()
+        sync_folder(folder.parent)
 
 
 def remove_unfinished_files(folder: Path) -> None:
@@ -127,9 +157,9 @@ class Originals:
         if self.path(sha256):
             return
         try:
-            write_atomically(self._place(sha256), lambda file: file.write(data))
+            write_atomically(self._place(sha256), lambda file: file.write(data), self._home)
         except OSError as error:
-            raise HomeFault("The file could not be saved: the disk is full or cannot be written to.") from error
+            raise write_fault(error) from error
 
     def remove_unused(self, used: Iterable[str]) -> None:
         """Remove all other originals. Call it within a write transaction, so that nothing can be added meanwhile."""

@@ -62,7 +62,6 @@ def main() -> None:
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
     trace_place = sidebar.draw_sidebar(running, last_run)
-    dialogs.show_refusal()
     _draw_open_dialog()
     places = open_message_places(conversation, messages)
     follow = None

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from crag.errors import BadRequest
 from crag.options import RunOptions
 from crag.types import DEFAULT_COLLECTION, Message, Ruling
 from pages.chat import state
 from pages.parts import dialogs, markdown
 from pages.parts.chat_messages import split_messages
 from pages.parts.document_intake import describe_result
+from pages.parts.faults import describe_fault
 from pages.parts.services import application
 
 
@@ -68,14 +71,88 @@ _STOP_SECONDS = 0.5
 QUESTION_BOX_KEY = "question_box"
 
 
+@dataclass(frozen=True, slots=True)
+class _UnsentMessage:
+    """A question with files that could not be saved, and why. It stays until it is sent or discarded."""
+
+    text: str
+    files: tuple[UploadedFile, ...]
+    reason: str
+
+
+_UNSENT_KEY = "unsent_messages"
+
+
 def ask_question(question: str) -> None:
-    """Answer a question in the open conversation; queue it while another answer or its files are in progress."""
-    files = state.pop_unasked_files()
+    """Answer a question in the open conversation; queue it while another answer or its files are in progress.
+
+    A question that cannot be saved is kept for `draw_unsent_messages`.
+    """
+    _send(question, ())
+
+
+def submit_question() -> None:
+    """Queue the files of the question box for the library, then ask its questions once they are added.
+
+    Files without a question are waited for by the next one.
+    """
+    value: Any = st.session_state[QUESTION_BOX_KEY]
+    _send(value.text, tuple(value.files))
+
+
+def _send(text: str, files: tuple[UploadedFile, ...]) -> None:
+    unsent = split_messages(text)
+    try:
+        collection = state.current_options().collection or DEFAULT_COLLECTION
+        jobs = application().jobs
+        state.add_unasked_files(
+            {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in files}
+        )
+        files = ()
+        while unsent:
+            _queue_question(unsent[0])
+            unsent.pop(0)
+    except BadRequest as error:  # sending it again would not help
+        dialogs.keep_refusal(error)
+    except Exception as error:  # noqa: BLE001 — whatever failed, nothing that was typed may be lost
+        _unsent_messages().append(_UnsentMessage("\n\n".join(unsent), files, " ".join(describe_fault(error))))
+
+
+def _queue_question(question: str) -> None:
+    files = state.unasked_files()
     conversation = state.ensure_conversation()
-    with dialogs.catch_refusals():
-        keep_attachments(conversation.id, question, files)
-        if run := application().queue.submit(conversation.id, question, files):
-            state.show_trace(run.id)
+    run = application().queue.submit(conversation.id, question, files)
+    keep_attachments(conversation.id, question, state.pop_unasked_files())
+    if run:
+        state.show_trace(run.id)
+
+
+def _unsent_messages() -> list[_UnsentMessage]:
+    messages: list[_UnsentMessage] = st.session_state.setdefault(_UNSENT_KEY, [])
+    return messages
+
+
+def draw_unsent_messages() -> None:
+    """Draw the messages that could not be saved, each with its reason and two buttons."""
+    for position, message in enumerate(_unsent_messages()):
+        with st.chat_message("user", avatar=":material/person:"):
+            st.markdown(markdown.escape_paragraphs(message.text), anchors=False)
+            for file in message.files:
+                st.markdown(f":small[:gray[:material/attach_file: {markdown.escape_line(file.name, 80)}]]")
+            st.markdown(f":red[:material/error: **Not sent.** {markdown.escape_line(message.reason)}]")
+            with st.container(horizontal=True):
+                keys = {"args": (position,), "type": "tertiary"}
+                st.button("Try again", icon=":material/refresh:", key=f"resend-{position}", on_click=_resend, **keys)
+                st.button("Discard", icon=":material/delete:", key=f"discard-{position}", on_click=_discard, **keys)
+
+
+def _resend(position: int) -> None:
+    message = _unsent_messages().pop(position)
+    _send(message.text, message.files)
+
+
+def _discard(position: int) -> None:
+    _unsent_messages().pop(position)
 
 
 def edit_question(message_id: int, question: str) -> bool:
@@ -143,20 +220,6 @@ def show_version(run_id: str) -> None:
     with dialogs.catch_refusals():
         application().runs.show_version(run_id)
         state.show_trace(run_id)
-
-
-def submit_question() -> None:
-    """Queue the files of the question box for the library, then ask its questions once they are added.
-
-    Files without a question are waited for by the next one.
-    """
-    value: Any = st.session_state[QUESTION_BOX_KEY]
-    jobs, collection = application().jobs, state.current_options().collection or DEFAULT_COLLECTION
-    state.add_unasked_files(
-        {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}
-    )
-    for question in split_messages(value.text):
-        ask_question(question)
 
 
 def stop_run(run_id: str) -> None:

@@ -37,7 +37,6 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 
 def main() -> None:
     """Draw a comparison, one evaluation or the overview; on a phone, a back button in place of the sidebar."""
-    dialogs.show_refusal()
     evaluation_id, compared = selection.read_address()
     is_overview = not (evaluation_id or compared)
     if is_phone():

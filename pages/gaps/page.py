@@ -7,7 +7,7 @@ import streamlit as st
 from crag.inspection.coverage_gaps import CoverageGap
 from crag.text.formatting import format_count
 from pages.gaps.gap import ask_requested_question, draw_collection_choice, draw_gap, draw_undo, load_page_lookup
-from pages.parts import dialogs, labels, layout
+from pages.parts import labels, layout
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
@@ -35,7 +35,6 @@ def main() -> None:
     application().archive.summaries.begin()
     with st.spinner("Grouping questions"):
         gaps = application().gaps.list(current_owner())
-    dialogs.show_refusal()
     draw_undo()
     if gaps:
         _draw_gaps(gaps)

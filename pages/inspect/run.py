@@ -197,7 +197,6 @@ def draw_run(run_id: str) -> None:
         st.caption("It was deleted, or it belongs to another browser. Choose another run.")
         st.button("All runs", icon=":material/arrow_back:", key="all-runs", on_click=navigation.show_overview)
         return
-    dialogs.show_refusal()
     dialogs.draw_open_dialog(_DIALOGS)
     if trace.state == "running":
         draw_watching(

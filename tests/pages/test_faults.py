@@ -1,0 +1,85 @@
+"""What fails on a page is said in the application's words, and what was typed is kept."""
+
+from contextlib import contextmanager
+
+import pytest
+from streamlit.runtime.state import session_state
+from streamlit.testing.v1 import AppTest
+
+from crag.errors import HomeFault
+from pages.parts.routes import Page
+from tests.pages.conftest import ROOT, said, until
+
+QUESTION = "How often is the espresso machine descaled?"
+
+
+@contextmanager
+def home_moved_away(services):
+    away = services.library.home.rename(services.library.home.with_name("away"))
+    try:
+        yield
+    finally:
+        away.rename(services.library.home)
+
+
+def test_a_question_that_cannot_be_saved_is_kept_and_sent_again(chat, services, notes):
+    chat.run()
+    with home_moved_away(services):
+        chat.chat_input[0].set_value(QUESTION).run()
+        assert said(chat, QUESTION)
+        assert said(chat, "**Not sent.** The data folder is gone or was replaced")
+        assert not chat.exception
+    chat.button("resend-0").click().run()
+    until(chat, lambda: said(chat, "every six weeks"))
+    assert not said(chat, "Not sent.")
+
+
+def test_an_unsent_question_can_be_discarded(chat, services):
+    chat.run()
+    with home_moved_away(services):
+        chat.chat_input[0].set_value(QUESTION).run()
+        chat.button("discard-0").click().run()
+        assert not said(chat, QUESTION)
+
+
+@pytest.mark.parametrize("page", Page)
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (HomeFault("The disk is full, so nothing was saved.", "Free some space."), "The disk is full"),
+        (RuntimeError("a secret at /some/path"), "Something went wrong"),
+    ],
+    ids=["known", "unforeseen"],
+)
+def test_a_button_that_fails_says_so_and_leaves_the_page(page, error, words, notes, monkeypatch):
+    failed = []
+
+    def fail(_, widget):
+        failed.append(widget)
+        raise error
+
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=100).run()
+    if page is not Page.CHAT:
+        app.switch_page(page.path).run()
+    before = [title.value for title in app.title]
+    monkeypatch.setattr(session_state.WStates, "call_callback", fail)
+    buttons = [button for button in app.button if not button.disabled]
+    for key in [button.key for button in buttons if button.key][:3]:
+        failed.clear()
+        app.button(key).click().run()
+        assert not app.exception
+        assert not failed or any(words in toast.value for toast in app.toast)
+        assert [title.value for title in app.title] == before
+    monkeypatch.undo()
+
+
+# Compare shows nothing of the home until there are answers to compare.
+@pytest.mark.parametrize("page", [page for page in Page if page is not Page.COMPARE])
+def test_a_page_without_its_home_says_so(page, services, notes):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=100).run()
+    with home_moved_away(services):
+        if page is not Page.CHAT:
+            app.switch_page(page.path)
+        app.run()
+        assert not app.exception
+        assert said(app, "The data folder is gone or was replaced")

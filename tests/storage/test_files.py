@@ -1,0 +1,21 @@
+"""Files of a home that is gone."""
+
+import hashlib
+
+import pytest
+
+from crag.errors import HomeFault
+from crag.storage.files import Originals, write_atomically
+
+
+def test_a_home_that_is_gone_does_not_come_into_being_again(tmp_path):
+    home = tmp_path / "home"
+    with pytest.raises(HomeFault, match="gone or was replaced"):
+        Originals(home).keep(hashlib.sha256(b"tea").hexdigest(), b"tea")
+    assert not home.exists()
+
+
+def test_folders_below_the_root_are_created(tmp_path):
+    write_atomically(tmp_path / "a" / "b" / "file", lambda file: file.write(b"tea"), tmp_path)
+    assert (tmp_path / "a" / "b" / "file").read_bytes() == b"tea"
+    assert [path.name for path in tmp_path.rglob("*")] == ["a", "b", "file"]
