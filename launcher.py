@@ -24,6 +24,7 @@ from crag.server.security_headers import SecurityHeaders
 from crag.settings import Settings, load_settings
 from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
+from pages.parts.reruns import keep_undelivered_messages
 from pages.parts.routes import Page
 from pages.parts.services import close_application, preload_application
 
@@ -77,6 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
     # With a folder named pages, Streamlit would show "Page not found" over the first deep link after each start.
     PagesManager.uses_pages_directory = False
     keep_all_messages()
+    keep_undelivered_messages()
     os.umask(0o077)  # what the application writes is for its user alone
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
     allow_open_files()

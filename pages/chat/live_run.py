@@ -21,7 +21,7 @@ from crag.runs.trace import Trace
 from crag.types import Message
 from pages.chat import answer, failures, state, versions
 from pages.chat.messages import earlier_traces
-from pages.parts import markdown
+from pages.parts import markdown, reruns
 from pages.parts.services import application, server_monitor
 from pages.parts.trace import TraceDrawing, current_activity, shimmer_text
 
@@ -80,6 +80,7 @@ _FIRST_SLICE_SECONDS = 0.25
 _PAUSE_SECONDS = 0.2  # clicks elsewhere on the page are handled between slices
 _PAUSE_WITH_DRAWER_SECONDS = 0.4
 _FRAME_SECONDS = 1 / 15
+_LIVE_RUN = "live_run"  # key of the fragment
 
 
 @dataclass(slots=True)
@@ -125,7 +126,8 @@ def draw_live_run(run: Run, trace_place: DeltaGenerator | None, earlier: Sequenc
     """
     drawer = state.is_drawer_open()
     drawing = _LiveDrawing(run, trace_place, earlier, follows=not drawer)
-    st.fragment(drawing.draw, run_every=_PAUSE_WITH_DRAWER_SECONDS if drawer else _SLICE_SECONDS + _PAUSE_SECONDS)()
+    seconds = _PAUSE_WITH_DRAWER_SECONDS if drawer else _SLICE_SECONDS + _PAUSE_SECONDS
+    st.fragment(drawing.draw, run_every=seconds, key=_LIVE_RUN)()
     return drawing.follow_first_slice
 
 
@@ -144,6 +146,8 @@ class _Slice:
         while (began := time.monotonic()) < until:
             happened = self.followed.take(run, seconds=_FRAME_SECONDS)
             self.status.show(_status_text(trace, _current_wait_text(run.id)))
+            if reruns.is_click_waiting():
+                break
             if not happened:
                 continue
             _rerun_when_ended(self.followed)
@@ -176,9 +180,11 @@ class _LiveDrawing:
             st.rerun(scope="fragment")
 
     def follow_first_slice(self) -> None:
-        """Follow the run while the whole page is drawn, which must end soon."""
+        """Follow the run while the page around it is drawn, which must end soon."""
         if self.first and self.follows:
-            self.first.follow(self.run, _first_slice_length(self.first.followed.trace))
+            is_outdated = self.first.follow(self.run, _first_slice_length(self.first.followed.trace))
+            if is_outdated and not reruns.is_whole_page_drawn():
+                reruns.rerun_part_next(_LIVE_RUN)
 
     def _draw_slice(self) -> _Slice:
         followed = _followed_run(self.run)
@@ -219,7 +225,7 @@ def _followed_run(run: Run) -> FollowedRun:
 def _rerun_when_ended(followed: FollowedRun) -> None:
     if followed.trace.state != "running":
         st.session_state.pop(state.FOLLOWED_RUN_KEY, None)
-        st.rerun()
+        reruns.rerun_part(state.CURRENT_PART)
 
 
 def _status_text(trace: Trace, waiting: str) -> str:

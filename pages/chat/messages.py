@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,7 +16,7 @@ from crag.types import Conversation, Message
 from pages.chat import answer, answer_actions, question_editor, state
 from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import ask_question
-from pages.parts import document_intake, layout, markdown, setup_checklist
+from pages.parts import document_intake, layout, markdown, reruns, setup_checklist
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
@@ -123,6 +122,7 @@ def _draw_suggested_questions(sources: int, passages: int) -> None:
 
 
 _NEWEST = 6  # messages, at least: as many as fit a screen
+_MOST_NEWEST = 20  # messages that are drawn with each answer
 _STEP = 8  # messages by which what is drawn moves on; an element that keeps its place costs the browser nothing
 _PAINT_SECONDS = 0.1  # in which the browser shows what is in view, before more arrives
 
@@ -136,25 +136,36 @@ def shown_messages(conversation: Conversation | None) -> Sequence[Message]:
     return application().conversations.messages(conversation.id, last=last + max(0, hidden) % _STEP)
 
 
-@dataclass(frozen=True, slots=True)
-class MessagePlaces:
-    """Where messages are drawn: empty frames of the newest ones by message id, and the place of those above them."""
-
-    frames: Mapping[int, DeltaGenerator]
-    above: DeltaGenerator
+def messages_above(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages above the newest ones."""
+    return messages[: max(0, len(messages) - _NEWEST) // _STEP * _STEP]
 
 
-def open_message_places(conversation: Conversation | None, messages: Sequence[Message]) -> MessagePlaces:
-    """Draw the frames of the newest messages, or the start page."""
-    if conversation is None or not messages:
-        _draw_start_page()
-        return MessagePlaces({}, st.container())
-    document_intake.mark_jobs_seen()
-    if len(messages) >= state.MESSAGES_AT_ONCE and len(messages) < application().conversations.count(conversation.id):
+def newest_messages(messages: Sequence[Message], above: Sequence[Message]) -> Sequence[Message] | None:
+    """Return the messages below those that are drawn above; None if these have changed since."""
+    if not above:
+        return messages
+    if above[-1] not in messages:
+        return None
+    count = messages.index(above[-1]) + 1
+    return messages[count:] if messages[:count] == above[-count:] else None
+
+
+def open_place_above(conversation: Conversation | None, messages: Sequence[Message]) -> DeltaGenerator:
+    """Draw the button that shows earlier messages, and return the place of those above the newest ones."""
+    hidden = application().conversations.count(conversation.id) > len(messages) if conversation else False
+    if hidden and len(messages) >= state.MESSAGES_AT_ONCE:
         st.button("Show earlier messages", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
-    above = st.container()
-    newest = messages[max(0, len(messages) - _NEWEST) // _STEP * _STEP :]
-    return MessagePlaces({message.id: _draw_frame(message) for message in newest}, above)
+    return st.container()
+
+
+def open_message_frames(conversation: Conversation | None, newest: Sequence[Message]) -> Mapping[int, DeltaGenerator]:
+    """Draw the empty frames of the newest messages, by message id, or the start page."""
+    if conversation is None or not newest:
+        _draw_start_page()
+        return {}
+    document_intake.mark_jobs_seen()
+    return {message.id: _draw_frame(message) for message in newest}
 
 
 def _draw_frame(message: Message) -> DeltaGenerator:
@@ -163,27 +174,38 @@ def _draw_frame(message: Message) -> DeltaGenerator:
     return st.chat_message("assistant", avatar=answer.ANSWER_AVATAR)
 
 
-def draw_newest_messages(messages: Sequence[Message], places: MessagePlaces, running: Run | None) -> None:
+def draw_newest_messages(
+    messages: Sequence[Message], frames: Mapping[int, DeltaGenerator], running: Run | None
+) -> None:
     """Draw the messages that have a frame, newest first, since those are in view; leave out a running answer."""
-    above = messages[: len(messages) - len(places.frames)]
-    marks = _read_marks(messages[len(above) :])
-    for position, message in reversed([*enumerate(messages)][len(above) :]):
-        with places.frames[message.id]:
+    above = len(messages) - len(frames)
+    marks = _read_marks(messages[above:])
+    for position, message in reversed([*enumerate(messages)][above:]):
+        with frames[message.id]:
             if running is None or message.run_id != running.id:
                 _draw_message(messages, position, marks)
 
 
-def draw_messages_above(messages: Sequence[Message], places: MessagePlaces) -> None:
+def draw_messages_above(messages: Sequence[Message], place: DeltaGenerator) -> None:
     """Draw the messages above the newest ones; they are out of view, so call it last."""
-    above = messages[: len(messages) - len(places.frames)]
+    above = messages_above(messages)
     if not above:
         return
     time.sleep(_PAINT_SECONDS)
     marks = _read_marks(above)
-    with places.above:
+    with place:
         for position, message in enumerate(above):
+            if reruns.is_click_waiting():
+                st.rerun()
             with _draw_frame(message):
                 _draw_message(messages, position, marks)
+
+
+def move_messages_up(newest: Sequence[Message]) -> None:
+    """Rerun the whole page if too many messages are drawn with each answer."""
+    if len(newest) > _MOST_NEWEST:
+        time.sleep(_PAINT_SECONDS)
+        st.rerun()
 
 
 def _read_marks(messages: Sequence[Message]) -> AnswerMarks:

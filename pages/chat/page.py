@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import FragmentHandledException
 
 from crag.runs.run import Run
 from crag.types import Conversation, Message, Ruling
@@ -25,10 +27,14 @@ from pages.chat.messages import (
     draw_messages_above,
     draw_newest_messages,
     draw_next_questions,
-    open_message_places,
+    messages_above,
+    move_messages_up,
+    newest_messages,
+    open_message_frames,
+    open_place_above,
     shown_messages,
 )
-from pages.parts import dialogs, layout, setup_checklist, sharing, source_drawer
+from pages.parts import dialogs, layout, reruns, setup_checklist, sharing, source_drawer
 from pages.parts.components import clicked_citation, install_history, sync_page
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
@@ -45,52 +51,84 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 
 
 def main() -> None:
-    """Draw the page: the running answer, the messages in view, the question box, and what is above the view last."""
+    """Draw the page; what is above the view comes last."""
     setup_checklist.note_page_state()
     conversation = state.read_address()
+    _draw_open_dialog()
+    if conversation:
+        application().queue.ask_next(conversation.id)
+    messages = shown_messages(conversation)
+    place = open_place_above(conversation, messages)
+    above, shown_id = messages_above(messages), conversation and conversation.id
+    with suppress(FragmentHandledException):  # shown where it happened
+        st.fragment(_draw_current_part, key=state.CURRENT_PART)(shown_id, above)
+    draw_messages_above(messages, place)
+
+
+def _draw_current_part(conversation_id: str | None, above: Sequence[Message]) -> None:
+    """Draw all but the messages `above`, which a question and its answer leave as they are.
+
+    That is the sidebar, the running answer, the messages in view and the question box.
+    """
+    conversation = state.current_conversation()
     if conversation:
         application().queue.ask_next(conversation.id)
     active = application().runs.active(conversation.id) if conversation else None
-    if active is not None:
-        state.follow_active_run(active.id)
     consent_run = active if active is not None and application().runs.trace(active.id).waiting else None
     running = None if consent_run else active
     drawn = _read_revision(conversation)
     messages = shown_messages(conversation)
+    newest = newest_messages(messages, above)
+    if newest is None or (conversation and conversation.id) != conversation_id or _is_dialog_missing():
+        st.rerun()
     last_run = messages[-1].run_id if messages else None
+    if active is not None:
+        state.follow_active_run(active.id)
     state.follow_last_run(last_run)
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
     trace_place = sidebar.draw_sidebar(running, last_run)
-    _draw_open_dialog()
-    places = open_message_places(conversation, messages)
+    dialogs.show_refusal()
+    frames = open_message_frames(conversation, newest)
     follow = None
     if running is not None and running.id == last_run:
-        with places.frames[messages[-1].id]:
+        with frames[messages[-1].id]:
             follow = live_run.draw_live_run(running, trace_place, messages[:-1])
-    draw_newest_messages(messages, places, running)
+    draw_newest_messages(messages, frames, running)
     if conversation:
         queued_questions.draw_queue(conversation.id, active, waits=consent_run is not None)
         queued_questions.draw_unasked_files()
-    with question_box.draw_question_box(active, waits=consent_run is not None):
+    _draw_bottom(conversation, messages, active, waits=consent_run is not None)
+    if follow:
+        follow()
+    elif last_run and active is None:
+        with frames[messages[-1].id]:
+            draw_next_questions(last_run, application().runs.trace(last_run), messages)
+    if active is None and not _is_user_busy():
+        layout.watch_other_tabs(drawn, lambda: _read_revision(conversation))
+        move_messages_up(newest)
+
+
+def _draw_bottom(
+    conversation: Conversation | None, messages: Sequence[Message], active: Run | None, *, waits: bool
+) -> None:
+    """Draw the question box, and in its row the components that nobody sees."""
+    with question_box.draw_question_box(active, waits=waits):
         install_history()
         sync_page(
             _screen_reader_status(messages, active),
-            last_run or "",
+            (messages[-1].run_id or "") if messages else "",
             _open_clicked_citation,
             conversation_id=conversation.id if conversation else "",
             stays=state.pop_keep_scroll(),
             focus=question_editor.open_editor_key(),
             left=state.sidebar_close_count(),
         )
-    if follow:
-        follow()
-    elif last_run and active is None:
-        with places.frames[messages[-1].id]:
-            draw_next_questions(last_run, application().runs.trace(last_run), messages)
-    draw_messages_above(messages, places)
-    if active is None and not _is_user_busy():
-        layout.watch_other_tabs(drawn, lambda: _read_revision(conversation))
+
+
+def _is_dialog_missing() -> bool:
+    """Return whether there is a drawer, a dialog or an unsent message, which only the whole page draws."""
+    return not reruns.is_whole_page_drawn() and (_is_dialog_open() or questions.has_unsent_messages())
 
 
 def _read_revision(conversation: Conversation | None) -> tuple[object, ...]:
@@ -100,7 +138,11 @@ def _read_revision(conversation: Conversation | None) -> tuple[object, ...]:
 
 def _is_user_busy() -> bool:
     """Return whether something is open that should not be drawn again unasked."""
-    return state.is_drawer_open() or dialogs.is_dialog_open() or state.edited_question_id() is not None
+    return _is_dialog_open() or state.edited_question_id() is not None
+
+
+def _is_dialog_open() -> bool:
+    return state.is_drawer_open() or dialogs.is_dialog_open()
 
 
 def _draw_open_dialog() -> None:

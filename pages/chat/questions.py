@@ -132,6 +132,11 @@ def _unsent_messages() -> list[_UnsentMessage]:
     return messages
 
 
+def has_unsent_messages() -> bool:
+    """Return whether `draw_unsent_messages` has something to draw."""
+    return bool(_unsent_messages())
+
+
 def draw_unsent_messages() -> None:
     """Draw the messages that could not be saved, each with its reason and two buttons."""
     for position, message in enumerate(_unsent_messages()):

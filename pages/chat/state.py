@@ -22,6 +22,7 @@ from pages.parts.source_drawer import SourceView
 
 TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
 MESSAGES_AT_ONCE = 40  # shown at first, and added by each “Show earlier messages”
+CURRENT_PART = "current_part"  # fragment of all but the messages above the newest ones
 _SELECTION = AddressSelection("c")
 _NEW_CHANGES_KEY = "new_changes"
 _SHOWN_RUN_KEY = "shown_run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urljoin
@@ -11,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from reportlab.pdfgen.canvas import Canvas
 
 from crag.app.application import open_application
+from crag.options import RunOptions
 from crag.settings import Settings
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.forked import forked
@@ -117,6 +119,35 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         expect(box).to_be_focused()
         page.keyboard.type("1/2")
         expect(box).to_have_value("1/2")
+
+
+def test_a_question_and_its_answer_do_not_draw_the_older_messages_again(page: Page, home_with_notes: Path):
+    application = open_application(Settings(home=home_with_notes, chat_model="builtin", embedder="builtin"))
+    conversation = application.conversations.create()
+    for number in range(12):
+        deque(application.runs.start(conversation.id, f"Machine {number}: {FIRST}", RunOptions()).follow(), maxlen=0)
+    application.close()
+    received: list[str | bytes] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(data)))
+    with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9") as address:
+        open_page(page, f"{address}/?c={conversation.id}")
+        messages = page.get_by_test_id("stChatMessage")
+        expect(messages).to_have_count(24)
+        last = messages.nth(23)
+        expect(last.get_by_role("button", name="Trace")).to_be_visible()
+        settled(page)
+        received.clear()
+        ask(page, EDITED)
+        expect(messages.nth(24)).to_contain_text(EDITED)
+        expect(messages.nth(25)).to_contain_text("citric acid")
+        expect(last.get_by_role("button", name="Trace")).to_have_count(0)
+        settled(page)
+        sent = b"".join(one if isinstance(one, bytes) else one.encode() for one in received)
+        assert b"Machine 11" in sent
+        assert b"Machine 2" not in sent
+        messages.nth(3).get_by_role("radio", name="Thumbs up").click()
+        expect(messages.nth(3)).to_contain_text("Pin as a test question")
+        expect(messages).to_have_count(26)
 
 
 def test_another_tab_follows(page: Page, app_with_notes: str):

@@ -1,0 +1,40 @@
+"""Undelivered messages when a fragment runs again."""
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+
+from pages.parts.reruns import clear_queue
+
+
+def element(fragment: str, text: str) -> ForwardMsg:
+    """An element of a fragment, always at the same place."""
+    message = ForwardMsg()
+    message.metadata.delta_path.extend([0, 1])
+    message.delta.fragment_id = fragment
+    message.delta.new_element.markdown.body = text
+    return message
+
+
+def end() -> ForwardMsg:
+    """The message that a fragment has run."""
+    return ForwardMsg(script_finished=ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+
+
+@pytest.mark.parametrize("starts", ["outer", "inner", "other"])
+def test_all_that_was_drawn_before_a_fragment_starts_is_delivered_in_order(starts):
+    queue = ForwardMsgQueue()
+    before = [element("outer", "first"), end()]
+    for message in before:
+        queue.enqueue(message)
+    clear_queue(queue, retain_lifecycle_msgs=True, fragment_ids_this_run=[starts])
+    after = element("outer", "second")
+    queue.enqueue(after)
+    assert queue.flush() == [*before, after]
+
+
+def test_a_run_of_the_whole_page_drops_what_was_drawn_before():
+    queue = ForwardMsgQueue()
+    queue.enqueue(element("outer", "first"))
+    clear_queue(queue, retain_lifecycle_msgs=True)
+    assert queue.flush() == []
