@@ -33,6 +33,30 @@ class _Computation(Generic[Value]):
         return self.future.result() if is_known else self.previous
 
 
+class Once(Generic[Value]):
+    """Decorator of a function without parameters whose result is computed at the first call and kept. Thread-safe.
+
+    A failed computation raises its error and is tried again at the next call.
+    """
+
+    def __init__(self, compute: Callable[[], Value]) -> None:
+        self._compute = compute
+        self._lock = threading.RLock()
+        self._values: list[Value] = []
+
+    def __call__(self) -> Value:
+        """Return the value."""
+        with self._lock:
+            if not self._values:
+                self._values.append(self._compute())
+            return self._values[0]
+
+    def clear(self) -> None:
+        """Forget the value; the next call computes another one."""
+        with self._lock:
+            self._values.clear()
+
+
 class TTLCache(Generic[Value]):
     """Cache of `compute(*key)` for some seconds. Each value is computed by one thread at a time. Thread-safe.
 

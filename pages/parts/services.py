@@ -1,4 +1,7 @@
-"""Application and status of the model server, opened once per process and shared by all browser sessions."""
+"""Application and status of the model server, opened once per process and shared by all browser sessions.
+
+Not in Streamlit's cache of resources, which any browser may clear: a second application would open beside the first.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from crag.concurrency.caches import TTLCache
+from crag.concurrency.caches import Once, TTLCache
 from crag.concurrency.workers import BackgroundWorker, run_in_background
 from crag.errors import CragError, Stopped
 
@@ -35,7 +36,7 @@ _PRELOADED_MODULES = (
 )  # page icon: the first two
 
 
-@st.cache_resource(show_spinner=False)
+@Once
 def application() -> Application:
     """Return the application of this process, opened on the first call, and resume unfinished jobs.
 
@@ -63,7 +64,8 @@ def close_application() -> None:
     """Stop running work and close the application; the next page opens it again."""
     with suppress(CragError):
         application().close()
-    application.clear()
+    for service in (application, _status_cache, warm_up, server_monitor):
+        service.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def _setup_status() -> SetupStatus | None:
     return _status_cache().get_within(_STATUS_WAIT_SECONDS)
 
 
-@st.cache_resource(show_spinner=False)
+@Once
 def _status_cache() -> TTLCache[SetupStatus]:
     return TTLCache(_read_status, _STATUS_FRESH_SECONDS)
 
@@ -131,7 +133,7 @@ def _builtin_choice() -> ModelChoice:
     return ModelChoice("builtin", BUILTIN_LABEL)
 
 
-@st.cache_resource(show_spinner=False)
+@Once
 def warm_up() -> BackgroundWorker:
     """Prepare what the first question needs, once and in a background thread."""
     return run_in_background("warm-up", application().warm_up)
@@ -221,7 +223,7 @@ class ServerMonitor:
         return replace(found, version=self._app.ollama.version() or "", models=models)
 
 
-@st.cache_resource(show_spinner=False)
+@Once
 def server_monitor() -> ServerMonitor:
     """Return the monitor of this process."""
     return ServerMonitor(application())

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from crag.concurrency.caches import LRUCache, TTLCache
+from crag.concurrency.caches import LRUCache, Once, TTLCache
 from crag.concurrency.workers import run_in_background
 from tests.waiting import PATIENCE, wait_until
 
@@ -151,3 +151,23 @@ def test_the_size_holds_for_many_threads():
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(use, range(2_000)))
     assert sum(cache.get(number) is not None for number in range(200)) == 50
+
+
+def test_a_value_is_computed_once_for_all_threads_until_it_is_cleared():
+    computed = []
+    value = Once(lambda: computed.append(1) or len(computed))
+    with ThreadPoolExecutor(8) as threads:
+        assert {future.result() for future in [threads.submit(value) for _ in range(100)]} == {1}
+    value.clear()
+    assert value() == 2
+
+
+def test_a_failure_is_not_kept():
+    answers = [1]
+    value = Once(answers.pop)
+    assert value() == 1
+    value.clear()
+    with pytest.raises(IndexError):
+        value()
+    answers.append(2)
+    assert value() == 2

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from crag.app.application import Application
 from crag.text.sanitization import WORD_JOINER
-from pages.parts.services import application
+from pages.parts.services import application, close_application
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.waiting import PATIENCE
@@ -53,8 +53,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     for thread in threading.enumerate():
         if thread.name == "warm-up":  # begun by the first page, and not to be met by a home that has gone
             thread.join(PATIENCE)
-    application().close()
-    st.cache_resource.clear()
+    close_application()
 
 
 @pytest.fixture

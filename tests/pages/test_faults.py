@@ -3,11 +3,13 @@
 from contextlib import contextmanager
 
 import pytest
+from streamlit.runtime import caching
 from streamlit.runtime.state import session_state
 from streamlit.testing.v1 import AppTest
 
 from crag.errors import HomeFault
 from pages.parts.routes import Page
+from pages.parts.services import application
 from tests.pages.conftest import ROOT, said, until
 
 QUESTION = "How often is the espresso machine descaled?"
@@ -83,3 +85,11 @@ def test_a_page_without_its_home_says_so(page, services, notes):
         app.run()
         assert not app.exception
         assert said(app, "The data folder is gone or was replaced")
+
+
+def test_a_browser_that_clears_the_caches_does_not_open_a_second_application(chat):
+    chat.run()
+    before = application()
+    caching.cache_resource.clear()  # what the server does on a message that any browser may send
+    chat.run()
+    assert application() is before

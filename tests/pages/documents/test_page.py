@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from pages.documents import collections, table
 from pages.parts import document_intake
+from pages.parts.services import close_application
 from tests.pages.conftest import NOTES, labels, said, until
 
 
@@ -87,8 +86,7 @@ def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
     rows, spool = JobQueue(services.database), UploadSpool(services.library.home / "incoming")
     spool.put("left", NOTES.encode())
     rows.add(new_job("left", "upload", "", "brewing.md", "Documents"))
-    services.close()
-    st.cache_resource.clear()
+    close_application()
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 1 document"))
