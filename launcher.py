@@ -14,10 +14,13 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from streamlit.file_util import get_static_dir
+from streamlit.runtime import get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
 
 from crag.concurrency.workers import run_in_background
 from crag.errors import CragError
+from crag.server.limits import LimitRequests, RequestLimits
 from crag.server.page_requests import PageRequests
 from crag.server.request_guard import RequestGuard, load_page_token
 from crag.server.security_headers import SecurityHeaders
@@ -31,6 +34,7 @@ from pages.parts.services import close_application, preload_application
 ADDRESS = "127.0.0.1"
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 SCRIPT = Path(__file__).with_name("app.py")
+_UPLOADS = 4  # largest files that one tab may have in memory at once
 _OPEN_FILES = 4096  # Streamlit keeps three for each of 128 sessions for a while; the default on macOS is 256
 
 
@@ -57,9 +61,17 @@ def create_app(settings: Settings) -> st.App:
         # A foreign site can resolve its name to 127.0.0.1 (DNS rebinding), but the Host header still shows that name.
         Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS]),
         Middleware(RequestGuard, token=token),
+        Middleware(LimitRequests, limits=RequestLimits(_count_uploaded_bytes, _UPLOADS * settings.max_upload_mb << 20)),
         Middleware(PageRequests, **pages),
     ]
     return st.App(SCRIPT, lifespan=lifespan, middleware=middleware, on_script_error=draw_fault)
+
+
+def _count_uploaded_bytes(session_id: str) -> int:
+    """Return how many bytes of a session's uploads Streamlit holds in memory."""
+    uploads = get_instance().uploaded_file_mgr
+    held = uploads.file_storage.get(session_id, {}) if isinstance(uploads, MemoryUploadedFileManager) else {}
+    return sum(len(file.data) for file in [*held.values()])
 
 
 def main(arguments: list[str] | None = None) -> int:

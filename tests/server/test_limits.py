@@ -1,0 +1,67 @@
+"""What one client may hold open or send."""
+
+import asyncio
+from contextlib import ExitStack
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from crag.server.limits import LimitRequests, RequestLimits
+
+UPLOADED = {"busy": 90, "new": 0}
+LIMITS = RequestLimits(lambda session: UPLOADED.get(session, 0), uploaded_bytes=100, sockets=2, body_seconds=0.05)
+
+
+async def keep_open(socket: WebSocket) -> None:
+    await socket.accept()
+    await socket.receive_text()
+
+
+async def read_body(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(f"{len(await request.body())}")
+
+
+APP = Starlette(
+    routes=[WebSocketRoute("/socket", keep_open), Route("/{path:path}", read_body, methods=["GET", "PUT"])],
+    middleware=[Middleware(LimitRequests, limits=LIMITS)],
+)
+
+
+def test_sockets_of_one_address_are_limited_and_freed_again():
+    client = TestClient(APP)
+    with ExitStack() as opened:
+        for _ in range(LIMITS.sockets):
+            opened.enter_context(client.websocket_connect("/socket")).send_text("done")
+    with ExitStack() as opened:
+        sockets = [opened.enter_context(client.websocket_connect("/socket")) for _ in range(LIMITS.sockets)]
+        with pytest.raises(WebSocketDisconnect) as refused:
+            opened.enter_context(client.websocket_connect("/socket"))
+        assert refused.value.code == 1013
+        for socket in sockets:
+            socket.send_text("done")
+
+
+@pytest.mark.parametrize(("session", "size", "status"), [("new", 100, 200), ("new", 101, 413), ("busy", 20, 413)])
+def test_uploads_that_wait_in_memory_are_limited_for_each_tab(session, size, status):
+    response = TestClient(APP).put(f"/_stcore/upload_file/{session}/file", content=b"x" * size)
+    assert response.status_code == status
+
+
+def test_a_body_that_never_ends_is_given_up():
+    sent = []
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "PUT", "path": "/a", "headers": [], "query_string": b"", "http_version": "1.1"}
+    asyncio.run(APP.build_middleware_stack()(scope, receive, send))
+    assert sent[0]["status"] == 408
