@@ -130,7 +130,7 @@ def test_without_an_outbound_log_no_model_on_another_machine_is_opened(
     ollama: ScriptedOllama, settings: Settings
 ) -> None:
     ollama.models = [CLOUD]
-    with pytest.raises(ValueError, match="written down"):
+    with pytest.raises(ValueError, match="must be logged first"):
         open_chat_model(f"ollama:{CLOUD.name}", settings)
 
 

@@ -42,7 +42,7 @@ def test_an_empty_library_has_nothing_to_measure(chat):
 def test_too_little_is_said_and_nothing_is_proposed(chat, notes):
     chat.run().switch_page(PAGE).run()
     measure(chat)
-    assert said(chat, "at least 20 of each are needed")
+    assert said(chat, "at least 20 of each")
 
 
 def test_measured_thresholds_are_moved_used_and_reset(calibrating, services):
