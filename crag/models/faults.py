@@ -14,7 +14,10 @@ from crag.settings import Settings
 
 _OUT_OF_MEMORY_WORDS = ("out of memory", "system memory", "enough memory", "insufficient memory", "allocate")
 _GPU_FAILED_WORDS = ("cuda error", "rocm error", "hip error", "metal error", "vulkan")
-_RUNNER_ENDED_WORDS = ("runner process", "runner has unexpectedly stopped")
+_RUNNER_ENDED_WORDS = (
+    *("runner process", "runner has unexpectedly stopped"),
+    *("llama-server process", "running the model: unexpected eof"),  # since Ollama 0.30
+)
 _TOO_LONG_WORDS = ("context length", "context size", "context window", "exceed_context_size")
 # Reply of servers before 0.5 to a JSON schema, and of newer ones to any unknown option.
 _TOO_OLD_WORDS = ("cannot unmarshal",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -198,7 +199,12 @@ class OllamaServer:
         self._wait_for("/api/generate", {"model": name, "prompt": "", "stream": False, "keep_alive": 0})
 
     def delete(self, name: str) -> None:
-        """Delete the model from the disk. Raises `ModelFault`."""
+        """Delete the model from memory and disk. Raises `ModelFault`.
+
+        The server itself would keep answering from a deleted model until its memory is needed.
+        """
+        with suppress(ModelFault):  # deleting says what is wrong
+            self.unload(name)
         request_json(self._settings, "DELETE", "/api/delete", {"model": name}, model=name, timeout=_DELETE_SECONDS)
         self._on_change()
 

@@ -42,6 +42,13 @@ def fault_of(ollama: ScriptedOllama, settings: Settings, reply: Say, *, schema: 
             "stopped unexpectedly",
             "smaller",
         ),
+        *(
+            (500, error, "server_error", "passing", "stopped unexpectedly", "smaller")
+            for error in (
+                "llama-server process has terminated: signal: killed",
+                "an error was encountered while running the model: unexpected EOF",
+            )
+        ),
         (500, "something else", "server_error", "passing", "reported an error", "Ollama's log"),
         (503, "server busy, please try again", "busy", "passing", "busy", "Wait a moment"),
         (400, "registry.ollama.ai/x does not support chat", "refused", "yours", "refused", "Choose another model"),

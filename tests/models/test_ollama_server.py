@@ -113,7 +113,9 @@ def test_an_embedding_model_is_loaded_and_unloaded(ollama: ScriptedOllama, serve
 
 
 def test_deleting_and_what_is_not_there(ollama: ScriptedOllama, server: OllamaServer) -> None:
+    server.load("llama3.1:8b")
     server.delete("llama3.1:8b")
+    assert not ollama.memory.held
     assert [model.name for model in server.models()] == ["nomic-embed-text:latest"]
     for act in (server.delete, server.load, server.unload):
         with pytest.raises(ModelFault, match=r"no model called llama3\.1:8b") as raised:
