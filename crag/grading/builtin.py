@@ -11,9 +11,9 @@ from crag.grading.model_replies import shorten_reason
 from crag.prompts import fill_template
 from crag.protocols import Embedder, Quotation
 from crag.text import korean
-from crag.text.coverage import FRAME_TERMS, Gaps, find_gaps, find_labelled_values, find_topics, is_complete
+from crag.text.coverage import Gaps, find_gaps, find_labelled_values, find_topics, is_complete
 from crag.text.language import detect_written_language, extract_terms, is_heading, join_sentences
-from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
+from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
 from crag.text.tables import label_table_rows

@@ -15,9 +15,8 @@ from crag.cancellation import Cancellation
 from crag.options import RunOptions
 from crag.protocols import MAX_QUERY_LENGTH, CondensedQuestion, PassageFinder, Rewriter
 from crag.text import chinese, korean
-from crag.text.coverage import FRAME_TERMS
 from crag.text.language import detect_language, extract_key_words, extract_terms, extract_words
-from crag.text.questions import TermStatistics, drop_document_reference, find_name_terms, separate_words
+from crag.text.questions import FRAME_TERMS, TermStatistics, drop_document_reference, find_name_terms, separate_words
 from crag.text.small_talk import detect_small_talk, is_summary_request
 from crag.types import Passage, Turn
 

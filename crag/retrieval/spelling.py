@@ -10,8 +10,8 @@ from sqlalchemy import text
 
 from crag.retrieval.full_text import FullTextIndex, fold_accents
 from crag.storage.engine import Database
-from crag.text.coverage import FRAME_TERMS
 from crag.text.language import detect_language, extract_terms, find_tokens
+from crag.text.questions import FRAME_TERMS
 from crag.text.spelling import correct_question_word, find_words
 
 _MIN_LENGTH = 4

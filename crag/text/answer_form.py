@@ -1,6 +1,7 @@
 """Form of an answer: whether a quotation has the shape that its question asks for, whatever words it holds.
 
-"How do I …" asks for instructions, "the five …" for five items, "the difference between …" for both sides.
+A bare phrase asks for a definition or a labelled value, "How do I …" for instructions, "the five …" for five items,
+"the difference between …" for both sides.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import re
 
 from crag.protocols import Quotation
-from crag.text.language import extract_terms
+from crag.text.language import extract_terms, split_sentences
+from crag.text.question_forms import detect_question_form, states_phrase
 from crag.text.questions import announces_more, detect_answer_type
 
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -24,14 +26,25 @@ _PARTIAL_LIST = re.compile(
     r"\b(?:among other (?:things|\w+s)|such as|for example|e\.g\.|including)(?!\w)", re.IGNORECASE
 )
 _ASKS_HOW = re.compile(
-    r"\b(?:steps|procedure|instructions)\b|\bhow (?:do|can|should|must) (?:I|we|you)\b|\bhow to\b", re.IGNORECASE
+    r"\b(?:steps|procedure|instructions)\b|\bhow (?:do|can|should|must) (?:I|we|you|one|people)\b|\bhow to\b"
+    r"|\bhow\W*$",
+    re.IGNORECASE,
 )
-_INSTRUCTS = re.compile(
-    r"\b(?:must|should|shall|need(?:s)? to|ha(?:s|ve) to|please|by \w+ing|you (?:can|may|will|first))\b"
-    r"|(?:^|[.:;,]\s|\bthen |\band )(?!\w+ing\b|(?:in|on|at|for|of|to|by|from|with|under|is|are|was|were|during"
-    r"|after|before|when|if|and|or|as|that|which|all|both|per|into|over|until|since|like)\b)"
-    r"[A-Za-z]+ (?:the|an?|your|it|them)\b",
+_INSTRUCTION = re.compile(  # with the verb that says what to do
+    r"\b(?:must|should|shall|needs? to|ha(?:s|ve) to|please|you (?:can|may|will|first))\s+"
+    r"(?:(?:be|first|then|also|always|either)\s+)*([a-z]+)"
+    r"|\bby (\w+ing) (?=(?:the|an?|your|it|them|this|to|in|on|with|at|for|from|out|off|up|down|via)\b|(?-i:[A-Z])|\d)"
+    r"|(?:^|[.:;,—]\s|\bthen |\band )(?!\w+ing\b|(?:in|on|at|for|of|to|by|from|with|under|is|are|was|were|during"
+    r"|after|before|when|if|and|or|as|that|which|all|both|per|into|over|until|since|like|once|twice|only|not|every|just|even)\b)"
+    r"([A-Za-z]+) (?:the|an?|your|it|them)\b",
     re.IGNORECASE | re.MULTILINE,
+)
+_ASKS_HOW_KOREAN = re.compile(
+    r"어떻게 ?(?:하[나면죠여]|해|합|신청|쓰|써|바꾸|켜|끄)|(?:방법|절차)[은이]?\s?(?:\W|무엇|뭐|알려|$)"
+)
+_INSTRUCTS_KOREAN = re.compile(
+    r"으로|로 |에서 |에게 |통해|통하여|이용[해하]|사용[해하]|거쳐|눌러|[은한 ][후뒤]|다음|먼저"
+    r"|주세요|[시십]시오|(?:야|여야) (?:한다|합니다|해요)"
 )
 _ASKS_HOW_CHINESE = re.compile(r"怎[樣样麼么]|如何")
 _INSTRUCTS_CHINESE = re.compile(r"[請请將将把先再按可應应需須须要]")
@@ -56,15 +69,28 @@ def has_form(question: str, quoted: Quotation) -> bool:
     """Return whether a quotation is an answer in form. Always False for questions in languages without rules."""
     if _OTHER_LANGUAGE.match(question) or announces_more(quoted.text) or _CUT_LIST.search(quoted.text):
         return False
+    form = detect_question_form(question)
+    if form == "statement" or (
+        form == "phrase" and not any(states_phrase(question, each) for each in split_sentences(quoted.text))
+    ):
+        return False
     if _ASKS_DEGREE.search(question) and not _FIGURE.search(quoted.text):
         return False
     if _ASKS_HOW_CHINESE.search(question) and not _INSTRUCTS_CHINESE.search(quoted.text):
         return False
     if sides := _BOTH_SIDES.search(question):
         return set(extract_terms(f"{sides[1]} {sides[2]}")) <= set(extract_terms(quoted.text))
-    if _ASKS_HOW.search(question) and quoted.items < 2 and (quoted.items or not _INSTRUCTS.search(quoted.text)):
+    if _ASKS_HOW_KOREAN.search(question) and not _INSTRUCTS_KOREAN.search(quoted.text):
+        return False
+    if _ASKS_HOW.search(question) and quoted.items < 2 and (quoted.items or not _instructs(question, quoted.text)):
         return False
     return _has_all_items(question, quoted)
+
+
+def _instructs(question: str, text: str) -> bool:
+    """Return whether a text tells to do something that the question does not already name."""
+    verbs = (next(filter(None, found.groups())) for found in _INSTRUCTION.finditer(text))
+    return any(not set(extract_terms(verb)) <= set(extract_terms(question)) for verb in verbs)
 
 
 def _has_all_items(question: str, quoted: Quotation) -> bool:

@@ -223,4 +223,4 @@ def _names_person(question: str, text: str) -> bool:
                     text,
                 )
             )
-    return bool(_PERSON.search(text))
+    return any(found[0][-2:] not in question for found in _PERSON.finditer(text))

@@ -16,6 +16,7 @@ from types import ModuleType
 from crag.protocols import CoverageCheck, Embedder, Quotation
 from crag.text import chinese, korean
 from crag.text.answer_form import has_form
+from crag.text.contrasts import is_contrary, sets_condition
 from crag.text.language import (
     detect_language,
     extract_key_words,
@@ -23,18 +24,17 @@ from crag.text.language import (
     extract_words,
     is_cjk,
     is_heading,
-    split_sentences,
 )
 from crag.text.question_parts import split_question
 from crag.text.questions import (
+    FRAME_TERMS,
     AnalyzedQuestion,
     TermStatistics,
     analyze_question,
-    find_candidates,
-    matches_answer_type,
 )
 from crag.text.relevance_features import TokenizedText
-from crag.text.spelling import is_certain
+from crag.text.spelling import is_certain, shares_root
+from crag.text.stated_values import states_value
 from crag.text.tables import label_table_rows
 
 _SIMILAR = 0.45
@@ -42,65 +42,21 @@ _SIMILAR = 0.45
 _AKIN = 0.3
 """Cosine from which a word may stand for the only one that is missing of a question with `_MIN_OTHER_WORDS` more."""
 _MIN_OTHER_WORDS = 3
-_MIN_ROOT, _MAX_ENDING = 4, 4  # letters: *invent*, *invention*
+_MIN_LIST_ITEMS = 2
+_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
 _MAX_WINDOWS = 8
 _MIN_WEIGHT_SHARE = 0.4
-FRAME_TERMS = frozenset(
-    extract_terms(
-        "kind type sort way step example name term word number amount total year date day month week time period hour"
-        " people person someone anybody company firm organization thing difference main different mean meaning"
-        " document handbook text article paper file page according get got go went come came take took make made bring"
-        " brought put know want need find back look say tell explain describe list show allow exactly currently today"
-        " long far soon many much often possible reason outline overview summary stand differ post study report"
-    )
-)
-"""Words that frame a question and need not occur in its answer."""
 _OTHER_VERBS = frozenset({"found", "saw", "felt", "wound", "bore"})
 """Stems that are also the past of another verb: a company that was *founded* is not what people *found*."""
 _CLASS_NOUN = re.compile(
     r"\b(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
 )
-_DEFINITION = re.compile(
-    r"\s*(?:what(?: is|'s|’s| are)(?: an?)? (?!the\b|it\b)"
-    r"|what do(?:es)? (?:an? |the )?(?=.*\bmean\b)|(?:please )?(?:define|explain) the (?:term|word|concept)(?: of)? )"
-    r"((?:[\w’'-]+\s?){1,3}?)(?:,.*)?(?:\bmean\b.*|\b(?:as|in) .*)?\W*",
-    re.IGNORECASE,
-)
-_DEFINING_VERB = re.compile(
-    r"(?:\W|an?\b|the\b)*(?:[\w’'-]+\W{1,3}){1,3}?"
-    r"(?:is|are|was|were|means?|refers?|denotes?|describes?|assumes?|allows?|consists?|uses?)\b",
-    re.IGNORECASE,
-)
-_MONEY_QUESTION = re.compile(
-    r"\bhow much (?:is|are|was|were|do|does|did|will|would|can|must)\b(?!.*\b(?:weigh|time|longer|space|memory)\b)"
-    r"|\b(?:price|cost|costs|fee|rent|salary|wage|revenue|budget|income|profit|deposit)\b",
-    re.IGNORECASE,
-)
-_FIGURE = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|fourth|fifth)\b"
-)
-_AMOUNT = re.compile(  # no share, duration or date
-    r"[$€£¥₩]\s?\d|\d[\d.,]*(?!\d|[.,]\d|\s?(?:per cent|percent|%|days?|weeks?|months?|years?|hours?|minutes?|January"
-    r"|February|March|April|May|June|July|August|September|October|November|December))|\bfree\b"
-    r"|\b\w+ (?:dollars|euros|pounds|kroner)\b",
-    re.IGNORECASE,
-)
-# Two capitalised words or a title with one; a single one only where it is neither a role nor part of an address.
-_PERSON = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.? )?"
-    r"[A-Z][\w’'-]+(?:(?: [A-Z]\.)* (?:(?:van|von|de|da|del|bin|al|of|the) )?[A-Z][\w’'-]+)+"
-    r"|\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w’'-]+"
-    r"|(?<![.!?:]\s)(?<!^)(?<!\b[Tt]he )(?<!\b[Aa]n )(?<!\b[Aa] )(?<!, )\b[A-Z][\w’'-]+"
-)
-_LABELLED_CELL = re.compile(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
 _REFERENCE = re.compile(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
     r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|the|then|here)\b",
     re.IGNORECASE,
 )
 _BORROWED_WORDS = re.compile(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
-_COUNTED_NOUN = re.compile(r"\bhow many (?:more |other |different )?([\w-]+)", re.IGNORECASE)
-_MAX_WORDS_TO_NOUN = 8
 _QUALIFIERS = tuple(  # stop words that change what is asked: the answer must hold one of the same kind
     re.compile(words, re.IGNORECASE)
     for words in (
@@ -194,11 +150,35 @@ class BuiltinCoverageCheck(CoverageCheck):
         return all(lacks.value or is_off_topic(question, lacks) for lacks in gaps)
 
     def _covers(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
-        return any(has_form(question.text, each) and not find_gaps(question, each, self._embedder) for each in used)
+        return any(
+            has_form(question.text, each)
+            and not find_gaps(question, each, self._embedder)
+            and any(self._states(question, sentence) for sentence in _separate_sentences(each))
+            for each in used
+        )
+
+    def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
+        """Return whether one sentence states everything, without a contrast to the question and in its own words."""
+        if is_contrary(question.text, sentence.text):
+            return False
+        if question.answer_type in _VALUE_TYPES and sets_condition(question.text, sentence.text):
+            return False
+        gaps = find_gaps(question, sentence, self._embedder)
+        return not gaps and not gaps.akin
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
+
+
+def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:
+    """Yield each sentence with what it may refer to; a list is one statement."""
+    if quoted.items >= _MIN_LIST_ITEMS:
+        yield quoted
+        return
+    sentences = quoted.text.split("\n")
+    for at, sentence in enumerate(sentences):
+        yield Quotation(sentence, find_context(sentences, at, quoted.context))
 
 
 def find_context(sentences: Sequence[str], at: int, around: str) -> str:
@@ -264,7 +244,7 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
                 or (reader.states_value(asked, quoted.text) and reader.holds_focus(asked, quoted.text))
             ),
         )
-    lacks_value = not (_states_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
+    lacks_value = not (states_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
     names, words, akin = _missing_words(question, quoted.text, quoted.context, embedder)
     return Gaps(names, words, lacks_value, akin)
 
@@ -302,52 +282,6 @@ def _cjk_reader(question: str) -> ModuleType:
     return korean if detect_language(question) == "ko" else chinese
 
 
-def _states_value(question: AnalyzedQuestion, quoted: str) -> bool:
-    """Return whether the sentences hold a value of the expected kind, or the definition that is asked for."""
-    parts = split_question(question)
-    if len(parts) > 1:
-        return all(_states_value(part, quoted) for part in parts)
-    if defined := _DEFINITION.fullmatch(question.text):
-        return _defines(defined[1], quoted)
-    if _MONEY_QUESTION.search(question.text):
-        return bool(_AMOUNT.search(quoted))
-    if question.answer_type == "time":
-        return bool(find_candidates(question, quoted) or re.search(r"\d", quoted))
-    if question.answer_type == "person":
-        people = [*_PERSON.findall(quoted), *_LABELLED_CELL.findall(quoted)]
-        named = (frozenset(extract_terms(name)) for name in people)
-        return any(name - question.weights.keys() for name in named)
-    if counted := _COUNTED_NOUN.search(question.text):
-        return _counts(counted[1], quoted)
-    return matches_answer_type(question, quoted)
-
-
-def _counts(noun: str, quoted: str) -> bool:
-    """Return whether a number belongs to the noun: "58 skilled sailors", "Sailors: 58". Without the noun, any does."""
-    stem = "".join(extract_terms(noun))
-    words = re.findall(r"\w+(?:[.,]\w+)*", quoted)
-    places = [at for at, word in enumerate(words) if any(_shares_root(stem, term) for term in extract_terms(word))]
-    numbers = [at for at, word in enumerate(words) if _FIGURE.match(word)]
-    if not places or stem in FRAME_TERMS:
-        return bool(numbers)
-    return any(
-        noun_at - at in range(-1, _MAX_WORDS_TO_NOUN + 1)
-        or (noun_at == at - 2 and words[at - 1] in ("is", "are", "was", "were", "of", "to"))
-        for at in numbers
-        for noun_at in places
-    )
-
-
-def _defines(term: str, quoted: str) -> bool:
-    """Return whether a sentence begins with the term and goes on about it: "A trace is …", "Traces are …"."""
-    terms = set(extract_terms(term))
-    for sentence in split_sentences(quoted):
-        words = [parts for _, parts in extract_words(sentence)]
-        if {part for parts in words[: len(terms)] for part in parts} == terms and _DEFINING_VERB.match(sentence):
-            return True
-    return False
-
-
 def _missing_words(
     question: AnalyzedQuestion, quoted: str, context: str, embedder: Embedder | None
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -369,7 +303,7 @@ def _missing_words(
             if not any(_is_form_of_name(part, term) for part in parts for term in held):
                 missing.append(word)
         elif not (FRAME_TERMS | classes).issuperset(parts) and not any(
-            _shares_root(part, term) or is_certain(part, term) for part in parts for term in held
+            shares_root(part, term) or is_certain(part, term) for part in parts for term in held
         ):
             unlike.append(word)
     identifiers = [name for name in _IDENTIFIER.findall(question.text) if name.casefold() not in text.casefold()]
@@ -402,16 +336,6 @@ def _missing_years(quoted: str, question: str) -> list[str]:
     return sorted(asked - said) if said and not asked & said else []
 
 
-def _shares_root(one: str, other: str) -> bool:
-    """Return whether two terms differ only in their endings."""
-    shared = min(len(one), len(other)) - 1
-    return (
-        shared >= _MIN_ROOT - 1
-        and abs(len(one) - len(other)) <= _MAX_ENDING
-        and one[: max(_MIN_ROOT, shared)] == other[: max(_MIN_ROOT, shared)]
-    )
-
-
 def _is_form_of_name(name: str, term: str) -> bool:
     """Return whether a term is a name in another form, as *Swedish* of *Sweden*; *Aalta* is not *Aalto*."""
-    return _shares_root(name, term) and len(name) != len(term)
+    return shares_root(name, term) and len(name) != len(term)

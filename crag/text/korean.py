@@ -135,7 +135,7 @@ _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"(?:^|\s)왜(?![가-힣]{2})|이유|까닭|원인"), _REASON),
 )
 _ASKS_PERSON = re.compile("누구|누가|(?:사람|인물|작가|저자|감독|배우|화가|왕|장군|학자|선수|가수)[은는]\\s?[?？]?$")
-_ASKS_ROLE = re.compile("([가-힣]{2,}?)(?:은|는|이|가)? ?(?:누구|누가)")
+_ASKS_ROLE = re.compile("([가-힣]{2,}?)(?:은|는|이|가)? ?(?:누구(?!를|와|랑|의|에게|한테)|누가)")
 _HOLDS_ROLE = "(?:맡|임명|취임|선임|선출|되|지내|역임|뽑|추대|이다|이며|이었|였|입니다)"
 _SURNAME = (
     "[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진나지엄채원천방공현함변염여추도소석선설마길연위표명기반"
@@ -242,9 +242,9 @@ def _names_person(question: str, text: str) -> bool:
     if found := _ASKS_ROLE.search(question):
         role = found[1]
         if role in text:
-            named = rf"{role}(?:은|는|인|으로는|로는|에는|:|이|가|에)?[ :(][가-힣A-Z]"
+            named = rf"{role}(?:은|는|인|으로는|로는|에는|:|이|가|에)?[ :(](?!아직|미정|공석|없)[가-힣A-Z]"
             return bool(re.search(rf"{named}|{role}[가-힣]{{0,3}} ?{_HOLDS_ROLE}", text))
-    return any(found[0] not in question for found in _PERSON.finditer(text))
+    return any(_strip(found[0].split()[-1].rstrip(",.()")) not in question for found in _PERSON.finditer(text))
 
 
 def _without_asked_figures(question: str, text: str) -> str:

@@ -41,14 +41,14 @@ _ASKING = r"(?:^\W*|[,;:] ?|\b(?:and|or|but|me|know|tell|by|from|to|since|until|
 _QUESTION_PATTERNS: dict[AnswerType, str] = {
     "list": rf"\b(?:what|which|list|name|give)\b.{{0,24}}\b(?:{_PLURALS})\b|\b(?:what|which) are\b"
     r"|^\W*(?:the )?steps\b|종류|유형|단계|가지|哪些|哪幾|哪几",
-    "time": rf"\bwhen *\?|{_ASKING}when\b"
+    "time": rf"\bwhen\W*$|{_ASKING}when\b"
     r"(?! (?:is|are|does|do|can|may|must|should) (?:an?|one|you|we|i)\b)"  # a condition, not a date
     r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
     r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
     "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot)\b"
     r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]",
     "person": r"\bwho(?:m|se)?\b|누구|누가|誰|谁|何人|哪位",
-    "place": rf"{_ASKING}where\b|\bwhere *\?"
+    "place": rf"{_ASKING}where\b|\bwhere\W*$"
     r"|\b(?:what|which) (?:city|country|state|place|region|location)\b|어디|哪[裡里]|何[處处]",
     "explanation": r"\bwhy\b|\bhow (?:does|do|did|is|are|was|were|can|to)\b|\b(?:explain|describe)\b"
     r"|(?:^|\s)왜(?=\s|$|\W|[냐야요죠니])|어떻게|[為为]什|[為为]何|如何|怎",
@@ -69,6 +69,16 @@ _ANSWER_TYPE_PATTERNS = [
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]*[a-zA-Z]\b", re.MULTILINE)
 _CAPITALS = re.compile(r"\b(?:[A-Z]{2,}\w*|\d[\d.,]*)\b")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
+FRAME_TERMS = frozenset(
+    extract_terms(
+        "kind type sort way step example name term word number amount total year date day month week time period hour"
+        " people person someone anybody company firm organization thing difference main different mean meaning"
+        " document handbook text article paper file page according get got go went come came take took make made bring"
+        " brought put know want need find back look say tell explain describe list show allow exactly currently today"
+        " long far soon many much often possible reason outline overview summary stand differ post study report"
+    )
+)
+"""Words that frame a question and need not occur in its answer."""
 
 
 @dataclass(frozen=True, slots=True)

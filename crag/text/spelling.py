@@ -8,6 +8,7 @@ from collections.abc import Mapping
 _WORD = re.compile(r"(?<![\w@./’'-])[^\W\d_]{3,}(?![\w@/’'-]|\.\w)")  # no part of an identifier, address or compound
 _QUESTION_WORDS = ("what", "when", "where", "which", "whose", "who", "how", "much", "many")
 _MIN_CERTAIN_LENGTH = 5
+_MIN_ROOT, _MAX_ENDING = 4, 4  # letters: *invent*, *invention*
 
 
 def find_words(question: str) -> list[str]:
@@ -52,3 +53,13 @@ def _has_swapped_letters(word: str, other: str) -> bool:
     from rapidfuzz.distance import OSA
 
     return sorted(word) == sorted(other) and OSA.distance(word, other, score_cutoff=1) <= 1
+
+
+def shares_root(one: str, other: str) -> bool:
+    """Return whether two terms differ only in their endings."""
+    shared = min(len(one), len(other)) - 1
+    return (
+        shared >= _MIN_ROOT - 1
+        and abs(len(one) - len(other)) <= _MAX_ENDING
+        and one[: max(_MIN_ROOT, shared)] == other[: max(_MIN_ROOT, shared)]
+    )

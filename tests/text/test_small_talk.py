@@ -7,7 +7,12 @@ from crag.text.small_talk import detect_small_talk, is_summary_request, strip_sm
 TALK = {
     "greeting": ("hi", "Hello there!", "Good morning, everyone", "hellooo 😀", "안녕하세요", "你好", "您好！", "早安"),
     "wellbeing": ("How are you?", "Hi, how are you doing today?", "잘 지내요?", "你好吗？"),
-    "thanks": ("Thanks a lot for your help!", "ok, thanks, bye", "thx", "고마워요!", "감사합니다.", "谢谢你", "謝謝"),
+    "thanks": (
+        *("Thanks a lot for your help!", "ok, thanks, bye", "thx", "고마워요!", "감사합니다.", "谢谢你", "謝謝"),
+        *("Thanks, that was exactly what I needed!", "That's so helpful", "great answer, thank you"),
+        *("You've been a big help", "덕분에 큰 도움이 됐어요!", "딱 제가 찾던 내용이네요", "正是我需要的，谢谢！"),
+        "回答得很清楚",
+    ),
     "farewell": ("Bye!", "That’s all for now", "안녕히 계세요", "再见", "晚安"),
     "acknowledgement": ("OK", "Great!", "I see.", "네", "알겠습니다", "好的"),
     "identity": (
@@ -44,6 +49,13 @@ QUESTIONS = (
         "감사 보고서는 누가 썼나요?",
         "어떤 문서가 필요한가요?",
         "你好公司的地址",
+    ),
+    *(
+        "What I need to bring",
+        "Is that the answer I needed to give?",
+        "great work bonus",
+        "도움이 필요한 사람은?",
+        "我需要的文件",
     ),
     *("好的产品是什么", "", "???"),
 )

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _MEANINGLESS_TITLE = re.compile(
-    r"(?i)\s*(?:untitled.*|microsoft .*|about:\S*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*"
+    r"(?i)\s*(?:\(?(?:untitled.*|anonymous|unspecified|unknown|no title)\)?|microsoft .*|about:\S*"
+    r"|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*"
 )
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _MAX_PAGE_POINTS = 1_000_000  # points, far beyond what any program creates

@@ -63,6 +63,12 @@ def test_a_pdf_keeps_its_pages_headings_and_paragraphs() -> None:
     assert document.blocks[2].text.startswith("Second thoughts. The quick")
 
 
+@pytest.mark.parametrize("title", ["", "(anonymous)", "untitled", "Microsoft Word - lease.docx", "(unspecified)"])
+def test_a_title_that_a_program_made_up_is_no_title(title: str) -> None:
+    data = pdf(Paragraph(PROSE, STYLES["BodyText"]), title=title)
+    assert read("a.pdf", data).title == "a.pdf"
+
+
 def test_words_broken_at_line_ends_are_mended_and_compounds_kept() -> None:
     out = io.BytesIO()
     canvas = Canvas(out)

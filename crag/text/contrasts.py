@@ -1,0 +1,100 @@
+"""Contrasts between a question and a sentence: opposite words, negation, conditions that the question does not name."""
+
+from __future__ import annotations
+
+import re
+
+from crag.text.language import extract_terms
+
+_OPPOSITES = tuple(
+    (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE))
+    for one, other in (
+        (r"\bupper\b", r"\blower\b"),
+        (r"\bhigh(?:er|est)?\b", r"\blow(?:er|est)?\b"),
+        (r"\bearl(?:y|ier|iest)\b", r"\b(?:late|later|latest|recent)\b"),
+        (r"\b(?:modern|new|newer|newest|current|today)\b", r"\b(?:ancient|old|older|oldest|former|previous)\b"),
+        (r"\bnorth", r"\bsouth"),
+        (r"\beast", r"\bwest"),
+        (r"\b(?:increas|ris[ei]|rose\b|grow|grew\b)", r"\b(?:decreas|fall|fell\b|declin|shr[iu]nk)"),
+        (r"\b(?:over|above|more than|at least|exceed\w*)\b", r"\b(?:under|below|less than|fewer than|at most|up to)\b"),
+        (r"\b(?:before|until)\b", r"\b(?:after|since)\b"),
+        (r"\b(?:large|larger|largest|big|bigger|biggest)\b", r"\b(?:small|smaller|smallest)\b"),
+        (r"\bfirst\b", r"\b(?:second|third|fourth|fifth|last|final)\b"),
+        (r"\bsecond\b", r"\b(?:first|third|fourth|fifth|last|final)\b"),
+        (r"\bmost\b", r"\bleast\b"),
+        (r"\bmax(?:imum)?\b", r"\bmin(?:imum)?\b"),
+        (r"\b(?:inside|internal|indoors?)\b", r"\b(?:outside|external|outdoors?)\b"),
+        (r"\b(?:summer)\b", r"\b(?:winter)\b"),
+        (r"\b(?:public)\b", r"\b(?:private)\b"),
+        (r"\b(?:adults?)\b", r"\b(?:child(?:ren)?)\b"),
+        (r"\b(?:weekdays?)\b", r"\b(?:weekends?)\b"),
+        (r"\b(?:opens?|opening)\b", r"\b(?:closes?|closing)\b"),
+        (r"\b(?:arriv)", r"\b(?:depart|leaves?\b|leaving)"),
+        ("이상|초과", "이하|미만"),
+        ("이전", "이후"),
+        ("최[고대다]", "최[저소]"),
+        ("증가|늘", "감소|줄"),
+        ("오전", "오후"),
+        ("평일", "주말"),
+        ("성인|어른", "어린이|아동"),
+        ("여름", "겨울"),
+        ("입[장실학]", "퇴[장실학]"),
+        ("以上|超[过過]", "以下|不足|未[满滿]"),
+        ("之前|以前", "之[后後]|以[后後]"),
+        ("最[高大多]", "最[低小少]"),
+        ("增加|上升", "[减減]少|下降"),
+        ("上午", "下午"),
+        ("平日|工作日", "[周週]末|假日"),
+        ("成人", "[儿兒]童"),
+        ("夏", "冬"),
+    )
+)
+_NEGATION = re.compile(
+    r"\b(?:not(?! (?:only|until|least)\b)|never|no|none|neither|nor|cannot|without|unlike|lack(?:s|ed|ing)?"
+    r"|fail(?:s|ed)? to|refused?)\b|n[’']t\b"
+    r"|실패|지 (?:않|못)|없[다었습]|[아안]니[다라]|거부|거절"
+    r"|[没沒]有|不[是能得再会會可予]|未[能曾]|[并並]未|失[败敗]|拒[绝絕]",
+    re.IGNORECASE,
+)
+_ASKS_NEGATIVE = re.compile(
+    rf"{_NEGATION.pattern}|안 |못|금지|불가|不|[没沒]|未|禁|\b(?:prohibit|forbid|refus|except|avoid|ban)", re.IGNORECASE
+)
+_CLAUSE_BORDER = re.compile(
+    r"[,;:()—“”\"，；：、。（）「」『』]|\b(?:but|and|which|although|while|whereas|because|so)\b|(?<=지만)\s|(?<=으나)\s|(?<=는데)\s|(?<=[고며])\s"
+)
+_HAN = re.compile("[\u4e00-\u9fff]")
+_MIN_SHARED_LETTERS = 2  # of Chinese words, which one letter may part: 得了奖, 得奖
+_MOST = re.compile(r"\b(?:most|least)\b", re.IGNORECASE)
+_HIGHEST = re.compile(r"\b(?:most|least|main(?:ly)?|top|record|\w{3,}est)\b", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|in case|in the event|provided that|as long as)\b([^,.;:]*)|(?:如果|若|倘若|假如)([^，。；]*)",
+    re.IGNORECASE,
+)
+
+
+def is_contrary(question: str, sentence: str) -> bool:
+    """Return whether a sentence says the opposite of what the question presumes, in words that both share."""
+    for pair in _OPPOSITES:
+        for asked, other in (pair, pair[::-1]):
+            if asked.search(question) and other.search(sentence) and not asked.search(sentence):
+                return True
+    if _MOST.search(question) and not _HIGHEST.search(sentence):
+        return True
+    return not _ASKS_NEGATIVE.search(question) and _denies(question, sentence)
+
+
+def _denies(question: str, sentence: str) -> bool:
+    """Return whether a clause of the sentence that shares a word with the question is negated."""
+    asked, letters = set(extract_terms(question)), set(_HAN.findall("".join(extract_terms(question))))
+    negated = (clause for clause in _CLAUSE_BORDER.split(sentence) if _NEGATION.search(clause))
+    return any(
+        not asked.isdisjoint(extract_terms(clause)) or len(letters.intersection(clause)) >= _MIN_SHARED_LETTERS
+        for clause in negated
+    )
+
+
+def sets_condition(question: str, sentence: str) -> bool:
+    """Return whether a value holds only under a condition of which the question does not name a word."""
+    asked = set(extract_terms(question))
+    conditions = (set(extract_terms(found[1] or found[2] or "")) for found in _CONDITION.finditer(sentence))
+    return any(terms and asked.isdisjoint(terms) for terms in conditions)

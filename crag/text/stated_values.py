@@ -1,0 +1,170 @@
+"""Stated values: whether sentences hold a value of the kind that a question asks for, and one that it does not name.
+
+A name, date or figure that the question itself holds is never its answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from crag.text.language import extract_terms, extract_words, split_sentences
+from crag.text.question_parts import split_question
+from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, find_candidates, matches_answer_type
+from crag.text.spelling import shares_root
+
+_DEFINITION = re.compile(
+    r"\s*(?:what(?: is|'s|’s| are)(?: an?)? (?!the\b|it\b)"
+    r"|what do(?:es)? (?:an? |the )?(?=.*\bmean\b)|(?:please )?(?:define|explain) the (?:term|word|concept)(?: of)? )"
+    r"((?:[\w’'-]+\s?){1,3}?)(?:,.*)?(?:\bmean\b.*|\b(?:as|in) .*)?\W*",
+    re.IGNORECASE,
+)
+_DEFINING_VERB = re.compile(
+    r"(?:\W|an?\b|the\b)*(?:[\w’'-]+\W{1,3}){1,3}?"
+    r"(?:is|are|was|were|means?|refers?|denotes?|describes?|assumes?|allows?|consists?|uses?)\b",
+    re.IGNORECASE,
+)
+_MONEY_QUESTION = re.compile(
+    r"\bhow much (?:is|are|was|were|do|does|did|will|would|can|must)\b(?!.*\b(?:weigh|time|longer|space|memory)\b)"
+    r"|\b(?:price|cost|costs|fee|rent|salary|wage|revenue|budget|income|profit|deposit)\b",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|fourth|fifth)\b"
+)
+_AMOUNT = re.compile(  # no share, duration or date
+    r"[$€£¥₩]\s?\d|\d[\d.,]*(?!\d|[.,]\d|\s?(?:per cent|percent|%|days?|weeks?|months?|years?|hours?|minutes?|January"
+    r"|February|March|April|May|June|July|August|September|October|November|December))|\bfree\b"
+    r"|\b\w+ (?:dollars|euros|pounds|kroner)\b",
+    re.IGNORECASE,
+)
+# Two capitalised words or a title with one; a single one only where it is neither a role nor part of an address.
+_PERSON = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.? )?"
+    r"[A-Z][\w’'-]+(?:(?: [A-Z]\.)* (?:(?:van|von|de|da|del|bin|al|of|the) )?[A-Z][\w’'-]+)+"
+    r"|\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w’'-]+"
+    r"|(?<![.!?:]\s)(?<!^)(?<!\b[Tt]he )(?<!\b[Aa]n )(?<!\b[Aa] )(?<!, )\b[A-Z][\w’'-]+"
+)
+_LABELLED_CELL = re.compile(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
+_SPEAKER = re.compile(r"\s*(?:[-*•>]\s*)?((?:From|[A-Z][\w’'.-]+)(?: [A-Z][\w’'.-]+){0,2}):\s+")
+_CALENDAR_TERMS = frozenset(
+    extract_terms(
+        "January February March April May June July August September October November December Monday Tuesday Wednesday"
+        " Thursday Friday Saturday Sunday Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
+    )
+)
+_ROLE = re.compile(
+    r"\b[Ww]ho(?:[’']s| is| are| was| were| will be| has been| became| becomes) "
+    r"(?:the|an?|our|your|my|its|their)(?: (?:new|next|current|present|former))? ((?:(?!(?:of|for|at|in|to|on|from|by"
+    r"|after|since|who|that|during|under|with)\b)[a-z][\w-]*[ ,?]*){1,4})",
+)
+_BE = r"(?:is|was|are|were|will be|remains|became|becomes|has been|had been)"
+_ROLE_TO_NAME = re.compile(
+    rf"(?:[’']s)?(?:\s(?:of|for|at|to|in|on|from)\s[^,.;:|]{{1,60}}?)?"
+    rf"(?:\s?[,:|—–(]\s?(?:[^|:]{{1,30}}:\s)?|\s{_BE}\s|\sby\s|\s)"
+    r"(?:(?:now|still|again|currently|always|then|also|once more|by|named|called|the|our|an?)\s){0,2}"
+)
+_NAME_TO_ROLE = re.compile(
+    rf"(?:\s\([^)]*\))?(?:\s?[,(|—–:]\s?(?:[^|:]{{1,30}}:\s)?(?:who\s)?|\s)"
+    rf"(?:(?:{_BE}|serves|served|works|acts|acted|takes over|took over|joined"
+    r"|will act|will serve|will|has|had|also)\s)?"
+    r"(?:(?:elected|appointed|named)\s)?(?:as\s)?(?:(?:the|our|its|their|his|her|an?)\s(?:[\w-]+\s){0,3}|new\s)?"
+)
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_TIME = re.compile(
+    r"\d[:.]\d\d\b|\d(?:st|nd|rd|th)\b|\d ?[ap]\.?m\b|\d[ -](?:o[’']clock|(?:second|minute|hour|day|week|month|year"
+    r"|night|season|quarter|century|centurie)s?\b|(?:working|business|calendar|full|school) \w+)"
+    r"|\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth) (?:day|week|month|quarter|year)\b"
+    r"|\b(?:at|from|until|till|by|before|after|between|on|and|to) \d|\d{1,2}[/.]\d{1,2}|\d{4}",
+    re.IGNORECASE,
+)
+_ASKS_NAME = re.compile(r"\bwhat\b.*\b(?:called|known as|named)\W*$|\bwhat (?:is|was) the name\b", re.IGNORECASE)
+_NAMING = re.compile(
+    r"\b(?:called|known|named?|names|termed|titled|entitled|dubbed|nicknamed|referred|terms?)\b|[\"“”‘«(]"
+    r"|(?<=\w )[A-Z][\w-]+",
+)
+_COUNTED_NOUN = re.compile(r"\bhow many (?:more |other |different )?([\w-]+)", re.IGNORECASE)
+_MAX_WORDS_TO_NOUN = 8
+
+
+def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
+    """Return whether the sentences hold a value of the expected kind, or the definition that is asked for."""
+    parts = split_question(question)
+    if len(parts) > 1:
+        return all(states_value(part, quoted) for part in parts)
+    if defined := _DEFINITION.fullmatch(question.text):
+        return _defines(defined[1], quoted)
+    if question.answer_type == "person":
+        return any(_names_person(question, sentence) for sentence in split_sentences(quoted))
+    new = _without_asked_figures(question.text, quoted)
+    if _MONEY_QUESTION.search(question.text):
+        return bool(_AMOUNT.search(new))
+    if question.answer_type == "time":
+        return bool(find_candidates(question, quoted) or _TIME.search(new))
+    if counted := _COUNTED_NOUN.search(question.text):
+        return _counts(counted[1], new)
+    if _ASKS_NAME.search(question.text) and not _NAMING.search(quoted):
+        return False
+    return matches_answer_type(question, quoted)
+
+
+def _without_asked_figures(question: str, quoted: str) -> str:
+    asked = set(_NUMBER.findall(question))
+    return _NUMBER.sub(lambda found: "" if found[0] in asked else found[0], quoted)
+
+
+def _names_person(question: AnalyzedQuestion, sentence: str) -> bool:
+    """Return whether a sentence names somebody who is not in the question, in the role that it asks for.
+
+    The name of a speaker before a colon is not what the sentence is about.
+    """
+    asked = question.weights.keys()
+    if (label := _SPEAKER.match(sentence)) and asked.isdisjoint(extract_terms(label[1])):
+        sentence = sentence[label.end() :]
+    names = [(found.start(), found.end()) for found in _PERSON.finditer(sentence)]
+    names += [found.span(1) for found in _LABELLED_CELL.finditer(sentence)]
+    new = [
+        (start, end) for start, end in names if frozenset(extract_terms(sentence[start:end])) - asked - _CALENDAR_TERMS
+    ]
+    if not (role := _ROLE.search(question.text)) or not (terms := extract_terms(role[1])):
+        return bool(new)
+    held = [
+        found
+        for found in re.finditer(r"[\w-]+", sentence)
+        if any(terms[-1] == term or shares_root(terms[-1], term) for term in extract_terms(found[0]))
+    ]
+    return any(_is_tied(sentence, span, word.span()) for span in new for word in held)
+
+
+def _is_tied(sentence: str, name: tuple[int, int], role: tuple[int, int]) -> bool:
+    """Return whether a name and a role belong together: "the chair is Clara", "Clara, the chair", "Chair: Clara"."""
+    if name[0] <= role[0] < name[1]:
+        return False
+    if role[1] <= name[0]:
+        return bool(_ROLE_TO_NAME.fullmatch(sentence[role[1] : name[0]]))
+    return bool(_NAME_TO_ROLE.fullmatch(sentence[name[1] : role[0]]))
+
+
+def _counts(noun: str, quoted: str) -> bool:
+    """Return whether a number belongs to the noun: "58 skilled sailors", "Sailors: 58". Without the noun, any does."""
+    stem = "".join(extract_terms(noun))
+    words = re.findall(r"\w+(?:[.,]\w+)*", quoted)
+    places = [at for at, word in enumerate(words) if any(shares_root(stem, term) for term in extract_terms(word))]
+    numbers = [at for at, word in enumerate(words) if _FIGURE.match(word)]
+    if not places or stem in FRAME_TERMS:
+        return bool(numbers)
+    return any(
+        noun_at - at in range(-1, _MAX_WORDS_TO_NOUN + 1)
+        or (noun_at == at - 2 and words[at - 1] in ("is", "are", "was", "were", "of", "to"))
+        for at in numbers
+        for noun_at in places
+    )
+
+
+def _defines(term: str, quoted: str) -> bool:
+    """Return whether a sentence begins with the term and goes on about it: "A trace is …", "Traces are …"."""
+    terms = set(extract_terms(term))
+    for sentence in split_sentences(quoted):
+        words = [parts for _, parts in extract_words(sentence)]
+        if {part for parts in words[: len(terms)] for part in parts} == terms and _DEFINING_VERB.match(sentence):
+            return True
+    return False

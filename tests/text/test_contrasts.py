@@ -1,0 +1,45 @@
+"""Contrasts between a question and a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.text.contrasts import is_contrary, sets_condition
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What share of members is over 18?", "40 of the members are under 18."),
+        ("What is the lower limit?", "The upper limit is 40."),
+        ("Which ferry goes north?", "The ferry goes south."),
+        ("Which boats may enter the harbour?", "Boats with a sail may not enter the harbour."),
+        ("Who sells the most boats?", "Moorby sells boats."),
+        ("18세 이상은 얼마인가요?", "18세 미만은 3천 원이다."),
+        ("누가 상을 받았나요?", "김바다는 상을 받지 못했다."),
+        ("成人票多少钱？", "儿童票10元。"),
+        ("谁得了奖？", "林文远没有得奖。"),
+    ],
+)
+def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None:
+    assert is_contrary(question, sentence)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What is the upper limit?", "The lower limit is 2, the upper limit is 40."),
+        ("Which boats may not enter the harbour?", "Boats with a sail may not enter the harbour."),
+        ("When did the ferry sink?", "The ferry sank in 1911, but nobody was not saved."),
+        ("Who sells the most boats?", "Moorby is the largest seller of boats."),
+        ("성인은 얼마인가요?", "성인은 5천 원, 어린이는 3천 원이다."),
+    ],
+)
+def test_a_sentence_that_does_not(question: str, sentence: str) -> None:
+    assert not is_contrary(question, sentence)
+
+
+def test_a_condition_that_the_question_does_not_name() -> None:
+    assert sets_condition("What is the fee?", "If you pay late, the fee is 40.")
+    assert not sets_condition("What is the fee for those who pay late?", "If you pay late, the fee is 40.")
+    assert sets_condition("费用是多少？", "如果迟到，费用是40元。")
