@@ -118,7 +118,7 @@ class ScriptedOllama:
         self.models = [model, *(other for other in self.models if other.name != model.name)]
 
     def remove(self, model: Model) -> None:
-        """Deletes it from the disk, and leaves it in memory as the real server does; to pull it begins from the start."""
+        """Deletes it from the disk only, as the real server does; to pull it begins from the start."""
         self.models = [other for other in self.models if other.name != model.name]
         if offer := self.registry.get(model.name):
             offer.there = 0
