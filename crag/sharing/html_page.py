@@ -61,7 +61,7 @@ def render_answer(text: str, links: Mapping[int, tuple[str, str]], sentences: Se
 def _markdown_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     return reader.disable(["image", "link", "autolink", "html_inline", "html_block", "reference"])
 
 

@@ -28,6 +28,7 @@ _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
 _CITATION = re.compile(r"\[(\d{1,3})\]")
 _CITATION_MARK = re.compile(r"\s*\[\d{1,3}\]")
 _LIST_MARKER = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
+_FORMULA_OR_STRIKE = re.compile(r"\$|(?<!\\)~")  # 09:00~14:00 is a range; an answer strikes nothing out
 _DIRECTIVE = re.compile(rf"(\\*):(?={WORD_JOINER})")
 
 
@@ -143,7 +144,8 @@ def _escape(line: str) -> str:
 
 
 def _sanitize_prose(text: str, link: Callable[[re.Match[str]], str]) -> str:
-    return _CITATION.sub(link, _DIRECTIVE.sub(_escape_colon, neutralize_markdown(text)).replace("$", r"\$"))
+    dead = _DIRECTIVE.sub(_escape_colon, neutralize_markdown(text))
+    return _CITATION.sub(link, _FORMULA_OR_STRIKE.sub(r"\\\g<0>", dead))
 
 
 def _escape_colon(match: re.Match[str]) -> str:

@@ -131,6 +131,7 @@ def test_formatting_survives():
     text = "# Title\n\n- **bold** and *slanted*\n\n| a | b |\n|:--|:-:|\n| 1 | 2 |\n\n```python\nx = a < b\n```"
     assert markdown.sanitize_answer(text) == text
     assert markdown.sanitize_answer("It costs $5 or $6.") == r"It costs \$5 or \$6."
+    assert markdown.sanitize_answer("09:00~14:00, 14:00~18:00") == r"09:00\~14:00, 14:00\~18:00"
 
 
 def test_a_sentence_without_support_is_marked():
