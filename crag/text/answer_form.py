@@ -12,6 +12,7 @@ from crag.protocols import Quotation
 from crag.text.language import extract_terms, split_sentences
 from crag.text.question_forms import detect_question_form, states_phrase
 from crag.text.questions import announces_more, detect_answer_type
+from crag.text.spelling import shares_root
 
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _COUNT = re.compile(rf"\b({'|'.join(_COUNTS[2:])})\s+(?:[\w-]+\s+){{0,3}}?\w+s\b", re.IGNORECASE)
@@ -34,6 +35,7 @@ _INSTRUCTION = re.compile(  # with the verb that says what to do
     r"\b(?:must|should|shall|needs? to|ha(?:s|ve) to|please|you (?:can|may|will|first))\s+"
     r"(?:(?:be|first|then|also|always|either)\s+)*([a-z]+)"
     r"|\bby (\w+ing) (?=(?:the|an?|your|it|them|this|to|in|on|with|at|for|from|out|off|up|down|via)\b|(?-i:[A-Z])|\d)"
+    r"|(?:^|[.:;]\s)to [^,.;]{1,60}, ([a-z]+)\b"
     r"|(?:^|[.:;,—]\s|\bthen |\band )(?!\w+ing\b|(?:in|on|at|for|of|to|by|from|with|under|is|are|was|were|during"
     r"|after|before|when|if|and|or|as|that|which|all|both|per|into|over|until|since|like|once|twice|only|not|every|just|even)\b)"
     r"([A-Za-z]+) (?:the|an?|your|it|them)\b",
@@ -48,6 +50,19 @@ _INSTRUCTS_KOREAN = re.compile(
 )
 _ASKS_HOW_CHINESE = re.compile(r"怎[樣样麼么]|如何")
 _INSTRUCTS_CHINESE = re.compile(r"[請请將将把先再按可應应需須须要]")
+_PURPOSE = re.compile(  # "To cancel, write …": instructions for one thing, not for another
+    r"(?:^|[.!?;:]\s)(?:in order )?to ([a-z]+)\b[^.;]*?,"
+    r"|(?:如[需要果]|若[需要]?|[想要]要?)([\u4e00-\u9fff]{2})[^，。]*，"
+    r"|([가-힣]{2})[가-힣]*려면",
+    re.IGNORECASE,
+)
+_ASKS_WHY = re.compile(r"\bwhy\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"\b(?:because|since|due|owing|as|so|therefore|thus|hence|reasons?"
+    r"|caus\w+|result\w*|led|leads?|thanks to|prevent\w*"
+    r"|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response|for|by \w+ing|means?|given)\b",
+    re.IGNORECASE,
+)
 _ASKS_DEGREE = re.compile(
     r"\bhow (?:fast|tall|high|deep|heavy|wide|hot|cold|far|big|large|long|old|thick|loud)\b(?! ago)", re.IGNORECASE
 )
@@ -78,6 +93,10 @@ def has_form(question: str, quoted: Quotation) -> bool:
         return False
     if _ASKS_HOW_CHINESE.search(question) and not _INSTRUCTS_CHINESE.search(quoted.text):
         return False
+    if _ASKS_WHY.search(question) and not _REASON.search(quoted.text):
+        return False
+    if _asks_how(question) and not _serves_purpose(question, quoted.text):
+        return False
     if sides := _BOTH_SIDES.search(question):
         return set(extract_terms(f"{sides[1]} {sides[2]}")) <= set(extract_terms(quoted.text))
     if _ASKS_HOW_KOREAN.search(question) and not _INSTRUCTS_KOREAN.search(quoted.text):
@@ -85,6 +104,22 @@ def has_form(question: str, quoted: Quotation) -> bool:
     if _ASKS_HOW.search(question) and quoted.items < 2 and (quoted.items or not _instructs(question, quoted.text)):
         return False
     return _has_all_items(question, quoted)
+
+
+def _asks_how(question: str) -> bool:
+    return any(asks.search(question) for asks in (_ASKS_HOW, _ASKS_HOW_CHINESE, _ASKS_HOW_KOREAN))
+
+
+def _serves_purpose(question: str, text: str) -> bool:
+    """Return whether instructions that name what they are for name something in the question."""
+    purposes = [next(filter(None, found.groups())) for found in _PURPOSE.finditer(text)]
+    asked = extract_terms(question)
+    terms = (term for purpose in purposes for term in extract_terms(purpose))
+    return (
+        not purposes
+        or any(purpose in question for purpose in purposes)
+        or any(term == other or shares_root(term, other) for term in terms for other in asked)
+    )
 
 
 def _instructs(question: str, text: str) -> bool:

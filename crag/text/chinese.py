@@ -80,6 +80,12 @@ _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         re.compile(rf"\d|{_NUMERAL}[\u4e00-\u9fff]"),
     ),
     (re.compile("何[時时]|[時时]候|日期|哪[一]?[天日月]|[幾几]月|[幾几][號号]|年份"), _DATE),
+    (
+        re.compile("哪[裡里兒儿]|在哪|何[處处地]|[什甚][麼么]地方|地[點点](?:是|在)"),
+        re.compile(
+            r"[在到至往](?!\d)|[於于](?!\d)|地址|[省市縣县區区鎮镇村路街道巷樓楼層层室廳厅館馆站門门園园場场山河湖島岛國国州院校]"
+        ),
+    ),
     (re.compile("[為为]什[麼么]|[為为]何|原因|理由|怎[麼么][會会]"), _REASON),
 )
 _COUNTED = re.compile(f"(?:多少|[幾几])({_CLASSIFIER})")

@@ -49,6 +49,18 @@ _OPPOSITES = tuple(
         ("夏", "冬"),
     )
 )
+_RATES = tuple(  # a price by the hour is none by the day
+    re.compile(rf"\b(?:per|an?|each|every) {unit}\b|/ ?{unit}\b|\b{adverb}\b|{others}", re.IGNORECASE)
+    for unit, adverb, others in (
+        ("hour", "hourly", "시간당|시간에|매시간|每(?:[个個])?小[时時]|一小[时時]"),
+        ("day", "daily", "하루|일당|매일|1일|每[天日]|一天"),
+        ("night", "nightly", "1박|하룻밤|每晚|一晚"),
+        ("week", "weekly", "주당|매주|일주일에|한 주|每[周週]|每星期|一[周週]"),
+        ("month", "monthly", "매월|매달|한 달|월 \\d|달에|每(?:[个個])?月|一[个個]月"),
+        ("year", "(?:yearly|annual(?:ly)?)", "매년|연간|1년에|일 년|每年|一年"),
+        ("(?:person|head)", "per capita", "인당|1인|한 사람당|每[人位]"),
+    )
+)
 _NEGATION = re.compile(
     r"\b(?:not(?! (?:only|until|least)\b)|never|no|none|neither|nor|cannot|without|unlike|lack(?:s|ed|ing)?"
     r"|fail(?:s|ed)? to|refused?)\b|n[’']t\b"
@@ -78,6 +90,9 @@ def is_contrary(question: str, sentence: str) -> bool:
         for asked, other in (pair, pair[::-1]):
             if asked.search(question) and other.search(sentence) and not asked.search(sentence):
                 return True
+    rates, said = ({rate for rate in _RATES if rate.search(text)} for text in (question, sentence))
+    if rates and said and rates.isdisjoint(said):
+        return True
     if _MOST.search(question) and not _HIGHEST.search(sentence):
         return True
     return not _ASKS_NEGATIVE.search(question) and _denies(question, sentence)

@@ -37,10 +37,12 @@ from crag.text.spelling import is_certain, shares_root
 from crag.text.stated_values import states_value
 from crag.text.tables import label_table_rows
 
-_SIMILAR = 0.45
-"""Cosine from which one word stands for another: *founded*, *established* 0.60; *password*, *encryption* 0.35."""
+_SIMILAR = 0.58
+"""Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
 _AKIN = 0.3
 """Cosine from which a word may stand for the only one that is missing of a question with `_MIN_OTHER_WORDS` more."""
+_REMOTE = 0.2
+"""Cosine below which a text does not even speak of a kind of thing: *award*, *medal* 0.40; *church*, *schools* 0.07."""
 _MIN_OTHER_WORDS = 3
 _MIN_LIST_ITEMS = 2
 _VALUE_TYPES = frozenset({"person", "time", "number", "place"})
@@ -53,7 +55,11 @@ _CLASS_NOUN = re.compile(
 )
 _REFERENCE = re.compile(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
-    r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|the|then|here)\b",
+    r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|then|here)\b",
+    re.IGNORECASE,
+)
+_DEFINITE_NOUN = re.compile(
+    r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:[\w-]+\s){1,3})",
     re.IGNORECASE,
 )
 _BORROWED_WORDS = re.compile(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
@@ -164,7 +170,17 @@ class BuiltinCoverageCheck(CoverageCheck):
         if question.answer_type in _VALUE_TYPES and sets_condition(question.text, sentence.text):
             return False
         gaps = find_gaps(question, sentence, self._embedder)
-        return not gaps and not gaps.akin
+        return not gaps and not gaps.akin and self._names_kind(question, sentence)
+
+    def _names_kind(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
+        """Return whether a sentence speaks of the kind of thing that "which award" asks for, at least remotely."""
+        if question.is_cjk or question.answer_type in _VALUE_TYPES:
+            return True
+        kinds = [noun for noun in _CLASS_NOUN.findall(question.text) if not FRAME_TERMS.issuperset(extract_terms(noun))]
+        others = {word.lower() for word, _ in question.words} - {noun.lower() for noun in kinds}
+        held = {word.lower() for word, _ in extract_words(f"{sentence.text} {sentence.context}") if word.isalpha()}
+        nearest = _find_similarities(kinds, sorted(held - others), self._embedder)
+        return all(similarity >= _REMOTE for similarity in nearest.values())
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
@@ -184,8 +200,15 @@ def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:
 def find_context(sentences: Sequence[str], at: int, around: str) -> str:
     """Return what the sentence at an index may refer to: title and headings, and the sentence before "It was …"."""
     heading = next((above for above in reversed(sentences[:at]) if is_heading(above)), "")
-    refers_back = at and (_REFERENCE.match(sentences[at]) or is_cjk(sentences[at]))
-    return f"{around} {heading} {sentences[at - 1] if refers_back else ''}"
+    return f"{around} {heading} {sentences[at - 1] if at and _refers_back(sentences[at], sentences[at - 1]) else ''}"
+
+
+def _refers_back(sentence: str, before: str) -> bool:
+    """Return whether a sentence goes on about what the one before it names: "It …", "The company …"."""
+    if _REFERENCE.match(sentence) or is_cjk(sentence):
+        return True
+    noun = _DEFINITE_NOUN.match(sentence)
+    return bool(noun) and not set(extract_terms(before)).isdisjoint(extract_terms(noun[1]) if noun else ())
 
 
 def is_complete(question: AnalyzedQuestion, passage: TokenizedText, embedder: Embedder | None) -> bool:

@@ -72,13 +72,16 @@ def states_phrase(phrase: str, sentence: str) -> bool:
         name = r"\s?".join(re.escape(re.sub("(?<=[가-힣])(?:[은는]요?|요)$", "", word)) for word in bare.split())
         return bool(
             re.search(
-                rf"(?:^|[\s'\"‘“(|]){name}['\"’”]?\s?(?:이?란|[은는]\s[^.]*(?:말|뜻|의미)[한합]|[은는이가]?\s?"
+                rf"(?:^|[.,|—:]\s?|['\"‘“(]){name}['\"’”]?\s?(?:이?란|[은는]\s[^.]*(?:말|뜻|의미)[한합]|[은는이가]?\s?"
                 r"(?:총|월|연|약|매월|매년|최대)?\s?\d|[:：|—]\s?\S)",
                 sentence,
             )
         )
     return bool(
-        re.search(rf"{re.escape(bare)}[」”》]?\s?(?:是指|指的?是|即|[系係]指|[为為是]\D{{0,4}}\d|[:：|—])", sentence)
+        re.search(
+            rf"(?:^|[，。；：、|—“「《\s]){re.escape(bare)}[」”》]?\s?(?:是指|指的?是|即|[系係]指|[为為是]\D{{0,4}}\d|[:：|—])",
+            sentence,
+        )
     )
 
 

@@ -46,12 +46,12 @@ _PERSON = re.compile(
 )
 _LABELLED_CELL = re.compile(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
 _SPEAKER = re.compile(r"\s*(?:[-*•>]\s*)?((?:From|[A-Z][\w’'.-]+)(?: [A-Z][\w’'.-]+){0,2}):\s+")
-_CALENDAR_TERMS = frozenset(
-    extract_terms(
-        "January February March April May June July August September October November December Monday Tuesday Wednesday"
-        " Thursday Friday Saturday Sunday Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
-    )
+_CALENDAR_WORDS = (
+    "January February March April May June July August September October November December Monday Tuesday Wednesday"
+    " Thursday Friday Saturday Sunday Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 )
+_CALENDAR_TERMS = frozenset(extract_terms(_CALENDAR_WORDS))
+_CALENDAR = re.compile(rf"\b(?:{_CALENDAR_WORDS.replace(' ', '|')})s?\b")
 _ROLE = re.compile(
     r"\b[Ww]ho(?:[’']s| is| are| was| were| will be| has been| became| becomes) "
     r"(?:the|an?|our|your|my|its|their)(?: (?:new|next|current|present|former))? ((?:(?!(?:of|for|at|in|to|on|from|by"
@@ -104,6 +104,8 @@ def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
         return _counts(counted[1], new)
     if _ASKS_NAME.search(question.text) and not _NAMING.search(quoted):
         return False
+    if question.answer_type == "place" and not question.is_cjk:
+        return matches_answer_type(question, _CALENDAR.sub("", quoted))
     return matches_answer_type(question, quoted)
 
 

@@ -15,6 +15,9 @@ from crag.text.contrasts import is_contrary, sets_condition
         ("Which ferry goes north?", "The ferry goes south."),
         ("Which boats may enter the harbour?", "Boats with a sail may not enter the harbour."),
         ("Who sells the most boats?", "Moorby sells boats."),
+        ("How much is parking per day?", "Parking costs £2 per hour."),
+        ("주차 요금은 하루에 얼마예요?", "주차 요금은 시간당 1,500원이다."),
+        ("停车每小时多少钱？", "停车每天20元。"),
         ("18세 이상은 얼마인가요?", "18세 미만은 3천 원이다."),
         ("누가 상을 받았나요?", "김바다는 상을 받지 못했다."),
         ("成人票多少钱？", "儿童票10元。"),
@@ -32,6 +35,8 @@ def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None
         ("Which boats may not enter the harbour?", "Boats with a sail may not enter the harbour."),
         ("When did the ferry sink?", "The ferry sank in 1911, but nobody was not saved."),
         ("Who sells the most boats?", "Moorby is the largest seller of boats."),
+        ("How much is parking per day?", "Parking costs £2 an hour or £12 a day."),
+        ("What is the monthly fee?", "Members pay £42 per month."),
         ("성인은 얼마인가요?", "성인은 5천 원, 어린이는 3천 원이다."),
     ],
 )

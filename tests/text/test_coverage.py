@@ -177,7 +177,10 @@ def test_a_definition_is_found_below_its_heading(embedder: Embedder) -> None:
 
 @pytest.mark.parametrize(
     ("sentence", "before"),
-    [("It was founded in 1998.", True), ("In this town, it rains.", True), ("Boats leave.", False)],
+    [
+        *(("It was founded in 1998.", True), ("In this town, it rains.", True), ("Boats leave.", False)),
+        *(("The pier is long.", True), ("The hall is long.", False)),
+    ],
 )
 def test_a_pronoun_at_the_start_refers_to_the_sentence_before(sentence: str, before: bool) -> None:
     assert ("Moorby" in find_context(["Moorby has a pier.", sentence], 1, "Harbours")) is before
@@ -189,6 +192,19 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder: 
     above = "Tandem puts questions to its sensors. Splitting a field is hard.\n\nSelf-inspection\n\nIt helps."
     assert is_complete(asked, tokenize_text(below), embedder)
     assert not is_complete(asked, tokenize_text(above), embedder)
+
+
+def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Embedder) -> None:
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+
+    def covers(question: str, text: str) -> bool:
+        return check.is_covered(question, [Quotation(text, "")])
+
+    assert covers("When was the sauna renovated?", "The sauna was renovated in 2019.")
+    assert not covers("When was the wall renovated?", "The sauna was renovated in 2019.\nThe wall was opened in 2021.")
+    assert covers("When was the ferry built?", "The ferry carries 40 cars.\nIt was built in 1911.")
+    assert not covers("Which church runs the schools of Moorby?", "The schools of Moorby are run by the county.")
+    assert not covers("Where is the gym?", "The gym is open on Saturdays.")
 
 
 def test_a_korean_synonym_of_the_question_is_recognized() -> None:
