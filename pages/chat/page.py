@@ -59,17 +59,19 @@ def main() -> None:
         application().queue.ask_next(conversation.id)
     messages = shown_messages(conversation)
     place = open_place_above(conversation, messages)
-    above, shown_id = messages_above(messages), conversation and conversation.id
+    above = messages_above(messages)
     with suppress(FragmentHandledException):  # shown where it happened
-        st.fragment(_draw_current_part, key=state.CURRENT_PART)(shown_id, above)
+        st.fragment(_draw_current_part, key=state.CURRENT_PART)(state.selected_conversation_id(), above)
     draw_messages_above(messages, place)
 
 
-def _draw_current_part(conversation_id: str | None, above: Sequence[Message]) -> None:
+def _draw_current_part(selected_id: str, above: Sequence[Message]) -> None:
     """Draw all but the messages `above`, which a question and its answer leave as they are.
 
     That is the sidebar, the running answer, the messages in view and the question box.
     """
+    if _is_page_outdated(selected_id):
+        st.rerun()
     conversation = state.current_conversation()
     if conversation:
         application().queue.ask_next(conversation.id)
@@ -79,14 +81,10 @@ def _draw_current_part(conversation_id: str | None, above: Sequence[Message]) ->
     drawn = _read_revision(conversation)
     messages = shown_messages(conversation)
     newest = newest_messages(messages, above)
-    if newest is None or (conversation and conversation.id) != conversation_id or _is_dialog_missing():
+    if newest is None:
         st.rerun()
     last_run = messages[-1].run_id if messages else None
-    if active is not None:
-        state.follow_active_run(active.id)
-    state.follow_last_run(last_run)
-    if conversation:
-        st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
+    _follow(conversation, active, last_run)
     trace_place = sidebar.draw_sidebar(running, last_run)
     dialogs.show_refusal()
     frames = open_message_frames(conversation, newest)
@@ -109,6 +107,15 @@ def _draw_current_part(conversation_id: str | None, above: Sequence[Message]) ->
         move_messages_up(newest)
 
 
+def _follow(conversation: Conversation | None, active: Run | None, last_run: str | None) -> None:
+    """Name the browser's tab after the conversation, and show the trace of its newest run."""
+    if active is not None:
+        state.follow_active_run(active.id)
+    state.follow_last_run(last_run)
+    if conversation:
+        st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
+
+
 def _draw_bottom(
     conversation: Conversation | None, messages: Sequence[Message], active: Run | None, *, waits: bool
 ) -> None:
@@ -126,8 +133,13 @@ def _draw_bottom(
         )
 
 
-def _is_dialog_missing() -> bool:
-    """Return whether there is a drawer, a dialog or an unsent message, which only the whole page draws."""
+def _is_page_outdated(selected_id: str) -> bool:
+    """Return whether the whole page must be drawn, for another conversation or what only the whole page draws.
+
+    That is a drawer, a dialog or an unsent message.
+    """
+    if state.selected_conversation_id() != selected_id:
+        return True
     return not reruns.is_whole_page_drawn() and (_is_dialog_open() or questions.has_unsent_messages())
 
 

@@ -66,6 +66,11 @@ def current_conversation() -> Conversation | None:
     return None
 
 
+def selected_conversation_id() -> str:
+    """Return the id in the address, also of an unknown conversation; empty for a new one."""
+    return _SELECTION.selected
+
+
 def is_conversation_missing() -> bool:
     """Return whether the address names a conversation that was deleted or belongs to another browser."""
     return bool(_SELECTION.selected) and current_conversation() is None
