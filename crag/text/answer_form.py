@@ -56,6 +56,25 @@ _PURPOSE = re.compile(  # "To cancel, write …": instructions for one thing, no
     r"|([가-힣]{2})[가-힣]*려면",
     re.IGNORECASE,
 )
+_PERMISSIONS = (  # what asks whether something is allowed: what tells so
+    (
+        re.compile(r"^\W*(?:(?:and|so|but) )?(?:can|may|must|am i allowed|are \w+ allowed)\b", re.IGNORECASE),
+        re.compile(
+            r"\b(?:can|may|must|should|shall|might|need|have to|has to|only|not|no|never|without|free|unless|except"
+            r"|(?:dis)?allow\w*|permit\w*|permission|forbid\w*|forbidden|prohibit\w*|bann?ed|require\w*|possible|entitled)\b"
+            r"|\b\w*n[’']t\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        re.compile(
+            r"(?:도|면|수) ?(?:되나요|돼요|될까요|됩니까|되죠|있나요|있어요|있습니까|안 ?되나요)\W*$"
+            r"|가능한가요|가능해요"
+        ),
+        re.compile("수 (?:있|없)|된다|됩니다|돼요|되며|안 |가능|금지|불가|허용|허가|않|못|없|아니"),
+    ),
+    (re.compile("(?:可以|能|可).*[吗嗎]|[能可][否不]"), re.compile("可|能|不|禁|允[许許]|[请請]勿|[须須]|[应應]")),
+)
 _ASKS_WHY = re.compile(r"\bwhy\b", re.IGNORECASE)
 _REASON = re.compile(
     r"\b(?:because|since|due|owing|as|so|therefore|thus|hence|reasons?"
@@ -68,6 +87,13 @@ _ASKS_DEGREE = re.compile(
 )
 _FIGURE = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|hundred|thousand|half|twice)\b", re.IGNORECASE
+)
+_NEEDED = (  # what a question asks, and what its answer must hold
+    (_ASKS_DEGREE, _FIGURE),
+    (_ASKS_HOW_CHINESE, _INSTRUCTS_CHINESE),
+    (_ASKS_HOW_KOREAN, _INSTRUCTS_KOREAN),
+    (_ASKS_WHY, _REASON),
+    *_PERMISSIONS,
 )
 _BOTH_SIDES = re.compile(
     r"\bdifferences? between (?:(?:the|an?) )?([\w-]+)\b.*? and (?:(?:the|an?) )?([\w-]+)", re.IGNORECASE
@@ -89,18 +115,12 @@ def has_form(question: str, quoted: Quotation) -> bool:
         form == "phrase" and not any(states_phrase(question, each) for each in split_sentences(quoted.text))
     ):
         return False
-    if _ASKS_DEGREE.search(question) and not _FIGURE.search(quoted.text):
-        return False
-    if _ASKS_HOW_CHINESE.search(question) and not _INSTRUCTS_CHINESE.search(quoted.text):
-        return False
-    if _ASKS_WHY.search(question) and not _REASON.search(quoted.text):
+    if any(asks.search(question) and not needed.search(quoted.text) for asks, needed in _NEEDED):
         return False
     if _asks_how(question) and not _serves_purpose(question, quoted.text):
         return False
     if sides := _BOTH_SIDES.search(question):
         return set(extract_terms(f"{sides[1]} {sides[2]}")) <= set(extract_terms(quoted.text))
-    if _ASKS_HOW_KOREAN.search(question) and not _INSTRUCTS_KOREAN.search(quoted.text):
-        return False
     if _ASKS_HOW.search(question) and quoted.items < 2 and (quoted.items or not _instructs(question, quoted.text)):
         return False
     return _has_all_items(question, quoted)

@@ -37,6 +37,9 @@ _FUNCTION = (
     "可等及所其此該该那這这哪何誰谁什麼么多少幾几最更很太可應当時间候中上下前後后內内外起止讓让叫做稱称因此則则一二兩两個个名位"
     "座家種种次隻只顆颗條条間间號号第每各共約约開开段點点款台"
 )
+_ASKED_NOUN = re.compile(
+    rf"(?:(?![的在是被與与和於于了])[\u4e00-\u9fff]){{3,6}}[是為为]?(?:{_QUESTION_WORD.pattern}|[？?]|$)"
+)
 _CLASS_LENGTH = 4
 """Characters after 什麼 or 哪個 that may name a kind of thing and need not be in the answer: 哪個大學, 什麼獎."""
 _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -117,6 +120,7 @@ _PERSON = re.compile(
     r"|[爾尔納纳瓦勒斯特克德拉巴貝贝亞亚里羅罗馬马維维倫伦蘭兰格丁夫·・卡萊莱奧奥諾诺迪洛]{2,}|[帝王宗祖]|[A-Z][a-z]+|主管|[經经]理|主任|[負负][責责]人|[單单]位|部[門门]"
 )
 _ASKS_ROLE = re.compile("([\u4e00-\u9fff]{2})(?:是|為|为)[誰谁][？?]?$|[誰谁]是[^？?]*?([\u4e00-\u9fff]{2})[？?]?$")
+_MAX_TITLE = 4  # characters of a role with what it is for: 儿科主任
 _OTHER_HOLDER = re.compile("上一任|上任|前任|下一任|下任|前一|上一|下一|副")
 _WHEN_AND_WHERE = re.compile(
     "(?:何[時时]|[時时]候|[時时][間间]|哪[天一]).{0,6}(?:哪[裡里兒儿]|何[處处地]|什[麼么]地方|地[點点])"
@@ -152,6 +156,21 @@ def find_missing_figures(question: str, text: str) -> tuple[str, ...]:
 def find_missing_words(question: str, text: str) -> tuple[str, ...]:
     """Return the words of a question that a text does not hold."""
     return tuple(word for _, word in _find_missing(question, text))
+
+
+def lacks_letter(question: str, text: str) -> bool:
+    """Return whether a text lacks the first letter of what is asked about, as 專家門診掛號費 of 急診掛號費."""
+    for found in _HAN.finditer(question):
+        marks = _mark_held(found[0], text)
+        for at in range(len(marks) - 1):
+            is_alone = not marks[at] and marks[at + 1] == "held" and found[0][at] not in text
+            if (
+                is_alone
+                and found[0][at] not in _FUNCTION + _CLASSIFIER
+                and _ASKED_NOUN.match(question, found.start() + at)
+            ):
+                return True
+    return False
 
 
 def holds_focus(question: str, text: str) -> bool:
@@ -222,6 +241,9 @@ def _names_person(question: str, text: str) -> bool:
     """Return whether a text names a person, for a role in the place where such a person is named: 站長林德修."""
     if found := _ASKS_ROLE.search(question):
         role = found[1] or found[2]
+        title = re.split("[的是為为？?]", question[: found.end(1)])[-1] if found[1] else role
+        if len(title) <= _MAX_TITLE and role in text and title not in text:
+            return False
         if role in text:
             return bool(
                 re.search(

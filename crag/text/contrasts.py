@@ -34,6 +34,10 @@ _OPPOSITES = tuple(
         ("이전", "이후"),
         ("최[고대다]", "최[저소]"),
         ("증가|늘", "감소|줄"),
+        (r"\blast year\b|작년|지난해|去年", r"\b(?:this|next) year\b|올해|내년|前年|재작년|今年|明年"),
+        (r"\bthis year\b|올해|今年", r"\b(?:last|next) year\b|작년|지난해|내년|去年|前年|明年"),
+        (r"\bnext year\b|내년|明年", r"\b(?:last|this) year\b|작년|지난해|올해|去年|前年|今年"),
+        ("재작년|前年(?!底)", "작년|지난해|去年|올해|今年"),
         ("오전", "오후"),
         ("평일", "주말"),
         ("성인|어른", "어린이|아동"),
@@ -56,11 +60,12 @@ _RATES = tuple(  # a price by the hour is none by the day
         ("day", "daily", "하루|일당|매일|1일|每[天日]|一天"),
         ("night", "nightly", "1박|하룻밤|每晚|一晚"),
         ("week", "weekly", "주당|매주|일주일에|한 주|每[周週]|每星期|一[周週]"),
-        ("month", "monthly", "매월|매달|한 달|월 \\d|달에|每(?:[个個])?月|一[个個]月"),
-        ("year", "(?:yearly|annual(?:ly)?)", "매년|연간|1년에|일 년|每年|一年"),
+        ("month", "monthly", "매월|매달|한 달|(?<![가-힣])월 (?=\\d|얼마|몇)|달에|每(?:[个個])?月|一[个個]月"),
+        ("year", "(?:yearly|annual(?:ly)?)", "매년|연간|1년에|일 년|(?<![가-힣])연 (?=\\d|얼마|몇)|每年|一年"),
         ("(?:person|head)", "per capita", "인당|1인|한 사람당|每[人位]"),
     )
 )
+_DESIGNATION = re.compile(r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+)(?![\d.,:%]*\d|%)")  # Corbel 3
 _NEGATION = re.compile(
     r"\b(?:not(?! (?:only|until|least)\b)|never|no|none|neither|nor|cannot|without|unlike|lack(?:s|ed|ing)?"
     r"|fail(?:s|ed)? to|refused?)\b|n[’']t\b"
@@ -90,12 +95,21 @@ def is_contrary(question: str, sentence: str) -> bool:
         for asked, other in (pair, pair[::-1]):
             if asked.search(question) and other.search(sentence) and not asked.search(sentence):
                 return True
+    if _names_another(question, sentence):
+        return True
     rates, said = ({rate for rate in _RATES if rate.search(text)} for text in (question, sentence))
     if rates and said and rates.isdisjoint(said):
         return True
     if _MOST.search(question) and not _HIGHEST.search(sentence):
         return True
     return not _ASKS_NEGATIVE.search(question) and _denies(question, sentence)
+
+
+def _names_another(question: str, sentence: str) -> bool:
+    """Return whether a sentence is about "Corbel 5" and not about the "Corbel 3" of the question."""
+    named = {(name.casefold(), number) for name, number in _DESIGNATION.findall(sentence)}
+    asked = {(name.casefold(), number) for name, number in _DESIGNATION.findall(question)}
+    return any(one not in named and any(one[0] == other[0] for other in named) for one in asked)
 
 
 def _denies(question: str, sentence: str) -> bool:

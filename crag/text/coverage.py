@@ -165,7 +165,9 @@ class BuiltinCoverageCheck(CoverageCheck):
 
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
         """Return whether one sentence states everything, without a contrast to the question and in its own words."""
-        if is_contrary(question.text, sentence.text):
+        if is_contrary(question.text, sentence.text) or (
+            question.is_cjk and chinese.lacks_letter(question.text, f"{sentence.text} {sentence.context}")
+        ):
             return False
         if question.answer_type in _VALUE_TYPES and sets_condition(question.text, sentence.text):
             return False

@@ -42,6 +42,7 @@ _NOUN_VERB = re.compile(  # 제작했습니까, 안장된, 파손시킨: a noun 
     "^([가-힣]{2,}?)(?:하|한|할|함|합|했|해|하였|되|된|될|됨|됩|됐|돼|되었|시키|시킨|시킬|시켰|시켜|당한|당하|당했|받은|받는|받았|받을|받아)"
     "(?:(?:였|었|시|셨|지|려)?(?:는가|는지|던가|을까|을까요|니까|나요|습니까|나|니|냐|죠|요|던|는|을|여|서|고|며|면|게|기|도|야|도록|어야|어서|기로|기에|ㄴ)*)$"
 )
+_NOUN_FINALS = "반관원판란권년월물술율률론편단"  # with ㄴ or ㄹ, but hardly ever of verbs: 로봇반, 도서관
 _QUESTION_WORD = re.compile(
     "^(?:무엇|무슨|무어|누구|누가|뉘|언제|어디|어느|어떤|어떻게|어떠|어떡|얼마|몇|며칠|왜|뭐|뭔|뭘)"
 )
@@ -330,6 +331,8 @@ def _is_adnominal(word: str) -> bool:
     """Return whether a word may modify a noun as verbs do: it ends in ㄴ, ㄹ or 던, and in no particle."""
     if len(word) > 1 and word[-1] == "던":
         return True
+    if len(word) > 1 and word[-1] in _NOUN_FINALS:
+        return False
     return word[-1] not in "는을를" and _coda(word) in (4, 8)
 
 

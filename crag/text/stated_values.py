@@ -77,6 +77,11 @@ _TIME = re.compile(
     r"|\b(?:at|from|until|till|by|before|after|between|on|and|to) \d|\d{1,2}[/.]\d{1,2}|\d{4}",
     re.IGNORECASE,
 )
+_ASKS_MEASURE = re.compile(
+    r"\bwhat(?:[’']s| is| was| are| were) the (?:[\w-]+ ){0,2}?(?:numbers?|size|height|length|weight|width|depth"
+    r"|age|rate|percentage|share|population|speed|distance|temperature|capacity|area|limit|maximum|minimum)\b",
+    re.IGNORECASE,
+)
 _ASKS_NAME = re.compile(r"\bwhat\b.*\b(?:called|known as|named)\W*$|\bwhat (?:is|was) the name\b", re.IGNORECASE)
 _NAMING = re.compile(
     r"\b(?:called|known|named?|names|termed|titled|entitled|dubbed|nicknamed|referred|terms?)\b|[\"“”‘«(]"
@@ -96,10 +101,12 @@ def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     if question.answer_type == "person":
         return any(_names_person(question, sentence) for sentence in split_sentences(quoted))
     new = _without_asked_figures(question.text, quoted)
-    if _MONEY_QUESTION.search(question.text):
-        return bool(_AMOUNT.search(new))
     if question.answer_type == "time":
         return bool(find_candidates(question, quoted) or _TIME.search(new))
+    if question.answer_type != "place" and _MONEY_QUESTION.search(question.text):
+        return bool(_AMOUNT.search(new))
+    if _ASKS_MEASURE.search(question.text) and not _FIGURE.search(new):
+        return False
     if counted := _COUNTED_NOUN.search(question.text):
         return _counts(counted[1], new)
     if _ASKS_NAME.search(question.text) and not _NAMING.search(quoted):

@@ -45,6 +45,8 @@ def test_an_answer_in_form(question: str, text: str) -> None:
         ("What are the five colours of the flag?", "The five colours of the flag were chosen in 1911."),
         ("How fast is the ferry?", "The ferry is very fast."),
         ("Why was the ferry stopped?", "The ferry was stopped on Sunday."),
+        ("Can I smoke on the ferry?", "Smokers sit on the ferry."),
+        ("배에서 담배를 피워도 되나요?", "담배는 매점에서 판다."),
         ("How do I book a cabin?", "To cancel a cabin, write to the office."),
         ("怎么预订？", "如需取消预订，请发邮件。"),
         ("회원 가입은 어떻게 해요?", "회원에서 탈퇴하려면 신청서를 이메일로 보내 주세요."),

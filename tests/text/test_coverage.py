@@ -204,6 +204,12 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert not covers("When was the wall renovated?", "The sauna was renovated in 2019.\nThe wall was opened in 2021.")
     assert covers("When was the ferry built?", "The ferry carries 40 cars.\nIt was built in 1911.")
     assert not covers("Which church runs the schools of Moorby?", "The schools of Moorby are run by the county.")
+    assert not covers("When is the deposit taken?", "A deposit of £250 is taken from your card.")
+    assert not covers("What is the number of the partner?", "The partner is Halloway Recovery.")
+    assert not covers("로봇반 수강료는 얼마예요?", "수강료는 따로 낸다.\n로봇반 재료비는 4만 원이다.")
+    assert covers("普通门诊挂号费多少？", "普通门诊挂号费15元。")
+    assert not covers("急诊挂号费多少？", "普通门诊挂号费15元。")
+    assert not covers("儿科主任是谁？", "内科主任是沈亦舟，儿科医生是顾南。")
     assert not covers("Where is the gym?", "The gym is open on Saturdays.")
 
 
