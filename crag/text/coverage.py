@@ -34,7 +34,7 @@ from crag.text.questions import (
 )
 from crag.text.relevance_features import TokenizedText
 from crag.text.spelling import is_certain, shares_root
-from crag.text.stated_values import states_value
+from crag.text.stated_values import find_values, states_value
 from crag.text.tables import label_table_rows
 
 _SIMILAR = 0.58
@@ -156,7 +156,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         return all(lacks.value or is_off_topic(question, lacks) for lacks in gaps)
 
     def _covers(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
-        return any(
+        return not _disagree(question, used) and any(
             has_form(question.text, each)
             and not find_gaps(question, each, self._embedder)
             and any(self._states(question, sentence) for sentence in _separate_sentences(each))
@@ -187,6 +187,18 @@ class BuiltinCoverageCheck(CoverageCheck):
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
+
+
+def _disagree(question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
+    """Return whether an answer holds several values of the kind that is asked for, of which at most one can be right.
+
+    Sentences that have a value in common agree. The items of a list are one statement.
+    """
+    if question.answer_type not in _VALUE_TYPES:
+        return False
+    sentences = [sentence.text for quoted in used for sentence in _separate_sentences(quoted)]
+    values = [found for text in sentences if (found := find_values(question, text))]
+    return len(values) > 1 and not frozenset.intersection(*values)
 
 
 def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:

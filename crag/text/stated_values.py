@@ -82,6 +82,14 @@ _ASKS_MEASURE = re.compile(
     r"|age|rate|percentage|share|population|speed|distance|temperature|capacity|area|limit|maximum|minimum)\b",
     re.IGNORECASE,
 )
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_DATE = re.compile(  # also a time of day
+    rf"{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,\s\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}(?:\s\d{{4}})?"
+    r"|\d{1,2}:\d\d|\d{1,2}\s?[ap]\.?m\b|(?<![\d.,])(?:1\d|20)\d\d(?![\d.,]*\d)"
+    r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号號일]|\d{4}\s?[年년]"
+    r"|(?:오전|오후|上午|下午)?\s?\d{1,2}\s?[시点點時时](?:\s?\d{1,2}\s?[분分])?",
+    re.IGNORECASE,
+)
 _ASKS_NAME = re.compile(r"\bwhat\b.*\b(?:called|known as|named)\W*$|\bwhat (?:is|was) the name\b", re.IGNORECASE)
 _NAMING = re.compile(
     r"\b(?:called|known|named?|names|termed|titled|entitled|dubbed|nicknamed|referred|terms?)\b|[\"“”‘«(]"
@@ -114,6 +122,21 @@ def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     if question.answer_type == "place" and not question.is_cjk:
         return matches_answer_type(question, _CALENDAR.sub("", quoted))
     return matches_answer_type(question, quoted)
+
+
+def find_values(question: AnalyzedQuestion, sentence: str) -> frozenset[str]:
+    """Return the values of the kind asked for in a sentence that the question does not name.
+
+    Figures of dates count only for a question about time. Korean and Chinese names are not recognized.
+    """
+    if question.answer_type in {"person", "place"}:
+        names = (frozenset(extract_terms(found[0])) for found in _PERSON.finditer(sentence))
+        return frozenset(" ".join(sorted(name)) for name in names if name - question.weights.keys() - _CALENDAR_TERMS)
+    new = _without_asked_figures(question.text, sentence)
+    spans = [found[0] for found in _DATE.finditer(new)]
+    if question.answer_type == "time":
+        return frozenset(" ".join(_NUMBER.findall(span)) for span in spans)
+    return frozenset(_NUMBER.findall(_DATE.sub("", new)))
 
 
 def _without_asked_figures(question: str, quoted: str) -> str:

@@ -250,3 +250,20 @@ def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) 
     used = [Quotation("The fee is 30 pounds.", ""), Quotation("Clara Moor collects the money.", "")]
     assert check.is_covered("How much is the fee and who collects the money?", used)
     assert not check.is_covered("How much is the fee in Varnholt and who collects the money?", used)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences", "covered"),
+    [
+        ("How many sailors does Halden have?", ["Halden hired 58 sailors.", "Halden has 41 sailors."], False),
+        ("How many sailors does Halden have?", ["Halden has 41 sailors.", "In 1911 Halden had 41 sailors."], True),
+        ("When was the pier built?", ["The pier was built in 1874.", "The second pier was built in 1911."], False),
+        ("When was the pier built?", ["The pier was built in 1874.", "The pier is 58 metres long."], True),
+        ("Who built the pier?", ["The pier was built by Clara Moor.", "The pier was built by Fiona Marsh."], False),
+        ("부두는 언제 지었나요?", ["부두는 1874년에 지었다.", "두 번째 부두는 1911년에 지었다."], False),
+        ("碼頭何時建成？", ["碼頭於1874年建成。", "第二座碼頭於1911年建成。"], False),
+    ],
+)
+def test_sentences_that_state_different_values_cover_nothing(embedder, question, sentences, covered):
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    assert check.is_covered(question, [Quotation(sentence, "") for sentence in sentences]) == covered
