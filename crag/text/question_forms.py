@@ -11,6 +11,7 @@ from crag.types import Language
 QuestionForm = Literal["question", "phrase", "statement"]
 
 _BORROWED_WORDS = re.compile(r" \([^()]+\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
+_WANTS = re.compile(r"\b(?:know|wonder(?:ing)?|tell me|need|want|looking for|would like)\b", re.IGNORECASE)
 _ASKS: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:who|whom|whose|what|which|when|where|why|how)\b"
@@ -18,7 +19,7 @@ _ASKS: dict[Language, re.Pattern[str]] = {
         r"(?:is|are|am|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)(?:n[’']t)?\b"
         r"|^\W*(?:please )?(?:list|name|give|tell|show|explain|describe|define|find|summari[sz]e|compare|state|quote"
         r"|outline|identify|calculate|count|write|look|check|remind)\b"
-        r"|\b(?:know|wonder(?:ing)?|tell me|need|want|looking for|would like)\b",
+        rf"|{_WANTS.pattern}",
         re.IGNORECASE,
     ),
     "ko": re.compile(
@@ -41,7 +42,6 @@ _STATES: dict[Language, re.Pattern[str]] = {
     "ko": re.compile(r"(?:다|요|군|네|음|임)\s?[.!~…]*$"),
     "zh": re.compile(r"^\s*[我你您它他她这這那]|[。！!]\s*$|了\s*$"),
 }
-_WANTS = re.compile(r"\b(?:know|wonder(?:ing)?|tell me|need|want|looking for|would like)\b", re.IGNORECASE)
 
 
 def detect_question_form(message: str) -> QuestionForm:
