@@ -11,12 +11,21 @@ from crag.grading.model_replies import shorten_reason
 from crag.prompts import fill_template
 from crag.protocols import Embedder, Quotation
 from crag.text import korean
-from crag.text.coverage import Gaps, find_gaps, find_labelled_values, find_topics, is_complete
+from crag.text.coverage import (
+    Gaps,
+    find_gaps,
+    find_labelled_values,
+    find_topics,
+    holds_topic,
+    is_complete,
+    names_only_other_words,
+)
 from crag.text.language import detect_written_language, extract_terms, is_heading, join_sentences
+from crag.text.possible_values import may_hold_value
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
-from crag.text.tables import label_table_rows
+from crag.text.tables import find_column_names, label_table_rows
 from crag.types import Grade, Passage, Thresholds, VerdictWord, WrittenLanguage
 
 _MAX_LISTED_WORDS = 4
@@ -121,32 +130,34 @@ def explain_grade(
     every_topic = find_topics(question)
     asked = [topic for topic in every_topic if not _WEAK_TERMS.issuperset(topic[1])] or every_topic
     every = passage.around.union(*passage.terms)
-    held = [word for word, parts in asked if _holds_most_terms(parts, every)]
-    missing = [word for word, parts in asked if not _holds_most_terms(parts, every)]
+    text = "\n".join([passage.title, *passage.sentences])
+    held = [word for word, parts in asked if holds_topic(question, word, parts, text, every)]
+    missing = [word for word, _ in asked if word not in held]
     if not question.is_cjk:
         held, missing = _merge_phrases(question.text, held), _merge_phrases(question.text, missing)
-    if not asked:
+    if not question.order:
         return texts["no words"]
-    if not held:
-        return fill_template(texts["nothing"], words=_list_words(missing, texts, "or"))
+    if not held and verdict != "relevant":
+        return fill_template(texts["nothing"], words=_list_words(missing or list(question.order), texts, "or"))
     at, _ = find_best_window(question, passage)
     key = "part" if missing else _coverage_key(question, passage, at)
     if verdict == "relevant" or (verdict == "ambiguous" and key in ("covered", question.answer_type)):
-        key = _says_key(question, gaps)
+        key = _says_key(question, gaps, join_sentences(passage.sentences[at : at + 2]))
         missing = _merge_phrases(question.text, [*gaps.names, *gaps.words]) if gaps else missing
     return fill_template(
         texts.get(key, texts["covered"]),
-        held=_list_words(held, texts, "and"),
+        held=_list_words(held, texts, "and") if held else "",
         missing=_list_words(missing, texts, "or") if missing else "",
-        sentence=_best_sentence(question, passage.sentences[at : at + 2]),
+        sentence=_best_sentence(question, _without_column_names(passage.sentences, at)),
     )
 
 
-def _says_key(question: AnalyzedQuestion, gaps: Gaps | None) -> str:
+def _says_key(question: AnalyzedQuestion, gaps: Gaps | None, text: str) -> str:
     if gaps and (gaps.names or gaps.words):
         return "says part"
     key = f"says no {question.answer_type}"
-    return key if gaps and gaps.value and key in _REASON_TEXTS["en"] else "says"
+    is_open = gaps is not None and gaps.value and not may_hold_value(question, text)
+    return key if is_open and key in _REASON_TEXTS["en"] else "says"
 
 
 def _merge_phrases(text: str, words: Sequence[str]) -> list[str]:
@@ -157,6 +168,12 @@ def _merge_phrases(text: str, words: Sequence[str]) -> list[str]:
         joined = [phrase for phrase in (f"{last} {word}", f"{last}-{word}") if last and phrase in text]
         phrases[-1:] = joined or [*phrases[-1:], word]
     return phrases
+
+
+def _without_column_names(sentences: Sequence[str], at: int) -> Sequence[str]:
+    """Return two sentences from an index, without the header of a table, which states nothing."""
+    headers = find_column_names(sentences)
+    return [one for one in sentences[at:] if one not in headers][:2]
 
 
 def _best_sentence(question: AnalyzedQuestion, sentences: Sequence[str]) -> str:
@@ -172,18 +189,14 @@ def _best_sentence(question: AnalyzedQuestion, sentences: Sequence[str]) -> str:
 def _coverage_key(question: AnalyzedQuestion, passage: TokenizedText, at: int) -> str:
     """Return whether the best sentences, from index `at`, hold every key word and the kind of answer asked for."""
     window = passage.windows()[at] if passage.terms else passage.around
-    if not all(_holds_most_terms(parts, window) for _, parts in find_topics(question)):
-        return "apart"
     text = join_sentences(passage.sentences[at : at + 2])
+    around = f"{passage.title}\n{text}"
+    if not all(holds_topic(question, word, parts, around, window) for word, parts in find_topics(question)):
+        return "apart"
     fit = answer_type_score(question, text)
     if question.answer_type == "time" and fit < 0 and _TIME_OF_DAY.search(text):
         return "covered"  # opening hours answer “when”, too
     return question.answer_type if fit > 0 else f"no {question.answer_type}" if fit < 0 else "covered"
-
-
-def _holds_most_terms(parts: Sequence[str], terms: frozenset[str]) -> bool:
-    """Return whether half of a word's terms are present: Korean word endings vary with their grammatical role."""
-    return 2 * sum(part in terms for part in parts) >= len(parts)
 
 
 def _list_words(words: Sequence[str], texts: dict[str, str], joint: Literal["and", "or"]) -> str:
@@ -228,6 +241,8 @@ class BuiltinGrader:
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
             complete = None
+            if names_only_other_words(asked, f"{reading.title}\n{texts[index]}"):
+                score = min(score, self.thresholds.lower / 2)
             if not found and self._is_eligible(asked, score, texts[index]):  # one complete passage is enough
                 similar = self._embedder if asked.is_cjk or score >= self.thresholds.upper else None
                 complete = found = is_complete(asked, reading, similar)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from crag.protocols import CoverageCheck, Embedder, Quotation
@@ -25,6 +25,7 @@ from crag.text.language import (
     is_cjk,
     is_heading,
 )
+from crag.text.possible_values import may_hold_value
 from crag.text.question_parts import split_question
 from crag.text.questions import (
     FRAME_TERMS,
@@ -144,16 +145,18 @@ class BuiltinCoverageCheck(CoverageCheck):
         asked = analyze_question(question, self._statistics)
         parts = split_question(asked)
         missing = [part for part in parts if not self._covers_part(asked, part, used)]
-        if asked.is_cjk and not missing:  # a place alone is not recognized, only one beside a time
-            places = [part.text for part in parts if part.answer_type == "place"]
-            return places[0] if len(parts) > 1 and places and self._leaves_open(asked, used) else ""
+        if not missing and detect_language(question) == "zh":  # a place alone is not recognized, only beside a time
+            missing = [part for part in parts if part.answer_type == "place"]
         is_half = len(missing) == len(parts) - 1 == 1
         return missing[0].text if is_half and self._leaves_open(missing[0], used) else ""
 
     def _leaves_open(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
-        """Return whether no quotation holds a value of the kind asked for; one that does may answer in other words."""
-        gaps = (find_gaps(question, each, self._embedder) for each in used)
-        return all(lacks.value or is_off_topic(question, lacks) for lacks in gaps)
+        """Return whether certainly no quotation answers: none on the topic holds anything of the kind asked for."""
+        return not any(
+            may_hold_value(question, each.text)
+            for each in used
+            if not is_off_topic(question, find_gaps(question, each, self._embedder))
+        )
 
     def _covers(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         return not _disagree(question, used) and any(
@@ -270,20 +273,47 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
     Raises `ModelFault` if embedding fails.
     """
     if question.is_cjk:
-        reader = _cjk_reader(question.text)
-        text = f"{quoted.text} {quoted.context}"
-        asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
-        return Gaps(
-            reader.find_missing_figures(asked, text),
-            reader.find_missing_words(asked, text),
-            not (
-                find_labelled_values(question, [quoted.text])
-                or (reader.states_value(asked, quoted.text) and reader.holds_focus(asked, quoted.text))
-            ),
-        )
+        return _find_cjk_gaps(question, quoted)
     lacks_value = not (states_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
     names, words, akin = _missing_words(question, quoted.text, quoted.context, embedder)
     return Gaps(names, words, lacks_value, akin)
+
+
+def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
+    reader = _cjk_reader(question.text)
+    text, around, endings = quoted.text, quoted.context, question.known_endings
+    asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
+    if reader is korean:
+        words, holds_focus = (
+            korean.find_missing_words(asked, text, around, endings),
+            korean.holds_focus(asked, text, endings),
+        )
+    else:
+        words = chinese.find_missing_words(asked, f"{text} {around}")
+        holds_focus = chinese.holds_focus(asked, text)
+    parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
+    states = holds_focus and all(reader.states_value(part, text) for part in parts)
+    return Gaps(
+        reader.find_missing_figures(asked, f"{text} {around}"),
+        words,
+        not (states or find_labelled_values(question, [text])),
+    )
+
+
+def names_only_other_words(question: AnalyzedQuestion, text: str) -> bool:
+    """Return whether all that a text shares with a Korean question is part of other words: 회식 in 개회식."""
+    if detect_language(question.text) != "ko":
+        return False
+    words = korean.find_missing_words(question.text, "", "", question.known_endings)
+    missing = korean.find_missing_words(question.text, text, text, question.known_endings)
+    return bool(words) and words == missing and any(word in text for word in words)
+
+
+def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], text: str, held: frozenset[str]) -> bool:
+    """Return whether a text, whose terms are `held`, names a topic of the question; for Chinese, half of its terms."""
+    if detect_language(question.text) == "ko":
+        return korean.names_word(word, text)
+    return 2 * sum(part in held for part in parts) >= len(parts)
 
 
 def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
@@ -312,7 +342,9 @@ def find_topics(question: AnalyzedQuestion) -> list[tuple[str, tuple[str, ...]]]
     if not question.is_cjk:
         return extract_key_words(question.text)
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
-    return [(topic, tuple(extract_terms(topic))) for topic in _cjk_reader(asked).find_topics(asked)]
+    is_korean = _cjk_reader(asked) is korean
+    topics = korean.find_topics(asked, question.known_endings) if is_korean else chinese.find_topics(asked)
+    return [(topic, tuple(extract_terms(topic))) for topic in topics]
 
 
 def _cjk_reader(question: str) -> ModuleType:

@@ -11,7 +11,7 @@ import tomllib
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,15 @@ _ORDINAL = re.compile(rf"({'|'.join(_ORDINALS)}) ?번째")
 _PARTICLE = re.compile(
     "(?:에게서는|에게서|에서는|에서의|에서도|에서|에게는|에게|께서는|께서|한테|으로는|으로서|으로써|으로의|으로도|으로|로서|로써"
     "|로의|로는|까지의|까지는|까지|부터의|부터|처럼|만큼|보다|이라는|라는|이라고|라고|이란|과의|와의|과는|와는|이나|이며|이고|이자"
-    "|마다|들의|들이|들은|들을|들|로|과|와|나|도|만|란|의|은|는|이|가|을|를|에|께)$"
+    "|이랑|하고|마다|들의|들이|들은|들을|들|랑|로|과|와|나|도|만|란|의|은|는|이|가|을|를|에|께)$"
 )
 _AFTER_ONE_SYLLABLE = ("은", "는", "을", "를", "의", "에", "이", "가", "에서", "으로", "부터", "까지")  # 책은, 병이
-_NOUN_IN_I = re.compile(
-    "(?:어린|젊은|늙은|고양|호랑|원숭|쌍둥|달팽|놀|높|길|넓|깊|종|아|나|차|사|목걸|귀걸|손잡|옷걸|떡볶|물놀|우리말풀)이$"
+_BEFORE_CASE = ("만", "까지", "부터", "에서", "들")  # particles that 이, 가, 을 and 를 may follow
+_NOUN_ENDING = re.compile(
+    "(?:어린|젊은|늙은|고양|호랑|원숭|쌍둥|달팽|놀|높|길|넓|깊|종|아|나|차|사|목걸|귀걸|손잡|옷걸|떡볶|물놀|우리말풀)이$|(?:(?<!연)휴|허)가$|논의$"
+)
+_NOUN_LIKE_PARTICLE = re.compile(  # two syllables that would leave one without what looks like a particle
+    "(?:[회합협동주정건결거]의|[휴병평작국물단원정추증참허인]가|나이|종이|차이|사이|도로|[경진]로|[결효성통]과)"
 )
 _COPULA = re.compile(
     "(?:이었습니까|였습니까|이었나요|였나요|이었는가|였는가|이었나|였나|입니까|인가요|인가|인지|일까요|일까|이에요|예요|에요|이야|야|이죠|죠)$"
@@ -38,11 +42,19 @@ _VERB_ENDING = re.compile(
     "(?:았습니까|었습니까|였습니까|습니까|니까|았나요|었나요|였나요|나요|았는가|었는가|는가|은가|ㄴ가|을까요|까요|을까|을지|는지|은지"
     "|려면|으면|면|려고|어야|아야|여야|야|어서|아서|여서|서|도록|어도|아도|여도|어요|아요|여요|어|아|여|고|며|지|게|기|던|는|은|을|요|나|니|죠|다)$"
 )
+_CONNECTED_VERB = re.compile(
+    "(?:려면|으면|면|[어아워와여려져켜쳐]도|[어아여려워써내줘둬봐해돼와]야|어서|아서|려고|도록|으려)$"
+)
 _NOUN_VERB = re.compile(  # 제작했습니까, 안장된, 파손시킨: a noun with the verb that carries the ending
     "^([가-힣]{2,}?)(?:하|한|할|함|합|했|해|하였|되|된|될|됨|됩|됐|돼|되었|시키|시킨|시킬|시켰|시켜|당한|당하|당했|받은|받는|받았|받을|받아)"
     "(?:(?:였|었|시|셨|지|려)?(?:는가|는지|던가|을까|을까요|니까|나요|습니까|나|니|냐|죠|요|던|는|을|여|서|고|며|면|게|기|도|야|도록|어야|어서|기로|기에|ㄴ)*)$"
 )
 _NOUN_FINALS = "반관원판란권년월물술율률론편단"  # with ㄴ or ㄹ, but hardly ever of verbs: 로봇반, 도서관
+_DERIVED = re.compile(  # after a noun: its plural, copula and verb, and bound nouns often written without a space
+    "(?:[들적별형님씨째쯤씩시후전중때]|하|한|할|함|합|했|해|되|된|될|됨|됩|됐|돼|인|임|이[다며고자란라]|이었|였|다|며|고|예요|에요|이에요|입니다|야|죠)+"
+)
+_DETERMINERS = frozenset("총각매본당현첫새")  # one syllable before a noun that leaves it the same word
+_DOCUMENT_NOUN = re.compile("(?<=[가-힣]{2})[록서표문집](?![가-힣])")  # 회의록 is about 회의
 _QUESTION_WORD = re.compile(
     "^(?:무엇|무슨|무어|누구|누가|뉘|언제|어디|어느|어떤|어떻게|어떠|어떡|얼마|몇|며칠|왜|뭐|뭔|뭘)"
 )
@@ -97,6 +109,12 @@ _DAY = re.compile(
 _PLACE = re.compile(
     "장소|위치|소재|[가-힣]{2,}(?:에서|시|군|구|읍|면|동|리|역|관|당|실|층|홀|센터|공원|광장|학교|회관|청|장|터)(?:에|에서|이다|이며|입니다|이고|의|으로|로|$|\\W)"
 )
+_LOCATION = re.compile(
+    r"(?<![\d가-힣])[가-힣A-Za-z\d)]{2,}(?<!\d[년월일시분])(?:에서|에게|에|으로|로)(?:는|도|만|의)?(?![가-힣])"
+    r"|(?:장소|위치|소재지?|주소)\s?[:：는은가이]"
+)
+_ASKS_RANGE = re.compile("(?:언제|몇 ?[가-힣]{1,2})부터 ?(?:언제|몇 ?[가-힣]{1,2})까지")
+_RANGE = re.compile(r"\d\S*\s?[~～∼–-]\s?\S*\d|(?:에서|부터).{1,20}까지")
 _REASON = re.compile(
     "때문|므로|으로인|로인|위해|위하|위한|여서|해서|아서|어서|워서|니까|까닭|이유|탓|덕분|도록|혐의|바람에|따라|인해|려고|고자|자[,\\s]|면서|기에|로(?=\\s)|여[,\\s]|어[,\\s]|아[,\\s]|돼[,\\s]|해[,\\s]|다고|라고"
 )
@@ -132,19 +150,27 @@ _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         _QUANTITY,
     ),
     (re.compile("(?:장소|위치|주소)[는가] ?어디"), _PLACE),
+    (re.compile("어디(?:에서|서|에|로)(?![가-힣])"), _LOCATION),
     (re.compile(r"퍼센트|비율"), re.compile("%|％|퍼센트|할|분의|절반")),
     (re.compile(r"(?:^|\s)왜(?![가-힣]{2})|이유|까닭|원인"), _REASON),
 )
 _ASKS_PERSON = re.compile("누구|누가|(?:사람|인물|작가|저자|감독|배우|화가|왕|장군|학자|선수|가수)[은는]\\s?[?？]?$")
 _ASKS_ROLE = re.compile("([가-힣]{2,}?)(?:은|는|이|가)? ?(?:누구(?!를|와|랑|의|에게|한테)|누가)")
+_ASKS_DOER = re.compile("누가(?! ?(?:맡|되|됐|돼|임명|취임|선출|뽑))")  # 구성안은 누가 내나요
 _HOLDS_ROLE = "(?:맡|임명|취임|선임|선출|되|지내|역임|뽑|추대|이다|이며|이었|였|입니다)"
 _SURNAME = (
     "[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진나지엄채원천방공현함변염여추도소석선설마길연위표명기반"
     "왕금옥육인맹제모탁국어은편용예경봉사부]"
 )
+_TITLE = (
+    "(?:인턴|사원|주임|대리|과장|차장|부장|팀장|실장|소장|본부장|이사|상무|전무|사장|회장|대표|원장|교장|교사|교수|박사"
+    "|선생|의원|위원장|위원|장관|감독|코치|기자|작가|선수|변호사|연구원|매니저|주무관|간사|총무|님|씨)"
+)
 _PERSON = re.compile(
-    rf"(?<![가-힣]){_SURNAME}[가-힣]?[가-힣](?<![상군관회국당품물권법])"  # no 은곰상, 조선군
-    r"(?:이|가|은|는|을|를|의|에게|와|과|이다|이며|이고|이었|였|으로|로|도|,|\)|\(|\.| ?씨| ?님|[가-힣]{2,3}원|$)"
+    rf"(?<![가-힣]){_SURNAME}[가-힣]?[가-힣](?<![상군관회국당품물권법액])"  # no 은곰상, 조선군
+    r"(?:이|가|은|는|을|를|의|에게|와|과|이다|이며|이고|이었|였|으로|로|도|[,()]|(?<!다)(?:\.|$)"
+    r"| ?씨| ?님|[가-힣]{2,3}원)"
+    rf"|(?<![가-힣]){_SURNAME}[가-힣]{{1,2}} ?{_TITLE}(?![가-힣]{{2}})"
     r"|(?:[가-힣]+[가자사장인원관수왕]|감독|교수|배우|박사|선생|형제|왕|님) "
     rf"(?:{_SURNAME}[가-힣]{{1,2}}|[가-힣]{{2,}} [가-힣]{{2,}})"
     r"|[가-힣]+(?:왕|스님|대사|선사|여사|부인|장군|[가-힣]종|[태정세인영선]조)"
@@ -158,6 +184,15 @@ _WHEN_AND_WHERE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class _Said:
+    """A text without spaces, the offsets at which its words began, and its letters."""
+
+    bare: str
+    starts: frozenset[int]
+    letters: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Topic:
     """A word of a question: `base` without particles, `is_verb` if it may be a verb form."""
 
@@ -167,9 +202,9 @@ class _Topic:
 
 
 @lru_cache(maxsize=2_000)
-def find_topics(question: str) -> tuple[str, ...]:
-    """Return the nouns that a question is about, as in a search box."""
-    return tuple(dict.fromkeys(_noun(topic) for topic in _read_topics(question) if not topic.is_verb))
+def find_topics(question: str, endings: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Return the nouns that a question is about, as in a search box; `endings` as for `find_missing_words`."""
+    return tuple(dict.fromkeys(_noun(topic) for topic in _read_topics(question, endings) if not topic.is_verb))
 
 
 @lru_cache(maxsize=2_000)
@@ -200,34 +235,48 @@ def find_missing_figures(question: str, text: str) -> tuple[str, ...]:
     return (*missing, *(word for word in latin if word.casefold() not in bare))
 
 
-def find_missing_words(question: str, text: str) -> tuple[str, ...]:
-    """Return the topics of a question that a text does not name in any form."""
-    bare = re.sub(r"\s", "", text)
-    letters = unicodedata.normalize("NFD", bare)
-    missing = (topic.base for topic in _read_topics(question) if not (topic.is_class or _is_held(topic, bare, letters)))
+def find_missing_words(
+    question: str, text: str, context: str = "", endings: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
+    """Return the topics of a question that neither a text names in any form nor its context in the same words.
+
+    `endings` are runs of three syllables whose last one is no particle.
+    """
+    said, around = _read_text(text), _read_text(_DOCUMENT_NOUN.sub("", context))
+    missing = (
+        topic.base
+        for topic in _read_topics(question, endings)
+        if not (topic.is_class or _is_held(topic, said) or _is_held(topic, around, with_synonyms=False))
+    )
     return tuple(dict.fromkeys(missing))
 
 
 def holds_synonym(question: str, text: str) -> bool:
     """Return whether a text names a topic of the question only by a synonym, which its score does not count."""
-    bare = re.sub(r"\s", "", text)
+    said = _read_text(text)
     return any(
-        topic.base not in bare and any(word in bare for word in _alternatives(topic.base, is_verb=topic.is_verb))
+        not _occurs(topic.base, said) and any(word in said.bare for word in _alternatives(topic))
         for topic in _read_topics(question)
     )
 
 
-def holds_focus(question: str, text: str) -> bool:
+def names_word(word: str, text: str) -> bool:
+    """Return whether a text, or the name of a document in it, holds a noun itself, be it in a compound."""
+    return _is_held(_Topic(word, is_verb=False), _read_text(_DOCUMENT_NOUN.sub("", text)), with_synonyms=False)
+
+
+def holds_focus(question: str, text: str, endings: frozenset[str] = frozenset()) -> bool:
     """Return whether a text names what is asked of the subject, which is the last word before the question word."""
-    topics = [topic for topic in _read_topics(question) if not topic.is_class]
-    bare = re.sub(r"\s", "", text)
-    return not topics or _is_held(topics[-1], bare, unicodedata.normalize("NFD", bare))
+    topics = [topic for topic in _read_topics(question, endings) if not topic.is_class]
+    return not topics or _is_held(topics[-1], _read_text(text))
 
 
 def states_value(question: str, text: str) -> bool:
     """Return whether a text holds a value of every kind that the question asks for."""
     if _WHEN_AND_WHERE.search(question):
         return bool(_DAY.search(text)) and bool(_PLACE.search(text))
+    if _ASKS_RANGE.search(question):
+        return bool(_RANGE.search(text))
     if counted := _COUNTED.search(question):
         unit = _UNITS.get(noun := counted[0][1:].strip(), re.escape(noun))
         limit = "(?!까지|씩)" if re.search("모두|전부|총", question) else ""
@@ -244,7 +293,9 @@ def _names_person(question: str, text: str) -> bool:
         role = found[1]
         if role in text:
             named = rf"{role}(?:은|는|인|으로는|로는|에는|:|이|가|에)?[ :(](?!아직|미정|공석|없)[가-힣A-Z]"
-            return bool(re.search(rf"{named}|{role}[가-힣]{{0,3}} ?{_HOLDS_ROLE}", text))
+            holds_role = re.search(rf"{named}|{role}[가-힣]{{0,3}} ?{_HOLDS_ROLE}", text)
+            if holds_role or not _ASKS_DOER.search(question):
+                return bool(holds_role)
     return any(_strip(found[0].split()[-1].rstrip(",.()")) not in question for found in _PERSON.finditer(text))
 
 
@@ -254,7 +305,7 @@ def _without_asked_figures(question: str, text: str) -> str:
     return re.sub(r"\d[\d,.]*\d|\d", lambda found: "" if found[0] in asked else found[0], text)
 
 
-def _read_topics(question: str) -> list[_Topic]:
+def _read_topics(question: str, endings: frozenset[str] = frozenset()) -> list[_Topic]:
     """Return the words of a question that an answer must name, in order."""
     found: list[_Topic] = []
     words: list[str] = _TOKEN.findall(question)
@@ -264,8 +315,8 @@ def _read_topics(question: str) -> list[_Topic]:
         if _QUESTION_WORD.match(word):
             continue
         before = words[at - 1] if at else ""
-        base = _strip(word)
-        if not base or base in _FRAME or (len(base) == 1 and base in "의은는이가을를에도로와과"):
+        base = _strip(word, endings)
+        if not base or base in _FRAME or (len(base) == 1 and base in "의은는이가을를에도로와과서"):
             continue
         if before in _SELECTING or (before.startswith("몇") and len(before) == 1):
             continue
@@ -273,7 +324,7 @@ def _read_topics(question: str) -> list[_Topic]:
         is_topic = word.removesuffix("요")[-1:] in ("은", "는") and (
             is_last or len(base) > 1 or bool(_QUESTION_WORD.match(words[at + 1]))
         )
-        is_verb = not is_topic and _may_be_verb(word, base, is_last=at == len(words) - 1)
+        is_verb = not is_topic and _may_be_verb(word, base, words[at + 1] if at + 1 < len(words) else "")
         if is_verb and _LIGHT_VERB.match(word) and not _NOUN_VERB.match(word):
             continue
         is_class = is_last and not is_verb and bool(before) and _is_adnominal(before)
@@ -281,17 +332,22 @@ def _read_topics(question: str) -> list[_Topic]:
     return found
 
 
-def _strip(word: str) -> str:
-    """Return a word without the copula, question endings and particles at its end."""
+def _strip(word: str, endings: frozenset[str] = frozenset()) -> str:
+    """Return a word without the copula, question endings and particles at its end.
+
+    `endings` are runs of three syllables whose last one is no particle: 산휴가 of 출산휴가.
+    """
     base = re.sub("(?<=[은는이가을를에도로만])요$", "", word)
     base = _COPULA.sub("", base) or base
     for _ in range(2):
         found = _PARTICLE.search(base)
-        if not found or not found.start() or _NOUN_IN_I.search(base):
+        if not found or not found.start() or _NOUN_ENDING.search(base) or _NOUN_LIKE_PARTICLE.fullmatch(base):
             break
         noun = base[: found.start()]
         is_short = len(noun) == 1 and (found[0] not in _AFTER_ONE_SYLLABLE or base != word)
-        if is_short or not fits_particle(noun, found[0]):
+        is_in_noun = base[max(0, len(noun) - 2) : len(noun) + 1] in endings
+        is_last = base != word and word[-1] in "이가을를" and found[0] not in _BEFORE_CASE
+        if is_short or is_in_noun or is_last or not fits_particle(noun, found[0]):
             break
         base = noun
     return base
@@ -302,7 +358,7 @@ def fits_particle(noun: str, particle: str) -> bool:
     coda = _coda(noun)
     if re.match("이|은|을|과|으", particle):
         return bool(coda)
-    return not (coda and re.match("가|는|를|와|나|란|라", particle))
+    return not (coda and re.match("가|는|를|와|나|란|라|랑", particle))
 
 
 def _coda(word: str) -> int:
@@ -310,20 +366,23 @@ def _coda(word: str) -> int:
     return (ord(word[-1]) - ord("가")) % 28
 
 
-def _may_be_verb(word: str, base: str, *, is_last: bool) -> bool:
-    """Return whether a word may be a verb form without a noun in it: 태어난, 벌어진, 앓은, 말려야."""
+def _may_be_verb(word: str, base: str, after: str) -> bool:
+    """Return whether a word may be a verb form without a noun in it: 태어난, 벌어진, 앓은, 말려야.
+
+    One that modifies, such as 태어난, is none before a question word or a verb `after` it.
+    """
     if _NOUN_VERB.match(word):
         return False
     if (
-        is_last
+        not after
         and re.search("(?:나요|습니까|니까|는가|은가|나|니|냐|죠|요|까|[았었났했됐갔왔렸졌켰]어|돼)$", word)
         and not _COPULA.search(word)
     ):
         return True
-    if re.search(
-        "(?:려면|으면|면|[어아워와여려져켜쳐]도|[어아여려워써내줘둬봐해돼와]야|어서|아서|려고|도록|으려)$", word
-    ):
+    if _CONNECTED_VERB.search(word):
         return True
+    if not after or _QUESTION_WORD.match(after) or _CONNECTED_VERB.search(after):
+        return False
     return _is_adnominal(word) and not re.search("(?:에는|에서는|로는|까지는|부터는)$", word) and len(base) <= 4
 
 
@@ -336,27 +395,72 @@ def _is_adnominal(word: str) -> bool:
     return word[-1] not in "는을를" and _coda(word) in (4, 8)
 
 
-def _is_held(topic: _Topic, bare: str, letters: str) -> bool:
+def _is_held(topic: _Topic, said: _Said, *, with_synonyms: bool = True) -> bool:
     base = topic.base
-    if base in bare or any(word in bare for word in _alternatives(base, is_verb=topic.is_verb)):
+    if (base in said.bare) if topic.is_verb else _occurs(base, said):
+        return True
+    if with_synonyms and any(word in said.bare for word in _alternatives(topic)):
         return True
     if found := _NOUN_VERB.match(base):
-        noun = found[1]
-        return noun in bare or any(word in bare for word in _alternatives(noun, is_verb=False))
-    if topic.is_verb and any(stem in letters for stem in _letter_stems(base)):
+        return _is_held(_Topic(found[1], is_verb=False), said, with_synonyms=with_synonyms)
+    if topic.is_verb and any(stem in said.letters for stem in _letter_stems(base)):
         return True
     if len(base) >= 4 and not topic.is_verb:
-        if any(base[:at] in bare and base[at:] in bare for at in range(2, len(base) - 1)):
+        if any(_occurs(base[:at], said) and _occurs(base[at:], said) for at in range(2, len(base) - 1)):
             return True
         pairs = ["".join(pair) for pair in pairwise(base)]
-        return sum(pair in bare for pair in pairs) >= _HELD_PAIRS * len(pairs)
-    return len(base) == 3 and base[2] in "자인비료값일률율지법수량" and base[:2] in bare
+        return sum(pair in said.bare for pair in pairs) >= _HELD_PAIRS * len(pairs)
+    return len(base) == 3 and base[2] in "자인비료값일률율지법수량" and _occurs(base[:2], said)
 
 
-def _alternatives(word: str, *, is_verb: bool) -> tuple[str, ...]:
+@lru_cache(maxsize=500)
+def _read_text(text: str) -> _Said:
+    words = text.split()
+    starts = accumulate(map(len, words), initial=0)
+    bare = "".join(words)
+    return _Said(bare, frozenset(starts), unicodedata.normalize("NFD", bare))
+
+
+def _occurs(term: str, said: _Said) -> bool:
+    """Return whether a text holds a term as a word or in a compound: 연차 in 연차휴가, but 회식 not in 개회식.
+
+    What a compound adds has two syllables or more; a single one that is no particle or ending makes another word.
+    """
+    at = said.bare.find(term)
+    while at >= 0:
+        end = at + len(term)
+        if _may_begin_word(said, at) and _may_end_word(said, end):
+            return True
+        at = said.bare.find(term, at + 1)
+    return False
+
+
+def _may_begin_word(said: _Said, at: int) -> bool:
+    """Return whether a word starts at an offset, or goes on there after a determiner or two syllables or more."""
+    start = at
+    while start not in said.starts and _HANGUL.match(said.bare, start - 1):
+        start -= 1
+    is_counted = said.bare[start - 1 : start].isdigit() and start not in said.starts  # 5월매출
+    return at - start != 1 or is_counted or said.bare[start] in _DETERMINERS
+
+
+def _may_end_word(said: _Said, end: int) -> bool:
+    """Return whether a word ends at an offset, but for particles, endings and another noun."""
+    stop = end
+    while stop not in said.starts and _HANGUL.match(said.bare, stop):
+        stop += 1
+    rest = said.bare[end:stop]
+    while rest and (found := _DERIVED.fullmatch(rest) or _PARTICLE.search(rest)):
+        rest = rest[: found.start()]
+    return len(rest) != 1
+
+
+def _alternatives(topic: _Topic) -> tuple[str, ...]:
     """Return synonyms of a word; of a verb, those of the stem it begins with."""
-    stems = (word[:length] for length in range(len(word), 1 if len(word) > 2 else 0, -1)) if is_verb else (word,)
-    return next((_SYNONYMS[stem] for stem in stems if stem in _SYNONYMS), ())
+    word = topic.base
+    stems = (word[:length] for length in range(len(word), 1 if len(word) > 2 else 0, -1)) if topic.is_verb else (word,)
+    found = next((_SYNONYMS[stem] for stem in stems if stem in _SYNONYMS), ())
+    return found if topic.is_verb else tuple(other for other in found if other != word)
 
 
 @lru_cache(maxsize=5_000)

@@ -85,7 +85,9 @@ FRAME_TERMS = frozenset(
 class AnalyzedQuestion:
     """A question as the scorer sees it. `order` holds its terms in order; `is_cjk` is true for Chinese and Korean.
 
-    `statistics` are those of the searched library, `unseen` is the weight of a term that does not occur in it.
+    `statistics` are those of the searched library, `unseen_weight` is the weight of a term that does not occur in it,
+    `known_endings` are runs of
+    three Korean syllables whose last one is no particle in the library.
     """
 
     text: str
@@ -97,6 +99,7 @@ class AnalyzedQuestion:
     is_cjk: bool
     statistics: TermStatistics
     unseen_weight: float
+    known_endings: frozenset[str] = frozenset()
 
     @property
     def rarest_term(self) -> str:
@@ -175,6 +178,19 @@ def separate_words(question: str, statistics: TermStatistics) -> str:
     return restore_spaces(question, select_known)
 
 
+def _find_known_endings(text: str, statistics: TermStatistics) -> frozenset[str]:
+    """Return the runs of three Korean syllables of which the library holds the last two together, but not the first.
+
+    The last syllable then belongs to a noun, as 가 in 출산휴가, and is no particle, as in 메뉴가.
+    """
+    runs = re.findall("(?=([가-힣]{2}[가이의]))", text)
+    if not runs:
+        return frozenset()
+    weights = statistics.idf([_UNSEEN_TERM, *(pair for run in runs for pair in (run[:2], run[1:]))])
+    unseen = weights[_UNSEEN_TERM]
+    return frozenset(run for run in runs if weights[run[1:]] < unseen <= weights[run[:2]])
+
+
 def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     """Analyze a question, with missing spaces restored, and weight its terms by their rarity in the library."""
     text = separate_words(text, statistics)
@@ -184,7 +200,16 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     unseen = statistics.idf([_UNSEEN_TERM])[_UNSEEN_TERM]
     weights = _weigh_terms(order, names, statistics, unseen)
     return AnalyzedQuestion(
-        text, key_words, order, weights, names, detect_answer_type(text), _is_cjk_question(text), statistics, unseen
+        text,
+        key_words,
+        order,
+        weights,
+        names,
+        detect_answer_type(text),
+        _is_cjk_question(text),
+        statistics,
+        unseen,
+        _find_known_endings(text, statistics),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from crag.text.language import is_table_row, split_sentences
 from crag.types import Knowledge
 
-_FIGURE_CELL = re.compile(r"[^\w]*\d[\d.,:%\s]*[^\w]*(?:[A-Za-z%]{1,4})?")
+_FIGURE_CELL = re.compile(r"[^\w]*\d[\d.,:%\s]*[^\w]*(?:[A-Za-z%]{1,4}|[가-힣\u4e00-\u9fff]{1,3})?")
 
 
 def label_table_rows(units: Sequence[str], heading: str = "", whole: Sequence[str] = ()) -> list[str]:

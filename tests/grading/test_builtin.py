@@ -182,3 +182,28 @@ def test_a_relevant_passage_is_complete_if_it_states_everything_asked(
     first, *others = grade(embedder, question, ENGLISH)
     assert (first.complete or False) is complete
     assert {other.complete for other in others} == {None}
+
+
+def test_a_korean_word_inside_another_one_is_no_match(embedder: Embedder) -> None:
+    texts = ("점심 도시락은 매점에서 판다.", "비가 오면 실내에서 먹는다.")
+    inside, _ = grade(embedder, "도시는 어디예요?", texts)
+    assert word(embedder, inside) == "irrelevant"
+    assert inside.reason == "‘도시’에 대한 내용이 없습니다."
+
+
+def test_the_reason_for_a_korean_question_without_spaces_quotes_the_passage(embedder: Embedder) -> None:
+    texts = ("5월 매출은 3억 원이다.", "모임은 화요일에 한다.")
+    held, _ = grade(embedder, "5월매출얼마", texts)
+    assert held.reason == "“5월 매출은 3억 원이다”라고 되어 있습니다."
+
+
+def test_a_reason_never_quotes_the_header_of_a_table(embedder: Embedder) -> None:
+    texts = ("구분 | 기간 | 제출 서류\n이사 | 3일 | 계약서\n수리 | 2일 | 견적서",)
+    (held,) = grade(embedder, "제출 서류는 어디에 내나요?", texts)
+    assert "구분" not in held.reason
+
+
+def test_no_reason_says_that_a_time_is_missing_beside_one(embedder: Embedder) -> None:
+    texts = ("미래상사와 6월 20일까지 계약을 맺는다.", "비가 오면 쉰다.")
+    held, _ = grade(embedder, "계약은 누가 언제까지 하나요?", texts)
+    assert "언제인지는" not in held.reason

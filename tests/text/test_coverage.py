@@ -8,7 +8,14 @@ from crag.models.embedders import open_embedder
 from crag.protocols import Embedder, Quotation
 from crag.settings import Settings
 from crag.text import korean
-from crag.text.coverage import BuiltinCoverageCheck, find_context, find_gaps, is_complete
+from crag.text.coverage import (
+    BuiltinCoverageCheck,
+    find_context,
+    find_gaps,
+    find_topics,
+    is_complete,
+    names_only_other_words,
+)
 from crag.text.questions import analyze_question
 from crag.text.relevance_features import tokenize_text
 from crag.text.relevance_scores import CountedTermStatistics
@@ -56,6 +63,15 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("한바다가 말년에 앓은 병은?", "한바다는 말년에 폐렴을 앓아 섬에서 지냈다."),
         ("도서관 휴관일은 무슨 요일인가요?", "도서관은 매주 월요일과 설날에 쉰다."),
         ("총회는 언제 어디에서 열리나요?", "총회는 4월 18일 마을 강당에서 열린다."),
+        ("연차는 며칠인가요?", "연차휴가는 모두 15일이다."),
+        ("매출은 얼마인가요?", "총매출은 3억 원이다."),
+        ("5월 매출 얼마예요?", "5월 매출은 3억 원이다."),
+        ("육아휴가는 며칠이에요?", "육아휴가는 20일이다."),
+        ("연필이랑 공책은 얼마예요?", "연필과 공책은 2,000원이다."),
+        ("오후 강습은 몇 시부터 몇 시까지예요?", "오후 강습은 14:00~18:00에 한다."),
+        ("보고서는 누가 언제까지 내나요?", "한바다 대리가 6월 말까지 보고서를 낸다."),
+        ("신청서는 어디에 내나요?", "신청서는 총무팀에 낸다."),
+        ("다음 모임은 언제예요?", "다음 모임은 6월 19일에 한다."),
         ("그럼 관리비는요?", "관리비는 월 8만 원이다."),
         ("한바다는 어디서 태어났어?", "한바다는 원산에서 태어났다."),
         ("강아지를 키워도 되나요?", "강아지는 한 마리까지 기를 수 있다."),
@@ -110,6 +126,13 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("바다 도서관의 관장은 누구인가요?", "바다 도서관은 4월에 문을 열었다."),
         ("문학상의 제3회 수상자는 누구인가?", "문학상의 제1회 수상자는 시인 한가람이다."),
         ("총회는 언제 어디에서 열리나요?", "총회는 4월 18일에 열린다."),
+        ("음악은 언제 들어요?", "음악회는 4월 18일에 연다."),
+        ("소설은 몇 권인가요?", "신소설은 3권이다."),
+        ("오후 강습은 몇 시부터 몇 시까지예요?", "오후 강습은 전날 17시까지 신청한다."),
+        ("계약은 누가 언제까지 하나요?", "계약 금액은 연 2억 원이다."),
+        ("계약은 누가 언제까지 하나요?", "계약은 6월 말까지 한다."),
+        ("신청서는 어디에 내나요?", "신청서는 두 장이다."),
+        ("다음 모임은 언제예요?", "모임은 6월 12일에 한다."),
         ("총회의 장소는 어디인가요?", "총회를 다음과 같이 엽니다."),
         ("책은 모두 몇 권인가요?", "책은 한 사람이 다섯 권까지 빌릴 수 있다."),
         ("보증금 이자는 몇 퍼센트인가요?", "보증금은 5천만 원이다."),
@@ -213,6 +236,23 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert not covers("Where is the gym?", "The gym is open on Saturdays.")
 
 
+def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedder) -> None:
+    assert is_covered(embedder, "총회는 언제예요?", "일시: 6월 12일", "주민 총회록")
+    assert not is_covered(embedder, "연차는 며칠 전에 신청해요?", "외출은 3일 전에 신청한다.", "휴가 규정")
+
+
+def test_a_korean_question_about_a_word_inside_another_shares_nothing_with_the_text() -> None:
+    asked = analyze_question("도시는 어디예요?", CountedTermStatistics())
+    assert names_only_other_words(asked, "도시락은 매점에서 판다.")
+    assert not names_only_other_words(asked, "도시는 바다 옆에 있다.")
+
+
+def test_a_final_syllable_is_no_particle_where_the_documents_hold_it_in_a_noun() -> None:
+    statistics = CountedTermStatistics(["수리 기사가 온다.", "배수로가 있다.", "다과를 낸다."])
+    asked = analyze_question("추가휴가, 배수로가, 보일러기사가", statistics)
+    assert [word for word, _ in find_topics(asked)] == ["추가휴가", "배수로", "보일러기사"]
+
+
 def test_a_korean_synonym_of_the_question_is_recognized() -> None:
     text = "영수증을 분실한 경우에는 사유서를 제출한다."
     assert korean.holds_synonym("영수증 잃어버리면 어떻게 해요?", text)
@@ -235,6 +275,9 @@ def test_a_korean_synonym_of_the_question_is_recognized() -> None:
         ("How much is the fee and who collects it?", ["The boat left at dawn."], ""),
         ("When is the meeting?", ["The meeting is in the Golden Lamb."], ""),
         ("총회는 언제 어디에서 열리나요?", ["총회는 4월 18일에 열린다."], "총회는 어디에서 열리나요?"),
+        ("보고서는 누가 언제까지 내나요?", ["한바다 대리가 6월 말까지 보고서를 낸다."], ""),
+        ("보고서는 누가 언제까지 내나요?", ["한 대리는 6월 말까지 보고서를 낸다."], ""),
+        ("How much is the fee and who collects it?", ["The treasurer collects the fee of 30 pounds."], ""),
         ("青山鐵路何時在哪裡動工？", ["青山鐵路於1998年動工。"], "青山鐵路在哪裡動工？"),
     ],
 )
