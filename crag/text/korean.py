@@ -100,15 +100,18 @@ _UNITS = {  # what is counted: how a text may count it
 }
 _COUNTED = re.compile(r"몇\s?(?:퍼센트|프로|개월|시간|사람|차례|가지|미터|킬로그램|킬로미터|[가-힣])")
 _MONEY = re.compile(
-    r"\d[\d,.]*\s?(?:[만천백억조]\s?)*(?:\d+\s?[만천백]?\s?)*(?:원|달러|엔|유로|위안|프랑|파운드)|무료|[$€£¥₩]|\d\s?[만억]|%"
+    r"\d[\d,.]*\s?(?:[만천백억조]\s?)*(?:\d+\s?[만천백]?\s?)*(?:원|달러|엔|유로|위안|프랑|파운드)|\((?:원|달러|엔|유로|위안)\)\s?[:：]\s?\d|무료|[$€£¥₩]|\d\s?[만억]|%"
 )
 _DAY = re.compile(
-    r"\d+\s?(?:년|월|일|시|세기)|세기|[월화수목금토일]요일|[월화수목금토]·|매일|매주|매달|매월|매년|평일|주말|연중|[봄여름가을겨울]철?에"
+    r"\d+\s?(?:년|월|일|시|세기)|세기|[월화수목금토일]요일|[월화수목금토]·|매일|매주|매달|매월|매년|평일|주말|연중|(?:봄|여름|가을|겨울)철?에"
     r"|(?:새벽|아침|오전|정오|오후|저녁|밤)(?:에|부터|까지)|\d+\s?(?:일|주|개월|시간|분)|설날|추석|이내|즉시|직후|당일|초하루|보름"
 )
 _PLACE = re.compile(
     "장소|위치|소재|[가-힣]{2,}(?:에서|시|군|구|읍|면|동|리|역|관|당|실|층|홀|센터|공원|광장|학교|회관|청|장|터)(?:에|에서|이다|이며|입니다|이고|의|으로|로|$|\\W)"
 )
+_DURATION_LIMIT = re.compile(
+    r"\d+\s?(?:일|주|개월|년|시간|분)[을를]?\s?(?:초과|이상|이하|미만|동안|넘)"
+)  # says how long
 _LOCATION = re.compile(
     r"(?<![\d가-힣])[가-힣A-Za-z\d)]{2,}(?<!\d[년월일시분])(?:에서|에게|에|으로|로)(?:는|도|만|의)?(?![가-힣])"
     r"|(?:장소|위치|소재지?|주소)\s?[:：는은가이]"
@@ -283,6 +286,8 @@ def states_value(question: str, text: str) -> bool:
         return bool(re.search(rf"(?:{_NUMBER})(?:{unit}){limit}", _without_asked_figures(question, text)))
     if _ASKS_PERSON.search(question):
         return _names_person(question, text)
+    if "언제" in question:
+        text = _DURATION_LIMIT.sub("", text)
     kind = next((value for asking, value in _VALUE_PATTERNS if asking.search(question)), None)
     return kind is None or bool(kind.search(_without_asked_figures(question, text)))
 
