@@ -70,13 +70,22 @@ _NAME_TO_ROLE = re.compile(
     r"(?:(?:elected|appointed|named)\s)?(?:as\s)?(?:(?:the|our|its|their|his|her|an?)\s(?:[\w-]+\s){0,3}|new\s)?"
 )
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER_WORD = (
+    r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty"
+    r"|seventy|eighty|ninety|hundred|half an?|several|few)"
+)
 _TIME = re.compile(
     r"\d[:.]\d\d\b|\d(?:st|nd|rd|th)\b|\d ?[ap]\.?m\b|\d[ -](?:o[’']clock|(?:second|minute|hour|day|week|month|year"
     r"|night|season|quarter|century|centurie)s?\b|(?:working|business|calendar|full|school) \w+)"
+    rf"|\b{_NUMBER_WORD}(?:[ -]{_NUMBER_WORD})? (?:second|minute|hour|day|night|week|month|year)s?\b"
     r"|\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth) (?:day|week|month|quarter|year)\b"
-    r"|\b(?:at|from|until|till|by|before|after|between|on|and|to) \d|\d{1,2}[/.]\d{1,2}|\d{4}",
+    r"|\b(?:at|from|until|till|by|before|after|between|on|and|to) \d|\d{1,2}[/.]\d{1,2}|\d{4}"
+    r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b|\b(?:week|work)(?:days?|ends?)\b"
+    r"|\b(?:every|each) (?:other |second )?(?:day|night|week|month|quarter|year|morning|afternoon|evening|spring|summer"
+    r"|autumn|winter)\b|\b(?:daily|weekly|fortnightly|monthly|quarterly|yearly|annually|hourly|noon|midday|midnight)\b",
     re.IGNORECASE,
 )
+_ASKS_DURATION = re.compile(r"\bhow (?:long|often|soon|quickly|frequently)\b", re.IGNORECASE)
 _ASKS_MEASURE = re.compile(
     r"\bwhat(?:[’']s| is| was| are| were) the (?:[\w-]+ ){0,2}?(?:numbers?|size|height|length|weight|width|depth"
     r"|age|rate|percentage|share|population|speed|distance|temperature|capacity|area|limit|maximum|minimum)\b",
@@ -109,8 +118,9 @@ def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     if question.answer_type == "person":
         return any(_names_person(question, sentence) for sentence in split_sentences(quoted))
     new = _without_asked_figures(question.text, quoted)
-    if question.answer_type == "time":
-        return bool(find_candidates(question, quoted) or _TIME.search(new))
+    is_time = bool(_TIME.search(new))
+    if question.answer_type == "time" or (is_time and _ASKS_DURATION.search(question.text)):
+        return is_time or bool(find_candidates(question, quoted))
     if question.answer_type != "place" and _MONEY_QUESTION.search(question.text):
         return bool(_AMOUNT.search(new))
     if _ASKS_MEASURE.search(question.text) and not _FIGURE.search(new):
