@@ -18,12 +18,17 @@ _PAGE_CSS = """
 """
 _PAGE_JS = """
 const FIELDS = "input, textarea, select, [contenteditable]"
+const BELOW_HEADER = 68  // pixels
 export default function ({ data, parentElement, setTriggerValue }) {
   const status = parentElement.querySelector("#status")
   if (status && status.textContent !== data.status) status.textContent = data.status
   const main = document.querySelector('[data-testid="stMain"]')
   const content = document.querySelector('[data-testid="stMainBlockContainer"]')
-  const toEnd = () => main.scrollTo({ top: main.scrollHeight })
+  const toEnd = () => {  // on a phone on its side only as far as the beginning of the answer stays in view
+    const newest = [...main.querySelectorAll('[data-testid="stChatMessage"]')].at(-1)
+    const isLow = matchMedia("(max-height: 500px)").matches
+    main.scrollTo({ top: isLow && newest ? newest.offsetTop - BELOW_HEADER : main.scrollHeight })
+  }
   if (window.__cragRun !== data.run) window.__cragAtEnd = Boolean(data.run) && !data.stays
   window.__cragRun = data.run
   const scrolled = () => { window.__cragAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80 }

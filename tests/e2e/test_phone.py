@@ -94,3 +94,13 @@ def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str
     phone.get_by_test_id("stExpandSidebarButton").tap()
     sidebar.get_by_role("button", name=QUESTION).tap()
     expect(sidebar).to_have_attribute("data-collapsed", "true")
+
+
+def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, app_with_notes: str):
+    phone.set_viewport_size({"width": 844, "height": 390})
+    open_page(phone, app_with_notes)
+    for question in (QUESTION, "When is the grinder cleaned?"):
+        ask(phone, question)
+        expect(phone.locator('[data-testid="stChatMessage"]', has_text=question)).to_be_attached()
+        expect(badge(phone, "from your documents")).to_be_in_viewport()
+        expect(phone.locator('a[href^="#cite-"]').last).to_be_in_viewport()
