@@ -301,12 +301,12 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
 
 
 def names_only_other_words(question: AnalyzedQuestion, text: str) -> bool:
-    """Return whether all that a text shares with a Korean question is part of other words: 회식 in 개회식."""
+    """Return whether a text holds the nouns of a Korean question only inside other words: 회식 in 개회식."""
     if detect_language(question.text) != "ko":
         return False
-    words = korean.find_missing_words(question.text, "", "", question.known_endings)
+    nouns = korean.find_topics(question.text, question.known_endings)
     missing = korean.find_missing_words(question.text, text, text, question.known_endings)
-    return bool(words) and words == missing and any(word in text for word in words)
+    return bool(nouns) and set(nouns) <= set(missing) and any(noun in text for noun in nouns)
 
 
 def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], text: str, held: frozenset[str]) -> bool:

@@ -250,6 +250,8 @@ def test_a_korean_question_about_a_word_inside_another_shares_nothing_with_the_t
     asked = analyze_question("도시는 어디예요?", CountedTermStatistics())
     assert names_only_other_words(asked, "도시락은 매점에서 판다.")
     assert not names_only_other_words(asked, "도시는 바다 옆에 있다.")
+    bought = analyze_question("상품은 어디서 사요?", CountedTermStatistics())
+    assert names_only_other_words(bought, "행사에서 상품권 10매를 준다.")
 
 
 def test_a_final_syllable_is_no_particle_where_the_documents_hold_it_in_a_noun() -> None:
