@@ -26,6 +26,12 @@ _CUT_LIST = re.compile(  # ends with the number of the next item, not with a fig
 _PARTIAL_LIST = re.compile(
     r"\b(?:among other (?:things|\w+s)|such as|for example|e\.g\.|including)(?!\w)", re.IGNORECASE
 )
+# An item without a verb or value says nothing without what leads to it, such as "Not covered:".
+_STATEMENT = re.compile(
+    r"\d|[:|—]|n['’]t\b|[^\x00-\u024f\u2000-\u206f]"
+    r"|\b(?:is|are|was|were|be|has|have|had|do|does|did|can|could|may|might|must|shall|should|will|would|cannot)\b",
+    re.IGNORECASE,
+)
 _ASKS_HOW = re.compile(
     r"\b(?:steps|procedure|instructions)\b|\bhow (?:do|can|should|must) (?:I|we|you|one|people)\b|\bhow to\b"
     r"|\bhow\W*$",
@@ -109,6 +115,8 @@ _OTHER_LANGUAGE = re.compile(  # German, French, Spanish: no rules tell what suc
 def has_form(question: str, quoted: Quotation) -> bool:
     """Return whether a quotation is an answer in form. Always False for questions in languages without rules."""
     if _OTHER_LANGUAGE.match(question) or announces_more(quoted.text) or _CUT_LIST.search(quoted.text):
+        return False
+    if quoted.items == 1 and not _STATEMENT.search(quoted.text):
         return False
     form = detect_question_form(question)
     if form == "statement" or (

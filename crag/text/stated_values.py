@@ -14,8 +14,9 @@ from crag.text.spelling import shares_root
 
 _DEFINITION = re.compile(
     r"\s*(?:what(?: is|'s|’s| are)(?: an?)? (?!the\b|it\b)"
-    r"|what do(?:es)? (?:an? |the )?(?=.*\bmean\b)|(?:please )?(?:define|explain) the (?:term|word|concept)(?: of)? )"
-    r"((?:[\w’'-]+\s?){1,3}?)(?:,.*)?(?:\bmean\b.*|\b(?:as|in) .*)?\W*",
+    r"|what do(?:es)? (?:an? |the )?(?:(?:term|word) )?(?=.*\bmean\b)"
+    r"|(?:please )?(?:define|explain) the (?:term|word|concept)(?: of)? )"
+    r"[\"'“‘]?((?:[\w’'-]+\s?){1,3}?)[\"'”’]?\s?(?:,.*)?(?:\bmean\b.*|\b(?:as|in) .*)?\W*",
     re.IGNORECASE,
 )
 _DEFINING_VERB = re.compile(

@@ -25,6 +25,8 @@ from crag.text.contrasts import is_contrary, sets_condition
         ("누가 상을 받았나요?", "김바다는 상을 받지 못했다."),
         ("成人票多少钱？", "儿童票10元。"),
         ("谁得了奖？", "林文远没有得奖。"),
+        ("现在的船长是谁？", "原船长林文远女士已于2026年11月调离。"),
+        ("현재 선장은 누구인가요?", "전임 선장은 김바다였다."),
     ],
 )
 def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None:

@@ -317,3 +317,16 @@ def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) 
 def test_sentences_that_state_different_values_cover_nothing(embedder, question, sentences, covered):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     assert check.is_covered(question, [Quotation(sentence, "") for sentence in sentences]) == covered
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted", "covered"),
+    [
+        ('What does "lot" mean for yarn?', Quotation("Yarn is dyed in lots.", ""), False),
+        ('What does "lot" mean?', Quotation("A lot is all yarn dyed in one bath.", ""), True),
+        ("What is said about storm damage to boats?", Quotation("• Storm damage to boats and sails.", "", 1), False),
+        ("Are boats insured?", Quotation("• Boats are insured.", "", 1), True),
+    ],
+)
+def test_a_term_needs_its_definition_and_an_item_a_statement(embedder, question, quoted, covered):
+    assert BuiltinCoverageCheck(embedder, CountedTermStatistics()).is_covered(question, [quoted]) == covered
