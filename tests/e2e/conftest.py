@@ -103,10 +103,19 @@ def app_with_notes(home_with_notes: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def kitchen(notes_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ScriptedOllama, str]]:
-    """A model server, and the application on it with the notes, for all scenarios that leave both as they are."""
+def kitchen(
+    notes_home: Path, tmp_path_factory: pytest.TempPathFactory, context: BrowserContext
+) -> Iterator[tuple[ScriptedOllama, str]]:
+    """A model server, and the application on it with the notes, for all scenarios that leave both as they are.
+
+    The application has found the model by then: without one, the built-in engine would answer.
+    """
     home = shutil.copytree(notes_home, tmp_path_factory.mktemp("kitchen") / "home")
     with ScriptedOllama() as server, forked(home, OLLAMA_HOST=server.url) as address:
+        first = context.new_page()
+        first.goto(address)
+        expect(first.get_by_test_id("stMenuButtonButton").filter(has_text="Llama 3.1")).to_be_visible()
+        first.close()
         yield server, address
 
 
