@@ -182,7 +182,7 @@ def _draw_quota() -> None:
         try:
             application().search_quota.fetch()
         except CragError as error:
-            st.warning(markdown.escape_line(str(error)))
+            dialogs.toast_error(error)  # it outlasts a page that is drawn again because a model has been found
         else:
             st.rerun()
 

@@ -1,6 +1,7 @@
 """What one client may hold open or send."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -63,5 +64,6 @@ def test_a_body_that_never_ends_is_given_up():
         sent.append(message)
 
     scope = {"type": "http", "method": "PUT", "path": "/a", "headers": [], "query_string": b"", "http_version": "1.1"}
-    asyncio.run(APP.build_middleware_stack()(scope, receive, send))
+    with ThreadPoolExecutor(1) as alone:  # away from the event loop that Playwright keeps in this thread
+        alone.submit(lambda: asyncio.run(APP.build_middleware_stack()(scope, receive, send))).result()
     assert sent[0]["status"] == 408

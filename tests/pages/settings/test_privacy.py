@@ -87,7 +87,7 @@ def test_a_refusal_of_tavily_is_told_and_the_own_count_stays(tavily, settings):
     tavily.status = 401
     page = settings()
     click(page, "Check with Tavily")
-    assert "Tavily refused the key" in page.warning[0].value
+    assert ["Tavily refused the key" in toast.value for toast in page.toast] == [True]
     assert "0 searches this month" in page.get("progress")[0].proto.text
 
 
