@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from crag.concurrency.caches import TTLCache
 from crag.errors import ModelFault
@@ -49,13 +48,18 @@ class ModelChoice:
         return self.name == "builtin"
 
 
-def choose_chat_model(settings: Settings) -> ModelChoice:
-    """Return the configured chat model; on auto a Llama 3 of a reachable Ollama, else the built-in engine."""
+def choose_chat_model(settings: Settings, before: ModelChoice | None = None) -> ModelChoice:
+    """Return the configured chat model; on auto a Llama 3 of a reachable Ollama, else the built-in engine.
+
+    While a server is too busy to list its models, the choice stays as it was `before`.
+    """
     if settings.chat_model not in _AUTO_NAMES:
         return ModelChoice(settings.chat_model, model_label(settings.chat_model), "Chosen in the settings.")
     try:
         models = list_installed_models(settings, PROBE_SECONDS)
     except ModelFault as fault:
+        if before and fault.code == "silent":
+            return before
         return ModelChoice("builtin", BUILTIN_LABEL, f"{fault.message[:-1]}, so the built-in engine answers.")
     best = _choose_llama(models)
     if best is None:
@@ -168,9 +172,11 @@ class CachedModelChoice:
 
     def __init__(self, settings: Settings) -> None:
         """`on_change` is called when a different model answers, and for the first one."""
-        self._cache = TTLCache(partial(choose_chat_model, settings), _CACHE_SECONDS)
+        self._settings = settings
+        self._cache = TTLCache(self._look_up, _CACHE_SECONDS)
         self.on_change: Callable[[], None] = lambda: None
         self._name = ""
+        self._last: ModelChoice | None = None
 
     def get(self, *, refresh: bool = False) -> ModelChoice:
         """Return the current choice and its reason, looked up every few seconds at most, and again with `refresh`."""
@@ -186,3 +192,8 @@ class CachedModelChoice:
         """Clear the cache after a change of the models."""
         self._cache.forget()
         self._name = ""
+        self._last = None
+
+    def _look_up(self) -> ModelChoice:
+        self._last = choose_chat_model(self._settings, self._last)
+        return self._last

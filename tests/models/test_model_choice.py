@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,15 @@ def test_without_a_server_the_builtin_engine_answers(settings: Settings) -> None
     host = address.removeprefix("http://")
     assert (choice.name, choice.label) == ("builtin", "Built-in engine")
     assert choice.reason == f"Ollama does not answer at {host}, so the built-in engine answers."
+
+
+def test_a_server_too_busy_to_list_its_models_keeps_the_choice(settings: Settings) -> None:
+    before = choose_chat_model(settings)
+    with socket.create_server(("127.0.0.1", 0)) as busy:  # accepts connections, but never replies
+        silent = replace(settings, ollama_host=f"http://127.0.0.1:{busy.getsockname()[1]}")
+        assert choose_chat_model(silent, before) == before
+        assert choose_chat_model(silent).builtin
+    assert choose_chat_model(replace(settings, ollama_host=closed_address()), before).builtin
 
 
 def test_without_a_local_llama_the_builtin_engine_answers(ollama: ScriptedOllama, settings: Settings) -> None:
