@@ -135,6 +135,11 @@ export default function ({ data }) {
   new MutationObserver(() => {
     if (findDialog() && !entry.isDialog) push({ cragDialog: true }, "")
   }).observe(document.body, { childList: true })
+  const closeDialog = () => {
+    const dialog = findDialog()
+    dialog?.querySelector('button[aria-label="Close"]')?.click()
+    return Boolean(dialog)
+  }
   const isSamePlace = (one, other) => one.address === other.address && one.isDialog !== other.isDialog
   const setAddress = (address) => replaceState.call(window.history, window.history.state, "", address)
   window.navigation?.addEventListener("currententrychange", ({ navigationType }) => {
@@ -148,8 +153,10 @@ export default function ({ data }) {
     entry = readEntry()
     if (!isSamePlace(left, entry)) return
     if (entry.isDialog) window.history.forward()
-    else if (findDialog()) findDialog().querySelector('button[aria-label="Close"]')?.click()
-    else window.history.back()  // the dialog was closed otherwise and left its entry behind
+    else if (!closeDialog()) {  // it was closed otherwise and left its entry behind, unless it is being drawn again
+      const reached = entry
+      setTimeout(() => { if (entry === reached && !closeDialog()) window.history.back() }, 200)
+    }
   })
 }
 """
