@@ -29,6 +29,8 @@ def test_thresholds_are_measured_moved_used_and_given_up(page: Page, towns: Path
         page.get_by_role("button", name="Calibrate").locator("visible=true").click()
         expect(page.get_by_role("heading", name="Calibrate")).to_be_visible()
         page.get_by_role("button", name="Measure").locator("visible=true").click()
+        begun = page.get_by_role("button", name="Stop").or_(page.get_by_role("heading", name="Scores"))
+        expect(begun.first).to_be_visible()
         page.reload()
         expect(page.get_by_role("heading", name="Scores")).to_be_visible()
         chart = page.get_by_test_id("stVegaLiteChart")
