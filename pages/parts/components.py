@@ -132,8 +132,15 @@ export default function ({ data }) {
     }
   }
   const findDialog = () => document.querySelector('[data-testid="stDialog"]')
+  const root = document.getElementById("root")
+  const release = () => {  // a dialog that was drawn again while it closed leaves the page inert
+    const overlays = '[role="dialog"], [role="menu"], [role="listbox"]'
+    const isCovered = [...document.body.children].some((part) => part !== root && part.querySelector(overlays))
+    if (!findDialog() && !isCovered) root.inert = false
+  }
   new MutationObserver(() => {
     if (findDialog() && !entry.isDialog) push({ cragDialog: true }, "")
+    else if (root.inert) setTimeout(release, 500)
   }).observe(document.body, { childList: true })
   const closeDialog = () => {
     const dialog = findDialog()

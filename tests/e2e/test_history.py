@@ -117,6 +117,18 @@ def test_a_drawer_closed_without_back_costs_no_press_of_back_or_forward(page: Pa
     expect(page.get_by_role("heading", name="Documents")).to_be_visible()
 
 
+def test_a_page_that_a_closed_dialog_has_left_inert_can_be_used_again(page: Page, app_with_notes: str):
+    open_page(page, app_with_notes)
+    page.evaluate("""() => {  // what Streamlit leaves behind at times when it draws a dialog again while that closes
+        document.getElementById("root").inert = true
+        const place = document.createElement("span")
+        document.body.append(place)
+        place.remove()
+    }""")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()
+    expect(page.get_by_role("heading", name="Documents")).to_be_visible()
+
+
 def test_an_address_without_a_page_leads_to_the_start_page_and_says_so(page: Page, app_with_notes: str):
     open_page(page, f"{app_with_notes}/nowhere")
     expect(page.get_by_text("There is no page at this address.")).to_be_visible()
