@@ -119,6 +119,10 @@ def test_a_drawer_closed_without_back_costs_no_press_of_back_or_forward(page: Pa
 
 def test_a_page_that_a_closed_dialog_has_left_inert_can_be_used_again(page: Page, app_with_notes: str):
     open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    drawer = open_drawer(page)
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
     page.evaluate("""() => {  // what Streamlit leaves behind at times when it draws a dialog again while that closes
         document.getElementById("root").inert = true
         const place = document.createElement("span")
