@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -45,6 +45,12 @@ _DIRECTIVES = (
     "form-action 'none'",
     "frame-ancestors 'none'",
 )
+
+
+def key_from_cookies(cookies: Mapping[str, str]) -> str:
+    """Return the key among a browser's cookies; empty when missing or malformed."""
+    key = cookies.get(OWNER_COOKIE, "")
+    return key if is_user_key(key) else ""
 
 
 class PageRequests:
@@ -90,8 +96,7 @@ class PageRequests:
             response = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
             if address != self._start:
                 response.set_cookie(UNKNOWN_PAGE_COOKIE, "1", max_age=_NOTICE_SECONDS, samesite="lax")
-        key = request.cookies.get(OWNER_COOKIE, "")
-        key = key if is_user_key(key) else generate_user_key()
+        key = key_from_cookies(request.cookies) or generate_user_key()
         # Not `secure`, since it must work over plain HTTP on this machine.
         response.set_cookie(OWNER_COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
         return response

@@ -32,9 +32,10 @@ _MONEY_QUESTION = re.compile(
 _FIGURE = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|fourth|fifth)\b"
 )
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 _AMOUNT = re.compile(  # no share, duration or date
-    r"[$€£¥₩]\s?\d|\d[\d.,]*(?!\d|[.,]\d|\s?(?:per cent|percent|%|days?|weeks?|months?|years?|hours?|minutes?|January"
-    r"|February|March|April|May|June|July|August|September|October|November|December))|\bfree\b"
+    r"[$€£¥₩]\s?\d|\d[\d.,]*(?!\d|[.,]\d|\s?(?:per cent|percent|%|days?|weeks?|months?|years?|hours?|minutes?"
+    rf"|{_MONTHS}))|\bfree\b"
     r"|\b\w+ (?:dollars|euros|pounds|kroner)\b",
     re.IGNORECASE,
 )
@@ -48,8 +49,8 @@ _PERSON = re.compile(
 _LABELLED_CELL = re.compile(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
 _SPEAKER = re.compile(r"\s*(?:[-*•>]\s*)?((?:From|[A-Z][\w’'.-]+)(?: [A-Z][\w’'.-]+){0,2}):\s+")
 _CALENDAR_WORDS = (
-    "January February March April May June July August September October November December Monday Tuesday Wednesday"
-    " Thursday Friday Saturday Sunday Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
+    f"{_MONTHS.replace('|', ' ')} Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+    " Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 )
 _CALENDAR_TERMS = frozenset(extract_terms(_CALENDAR_WORDS))
 _CALENDAR = re.compile(rf"\b(?:{_CALENDAR_WORDS.replace(' ', '|')})s?\b")
@@ -92,9 +93,8 @@ _ASKS_MEASURE = re.compile(
     r"|age|rate|percentage|share|population|speed|distance|temperature|capacity|area|limit|maximum|minimum)\b",
     re.IGNORECASE,
 )
-_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _DATE = re.compile(  # also a time of day
-    rf"{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,\s\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}(?:\s\d{{4}})?"
+    rf"(?:{_MONTHS})\s\d{{1,2}}(?:st|nd|rd|th)?(?:,\s\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{_MONTHS})(?:\s\d{{4}})?"
     r"|\d{1,2}:\d\d|\d{1,2}\s?[ap]\.?m\b|(?<![\d.,])(?:1\d|20)\d\d(?![\d.,]*\d)"
     r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号號일]|\d{4}\s?[年년]"
     r"|(?:오전|오후|上午|下午)?\s?\d{1,2}\s?[시点點時时](?:\s?\d{1,2}\s?[분分])?",

@@ -22,7 +22,7 @@ _run_callback = SessionState._run_callback_and_record_rerun  # noqa: SLF001 — 
 
 
 def describe_fault(error: Exception) -> tuple[str, str]:
-    """Return what happened and what to do; an error that nobody foresaw is logged."""
+    """Return what happened and what to do; an unexpected error is logged."""
     if isinstance(error, CragError):
         return error.message, error.remedy
     _log.error("Unexpected error on a page", exc_info=error)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
-from crag.server.page_requests import OWNER_COOKIE, UNKNOWN_PAGE_COOKIE
-from crag.types import generate_user_key, is_user_key
+from crag.server.page_requests import UNKNOWN_PAGE_COOKIE, key_from_cookies
+from crag.types import generate_user_key
 from pages.parts.services import application
 
 _SESSION_KEY = "person"
@@ -36,12 +34,6 @@ def is_browser_remembered() -> bool:
 def has_other_users() -> bool:
     """Return whether other users have conversations on this server."""
     return current_owner() is not None and application().people.count() > 1
-
-
-def key_from_cookies(cookies: Mapping[str, str]) -> str:
-    """Return the key among a browser's cookies; empty when missing or malformed."""
-    key = cookies.get(OWNER_COOKIE, "")
-    return key if is_user_key(key) else ""
 
 
 def _claim_session_key() -> str:

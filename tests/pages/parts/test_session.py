@@ -7,9 +7,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from crag.options import RunOptions
+from crag.server.page_requests import OWNER_COOKIE
 from crag.storage.outbound_log import on_behalf_of
 from pages.parts import components
-from pages.parts.session import OWNER_COOKIE
 from tests.pages.conftest import ROOT, labels, open_settings, said
 from tests.waiting import PATIENCE
 
