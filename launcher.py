@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import streamlit as st
+import uvicorn
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from streamlit.file_util import get_static_dir
@@ -20,6 +21,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from crag.concurrency.workers import run_in_background
 from crag.errors import CragError
+from crag.server.connections import ServerConfig
 from crag.server.limits import LimitRequests, RequestLimits
 from crag.server.page_requests import PageRequests
 from crag.server.request_guard import RequestGuard, load_page_token
@@ -91,6 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
     PagesManager.uses_pages_directory = False
     keep_all_messages()
     keep_undelivered_messages()
+    uvicorn.Config = ServerConfig  # type: ignore[misc] # Streamlit starts the server and passes on no such limits
     os.umask(0o077)  # what the application writes is for its user alone
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
     allow_open_files()

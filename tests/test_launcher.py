@@ -80,6 +80,12 @@ def test_it_listens_on_this_machine_only(address):
             assert probe.connect_ex((other, port)) != 0
 
 
+def test_a_request_that_does_not_arrive_is_given_up(address):
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=PATIENCE) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+        assert connection.recv(1) == b""
+
+
 def _handshake(port: int, host: str) -> str:
     path = socket_path(httpx.get(f"http://127.0.0.1:{port}", headers={"Accept": "text/html"}).text)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:

@@ -14,20 +14,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _UPLOAD_FOLDER = "/_stcore/upload_file/"
 _TRY_AGAIN_LATER = 1013  # close code, registered with IANA
+_TOO_MANY_TABS = "CRAG Chat is open in too many tabs. Close some of them, then reload this page.\n"
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """`sockets` open at once for each address of a client; `body_seconds` of silence within the body of a request.
+    """`sockets` open at once for each address of a client; `body_seconds` for the body of a request.
 
-    `uploaded_bytes` of one browser tab that wait to be used by a page; `count_uploaded_bytes` maps the id of a tab's
-    session to those that are waiting.
+    A body has longer while it arrives at `bytes_per_second` or more. `messages_per_second` are read from one socket,
+    after `messages_at_once`; a long message counts as one for each `bytes_per_message`. `uploaded_bytes` of one browser
+    tab may wait to be used by a page; `count_uploaded_bytes` maps the id of a tab's session to those that are waiting.
     """
 
     count_uploaded_bytes: Callable[[str], int]
     uploaded_bytes: int
     sockets: int = 500
+    messages_per_second: float = 50.0
+    messages_at_once: float = 200.0
+    bytes_per_message: int = 100_000
     body_seconds: float = 30.0
+    bytes_per_second: int = 20_000
 
 
 class LimitRequests:
@@ -44,20 +50,35 @@ class LimitRequests:
             await self._pass_socket(scope, receive, send)
         elif scope["type"] == "http" and scope["method"] in {"PUT", "POST"}:
             await self._pass_body(scope, receive, send)
+        elif scope["type"] == "http" and self._is_full(scope) and "text/html" in Headers(scope=scope).get("accept", ""):
+            await PlainTextResponse(_TOO_MANY_TABS, HTTPStatus.SERVICE_UNAVAILABLE)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     async def _pass_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        address = (scope.get("client") or ("",))[0]
-        if self._sockets[address] >= self._limits.sockets:
+        if self._is_full(scope):
             await receive()
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER})
             return
+        rate = _TokenBucket(self._limits.messages_per_second, self._limits.messages_at_once)
+
+        async def receive_at_rate() -> Message:
+            message = await receive()  # until the next call, the server reads nothing more from this socket
+            length = len(message.get("bytes") or message.get("text") or "")
+            await rate.take(1 + length // self._limits.bytes_per_message)
+            return message
+
+        address = _address_of(scope)
         self._sockets[address] += 1
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive_at_rate, send)
         finally:
             self._sockets[address] -= 1
+            if not self._sockets[address]:
+                del self._sockets[address]
+
+    def _is_full(self, scope: Scope) -> bool:
+        return self._sockets[_address_of(scope)] >= self._limits.sockets
 
     async def _pass_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._exceeds_uploads(scope):
@@ -67,9 +88,14 @@ class LimitRequests:
             await response(scope, receive, send)
             return
 
+        deadline = asyncio.get_running_loop().time() + self._limits.body_seconds
+
         async def receive_in_time() -> Message:
-            async with asyncio.timeout(self._limits.body_seconds):
-                return await receive()
+            nonlocal deadline
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+            deadline += len(message.get("body", b"")) / self._limits.bytes_per_second
+            return message
 
         try:
             await self._app(scope, receive_in_time, send)
@@ -83,3 +109,24 @@ class LimitRequests:
         length = Headers(scope=scope).get("content-length", "0")
         announced = int(length) if length.isdigit() else 0
         return self._limits.count_uploaded_bytes(session_id) + announced > self._limits.uploaded_bytes
+
+
+class _TokenBucket:
+    """Let through `burst` at once and `rate` a second from then on; a caller who takes more waits."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._left = burst
+        self._time = asyncio.get_running_loop().time()
+
+    async def take(self, count: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._left = min(self._burst, self._left + (now - self._time) * self._rate) - count
+        self._time = now
+        if self._left < 0:
+            await asyncio.sleep(-self._left / self._rate)
+
+
+def _address_of(scope: Scope) -> str:
+    return (scope.get("client") or ("",))[0]
