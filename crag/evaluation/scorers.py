@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from crag.evaluation.dates import find_dates, parse_date, rewrite_dates, states_date
 from crag.evaluation.types import Example, GradedPassage, NodeCost, ScoredAnswer
 from crag.graph.answer_support import check_sentences
 from crag.graph.citations import cited_numbers, strip_citations
@@ -33,10 +34,15 @@ _SHORT_KOREAN = re.compile(f"[{HANGUL_RANGES}]{{1,2}}")
 def comparable_words(text: str) -> list[str]:
     """Return the words of a text for comparison: in NFKC form, without case, punctuation and English articles.
 
-    Numbers are words, with their sign and in any notation (12, twelve, 十二個). In a script without spaces each
-    character is a word. In Korean each syllable is one, since Korean words carry particles (as in KorQuAD's evaluation,
-    arXiv 1909.07005). `[1]` is a citation, not a word.
+    Numbers are words, with their sign and in any notation (12, twelve, 十二個), and dates are written in one way. In a
+    script without spaces each character is a word. In Korean each syllable is one, since Korean words carry particles
+    (as in KorQuAD's evaluation, arXiv 1909.07005). `[1]` is a citation, not a word.
     """
+    return _words_as_written(rewrite_dates(unicodedata.normalize("NFKC", strip_citations(text))))
+
+
+def _words_as_written(text: str) -> list[str]:
+    """Return the comparable words with each date in its own notation."""
     plain = _ARTICLE.sub(" ", _strip_combining_marks(unicodedata.normalize("NFKC", strip_citations(text))))
     plain = _INITIALS.sub(lambda found: found.group().replace(".", ""), plain)
     return _WORD.findall(normalize_figures(plain).casefold())
@@ -45,14 +51,19 @@ def comparable_words(text: str) -> list[str]:
 def contains_phrase(text: str, phrase: str) -> bool:
     """Return whether the words of `phrase` occur in `text` in sequence; 5 is not in 15, nor art in party.
 
-    Negation is ignored: "not Paris" contains "Paris". A phrase without words is searched for literally.
+    A date counts in any notation. Negation is ignored: "not Paris" contains "Paris". A phrase without words is searched
+    for literally.
     """
-    wanted = comparable_words(phrase)
-    if not wanted:
+    if not _words_as_written(phrase):
         return bool(phrase.strip()) and phrase.strip() in text
-    if f" {' '.join(wanted)} " not in f" {' '.join(comparable_words(text))} ":
+    is_there = _contains_words(_words_as_written(text), _words_as_written(phrase))
+    if not is_there and not (states_date(phrase) and _contains_words(comparable_words(text), comparable_words(phrase))):
         return False
     return not _SHORT_KOREAN.fullmatch(phrase.strip()) or _starts_korean_word(text, phrase.strip())
+
+
+def _contains_words(text: Sequence[str], wanted: Sequence[str]) -> bool:
+    return f" {' '.join(wanted)} " in f" {' '.join(text)} "
 
 
 def token_f1(first: Sequence[str], second: Sequence[str]) -> float:
@@ -85,7 +96,9 @@ def score_answer(example: Example, trace: Trace) -> dict[str, float]:
     text = answer_text(trace)
     scores: dict[str, float] = {}
     if example.has_reference:
-        scores["contained"] = float(any(_contains_reference(text, reference) for reference in example.references))
+        scores["contained"] = float(
+            any(_contains_reference(text, one) or _date_share(example, one, text) == 1.0 for one in example.references)
+        )
         scores["token_f1"] = max(
             token_f1(comparable_words(text), comparable_words(reference)) for reference in example.references
         )
@@ -101,15 +114,17 @@ def score_text_agreement(example: Example, trace: Trace, scores: Mapping[str, fl
     """Return how far an answer with these scores agrees with the known right one, in 0..1.
 
     If required phrases are known, they alone decide: the share that is mentioned, halved unless all are. Otherwise 1 if
-    the answer contains a reference, else the greatest F1 with one, halved unless the answer supports that reference. 0
-    if it mentions a forbidden phrase. None if neither references nor required phrases are known.
+    the answer contains a reference, else the greatest F1 with one, halved unless the answer supports that reference; a
+    date instead agrees by the parts that the answer states. 0 if it mentions a forbidden phrase. None if neither
+    references nor required phrases are known.
     """
     if not example.has_known_answer:
         return None
     if (mentions := scores.get("mentions")) is not None:
         agrees = mentions if mentions == 1.0 else mentions / 2
     else:
-        agrees = scores["contained"] or _reference_overlap(answer_text(trace), example.references)
+        text = answer_text(trace)
+        agrees = scores["contained"] or max(_reference_agreement(example, one, text) for one in example.references)
     return agrees * scores.get("avoids", 1.0)
 
 
@@ -118,15 +133,24 @@ def answer_text(trace: Trace) -> str:
     return "" if trace.outcome == "not_answered" else trace.text
 
 
-def _reference_overlap(text: str, references: Sequence[str]) -> float:
-    """Return the greatest F1 with a reference, halved if the text does not support that reference.
+def _reference_agreement(example: Example, reference: str, text: str) -> float:
+    """Return the share of a date that the text states, else the F1, halved if the text does not support the reference.
 
     An answer that changes a figure, a name or a "not" shares nearly all words of a reference and is still wrong.
     """
-    return max(
-        token_f1(comparable_words(text), comparable_words(one)) * (1.0 if _supports_reference(text, one) else 0.5)
-        for one in references
-    )
+    if (share := _date_share(example, reference, text)) is not None:
+        return share
+    supported = _supports_reference(rewrite_dates(text), rewrite_dates(reference))
+    return token_f1(comparable_words(text), comparable_words(reference)) * (1.0 if supported else 0.5)
+
+
+def _date_share(example: Example, reference: str, text: str) -> float | None:
+    """Return how much of a reference that is a date the text states; None if the reference or the text has no date."""
+    expected, stated = parse_date(reference), find_dates(text)
+    if expected is None or not stated:
+        return None
+    asked = find_dates(example.question)
+    return max(expected.share_stated(one, asked) for one in stated)
 
 
 def _supports_reference(text: str, reference: str) -> bool:

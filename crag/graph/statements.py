@@ -64,8 +64,12 @@ def normalize_figures(text: str) -> str:
     Not `one`, which is rarely a count.
     """
     text = _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower()]), text)
-    text = _CHINESE_NUMBER.sub(lambda match: _parse_chinese_number(match[0]), text)
-    return _NUMBER.sub(_normalize_number, text)
+    return _NUMBER.sub(_normalize_number, normalize_chinese_numbers(text))
+
+
+def normalize_chinese_numbers(text: str) -> str:
+    """Write the Chinese numerals before a unit in plain digits: `十二個`, `一九七五年四月`."""
+    return _CHINESE_NUMBER.sub(lambda match: _parse_chinese_number(match[0]), text)
 
 
 def extract_figures(text: str) -> frozenset[str]:

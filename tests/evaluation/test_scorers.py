@@ -119,6 +119,56 @@ def test_a_refusal_holds_nothing_whatever_it_quotes():
     }
 
 
+MICROSOFT, KOREAN, CHINESE = "When was Microsoft founded?", "마이크로소프트는 언제 설립되었나요?", "微軟何時創立？"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "answer"),
+    [
+        (MICROSOFT, "April 4, 1975", "Microsoft was founded by Bill Gates and Paul Allen on 4 April 1975 [1]."),
+        (MICROSOFT, "April 4, 1975", "Founded: 1975-04-04 [1]."),
+        (MICROSOFT, "on Friday, 4th of April 1975", "The company began on Apr. 4, 1975."),
+        (MICROSOFT, "1975-04-13", "Registered 13/04/1975, so 04/13/1975 in American order."),
+        (MICROSOFT, "April 5, 1975", "It was founded on 04/05/1975."),
+        (MICROSOFT, "April 1975", "It was founded on April 4, 1975."),
+        (MICROSOFT, "April 4", "It was founded on 4 April 1975."),
+        ("When in 1975 was Microsoft founded?", "April 4, 1975", "It was founded on April 4 [1]."),
+        (KOREAN, "1975년 4월 4일", "마이크로소프트는 1975. 4. 4. 설립되었습니다 [1]."),
+        (KOREAN, "1975년 4월", "설립일: 1975-04-04"),
+        (KOREAN, "1975년", "설립일: 1975-04-04"),
+        (KOREAN, "1975-04-04", "1975년 4월 4일에 설립되었다."),
+        (CHINESE, "1975年4月4日", "微軟創立於一九七五年四月四日。"),
+        (CHINESE, "April 4, 1975", "微软于1975年4月4号成立。"),
+        (MICROSOFT, "It was founded on April 4, 1975 in Albuquerque.", "It was founded in Albuquerque on 1975-04-04."),
+    ],
+)
+def test_a_date_is_right_in_any_notation_and_order_of_words(question, expected, answer):
+    scored = score_run(Example("1", question, references=(expected,)), answered(answer))
+    assert scored.text_score >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "answer", "share"),
+    [
+        (MICROSOFT, "April 4, 1975", "Microsoft was founded by Bill Gates and Paul Allen on April 4 [1].", 2 / 3),
+        (MICROSOFT, "April 4, 1975", "It was founded in April 1975.", 2 / 3),
+        (MICROSOFT, "April 4, 1975", "It was founded in 1975 by two friends.", 1 / 3),
+        (MICROSOFT, "April 4, 1975", "April 5, 1975", 0.0),
+        (MICROSOFT, "April 4, 1975", "April 4, 1976", 0.0),
+        (MICROSOFT, "April 4, 1975", "04/05/1975", 0.0),
+        ("What happened to Microsoft in 1975, and when?", "April 4, 1975", "Microsoft was founded in 1975.", 1 / 3),
+        (KOREAN, "1975년 4월 4일", "마이크로소프트는 4월 4일에 설립되었습니다.", 2 / 3),
+        (KOREAN, "1975년 4월 4일", "1975년 4월 14일", 0.0),
+        (CHINESE, "1975年4月4日", "微軟創立於四月四日。", 2 / 3),
+        (CHINESE, "1975年4月4日", "微軟創立於1976年4月4日。", 0.0),
+    ],
+)
+def test_a_date_that_states_less_agrees_in_part_and_one_that_differs_not_at_all(question, expected, answer, share):
+    scored = score_run(Example("1", question, references=(expected,)), answered(answer))
+    assert scored.scores["contained"] == 0.0
+    assert scored.text_score == pytest.approx(share)
+
+
 @pytest.mark.parametrize(
     ("reference", "answer", "contained"),
     [
@@ -287,6 +337,10 @@ def test_uncovered_questions_are_not_scored_on_refusing():
         ("台灣在1987年解除黨禁。", "1987年"),
         ("中國 抗日\n同盟軍", "中國抗日同盟軍"),
         ("東京タワーです", "タワー"),
+        ("It opened on 4 April 1975.", "April 4, 1975"),
+        ("It opened on April 4, 1975.", "April 1975"),
+        ("1975년 4월 4일 개관", "4일"),
+        ("1975년 4월 4일 개관", "1975년 4월"),
         ("it is 😀", "😀"),
         ("قال مُحَمَّد", "محمد"),
     ],
@@ -308,6 +362,8 @@ def test_held(text, phrase):
         ("He wrote C++ code", "C"),
         ("Spinach has vitamin C in it", "Vitamin A"),
         ("Tower of the Eiffel", "Eiffel Tower"),
+        ("It opened on April 5, 1975.", "4 April 1975"),
+        ("It opened on April 14, 1975.", "4 April"),
         ("See the source [5].", "5"),
         ("在十二月", "二"),
         ("확대구간", "대구"),
