@@ -44,7 +44,7 @@ from crag.models.model_choice import (
     model_label,
 )
 from crag.models.ollama_server import OllamaServer
-from crag.models.token_counts import count_passage_tokens, passage_counter_name
+from crag.models.token_counts import count_english_tokens, count_passage_tokens, passage_counter_name
 from crag.options import RunOptions
 from crag.protocols import ChatModel
 from crag.runs.question_queue import QuestionQueue
@@ -81,7 +81,12 @@ class Application:
         self.outbound_log = OutboundLog(self.database)
         installed = InstalledEmbedders(settings, self.outbound_log)
         self.library = Library(
-            self.database, installed, count_passage_tokens, settings, counter_name=passage_counter_name()
+            self.database,
+            installed,
+            count_passage_tokens,
+            settings,
+            counter_name=passage_counter_name(),
+            count_english_tokens=count_english_tokens,
         )
         self.embedders = EmbedderCatalog(settings, self.library)
         self.jobs = IngestJobs(self.database, self.library)

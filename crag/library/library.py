@@ -62,6 +62,7 @@ class Library:
         *,
         counter_name: str = "",
         read: DocumentReader | None = None,
+        count_english_tokens: Callable[[str], int] = len,
     ) -> None:
         """Open the library of `database.home` and remove leftovers of a killed ingest."""
         self.home = database.home
@@ -70,7 +71,7 @@ class Library:
         self._collections = Collections(database)
         self._originals = Originals(self.home)
         self._full_text = FullTextIndex(database)
-        self._spelling = SpellingCorrector(database, self._full_text)
+        self._spelling = SpellingCorrector(database, self._full_text, count_english_tokens)
         cache = EmbedderCache(database, embedders)
         active_embedder = ActiveEmbedder(database, embedders, cache)
         self.retriever = HybridSearch(self._store, self._full_text, active_embedder, self.home / "index")

@@ -116,6 +116,11 @@ def find_llama_tokenizer() -> Path | None:
     return next((path for folder in folders if (path := Path(folder) / _TOKENIZER_FILE).is_file()), None)
 
 
+def count_english_tokens(text: str) -> int:
+    """Return the number of Llama tokens: one for a common English word; without its tokenizer, of characters."""
+    return load_llama_tokenizer().count(text) if find_llama_tokenizer() else len(text)
+
+
 TokenCounter = Callable[[str], int]
 
 # tiktoken's download address of the encoding and its checksum; the cached copy is named after the address.

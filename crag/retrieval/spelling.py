@@ -6,17 +6,22 @@ Chinese and Korean questions are left as they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 from sqlalchemy import text
 
 from crag.retrieval.full_text import FullTextIndex, fold_accents
 from crag.storage.engine import Database
 from crag.text.language import detect_language, extract_terms, find_tokens
 from crag.text.questions import FRAME_TERMS
-from crag.text.spelling import correct_question_word, find_words
+from crag.text.spelling import correct_question_word, find_words, is_certain
 
 _MIN_LENGTH = 4
-_MIN_LENGTH_OF_EDITED = 5  # a shorter word is only corrected where two letters changed places
-_MIN_LENGTH_OF_TWICE_EDITED = 8
+_MIN_LENGTH_OF_MISSPELLED = 6  # in a shorter word only letters that are swapped or doubled are corrected
+_MIN_LENGTH_OF_TWICE_MISSPELLED = 8
+_MAX_NEAR_TERMS = 8
+_VERB_ENDINGS = ("s", "ed")
 _READ_PASSAGES = 20
 _SELECT_NEAR_TERMS = text(
     "SELECT term, doc FROM passage_vocabulary WHERE term >= :first AND term < :behind"
@@ -30,9 +35,11 @@ _SELECT_TEXTS = text(
 class SpellingCorrector:
     """Corrects questions by the words of the library. Safe to share between threads."""
 
-    def __init__(self, database: Database, full_text: FullTextIndex) -> None:
+    def __init__(self, database: Database, full_text: FullTextIndex, count_tokens: Callable[[str], int]) -> None:
+        """Tell common words and names by `count_tokens`: a common word is a single token."""
         self._database = database
         self._full_text = full_text
+        self._count_tokens = count_tokens
 
     def find_corrections(self, question: str) -> dict[str, str]:
         """Return the misspelled words of a question, as written, with the words that are meant."""
@@ -47,49 +54,68 @@ class SpellingCorrector:
             return ""
         if asked := correct_question_word(word):
             return asked
-        if not word.islower() or len(word) < _MIN_LENGTH:
+        if not word.islower() or len(word) < _MIN_LENGTH or self._count_tokens(word) == 1:
             return ""
-        near = self._find_near_terms(terms[0])
-        return next((right for term in near if (right := self._find_lower_case_word(term, word))), "")
+        slips = 2 if len(word) >= _MIN_LENGTH_OF_TWICE_MISSPELLED else 1
+        meant = (self._find_ordinary_word(term, word, slips) for term in self._find_near_terms(word, slips))
+        return next(filter(None, meant), "")
 
-    def _find_near_terms(self, term: str) -> list[str]:
-        """Return the terms of the library that a term may be a misspelling of, the likeliest first."""
-        from rapidfuzz.distance import OSA
+    def _find_near_terms(self, word: str, slips: int) -> list[str]:
+        """Return the terms of the library that a word may begin with but for some slips, the likeliest first.
 
-        edits = 2 if len(term) >= _MIN_LENGTH_OF_TWICE_EDITED else 1
-        span = {
-            "first": term[0],
-            "behind": chr(ord(term[0]) + 1),
-            "least": len(term) - edits,
-            "most": len(term) + edits,
-        }
+        A slip may change more of the term than of the word: that of *vacation* is *vacat*, that of *vacaton* itself.
+        """
+        span = {"first": word[0], "behind": chr(ord(word[0]) + 1), "least": len(word) // 2, "most": len(word) + slips}
         with self._database.read() as connection:
             rows = connection.execute(_SELECT_NEAR_TERMS, span).all()
-        near = [
-            (distance, -row.doc, row.term)
-            for row in rows
-            if (distance := OSA.distance(term, row.term, score_cutoff=edits)) <= edits
-            and _may_stand_for(term, row.term)
-        ]
-        return [found for _, _, found in sorted(near)]
+        near = sorted((_distance_to_stem(word, row.term), -row.doc, row.term) for row in rows)
+        likely = [found for distance, _, found in near if distance <= min(slips, len(found) // 3)]
+        return likely[:_MAX_NEAR_TERMS]
 
-    def _find_lower_case_word(self, term: str, word: str) -> str:
-        """Return the word indexed by a term that is nearest to the misspelled one; empty if it only names something."""
-        from rapidfuzz.distance import OSA
-
+    def _find_ordinary_word(self, term: str, word: str, slips: int) -> str:
+        """Return the word indexed by a term that may be meant; empty if there is none or it only names something."""
         with self._database.read() as connection:
             texts = connection.scalars(_SELECT_TEXTS, {"term": f'"{term}"', "limit": _READ_PASSAGES}).all()
-        words = sorted({token for text in texts for token in _find_words_of_term(text, term)})
-        return min(words, key=lambda found: OSA.distance(word, found), default="")
+        pairs = {pair for text in texts for pair in pairwise([*_read_words(text), ""]) if pair[0][0].lower() == term[0]}
+        likely = {
+            found
+            for said, after in pairs
+            if _may_stand_for(word, found := said.lower(), slips)
+            and extract_terms(fold_accents(said)) == [term]
+            and self._is_ordinary(said, after)
+        }
+        return min(sorted(likely), key=lambda found: _distance(word, found), default="")
+
+    def _is_ordinary(self, word: str, after: str) -> bool:
+        """Return whether a word is no name: written small, or more common so, or before a noun: "Parental leave …"."""
+        if word.islower():
+            return True
+        small, capital = self._count_tokens(word.lower()), self._count_tokens(word.capitalize())
+        is_before_noun = bool(after.islower() and extract_terms(after)) and not after.endswith(_VERB_ENDINGS)
+        return small < capital or (small == capital and is_before_noun)
 
 
-def _find_words_of_term(text: str, term: str) -> list[str]:
-    tokens = {token for _, token in find_tokens(text) if token.islower() and token[:1] == term[:1]}
-    return [token for token in tokens if extract_terms(fold_accents(token)) == [term]]
+def _read_words(text: str) -> list[str]:
+    return [token for _, token in find_tokens(text)]
 
 
-def _may_stand_for(term: str, other: str) -> bool:
-    """Return whether a term may be a misspelling of another; not if it only ends otherwise: *economic*, *economy*."""
-    if sorted(term) == sorted(other):
-        return True
-    return len(term) >= _MIN_LENGTH_OF_EDITED and other.isalpha() and term[-1] == other[-1]
+def _may_stand_for(word: str, other: str, slips: int) -> bool:
+    """Return whether a word may be a misspelling of another; not if it only ends otherwise: *economic*, *economy*."""
+    distance = _distance(word, other)
+    if word[0] != other[0] or distance > slips:
+        return False
+    is_long = min(len(word), len(other)) >= _MIN_LENGTH_OF_MISSPELLED
+    has_ending = word[-distance:] == other[-distance:]
+    return sorted(word) == sorted(other) or (has_ending and (is_long or is_certain(word, other)))
+
+
+def _distance(word: str, other: str) -> int:
+    """Return the number of letters added, left out, changed or swapped; 3 for more."""
+    from rapidfuzz.distance import OSA
+
+    return int(OSA.distance(word, other, score_cutoff=2))
+
+
+def _distance_to_stem(word: str, stem: str) -> int:
+    """Return the distance of the beginning of a word to a stem, which may be a letter longer or shorter."""
+    return min(_distance(word[: len(stem) + more], stem) for more in (-1, 0, 1))
