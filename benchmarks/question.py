@@ -26,7 +26,7 @@ from crag.grading.refiners import ExplainedRefiner
 from crag.library.library import Library
 from crag.models.writer import ModelRewriter, ModelWriter
 from crag.options import RunOptions
-from crag.protocols import Engine, FirstToken, Reply, ReplyPiece
+from crag.protocols import Engine, Reply, ReplyPiece, TokenChoice
 from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.runs.worker import RunResourceBuilder, RunResources
@@ -53,9 +53,13 @@ class InstantModel:
         """Return a reply that fits either schema."""
         return Reply(json.dumps({"verdict": "yes", "reason": "It does.", "keep": [1, 2]}))
 
-    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> FirstToken:
+    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> TokenChoice:
         """Return yes at once."""
-        return FirstToken("Yes", {"Yes": -0.1, "No": -2.4})
+        return TokenChoice("Yes", {"Yes": -0.1, "No": -2.4})
+
+    def choose_word(self, prompts: Sequence[Prompt], words: Sequence[str], stop: Cancellation) -> TokenChoice:
+        """Return the first word at once."""
+        return TokenChoice(json.dumps({"verdict": words[0]}))
 
     def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:
         """Yield twenty words at once."""

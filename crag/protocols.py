@@ -74,10 +74,10 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstToken:
-    """The first token of a reply, with the natural log-probability of each candidate token at that position.
+class TokenChoice:
+    """A reply that one token decides, with the natural log-probability of each candidate token at that position.
 
-    `alternatives` is empty if the server reports none; `text` may then be longer than one token.
+    `alternatives` is empty if the server reports none.
     """
 
     text: str
@@ -126,8 +126,18 @@ class ChatModel(Protocol):
         """Return a complete reply, constrained to a JSON schema if one is given. Raises `ModelFault`, `Stopped`."""
         ...
 
-    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> FirstToken:
-        """Return only the first token, at the cost of processing the prompt. Raises `ModelFault`, `Stopped`."""
+    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> TokenChoice:
+        """Return only the first token, at the cost of processing the prompt.
+
+        The text is longer if the server reports no alternatives. Raises `ModelFault`, `Stopped`.
+        """
+        ...
+
+    def choose_word(self, prompts: Sequence[Prompt], words: Sequence[str], stop: Cancellation) -> TokenChoice:
+        """Make the model reply with one of the words, as the `verdict` of a JSON object.
+
+        Raises `ModelFault`, `Stopped`.
+        """
         ...
 
     def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:

@@ -7,13 +7,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.options import GraderKind
 from crag.prompts import find_json_object, strip_thoughts
-from crag.protocols import ChatModel, FirstToken, Reply
+from crag.protocols import ChatModel, Reply, TokenChoice
 from crag.text.language import extract_terms, split_sentences
 from crag.text.questions import AnalyzedQuestion
 from crag.types import Grade, Language, Passage, Prompt, Thresholds, Usage, strip_unstorable
@@ -87,9 +88,13 @@ def ask_again(
     model: ChatModel, prompts: Sequence[Prompt], reply: str, schema: dict[str, Any], stop: Cancellation
 ) -> Reply:
     """Ask for a reply in the required format, quoting the unreadable one. Raises `ModelFault`, `Stopped`."""
-    request = f"That could not be read. Reply with one JSON object only, as in: {json.dumps(schema)}"
-    before = Prompt("assistant", reply.strip()[:_QUOTED_REPLY_CHARS] or "-")
-    return model.complete([*prompts, before, Prompt("user", request)], stop, schema=schema)
+    return model.complete(prompts_for_retry(prompts, reply, json.dumps(schema)), stop, schema=schema)
+
+
+def prompts_for_retry(prompts: Sequence[Prompt], reply: str, wanted: str) -> list[Prompt]:
+    """Return the prompts that ask again for a JSON object, quoting the unreadable reply."""
+    request = f"That could not be read. Reply with one JSON object only, as in: {wanted}"
+    return [*prompts, Prompt("assistant", reply.strip()[:_QUOTED_REPLY_CHARS] or "-"), Prompt("user", request)]
 
 
 _OVERHEAD_TOKENS = 400  # tokens for titles, delimiters, the chat format, and one retry
@@ -124,6 +129,11 @@ _CERTAINTY_TEXTS: dict[Language, tuple[str, str]] = {
     "ko": ("답이 들어 있다고 {percent}% 확신", "답이 없다고 {percent}% 확신, 가장 가까운 문장"),
     "zh": ("有 {percent}% 的把握认为含有答案", "有 {percent}% 的把握认为不含答案；最接近的句子"),
 }
+_UNCERTAIN_TEXTS: dict[Language, tuple[str, str]] = {
+    "en": ("Judged to answer, certainty unknown", "Judged not to answer, certainty unknown; nearest"),
+    "ko": ("답이 들어 있다고 판단, 확신도 알 수 없음", "답이 없다고 판단, 확신도 알 수 없음, 가장 가까운 문장"),
+    "zh": ("判断为含有答案，把握程度未知", "判断为不含答案，把握程度未知；最接近的句子"),
+}
 _POINTS_TEXTS: dict[Language, str] = {
     "en": "{points} of 9 points; nearest",
     "ko": "9점 만점에 {points}점, 가장 가까운 문장",
@@ -148,10 +158,11 @@ def raise_unless_transient(fault: ModelFault) -> None:
         raise fault
 
 
-def certainty_reason(score: float, language: Language, sentence: str) -> str:
-    """Return a reason with the model's confidence in yes or no, and the sentence nearest to the question."""
-    words = _CERTAINTY_TEXTS[language][score < 0.5].format(percent=round(100 * max(score, 1 - score)))
-    return quote_sentence(words, sentence)
+def certainty_reason(said: YesOrNo, language: Language, sentence: str) -> str:
+    """Return a reason with the model's confidence in yes or no, if known, and the sentence nearest to the question."""
+    score = said.score or 0.0
+    texts = (_CERTAINTY_TEXTS if said.is_measured else _UNCERTAIN_TEXTS)[language]
+    return quote_sentence(texts[score < 0.5].format(percent=round(100 * max(score, 1 - score))), sentence)
 
 
 def points_reason(score: float, language: Language, sentence: str) -> str:
@@ -206,18 +217,35 @@ _WORD_SCORES = {
 _YES_WORDS = frozenset(word for word, score in _WORD_SCORES.items() if score == 1.0)
 _NO_WORDS = frozenset(word for word, score in _WORD_SCORES.items() if score == 0.0)
 _VERDICT_KEYS = ("verdict", "score", "binary_score", "relevant", "relevance", "grade")
-_STRIPPED_CHARS = " \n\"'*.,!。"
+_STRIPPED_CHARS = " \n\"'*.,!。{}:"
 # With less probability on yes and no together, the model was about to say something else.
 _MIN_VERDICT_MASS = 0.1
 
 
-def yes_probability(first: FirstToken) -> float | None:
-    """Return P(yes) / (P(yes) + P(no)) over all spellings in three languages; None if the token is neither.
+@dataclass(frozen=True, slots=True)
+class YesOrNo:
+    """Reply to a yes-or-no question: the score is the probability of yes if `is_measured`, else 1 or 0 for the word.
 
-    Falls back to the token's text if there are no probabilities.
+    The score is None if the reply is neither.
     """
-    yes, no = (_probability_mass(first, words) for words in (_YES_WORDS, _NO_WORDS))
-    return yes / (yes + no) if yes + no >= _MIN_VERDICT_MASS else read_score(first.text)
+
+    score: float | None
+    is_measured: bool
+    usage: Usage
+
+
+def read_yes_or_no(choice: TokenChoice) -> YesOrNo:
+    """Read P(yes) / (P(yes) + P(no)) over all spellings in three languages; without probabilities, the text.
+
+    A word that is not among the candidates is taken to be as likely as the least likely of them.
+    """
+    yes, no = (_probability_mass(choice, words) for words in (_YES_WORDS, _NO_WORDS))
+    if yes + no < _MIN_VERDICT_MASS:
+        return YesOrNo(read_score(choice.text), is_measured=False, usage=choice.usage)
+    listed = [math.exp(value) for value in choice.alternatives.values()]
+    unlisted = max(0.0, min(*listed, 1 - sum(listed)))
+    yes, no = yes or unlisted, no or unlisted
+    return YesOrNo(yes / (yes + no), is_measured=True, usage=choice.usage)
 
 
 def read_score(reply: str) -> float | None:
@@ -229,8 +257,8 @@ def read_score(reply: str) -> float | None:
     return _word_score(str(next((found[key] for key in _VERDICT_KEYS if key in found), "")))
 
 
-def _probability_mass(first: FirstToken, words: frozenset[str]) -> float:
-    return sum(math.exp(value) for token, value in first.alternatives.items() if _normalize_token(token) in words)
+def _probability_mass(choice: TokenChoice, words: frozenset[str]) -> float:
+    return sum(math.exp(value) for token, value in choice.alternatives.items() if _normalize_token(token) in words)
 
 
 def _normalize_token(token: str) -> str:

@@ -179,7 +179,7 @@ class ScoreRefiner:
         def judge(number: int) -> float | None:
             item = strips.items[number]
             try:
-                return ask_yes_or_no(self._model, question, item.passage, item.text, stop)[0]
+                return ask_yes_or_no(self._model, question, item.passage, item.text, stop).score
             except ModelFault as fault:
                 raise_unless_transient(fault)
                 return None

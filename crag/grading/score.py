@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
     ModelGrader,
-    ask_again,
+    YesOrNo,
     certainty_reason,
     failed_grade,
     grading_prompts,
     nearest_sentence,
     passage_block,
+    prompts_for_retry,
     question_block,
-    read_score,
+    read_yes_or_no,
     remaining_tokens,
     truncate_to_tokens,
     unreadable_grade,
-    yes_probability,
 )
 from crag.prompts import load_prompt
 from crag.protocols import ChatModel
 from crag.text.language import detect_language
 from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
-from crag.types import Grade, Passage, Thresholds, Usage
+from crag.types import Grade, Passage, Thresholds
 
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
-    "required": ["verdict"],
-}
+_WORDS = ("yes", "no")
+_WANTED = '{"verdict": "yes"} or {"verdict": "no"}'
 
 
 class ScoreGrader(ModelGrader):
@@ -53,30 +50,29 @@ class ScoreGrader(ModelGrader):
         def judge(index: int) -> Grade:
             passage = passages[index]
             try:
-                score, usage = ask_yes_or_no(self._model, question, passage, passage.text, stop)
+                said = ask_yes_or_no(self._model, question, passage, passage.text, stop)
             except ModelFault as fault:
                 return failed_grade(fault)
-            if score is None:
-                return Grade(None, unreadable_grade(language).reason, usage)
-            return Grade(score, certainty_reason(score, language, nearest_sentence(asked, passage.text)), usage)
+            if said.score is None:
+                return Grade(None, unreadable_grade(language).reason, said.usage)
+            reason = certainty_reason(said, language, nearest_sentence(asked, passage.text))
+            return Grade(said.score, reason, said.usage)
 
         yield from map_parallel(judge, len(passages), self._model.concurrency, stop)
 
 
-def ask_yes_or_no(
-    model: ChatModel, question: str, passage: Passage, text: str, stop: Cancellation
-) -> tuple[float | None, Usage]:
-    """Return the probability in 0..1 that `text` of the passage contains the answer, and the tokens used.
+def ask_yes_or_no(model: ChatModel, question: str, passage: Passage, text: str, stop: Cancellation) -> YesOrNo:
+    """Ask whether `text` of the passage contains the answer.
 
     Instructions and question come first, so that the server processes them once for all texts. If the first token is
-    neither yes nor no, the model is asked once more; then the score is None. Raises `ModelFault`, `Stopped`.
+    neither yes nor no, the model is made to choose one of them. Raises `ModelFault`, `Stopped`.
     """
     system, asked = load_prompt("score", detect_language(question)), question_block(question)
     text = truncate_to_tokens(text, remaining_tokens(model, system, asked), model)
     prompts = grading_prompts("grade", system, question, passage_block(question, passage, text))
     first = model.first_token(prompts, stop)
-    score = yes_probability(first)
-    if score is not None:
-        return score, first.usage
-    again = ask_again(model, prompts, first.text, _SCHEMA, stop)
-    return read_score(again.text), first.usage + again.usage
+    said = read_yes_or_no(first)
+    if said.score is not None:
+        return said
+    chosen = model.choose_word(prompts_for_retry(prompts, first.text, _WANTED), _WORDS, stop)
+    return read_yes_or_no(replace(chosen, usage=first.usage + chosen.usage))

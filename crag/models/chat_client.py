@@ -6,6 +6,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from crag.cancellation import Cancellation, Wait, WaitKind, run_cancellable
@@ -14,7 +15,8 @@ from crag.models.destinations import JsonSchema, ModelTraits
 from crag.models.faults import partial_answer_fault
 from crag.models.reply_reader import ReplyReader
 from crag.models.token_counts import count_tokens
-from crag.protocols import FirstToken, Reply, ReplyPiece
+from crag.prompts import find_json_object
+from crag.protocols import Reply, ReplyPiece, TokenChoice
 from crag.types import ModelCall, Prompt, Usage
 
 if TYPE_CHECKING:
@@ -147,6 +149,10 @@ def _attempts_exhausted(state: RetryCallState) -> bool:
     return state.attempt_number >= (MAX_ATTEMPTS_WHEN_BUSY if busy else MAX_ATTEMPTS)
 
 
+_JSON_CHARACTERS = ' \n"{}:'
+Alternatives = list[dict[str, float]]
+
+
 class LangChainChatModel:
     """The project's `ChatModel` over any LangChain chat model.
 
@@ -160,7 +166,7 @@ class LangChainChatModel:
     def __init__(self, chat: BaseChatModel, traits: ModelTraits) -> None:
         self._sender = RequestSender(chat, traits)
         self._traits = traits
-        self._one_token_options = traits.one_token_options
+        self._logprob_options = traits.logprob_options
 
     @property
     def name(self) -> str:
@@ -204,23 +210,28 @@ class LangChainChatModel:
         constrained, options = list(prompts), dict[str, Any]()
         if schema is not None:
             constrained, options = self._traits.constrain(constrained, schema)
-        pieces = list(self._pieces(constrained, stop, options))
-        text, usage = "".join(piece.text for piece in pieces), pieces[-1].usage or Usage()
-        return Reply(text[: len(text) - pieces[-1].repeated], usage)
+        return self._request_reply(constrained, stop, options)[0]
 
-    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> FirstToken:
+    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> TokenChoice:
         """Return the first token with its alternatives, or the reply if they are not supported.
 
         Raises `ModelFault`, `Stopped`.
         """
-        try:
-            return self._request_one_token(list(prompts), stop, self._one_token_options)
-        except ModelFault as fault:
-            if fault.code != "refused" or not self._one_token_options:
-                raise
-        said = self._request_one_token(list(prompts), stop, {})
-        self._one_token_options = {}  # the model does not support the options
-        return said
+        reply, tokens = self._request_with_alternatives(list(prompts), stop, {}, self._traits.one_token_options)
+        return TokenChoice(reply.text, next(iter(tokens), {}), reply.usage)
+
+    def choose_word(self, prompts: Sequence[Prompt], words: Sequence[str], stop: Cancellation) -> TokenChoice:
+        """Make the model reply with one of the words, with the alternatives at its token if they are known.
+
+        The text is a JSON object with the word as its `verdict`. Raises `ModelFault`, `Stopped`.
+        """
+        verdict = {"type": "string", "enum": list(words)}
+        schema = {"type": "object", "properties": {"verdict": verdict}, "required": ["verdict"]}
+        constrained, options = self._traits.constrain(list(prompts), schema)
+        reply, tokens = self._request_with_alternatives(constrained, stop, options)
+        word = (find_json_object(reply.text) or {}).get("verdict")
+        chosen = (token for token in reversed(tokens) if next(iter(token)).strip(_JSON_CHARACTERS) == word)
+        return TokenChoice(reply.text, next(chosen, {}), reply.usage)
 
     def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:
         """Yield the reply as it is generated, thinking first where enabled.
@@ -228,24 +239,39 @@ class LangChainChatModel:
         The last piece is empty and carries the usage. Raises `ModelFault`, which is *partial* if some text was
         received, and `Stopped`.
         """
-        written = False
-        with closing(self._pieces(list(prompts), stop, self._traits.thinking_options)) as pieces:
+        written, asked = False, list(prompts)
+        reading = ReplyReader(asked, self._traits, self._traits.answer_limit)
+        with closing(self._sender.send(asked, stop, self._traits.thinking_options)) as chunks:
             try:
-                for piece in pieces:
+                for piece in reading.pieces(chunks):
                     yield piece
                     written = written or bool(piece.text)
             except ModelFault as fault:
                 raise partial_answer_fault(fault) if written else fault from fault.__cause__
 
-    def _pieces(
+    def _request_with_alternatives(
+        self,
+        prompts: list[Prompt],
+        stop: Cancellation,
+        options: Mapping[str, Any],
+        token_limit: Mapping[str, Any] = MappingProxyType({}),
+    ) -> tuple[Reply, Alternatives]:
+        """Return a reply and the alternatives of its tokens; without both, and unlimited, if they are not supported."""
+        if self._logprob_options:
+            try:
+                return self._request_reply(prompts, stop, {**options, **token_limit, **self._logprob_options})
+            except ModelFault as fault:
+                if fault.code != "refused":
+                    raise
+        said = self._request_reply(prompts, stop, options)
+        self._logprob_options = {}  # the model does not support the options
+        return said
+
+    def _request_reply(
         self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]
-    ) -> Generator[ReplyPiece, None, None]:
+    ) -> tuple[Reply, Alternatives]:
         reading = ReplyReader(prompts, self._traits, self._traits.answer_limit)
         with closing(self._sender.send(prompts, stop, options)) as chunks:
-            yield from reading.pieces(chunks)
-
-    def _request_one_token(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> FirstToken:
-        reading = ReplyReader(prompts, self._traits, 1 if options else self._traits.answer_limit)
-        with closing(self._sender.send(prompts, stop, options)) as chunks:
-            *pieces, last = reading.pieces(chunks)
-        return FirstToken("".join(piece.text for piece in pieces), reading.alternatives, last.usage or Usage())
+            pieces = list(reading.pieces(chunks))
+        text, last = "".join(piece.text for piece in pieces), pieces[-1]
+        return Reply(text[: len(text) - last.repeated], last.usage or Usage()), reading.alternatives

@@ -98,7 +98,8 @@ def _open_ollama(
         translate=lambda error: _translate_error(error, installed, settings),
         route=route,
         queue=request_queue(f"ollama:{model}", settings.ollama_host),
-        one_token_options=_LOGPROB_OPTIONS | {"options": _ollama_options(replace(tuning, answer_limit=1))},
+        logprob_options=_LOGPROB_OPTIONS,
+        one_token_options={"options": _ollama_options(replace(tuning, answer_limit=1))},
         thinking_options={"reasoning": True, "options": _ollama_options(aloud)} if thinks else {},
         streams_thoughts=thinking,
     )
@@ -165,7 +166,8 @@ def _open_provider(chat: BaseChatModel, route: ModelRoute, tuning: ModelParamete
         translate=lambda error: translate_provider_error(error, provider),
         route=route,
         queue=request_queue(f"{provider}:{model}", provider),
-        one_token_options=_LOGPROB_OPTIONS | {"max_tokens": 1} if find_provider(provider).has_logprobs else {},
+        logprob_options=_LOGPROB_OPTIONS if find_provider(provider).has_logprobs else {},
+        one_token_options={"max_tokens": 1},
         streams_thoughts=thinking,
     )
     return LangChainChatModel(chat, traits)

@@ -42,7 +42,8 @@ class ModelTraits:
     - `marks_end`: a complete reply ends with a mark; without the mark the reply was cut off.
     - `queue`: the request queue of this model.
     - `route`: where prompts go; prompts that leave the machine are recorded first.
-    - `one_token_options`: options that request one token and its alternatives; empty if unsupported.
+    - `logprob_options`: options that request the alternatives of each token; empty if unsupported.
+    - `one_token_options`: options that limit the reply to one token.
     - `thinking_options`: options that let the model think first.
     - `streams_thoughts`: whether thoughts are passed on.
     """
@@ -57,6 +58,7 @@ class ModelTraits:
     translate: Callable[[Exception], ModelFault]
     route: ModelRoute
     queue: RequestQueue
+    logprob_options: Mapping[str, Any] = field(default_factory=dict)
     one_token_options: Mapping[str, Any] = field(default_factory=dict)
     thinking_options: Mapping[str, Any] = field(default_factory=dict)
     streams_thoughts: bool = False

@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessageChunk
 
 
-def parse_alternatives(reported: Any) -> dict[str, float]:
-    """Return each candidate for the first token with its natural log-probability; empty if none are reported.
+def parse_alternatives(reported: Any) -> list[dict[str, float]]:
+    """Return, for each token, every candidate with its natural log-probability, the chosen one first.
 
-    Ollama sends a list of objects (`ollama.Logprob`), OpenAI a mapping whose `content` lists mappings. Both name the
-    chosen token and, in `top_logprobs`, the likeliest ones, which need not include it.
+    Empty if none are reported. Ollama sends a list of objects (`ollama.Logprob`), OpenAI a mapping whose `content`
+    lists mappings. Both name the chosen token and, in `top_logprobs`, the likeliest ones, which need not include it.
     """
     entries = reported.get("content") if isinstance(reported, dict) else reported
-    if not isinstance(entries, list) or not entries:
-        return {}
-    first = entries[0]
-    likeliest = _field(first, "top_logprobs")
-    found = [first, *(likeliest if isinstance(likeliest, list) else [])]
+    read = map(_read_candidates, entries if isinstance(entries, list) else [])
+    return [candidates for candidates in read if candidates]
+
+
+def _read_candidates(chosen: Any) -> dict[str, float]:
+    likeliest = _field(chosen, "top_logprobs")
+    found = [chosen, *(likeliest if isinstance(likeliest, list) else [])]
     pairs = [(_field(entry, "token"), _field(entry, "logprob")) for entry in found]
     return {token: value for token, value in pairs if isinstance(token, str) and _is_log_probability(value)}
 
@@ -212,7 +214,7 @@ class ReplyReader:
         self._guard, self._thought_guard = RunawayGuard(answer_limit), RunawayGuard(answer_limit)
         self._runaway: Runaway | None = None
         self._written = self._thought = 0  # characters
-        self.alternatives: dict[str, float] = {}
+        self.alternatives: list[dict[str, float]] = []  # one entry per token
         if self._expected * MIN_TOKEN_SHARE > traits.window:
             raise ModelFault.make("model.question_too_long", tokens=self._expected, room=traits.window)
 
@@ -236,7 +238,7 @@ class ReplyReader:
 
     def _note(self, chunk: AIMessageChunk) -> None:
         self._said |= chunk.response_metadata
-        self.alternatives = self.alternatives or parse_alternatives(chunk.response_metadata.get("logprobs"))
+        self.alternatives += parse_alternatives(chunk.response_metadata.get("logprobs"))
         if counted := chunk.usage_metadata:
             self._prompt_tokens = counted["input_tokens"] or self._prompt_tokens
             self._answer_tokens = counted["output_tokens"] or self._answer_tokens

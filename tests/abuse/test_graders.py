@@ -16,7 +16,7 @@ from crag.grading.model_replies import passage_block
 from crag.grading.score import ScoreGrader
 from crag.models.embedders import open_embedder
 from crag.options import RunOptions
-from crag.protocols import FirstToken, Grader
+from crag.protocols import Grader, TokenChoice
 from crag.settings import Settings
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Grade, Passage
@@ -137,8 +137,8 @@ def test_keyword_stuffing_scores_no_more_than_the_question(builtin: BuiltinGrade
 
 def test_a_first_token_is_read_as_nothing_but_yes_or_no() -> None:
     class Eager(ScriptedModel):
-        def first_token(self, prompts: Any, stop: Cancellation) -> FirstToken:
-            return FirstToken("search", {"search": 0.0, "{": -3.0})
+        def first_token(self, prompts: Any, stop: Cancellation) -> TokenChoice:
+            return TokenChoice("search", {"search": 0.0, "{": -3.0})
 
     (given,) = judged(ScoreGrader(Eager(lambda prompt: "search the web")), ANSWER)
     assert given.score is None

@@ -152,8 +152,8 @@ class Handler(Connection):
             self._send_line(_line(asked, "", thought))
             self._pause(self.ollama.next_token_due(asked, say))
         for token in _tokens(say.text):
-            first = asked.tokens_sent == 0
-            self._send_line(_line(asked, token) | self._logprobs(asked, token, say.alternatives if first else {}))
+            alternatives = say.alternatives if asked.tokens_sent == say.alternatives_at else {}
+            self._send_line(_line(asked, token) | self._logprobs(asked, token, alternatives))
             asked.tokens_sent += 1
             self._pause(self.ollama.next_token_due(asked, say))
         self._end_stream(asked, say)
@@ -164,7 +164,8 @@ class Handler(Connection):
         if not asked.body.get("logprobs") or version < (0, 12, 11):
             return {}
         top = [_logprob(other, value) for other, value in (alternatives or {token: -0.01}).items()]
-        said = _logprob(token, alternatives.get(token, -0.01))
+        unlisted = min(alternatives.values(), default=0.99) - 1
+        said = _logprob(token, alternatives.get(token, unlisted))
         return {"logprobs": [said | {"top_logprobs": top[: asked.body.get("top_logprobs", 0)]}]}
 
     def _end_stream(self, asked: Asked, say: Say) -> None:

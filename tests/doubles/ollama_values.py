@@ -15,7 +15,8 @@ class Say:
     `end` is how the stream ends after the text: regularly, at the limit, without `done`, with an error line, with
     `line`, with the connection closed or reset, or not at all. A `status` other than 200 sends `error` instead, and a
     `body` is sent whole in place of anything else. `unlimited`: more is said than `num_predict` lets come.
-    `alternatives` are the natural log-probabilities at the first token, sent where they are asked for.
+    `alternatives` are the natural log-probabilities at the first token, or at the token with the index
+    `alternatives_at`, sent where they are asked for.
     `thought` is a thinking model's reasoning, sent with the text unless thinking is switched off.
     """
 
@@ -31,6 +32,7 @@ class Say:
     headers: dict[str, str] = field(default_factory=dict)
     unlimited: bool = False
     alternatives: dict[str, float] = field(default_factory=dict)
+    alternatives_at: int = 0
     thought: str = ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from crag.cancellation import Cancellation
-from crag.protocols import FirstToken, Reply, ReplyPiece
+from crag.protocols import Reply, ReplyPiece, TokenChoice
 from crag.types import Prompt, Usage
 
 
@@ -42,10 +42,14 @@ class ScriptedModel:
             self.schemas.append(schema)
         return Reply(self._reply("\n".join(prompt.text for prompt in prompts)), Usage(100, 1, "stop"))
 
-    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> FirstToken:
+    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> TokenChoice:
         reply = self.complete(prompts, stop)
         prompt = "\n".join(prompt.text for prompt in prompts)
-        return FirstToken(reply.text, self._alternatives(prompt), reply.usage)
+        return TokenChoice(reply.text, self._alternatives(prompt), reply.usage)
+
+    def choose_word(self, prompts: Sequence[Prompt], words: Sequence[str], stop: Cancellation) -> TokenChoice:
+        reply = self.complete(prompts, stop, schema={"enum": list(words)})
+        return TokenChoice(reply.text, usage=reply.usage)
 
     def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:
         yield ReplyPiece(self.complete(prompts, stop).text)

@@ -11,6 +11,7 @@ from crag.cancellation import Cancellation
 from crag.grading.score import ScoreGrader
 from crag.models.chat_models import open_chat_model
 from crag.settings import Settings
+from crag.types import Grade
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
 from tests.doubles.scripted_model import ScriptedModel
@@ -49,6 +50,33 @@ def test_hardly_any_yes_or_no_is_no_score() -> None:
     assert score(logs(The=0.9, Yes=0.01), text="The") is None
 
 
+def grade_reluctant(ollama: ScriptedOllama, forced: Say) -> Grade:
+    """Grade with a model that begins to explain instead of saying yes or no, and then is made to choose."""
+    ollama.script = lambda asked: forced if asked.schema else Say("The passage", alternatives=logs(The=0.9, A=0.1))
+    grader = ScoreGrader(open_chat_model("ollama:llama3.1:8b", Settings(ollama_host=ollama.url)))
+    ((_, grade),) = grader.grade(QUESTION, passages(ENGLISH[:1]), Cancellation())
+    return grade
+
+
+def test_a_forced_word_is_as_sure_as_its_own_token(ollama: ScriptedOllama) -> None:
+    alternatives = {' "yes"}': math.log(0.3), "no": math.log(0.2), "The": math.log(0.5)}
+    grade = grade_reluctant(ollama, Say('{"verdict": "yes"}', alternatives=alternatives, alternatives_at=1))
+    assert grade.score == pytest.approx(0.6)
+    assert grade.reason.startswith("60 % sure")
+
+
+def test_a_forced_word_of_unknown_certainty_claims_none(ollama: ScriptedOllama) -> None:
+    said = Say('{"verdict": "no"}', alternatives=logs(The=0.9, A=0.05), alternatives_at=1)
+    grade = grade_reluctant(ollama, said)
+    assert grade.score == 0.0
+    assert "certainty unknown" in grade.reason
+    assert "%" not in grade.reason
+
+
+def test_a_word_that_is_not_among_the_likely_ones_is_no_likelier_than_the_last_of_them() -> None:
+    assert score(logs(Yes=0.12, The=0.6, A=0.03)) == pytest.approx(0.8)
+
+
 def test_real_tokens_come_over_http_at_the_same_time(ollama: ScriptedOllama) -> None:
     meeting = threading.Barrier(4, timeout=PATIENCE)
 
@@ -70,6 +98,7 @@ def test_an_old_server_is_taken_at_its_word(ollama: ScriptedOllama) -> None:
     grader = ScoreGrader(open_chat_model("ollama:llama3.1:8b", Settings(ollama_host=ollama.url)))
     grades = dict(grader.grade(QUESTION, passages(ENGLISH), Cancellation()))
     assert [grades[index].score for index in range(5)] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert all("certainty unknown" in grade.reason for grade in grades.values())
 
 
 @pytest.mark.parametrize(

@@ -377,9 +377,11 @@ def test_a_model_that_refuses_log_probabilities_is_asked_plainly(monkeypatch: py
     ],
 )
 def test_what_is_not_a_list_of_tokens_tells_nothing(told: Any) -> None:
-    assert parse_alternatives(told) == {}
+    assert parse_alternatives(told) == []
 
 
 def test_only_logarithms_of_probabilities_count() -> None:
     top = [{"token": "No", "logprob": float("nan")}, {"token": "yes", "logprob": 3.0}, {"token": "NO", "logprob": -9}]
-    assert parse_alternatives([SimpleNamespace(token="Yes", logprob=-0.5, top_logprobs=top)]) == {"Yes": -0.5, "NO": -9}
+    assert parse_alternatives([SimpleNamespace(token="Yes", logprob=-0.5, top_logprobs=top)]) == [
+        {"Yes": -0.5, "NO": -9}
+    ]
