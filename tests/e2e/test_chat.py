@@ -32,7 +32,7 @@ def test_the_start_page_says_what_this_is_and_asks_nobody_else(page: Page, launc
     for name in ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"):
         expect(page.get_by_test_id("stMain").get_by_text(name).first).to_be_visible()
     expect(page.get_by_test_id("stSidebar").get_by_text("each passage gets a verdict")).to_be_visible()
-    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollHeight <= 900")
+    page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollHeight <= 900")
     assert [url for url in foreign if not url.startswith(("data:", "blob:"))] == []
 
 

@@ -39,7 +39,7 @@ def test_a_passage_opens_from_the_trace_and_closes_back_to_it(phone: Page, app: 
     expect(drawer).to_contain_text("Grade")
     phone.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
-    phone.wait_for_function("document.documentElement.scrollWidth <= 390")
+    phone.wait_for_function("() => document.documentElement.scrollWidth <= 390")
 
 
 def test_back_closes_one_drawer_at_a_time(phone: Page, app_on_ollama: str):

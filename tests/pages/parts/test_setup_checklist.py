@@ -108,8 +108,8 @@ def test_a_download_that_failed_says_why(chat, ollama):
     ollama.registry["llama3.1:8b"].mishaps.append(Mishap(0.4, "error", "write /root/x: no space left on device"))
     chat.run()
     click(chat, GET)
-    until(chat, lambda: "Resume" in words(chat))
-    assert said(chat, "The disk is full where Ollama keeps its models")
+    until(chat, lambda: said(chat, "The disk is full where Ollama keeps its models"))
+    assert "Resume" in words(chat)
 
 
 def test_install_commands_are_shown_until_ollama_is_installed(chat, monkeypatch):
