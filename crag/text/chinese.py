@@ -92,6 +92,8 @@ _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile("[為为]什[麼么]|[為为]何|原因|理由|怎[麼么][會会]"), _REASON),
 )
 _COUNTED = re.compile(f"(?:多少|[幾几])({_CLASSIFIER})")
+_COUNTED_NOUN = re.compile(f"(?:多少|[幾几])(?:{_CLASSIFIER}|是)?([\u4e00-\u9fff]{{2,4}}?)(?:[？?]|$)")
+_ORDINAL = re.compile(rf"第{_NUMBER}|{_NUMBER}[号號]")
 _COUNTERS = (
     *(
         "名位人個个",
@@ -233,8 +235,16 @@ def states_value(question: str, text: str) -> bool:
         counters = "".join(group for group in _COUNTERS if counted[1] in group) or counted[1]
         if counted[1] not in "年月日天點点" and not re.search(rf"{_NUMBER}\s?[{counters}]", bare):
             return False
+    if (noun := _COUNTED_NOUN.search(question)) and noun[1] in bare and not _counts(noun[1], bare):
+        return False
     kind = next((value for asking, value in _VALUE_PATTERNS if asking.search(question)), None)
     return kind is None or bool(kind.search(bare))
+
+
+def _counts(noun: str, text: str) -> bool:
+    """Return whether a number belongs to the noun: 三名女生, 女生共312人; a number of order, 二号楼, counts nothing."""
+    counted = _ORDINAL.sub("", text)
+    return bool(re.search(rf"{_NUMBER}[^，。；：:、]{{0,6}}{noun}|{noun}[^，。；]{{0,10}}?{_NUMBER}", counted))
 
 
 def _names_person(question: str, text: str) -> bool:
