@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
@@ -46,8 +46,10 @@ class Cancellation:
     ends, in the thread that made it, and must return at once.
     """
 
-    def __init__(self) -> None:
-        self.on_model_call: CallListener | None = None
+    def __init__(self, reports_to: Cancellation | None = None) -> None:
+        """Create the flag; `reports_to` is the cancellation of the work that this is a part of."""
+        self.on_model_call: CallListener | None = reports_to.record_model_call if reports_to else None
+        self._reports_to = reports_to
         self._event = threading.Event()
         self._lock = threading.Lock()
         self._hooks: list[Callable[[], None]] = []
@@ -93,7 +95,8 @@ class Cancellation:
         with self._lock:
             self._wait_reporters.append(reporter)
         try:
-            yield
+            with self._reports_to.report_wait(reporter) if self._reports_to else nullcontext():
+                yield
         finally:
             with self._lock:
                 self._wait_reporters.remove(reporter)
@@ -113,8 +116,8 @@ class Cancellation:
 
 @contextmanager
 def cancel_after(seconds: float, stop: Cancellation) -> Iterator[Cancellation]:
-    """Provide a separate cancellation that is triggered after `seconds`, or together with `stop`."""
-    own = Cancellation()
+    """Provide a cancellation of its own that is requested after `seconds`, or together with `stop`."""
+    own = Cancellation(reports_to=stop)
     timer = threading.Timer(seconds, own.cancel)
     timer.daemon = True
     timer.start()

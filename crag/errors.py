@@ -169,6 +169,9 @@ FAULTS = {
     "model.incomplete": FaultText(
         "{server} stopped in the middle of its reply.", "Ask again for a complete answer.", "passing"
     ),
+    "model.grading_too_slow": FaultText(
+        "Grading took longer than {seconds:g} seconds.", "Choose a smaller model, or another grader.", "passing"
+    ),
     "model.silent": FaultText("{server} stopped responding.", "Restart the model server, then try again."),
     "model.model_failed": FaultText("{server} failed without giving a reason.", "Check its log.", "bug"),
     "model.unknown_model": FaultText(

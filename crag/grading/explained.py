@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from crag.cancellation import Cancellation
-from crag.concurrency.workers import map_parallel
-from crag.errors import ModelFault
 from crag.grading.model_replies import (
     ModelGrader,
+    ask_in_parallel,
     ask_with_retry,
     failed_grade,
     find_sentence,
@@ -47,24 +46,17 @@ class ExplainedGrader(ModelGrader):
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Yield each grade as its reply arrives. A transient fault leaves its passage unknown; others are raised."""
-        if not passages:
-            return
 
-        def judge(index: int) -> Grade:
-            return self._grade_passage(question, passages[index], stop)
+        def judge(index: int, limited: Cancellation) -> Grade:
+            return self._grade_passage(question, passages[index], limited)
 
-        yield from map_parallel(judge, len(passages), self._model.concurrency, stop)
+        yield from ask_in_parallel(self._model, judge, len(passages), failed_grade, stop)
 
     def _grade_passage(self, question: str, passage: Passage, stop: Cancellation) -> Grade:
         system, asked = load_prompt("grade", detect_language(question)), question_block(question)
         text = truncate_to_tokens(passage.text, remaining_tokens(self._model, system, asked), self._model)
         prompts = grading_prompts("grade", system, question, passage_block(question, passage, text))
-        try:
-            grade, usage = ask_with_retry(
-                self._model, prompts, GRADE_SCHEMA, lambda reply: read_grade(reply, text), stop
-            )
-        except ModelFault as fault:
-            return failed_grade(fault)
+        grade, usage = ask_with_retry(self._model, prompts, GRADE_SCHEMA, lambda reply: read_grade(reply, text), stop)
         return replace(grade or unreadable_grade(detect_language(question)), usage=usage)
 
 

@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from crag.cancellation import Cancellation
-from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
     ModelGrader,
     ask_again,
+    ask_in_parallel,
     failed_grade,
     grading_prompts,
     nearest_sentence,
     passage_block,
     points_reason,
+    raise_unless_transient,
     remaining_tokens,
     truncate_to_tokens,
     unreadable_grade,
@@ -61,11 +62,14 @@ def score_list(
         )
     )
 
-    def judge(number: int) -> tuple[dict[int, float], Usage]:
-        return _score_batch(model, question, batches[number], stop)
+    def judge(number: int, limited: Cancellation) -> tuple[dict[int, float], Usage]:
+        return _score_batch(model, question, batches[number], limited)
+
+    def give_up(_number: int, fault: ModelFault) -> tuple[dict[int, float], Usage]:
+        raise fault
 
     starts = [sum(len(batch) for batch in batches[:number]) for number in range(len(batches))]
-    for number, (scores, usage) in map_parallel(judge, len(batches), model.concurrency, stop):
+    for number, (scores, usage) in ask_in_parallel(model, judge, len(batches), give_up, stop):
         for position in range(len(batches[number])):
             yield starts[number] + position, scores.get(position + 1), usage if position == 0 else None
 
@@ -143,5 +147,6 @@ class ListwiseGrader(ModelGrader):
                     reason = points_reason(score, language, nearest_sentence(asked, passages[index].text))
                     yield index, Grade(score, reason, usage)
         except ModelFault as fault:
+            raise_unless_transient(fault)
             for index in sorted(left):
-                yield index, failed_grade(fault)
+                yield index, failed_grade(index, fault)

@@ -6,12 +6,13 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from crag.cancellation import Cancellation
-from crag.errors import ModelFault
+from crag.cancellation import Cancellation, cancel_after
+from crag.concurrency.workers import map_parallel
+from crag.errors import ModelFault, Stopped
 from crag.options import GraderKind
 from crag.prompts import find_json_object, strip_thoughts
 from crag.protocols import ChatModel, Reply, TokenChoice
@@ -146,9 +147,8 @@ def unreadable_grade(language: Language) -> Grade:
     return Grade(None, _UNREADABLE_TEXTS[language])
 
 
-def failed_grade(fault: ModelFault) -> Grade:
-    """Return the grade after a transient model fault. Raises any other fault."""
-    raise_unless_transient(fault)
+def failed_grade(_index: int, fault: ModelFault) -> Grade:
+    """Return the grade of a passage after a transient model fault."""
     return Grade(None, f"Could not be judged: {fault.message}")
 
 
@@ -156,6 +156,42 @@ def raise_unless_transient(fault: ModelFault) -> None:
     """Raise a fault that requires the user to act; a transient one costs a verdict, not the run."""
     if fault.fault != "passing":
         raise fault
+
+
+GRADING_SECONDS = 60.0
+"""Time for grading all passages of a question: nobody waits longer for the first word of an answer."""
+
+
+def ask_in_parallel(
+    model: ChatModel,
+    ask: Callable[[int, Cancellation], T],
+    count: int,
+    give_up: Callable[[int, ModelFault], T],
+    stop: Cancellation,
+) -> Iterator[tuple[int, T]]:
+    """Yield (index, `ask(index, stop)`) for `count` indexes as the replies arrive.
+
+    `give_up` is called instead with a transient fault, also for all that have no reply after `GRADING_SECONDS`. Raises
+    any other fault, and `Stopped`.
+    """
+
+    def ask_or_give_up(index: int) -> T:
+        try:
+            return ask(index, limited)
+        except ModelFault as fault:
+            raise_unless_transient(fault)
+            return give_up(index, fault)
+
+    left = set(range(count))
+    with cancel_after(GRADING_SECONDS, stop) as limited:
+        try:
+            for index, result in map_parallel(ask_or_give_up, count, model.concurrency, limited):
+                left.discard(index)
+                yield index, result
+        except Stopped:
+            stop.check()
+    for index in sorted(left):
+        yield index, give_up(index, ModelFault.make("model.grading_too_slow", seconds=GRADING_SECONDS))
 
 
 def certainty_reason(said: YesOrNo, language: Language, sentence: str) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from crag.cancellation import Cancellation
-from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
 from crag.grading.listwise import ListItem, score_list
 from crag.grading.model_replies import (
+    ask_in_parallel,
     ask_with_retry,
     grading_prompts,
     passage_block,
@@ -176,16 +176,12 @@ class ScoreRefiner:
         strips = StripBatch(passages)
         yield from strips.single_strips()
 
-        def judge(number: int) -> float | None:
+        def judge(number: int, limited: Cancellation) -> float | None:
             item = strips.items[number]
-            try:
-                return ask_yes_or_no(self._model, question, item.passage, item.text, stop).score
-            except ModelFault as fault:
-                raise_unless_transient(fault)
-                return None
+            return ask_yes_or_no(self._model, question, item.passage, item.text, limited).score
 
-        if strips.items:
-            yield from strips.scored_passages(map_parallel(judge, len(strips.items), self._model.concurrency, stop))
+        scores = ask_in_parallel(self._model, judge, len(strips.items), lambda *_: None, stop)
+        yield from strips.scored_passages(scores)
 
 
 class ListwiseRefiner:
@@ -232,13 +228,14 @@ class ExplainedRefiner:
 
         Raises `Stopped`, and any `ModelFault` that requires the user to act.
         """
-        if not passages:
-            return
 
-        def choose(index: int) -> tuple[Strip, ...]:
-            return self._choose(question, passages[index], stop)
+        def choose(index: int, limited: Cancellation) -> tuple[Strip, ...]:
+            return self._choose(question, passages[index], limited)
 
-        yield from map_parallel(choose, len(passages), self._model.concurrency, stop)
+        def keep_all(index: int, _: ModelFault) -> tuple[Strip, ...]:
+            return tuple(Strip(part, None, kept=True) for part in cut_strips(passages[index].text))
+
+        yield from ask_in_parallel(self._model, choose, len(passages), keep_all, stop)
 
     def _choose(self, question: str, passage: Passage, stop: Cancellation) -> tuple[Strip, ...]:
         parts = cut_strips(passage.text)
@@ -248,13 +245,9 @@ class ExplainedRefiner:
         numbered = "\n".join(f"[{number}] {part}" for number, part in enumerate(parts, start=1))
         numbered = truncate_to_tokens(numbered, remaining_tokens(self._model, system, asked), self._model)
         prompts = grading_prompts("refine", system, question, passage_block(question, passage, numbered))
-        try:
-            keep, _ = ask_with_retry(
-                self._model, prompts, _SCHEMA, lambda reply: read_strip_numbers(reply, len(parts)), stop
-            )
-        except ModelFault as fault:
-            raise_unless_transient(fault)
-            keep = None
+        keep, _ = ask_with_retry(
+            self._model, prompts, _SCHEMA, lambda reply: read_strip_numbers(reply, len(parts)), stop
+        )
         kept = keep or ({_nearest_strip(question, parts)} if keep is not None else range(1, len(parts) + 1))
         return tuple(Strip(part, None, number in kept) for number, part in enumerate(parts, start=1))
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from crag.cancellation import Cancellation
-from crag.concurrency.workers import map_parallel
-from crag.errors import ModelFault
 from crag.grading.model_replies import (
     ModelGrader,
     YesOrNo,
+    ask_in_parallel,
     certainty_reason,
     failed_grade,
     grading_prompts,
@@ -42,23 +41,18 @@ class ScoreGrader(ModelGrader):
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Yield each grade as its token arrives. A transient fault leaves its passage unknown; others are raised."""
-        if not passages:
-            return
         asked = analyze_question(question, CountedTermStatistics(passage.text for passage in passages))
         language = detect_language(question)
 
-        def judge(index: int) -> Grade:
+        def judge(index: int, limited: Cancellation) -> Grade:
             passage = passages[index]
-            try:
-                said = ask_yes_or_no(self._model, question, passage, passage.text, stop)
-            except ModelFault as fault:
-                return failed_grade(fault)
+            said = ask_yes_or_no(self._model, question, passage, passage.text, limited)
             if said.score is None:
                 return Grade(None, unreadable_grade(language).reason, said.usage)
             reason = certainty_reason(said, language, nearest_sentence(asked, passage.text))
             return Grade(said.score, reason, said.usage)
 
-        yield from map_parallel(judge, len(passages), self._model.concurrency, stop)
+        yield from ask_in_parallel(self._model, judge, len(passages), failed_grade, stop)
 
 
 def ask_yes_or_no(model: ChatModel, question: str, passage: Passage, text: str, stop: Cancellation) -> YesOrNo:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _DEFAULT_CONCURRENCY = 4
 # Budget for thinking, on top of the answer's own tokens; at most a quarter of the window.
 THINKING_TOKENS = 2048
+# Enough for a sentence, a reason and a verdict in JSON. A weak model that loses its way fills any limit.
+_MAX_STRUCTURED_TOKENS = 300
 _DEFAULT_TUNING = ModelParameters()
 _LOGPROB_OPTIONS = {"logprobs": True, "top_logprobs": 20}  # the maximum of OpenAI and Ollama
 
@@ -86,6 +88,7 @@ def _open_ollama(
     window = limit_window(tuning, facts.context_length)
     tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
     thinks = thinking and "thinking" in (facts.capabilities or ())
+    brief = replace(tuning, answer_limit=min(tuning.answer_limit, _MAX_STRUCTURED_TOKENS))
     aloud = replace(tuning, answer_limit=tuning.answer_limit + min(THINKING_TOKENS, window // 4))
     traits = ModelTraits(
         name=f"ollama:{model}",
@@ -94,7 +97,7 @@ def _open_ollama(
         answer_limit=aloud.answer_limit if thinks else tuning.answer_limit,
         concurrency=tuning.parallelism or _server_parallelism(),
         marks_end=True,
-        constrain=lambda prompts, schema: (prompts, {"format": schema}),
+        constrain=lambda prompts, schema: (prompts, {"format": schema, "options": _ollama_options(brief)}),
         translate=lambda error: _translate_error(error, installed, settings),
         route=route,
         queue=request_queue(f"ollama:{model}", settings.ollama_host),

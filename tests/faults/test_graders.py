@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.doubles.ollama_values import Say
-from tests.faults.asking import ANSWER, QUESTION, ask, when_grading
+from tests.faults.asking import ANSWER, QUESTION, ask, start, wait, when_grading
 
 GRADERS = ("score", "explained", "listwise", "cascade")
 UNREADABLE = "The grader's reply could not be read; counts as partly relevant."
@@ -56,6 +56,19 @@ def test_67_a_verdict_in_a_thought_is_none(application, ollama, grader):
     trace = ask(application, f"{QUESTION} So wonders {grader}.", grader=grader)
     assert {verdict.word for verdict in trace.verdicts.values()} == {"irrelevant"}
     assert (trace.state, trace.outcome) == ("done", "not_answered")
+
+
+@pytest.mark.parametrize("grader", GRADERS)
+def test_what_is_not_judged_in_time_is_unknown_and_the_answer_is_written(application, ollama, grader, monkeypatch):
+    monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 0.3)
+    when_grading(ollama, Say(first_token_after=3600), for_ever=True)
+    run = start(application, f"{QUESTION} So asks a slow {grader}.", grader=grader)
+    trace = wait(run)
+    unknown = {(verdict.word, verdict.reason) for verdict in trace.verdicts.values() if verdict.score is None}
+    assert unknown == {("unknown", "Could not be judged: Grading took longer than 0.3 seconds.")}
+    assert (trace.state, trace.outcome) == ("done", "documents_partly")
+    ollama.wait_until(lambda: all(chat.outcome for chat in ollama.chats))  # the server is not kept busy
+    assert "grade_documents" in {call.node for call in application.runs.calls(run.id)}
 
 
 @dataclass(frozen=True)
