@@ -366,7 +366,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts reported by the model server; None if it did not report them.
+    """Token counts reported by the model server, or counted here for a reply that ended early; None if unknown.
 
     `prompt_cut` is set if the reported count shows that the server read less of the prompt than was sent.
     """
@@ -525,8 +525,8 @@ class ModelCall:
     """One request to a chat model: `prompts` as sent, `reply` and `thought` as far as received.
 
     `node` is the step of the run that made the request, and `at` the seconds since the start of the run. In the call
-    passed to a listener, `node` is empty and `at` is a `time.monotonic` value. Token counts are the server's; None if
-    it did not report them. `fault` is empty if the reply was read to its end. Every retry is a call of its own.
+    passed to a listener, `node` is empty and `at` is a `time.monotonic` value. Token counts are as in
+    `Usage`. `fault` is empty if the reply was read to its end. Every retry is a call of its own.
     """
 
     node: str

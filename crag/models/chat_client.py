@@ -13,7 +13,7 @@ from crag.cancellation import Cancellation, Wait, WaitKind, run_cancellable
 from crag.errors import CragError, ModelFault, Stopped
 from crag.models.destinations import JsonSchema, ModelTraits
 from crag.models.faults import partial_answer_fault
-from crag.models.reply_reader import ReplyReader
+from crag.models.reply_reader import ReplyReader, UsageCounter
 from crag.models.token_counts import count_tokens
 from crag.prompts import find_json_object
 from crag.protocols import Reply, ReplyPiece, TokenChoice
@@ -55,7 +55,10 @@ def record_stream(
 def _build_model_call(
     read: Iterable[AIMessageChunk], model: str, prompts: Sequence[Prompt], began: float, fault: str
 ) -> ModelCall:
-    counted = [chunk.usage_metadata for chunk in read if chunk.usage_metadata]
+    counter = UsageCounter(prompts)
+    for chunk in read:
+        counter.read(chunk)
+    prompt_tokens, answer_tokens = counter.counted
     return ModelCall(
         node="",
         model=model,
@@ -64,8 +67,8 @@ def _build_model_call(
         prompts=tuple(prompts),
         reply="".join(str(chunk.text) for chunk in read),
         thought="".join(str(chunk.additional_kwargs.get("reasoning_content") or "") for chunk in read),
-        prompt_tokens=next((usage["input_tokens"] for usage in reversed(counted) if usage["input_tokens"]), None),
-        answer_tokens=next((usage["output_tokens"] for usage in reversed(counted) if usage["output_tokens"]), None),
+        prompt_tokens=prompt_tokens,
+        answer_tokens=answer_tokens,
         fault=fault,
     )
 

@@ -195,8 +195,32 @@ class ThoughtSplitter:
 # Tokenizers yield at least this share of our count, an upper estimate. cl100k yields 0.9 for English and Chinese
 # and 0.7 for Korean; larger vocabularies yield less. A truncating server keeps about half its window (Ollama 0.30.11).
 MIN_TOKEN_SHARE = 0.4
-_NEARLY_FULL_SHARE = 0.95
 _LENGTH_REASONS = ("max_tokens", "MAX_TOKENS")
+
+
+class UsageCounter:
+    """Token counts of a prompt and its reply as the server reports them.
+
+    It reports none for a reply that ended early: then the pieces of the reply count, each of which is a token, and the
+    tokens of the prompt are estimated.
+    """
+
+    def __init__(self, prompts: Sequence[Prompt]) -> None:
+        self.expected = sum(count_tokens(prompt.text) for prompt in prompts)
+        self.reported: tuple[int | None, int | None] = None, None
+        self._pieces = 0
+
+    def read(self, chunk: AIMessageChunk) -> None:
+        """Take in a piece of the reply."""
+        self._pieces += bool(chunk.text or chunk.additional_kwargs.get("reasoning_content"))
+        if usage := chunk.usage_metadata:
+            prompt, answer = self.reported
+            self.reported = usage["input_tokens"] or prompt, usage["output_tokens"] or answer
+
+    @property
+    def counted(self) -> tuple[int | None, int | None]:
+        """Tokens of prompt and reply; None if nothing is known."""
+        return (self.expected, self._pieces) if self._pieces and self.reported == (None, None) else self.reported
 
 
 class ReplyReader:
@@ -205,18 +229,17 @@ class ReplyReader:
     def __init__(self, prompts: Sequence[Prompt], traits: ModelTraits, answer_limit: int) -> None:
         """`answer_limit` is the maximum number of tokens requested."""
         self._words = sum(len(prompt.text.split()) for prompt in prompts)
-        self._expected = sum(count_tokens(prompt.text) for prompt in prompts)
+        self._counter = UsageCounter(prompts)
         self._traits = traits
         self._said: dict[str, Any] = {}
-        self._prompt_tokens: int | None = None
-        self._answer_tokens: int | None = None
         self._splitter = ThoughtSplitter()
         self._guard, self._thought_guard = RunawayGuard(answer_limit), RunawayGuard(answer_limit)
         self._runaway: Runaway | None = None
         self._written = self._thought = 0  # characters
         self.alternatives: list[dict[str, float]] = []  # one entry per token
-        if self._expected * MIN_TOKEN_SHARE > traits.window:
-            raise ModelFault.make("model.question_too_long", tokens=self._expected, room=traits.window)
+        expected = self._counter.expected
+        if expected * MIN_TOKEN_SHARE > traits.window:
+            raise ModelFault.make("model.question_too_long", tokens=expected, room=traits.window)
 
     def pieces(self, chunks: Iterator[AIMessageChunk]) -> Iterator[ReplyPiece]:
         """Yield the reply until it ends or runs away; the last piece carries the usage."""
@@ -239,9 +262,7 @@ class ReplyReader:
     def _note(self, chunk: AIMessageChunk) -> None:
         self._said |= chunk.response_metadata
         self.alternatives += parse_alternatives(chunk.response_metadata.get("logprobs"))
-        if counted := chunk.usage_metadata:
-            self._prompt_tokens = counted["input_tokens"] or self._prompt_tokens
-            self._answer_tokens = counted["output_tokens"] or self._answer_tokens
+        self._counter.read(chunk)
 
     def _emit_piece(self, text: str, thought: str) -> Iterator[ReplyPiece]:
         self._written += len(text)
@@ -251,7 +272,7 @@ class ReplyReader:
             yield ReplyPiece(replace_surrogates(text), thought=replace_surrogates(told))
 
     def _usage(self) -> Usage:
-        return Usage(self._prompt_tokens, self._answer_tokens, self._reason(), self._prompt_cut())
+        return Usage(*self._counter.counted, self._reason(), self._prompt_cut())
 
     @property
     def _ended_without_mark(self) -> bool:
@@ -271,12 +292,10 @@ class ReplyReader:
     def _prompt_cut(self) -> bool:
         """Return whether the server truncated the prompt.
 
-        It did if it read nearly its whole window, or fewer tokens than any tokenizer yields for the prompt. Each word
-        is at least one token. That bound is weak for Chinese and Korean, where our own count applies.
+        It did if it filled its window, or read fewer tokens than any tokenizer yields for the prompt. Each word is at
+        least one token. That bound is weak for Chinese and Korean, where our own count applies.
         """
-        seen = self._prompt_tokens
+        seen, _ = self._counter.reported
         if seen is None:
             return False
-        return seen >= _NEARLY_FULL_SHARE * self._traits.window or seen < max(
-            self._words, MIN_TOKEN_SHARE * self._expected
-        )
+        return seen >= self._traits.window or seen < max(self._words, MIN_TOKEN_SHARE * self._counter.expected)

@@ -407,10 +407,10 @@ def test_66_the_server_read_half_of_what_was_sent(application, ollama):
 
 
 def test_66_the_window_is_full(application, ollama):
-    when_writing(ollama, Say(ANSWER, prompt_tokens=8190))
+    when_writing(ollama, Say(ANSWER, prompt_tokens=8192))
     trace = ask(application)
     (note,) = trace.notes
-    assert note.startswith("The prompt filled the model's window (8,190 of 8,192 tokens), so it may have been cut:")
+    assert note.startswith("The prompt filled the model's window (8,192 of 8,192 tokens), so it may have been cut:")
     assert note.endswith("the answer may be based on less than is shown.")
 
 

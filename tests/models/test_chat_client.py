@@ -174,8 +174,15 @@ def test_well_under_our_count_means_that_the_prompt_was_cut(
     assert told == cut
 
 
+def test_a_prompt_that_just_fits_the_window_was_not_cut(ollama: ScriptedOllama, settings: Settings) -> None:
+    """A server that cuts keeps either exactly a window or about half of one."""
+    ollama.models = [Model("tiny:1b", context_length=2048)]
+    say(ollama, Say("Paris is", prompt_tokens=1997, end="length"))
+    assert not open_chat_model("ollama:tiny:1b", settings).complete(ASK, Cancellation()).usage.prompt_cut
+
+
 def test_a_full_window_means_it_too_and_hides_nothing_else(ollama: ScriptedOllama, settings: Settings) -> None:
-    say(ollama, Say("Paris is", prompt_tokens=8100, end="length"))
+    say(ollama, Say("Paris is", prompt_tokens=8192, end="length"))
     usage = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation()).usage
     assert (usage.prompt_cut, usage.finish_reason) == (True, "length")
     say(ollama, Say("Paris.", prompt_tokens=21))

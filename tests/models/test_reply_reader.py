@@ -19,12 +19,13 @@ from crag.errors import ModelFault, Stopped
 from crag.models import chat_models
 from crag.models.chat_models import THINKING_TOKENS, open_chat_model
 from crag.models.reply_reader import Runaway, RunawayGuard, ThoughtSplitter, parse_alternatives
+from crag.models.token_counts import count_tokens
 from crag.options import ModelParameters
 from crag.protocols import ChatModel, ReplyPiece
 from crag.settings import Settings
-from crag.types import Prompt
+from crag.types import ModelCall, Prompt
 from tests.doubles.ollama import ScriptedOllama
-from tests.doubles.ollama_values import LLAMA, Model, Say
+from tests.doubles.ollama_values import LLAMA, End, Model, Say
 from tests.doubles.outbound_log import ListOutboundLog
 
 ASK = [Prompt("user", "What is the capital of France?")]
@@ -242,6 +243,21 @@ def test_a_stream_the_server_ended_over_repeats_says_so(ollama: ScriptedOllama, 
     ollama.script = lambda asked: Say("Paris is" + " very" * 31, end="no_done")
     reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
     assert (reply.text, reply.usage.finish_reason) == ("Paris is very", "repetition")
+
+
+@pytest.mark.parametrize(("times", "end"), [(35, "no_done"), (99, "hang")], ids=["by the server", "by the reader"])
+def test_a_reply_ended_for_repeating_itself_counts_its_tokens(
+    ollama: ScriptedOllama, settings: Settings, times: int, end: End
+) -> None:
+    """Neither end comes with the server's count: each line of the stream is one token."""
+    ollama.script = lambda asked: Say("Paris is" + " very" * times, end=end, unlimited=True)
+    stop, calls = Cancellation(), list[ModelCall]()
+    stop.on_model_call = calls.append
+    usage = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, stop).usage
+    assert usage.answer_tokens == len(calls[0].reply.split()) > 30
+    assert usage.prompt_tokens == sum(count_tokens(prompt.text) for prompt in ASK)
+    assert (calls[0].prompt_tokens, calls[0].answer_tokens) == (usage.prompt_tokens, usage.answer_tokens)
+    assert not usage.prompt_cut
 
 
 @pytest.mark.parametrize("text", ["word", "一二三四五六七八九十"])
