@@ -18,6 +18,7 @@ from crag.evaluation.metrics import (
     format_change_interval,
     format_figure,
     format_interval,
+    format_labelled,
     format_metric_value,
     format_progress,
     is_answer_right,
@@ -125,7 +126,9 @@ def _figures_table(summary: VariantSummary) -> str:
     for name, figure in summary.figures.items():
         value = format_metric_value(name, figure.value)
         rows.append((METRICS[name].title, value, format_interval(figure), f"{figure.n:,}"))
-    return _format_table(rows) if len(rows) > 1 else "There are no figures: no question was answered."
+    if len(rows) == 1:
+        return "There are no figures: no question was answered."
+    return _format_table(rows) + (f"\n{format_labelled(summary.labelled)}" if summary.labelled else "")
 
 
 def _ranking_table(ranked: Sequence[RankedVariant]) -> str:

@@ -98,7 +98,7 @@ def _scorer_verdict(result: EvaluationResult, scorer: Scorer, cutoffs: Cutoffs) 
 
 
 def _keep_scorer_only(result: EvaluationResult, scorer: Scorer) -> EvaluationResult:
-    return result if scorer == "judge" else replace(result, judged=None)
+    return replace(result, label=None, judged=result.judged if scorer == "judge" else None)
 
 
 def _scorer_agreement(scorer: Scorer, title: str, labelled: Sequence[_LabelledAnswer]) -> Agreement:

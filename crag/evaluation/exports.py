@@ -51,6 +51,7 @@ def _summary_fields(variant: Variant, results: Sequence[EvaluationResult], cutof
         "variant": variant.name,
         "answers": len(results),
         "failed": summary.failed,
+        "labelled": summary.labelled,
         "figures": {
             name: {"value": figure.value, "low": figure.low, "high": figure.high, "n": figure.n}
             for name, figure in summary.figures.items()

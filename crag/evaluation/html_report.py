@@ -24,6 +24,7 @@ from crag.evaluation.metrics import (
     format_change,
     format_change_interval,
     format_interval,
+    format_labelled,
     format_metric_value,
     format_progress,
 )
@@ -227,7 +228,7 @@ def _answer_facts(result: EvaluationResult) -> list[str]:
     if result.judged and result.judged.score is not None:
         told.append(f"judged {result.judged.score:.2f}")
     if result.label is not None:
-        told.append(f"marked {'right' if result.label else 'wrong'} by you")
+        told.append(f"rated {'right' if result.label else 'wrong'} by a person")
     told += [", ".join(scored.steps), format_duration(scored.seconds)] if scored.steps else []
     told += [format_count(scored.tokens, "token")] if scored.tokens else []
     return [to_one_line(fact) for fact in told]
@@ -321,8 +322,13 @@ def _make_report_view(evaluation: Evaluation, results: Sequence[EvaluationResult
         comparison=_make_comparison_view(names, parts, cutoffs) if len(names) == 2 else None,
         settings=setting_rows(evaluation.variants),
         questions=view_questions(evaluation, results, cutoffs),
-        right_from=f"from {cutoffs.judge:g} on by the judge, from {cutoffs.text:g} on by comparing texts",
+        right_from=_describe_rightness(cutoffs, sum(one.summary.labelled for one in ranked)),
     )
+
+
+def _describe_rightness(cutoffs: Cutoffs, labelled: int) -> str:
+    told = f"from {cutoffs.judge:g} on by the judge, from {cutoffs.text:g} on by comparing texts"
+    return f"{told}; {format_labelled(labelled)}" if labelled else told
 
 
 def _make_ranked_view(ranked: RankedVariant, headline: Sequence[str], full_values: Mapping[str, float]) -> RankedView:

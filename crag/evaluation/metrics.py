@@ -22,7 +22,11 @@ class Metric:
 
 
 _METRICS = (
-    Metric("answer_right", "Right answers", "Share of right answers, by the judge or by comparing texts."),
+    Metric(
+        "answer_right",
+        "Right answers",
+        "Share of right answers: as rated by a person, else by the judge or by comparing texts.",
+    ),
     Metric("steps_match", "Expected steps", "The steps taken match one of the accepted lists."),
     Metric("refusal_right", "Correctly answered or declined", "Answered what can be answered and declined the rest."),
     Metric("answered", "Answered", "Share of answerable questions that were answered."),
@@ -57,10 +61,13 @@ AnswerVerdict = Literal["right", "wrong", "refused", "failed", "unknown"]
 
 
 def is_answer_right(result: EvaluationResult, cutoffs: Cutoffs) -> bool | None:
-    """Return whether an answer is right, by the judge if it was judged, otherwise by comparing texts.
+    """Return whether an answer is right: as a user labelled it, else by the judge, else by comparing texts.
 
-    None if no right answer is known. A failed or refused answer is wrong.
+    None if it has no label and no right answer is known. A failed answer is wrong, and so is a refused one without a
+    label.
     """
+    if result.is_labelled:
+        return result.label
     if not result.example.has_known_answer:
         return None
     if result.state != "done" or result.scored.outcome == "not_answered":
@@ -74,6 +81,8 @@ def answer_verdict(result: EvaluationResult, cutoffs: Cutoffs) -> AnswerVerdict:
     """Return the verdict on one answer; `refused` is a wrong refusal, or one that cannot be judged."""
     if result.state != "done":
         return "failed"
+    if result.is_labelled:
+        return "right" if result.label else "wrong"
     refusal = result.scored.scores.get("refusal_right")
     if result.scored.outcome == "not_answered":
         return "right" if refusal == 1.0 else "refused"
@@ -131,6 +140,11 @@ def assess_change(difference: MetricDifference) -> ChangeAssessment:
         return "no clear difference"
     more = difference.after > difference.before
     return "better" if more == (METRICS[difference.metric].better == "higher") else "worse"
+
+
+def format_labelled(labelled: int) -> str:
+    """Format how many answers count as a person rated them: 3 rated by a person."""
+    return f"{labelled:,} rated by a person"
 
 
 def format_progress(evaluation: Evaluation) -> str:

@@ -133,7 +133,7 @@ class VariantSummary:
     """Figures in the order of `METRICS`, without those that cannot be computed, and counts.
 
     `nodes` holds the mean cost of an answer by node. `answers` is the number of results, `failed` of them without an
-    answer; `examples` is the number of distinct questions.
+    answer and `labelled` judged by a user; `examples` is the number of distinct questions.
     """
 
     figures: Mapping[str, Figure] = field(default_factory=dict)
@@ -142,6 +142,7 @@ class VariantSummary:
     examples: int = 0
     answers: int = 0
     failed: int = 0
+    labelled: int = 0
     repetitions: int = 0
 
 
@@ -162,6 +163,7 @@ def summarise_results(results: Sequence[EvaluationResult], cutoffs: Cutoffs = Cu
         examples=len({result.example.key for result in results}),
         answers=len(results),
         failed=len(results) - len(done),
+        labelled=sum(result.is_labelled for result in done),
         repetitions=max((result.repetition for result in results), default=0),
     )
 

@@ -228,6 +228,11 @@ class EvaluationResult:
     label: bool | None = None
     started_at: float = 0.0
 
+    @property
+    def is_labelled(self) -> bool:
+        """Whether a user judged the answer; there is none to judge if the run failed."""
+        return self.state == "done" and self.label is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Cutoffs:

@@ -34,7 +34,8 @@ def draw_answer(evaluation: Evaluation, result: EvaluationResult, verdict: Answe
     st.markdown(f"**{markdown.escape_line(result.example.question, 400)}**")
     st.markdown(" ".join(_answer_badges(result, verdict)))
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        _draw_label_control(evaluation, result, name)
+        if result.state == "done":
+            _draw_label_control(evaluation, result, name)
         st.button(
             "Open in Inspect",
             icon=":material/account_tree:",
@@ -117,6 +118,7 @@ def _draw_label_control(evaluation: Evaluation, result: EvaluationResult, name: 
         with dialogs.catch_refusals():
             application().evaluations.label(evaluation.id, result, st.session_state[key])
         results.invalidate_results()
+        st.rerun()  # the whole page, because its figures have changed
 
     st.segmented_control(
         "Your rating",

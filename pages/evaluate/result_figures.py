@@ -10,7 +10,7 @@ import streamlit as st
 from crag.errors import NotFound
 from crag.evaluation import chart_data
 from crag.evaluation.chart_data import ScoreSpread, compute_threshold_costs
-from crag.evaluation.metrics import METRICS, format_interval, format_metric_value
+from crag.evaluation.metrics import METRICS, format_interval, format_labelled, format_metric_value
 from crag.evaluation.statistics import histogram
 from crag.evaluation.summary import VariantSummary
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
@@ -54,14 +54,15 @@ def draw_figures(evaluation: Evaluation, variant: int) -> None:
 
 def draw_main_figures(evaluation: Evaluation, variant: int) -> None:
     """Draw the main figures as cards; also used while the evaluation runs."""
-    figures = results.load_summary(evaluation, variant).figures
+    summary = results.load_summary(evaluation, variant)
     with st.container(horizontal=True):
-        for figure in (figures[name] for name in _MAIN_METRICS if name in figures):
+        for figure in _select_figures(_MAIN_METRICS, summary):
             metric = METRICS[figure.metric]
+            rated = summary.labelled if figure.metric == "answer_right" else 0
             st.metric(
                 metric.title,
                 format_metric_value(figure.metric, figure.value),
-                delta=f"{format_interval(figure)} · n = {figure.n:,}",
+                delta=f"{format_interval(figure)} · n = {figure.n:,}{f' · {format_labelled(rated)}' if rated else ''}",
                 delta_color="off",
                 delta_arrow="off",
                 help=metric.meaning,

@@ -95,9 +95,9 @@ def load_datasets() -> list[Dataset]:
 
 
 def invalidate_results() -> None:
-    """Drop cached results and cutoffs after an answer was labelled."""
-    _cached_results.clear()
-    _cached_cutoffs.clear()
+    """Drop cached results, figures and cutoffs after an answer was labelled."""
+    for cached in (_cached_results, _cached_cutoffs, _summaries, _cached_comparison, load_ranking, load_best_variant):
+        cached.clear()
 
 
 def invalidate_datasets() -> None:

@@ -10,6 +10,7 @@ import shutil
 import signal
 import threading
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 
 import pytest
 
@@ -233,7 +234,10 @@ def test_an_interrupt_stops_it_and_it_goes_on_where_it_was(crag, tmp_path, monke
 
 
 def test_one_variant_is_told_in_full():
+    rated = [replace(results(1)[0], label=True), *results(1)[1:]]
+    assert "1 rated by a person" in evaluation_text(evaluation(1, size=30), rated, Cutoffs())
     told = evaluation_text(evaluation(1, size=30), results(1), Cutoffs())
+    assert "rated by a person" not in told
     for words in (
         "95% interval",
         "answered by  builtin (f1)",

@@ -98,6 +98,18 @@ def test_the_cutoffs_say_what_is_right():
     assert rows_of(export_csv(evaluation(1), answers, Cutoffs(judge=0.7)))[0]["right"] == "0"
 
 
+def test_files_say_how_many_answers_a_person_rated():
+    answers = [replace(results(1)[2], label=True), *results(1)[3:]]
+    document = json.loads(export_json(evaluation(1), answers, Cutoffs()))
+    assert (document["summary"]["variants"][0]["labelled"], document["rows"][0]["right"]) == (1, True)
+    page = Page(export_html(evaluation(1), answers, Cutoffs())).text
+    assert "1 rated by a person" in page
+    assert "rated right by a person" in page
+    assert "rated by a person" not in Page(export_html(evaluation(1), results(1), Cutoffs())).text.replace(
+        METRICS["answer_right"].meaning, ""
+    )
+
+
 def test_the_report_shows_figures_with_n_settings_and_answers():
     answers = results(1)
     page = Page(

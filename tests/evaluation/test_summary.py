@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
-from crag.evaluation.metrics import METRICS
+from crag.evaluation.metrics import METRICS, answer_verdict, is_answer_right
 from crag.evaluation.summary import ActionCount, compare_results, summarise_results
 from crag.evaluation.types import Cutoffs, Example, GradedPassage, NodeCost, ScoredAnswer
 from tests.evaluation.answers import answered, refused, result, scored_result
@@ -50,6 +50,24 @@ def test_the_cutoffs_decide():
     results = [result("a", 0.4), result("b", 0.6), result("c", 0.9, judged=0.6)]
     assert summarise_results(results, Cutoffs(text=0.3, judge=0.5)).figures["answer_right"].value == 1.0
     assert summarise_results(results, Cutoffs(text=0.7, judge=0.7)).figures["answer_right"].value == 0.0
+
+
+def test_an_answer_counts_as_a_person_rated_it():
+    unknown, refusal = Example("x", "Why?"), ScoredAnswer(outcome="not_answered")
+    answers = [
+        replace(result("a", 0.0), label=True),
+        replace(result("b", 1.0, judged=1.0), label=False),
+        replace(result("c", scored=refusal), label=True),
+        replace(result("x", example=unknown), label=True),
+        replace(result("f", state="failed"), label=True),
+        result("d", 1.0),
+    ]
+    summary = summarise_results(answers)
+    assert [is_answer_right(one, Cutoffs()) for one in answers] == [True, False, True, True, False, True]
+    words = [answer_verdict(one, Cutoffs()) for one in answers]
+    assert words == ["right", "wrong", "right", "right", "failed", "right"]
+    assert (summary.figures["answer_right"].value, summary.figures["answer_right"].n) == (pytest.approx(4 / 6), 6)
+    assert summary.labelled == 4, "a failed answer cannot be rated"
 
 
 def test_figures_are_ordered_and_only_those_that_apply():

@@ -112,6 +112,28 @@ def test_a_selected_answer_can_be_labelled(chat, services, evaluated):
     assert services.evaluations.results(evaluated.id)[1].label is None
 
 
+def test_the_figure_follows_ratings_and_says_how_many_there_are(chat, services, evaluated):
+    opened(chat, evaluated)
+    unrated = right_answers(chat)
+    assert "rated" not in unrated[1]
+    for row, rating, value in ((0, True, ""), (1, True, "100.0%"), (1, False, "50.0%")):
+        choose_row(chat, row)
+        next(one for one in chat.segmented_control if one.key.startswith("word-")).set_value(rating).run()
+        assert not chat.exception
+        share, facts = right_answers(chat)
+        assert share == value or not value
+        assert facts.endswith(f"{row + 1} rated by a person")
+    for row in (0, 1):
+        choose_row(chat, row)
+        next(one for one in chat.segmented_control if one.key.startswith("word-")).set_value(None).run()
+    assert right_answers(chat) == unrated
+
+
+def right_answers(app):
+    """The share of right answers, and its interval and counts."""
+    return next((metric.value, metric.delta) for metric in app.metric if metric.label == "Right answers")
+
+
 def choose_row(app, row):
     """As a click on a row of the answers does."""
     key = next(table.key for table in app.dataframe if table.key and table.key.startswith("answers-"))
