@@ -206,14 +206,14 @@ class LangChainChatModel:
         return count_tokens(text)
 
     def complete(self, prompts: Sequence[Prompt], stop: Cancellation, *, schema: JsonSchema | None = None) -> Reply:
-        """Return a whole reply without thinking, constrained to a JSON schema if one is given.
+        """Return a whole brief reply without thinking, constrained to a JSON schema if one is given.
 
         Raises `ModelFault`, `Stopped`.
         """
         constrained, options = list(prompts), dict[str, Any]()
         if schema is not None:
             constrained, options = self._traits.constrain(constrained, schema)
-        return self._request_reply(constrained, stop, options)[0]
+        return self._request_reply(constrained, stop, {**self._traits.brief_options, **options})[0]
 
     def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> TokenChoice:
         """Return the first token with its alternatives, or the reply if they are not supported.
@@ -231,6 +231,7 @@ class LangChainChatModel:
         verdict = {"type": "string", "enum": list(words)}
         schema = {"type": "object", "properties": {"verdict": verdict}, "required": ["verdict"]}
         constrained, options = self._traits.constrain(list(prompts), schema)
+        options = {**self._traits.brief_options, **options}
         reply, tokens = self._request_with_alternatives(constrained, stop, options)
         word = (find_json_object(reply.text) or {}).get("verdict")
         chosen = (token for token in reversed(tokens) if next(iter(token)).strip(_JSON_CHARACTERS) == word)

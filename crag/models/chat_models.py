@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 _DEFAULT_CONCURRENCY = 4
 # Budget for thinking, on top of the answer's own tokens; at most a quarter of the window.
 THINKING_TOKENS = 2048
-# Enough for a sentence, a reason and a verdict in JSON. A weak model that loses its way fills any limit.
-_MAX_STRUCTURED_TOKENS = 300
+# Enough for a sentence, a reason and a verdict, or for a question. A weak model that loses its way fills any limit.
+_MAX_BRIEF_TOKENS = 300
 _DEFAULT_TUNING = ModelParameters()
 _LOGPROB_OPTIONS = {"logprobs": True, "top_logprobs": 20}  # the maximum of OpenAI and Ollama
 
@@ -88,7 +88,7 @@ def _open_ollama(
     window = limit_window(tuning, facts.context_length)
     tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
     thinks = thinking and "thinking" in (facts.capabilities or ())
-    brief = replace(tuning, answer_limit=min(tuning.answer_limit, _MAX_STRUCTURED_TOKENS))
+    brief = replace(tuning, answer_limit=min(tuning.answer_limit, _MAX_BRIEF_TOKENS))
     aloud = replace(tuning, answer_limit=tuning.answer_limit + min(THINKING_TOKENS, window // 4))
     traits = ModelTraits(
         name=f"ollama:{model}",
@@ -97,10 +97,11 @@ def _open_ollama(
         answer_limit=aloud.answer_limit if thinks else tuning.answer_limit,
         concurrency=tuning.parallelism or _server_parallelism(),
         marks_end=True,
-        constrain=lambda prompts, schema: (prompts, {"format": schema, "options": _ollama_options(brief)}),
+        constrain=lambda prompts, schema: (prompts, {"format": schema}),
         translate=lambda error: _translate_error(error, installed, settings),
         route=route,
         queue=request_queue(f"ollama:{model}", settings.ollama_host),
+        brief_options={"options": _ollama_options(brief)},
         logprob_options=_LOGPROB_OPTIONS,
         one_token_options={"options": _ollama_options(replace(tuning, answer_limit=1))},
         thinking_options={"reasoning": True, "options": _ollama_options(aloud)} if thinks else {},

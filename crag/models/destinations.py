@@ -42,6 +42,7 @@ class ModelTraits:
     - `marks_end`: a complete reply ends with a mark; without the mark the reply was cut off.
     - `queue`: the request queue of this model.
     - `route`: where prompts go; prompts that leave the machine are recorded first.
+    - `brief_options`: options that limit a reply that is no answer, such as a verdict or a search query.
     - `logprob_options`: options that request the alternatives of each token; empty if unsupported.
     - `one_token_options`: options that limit the reply to one token.
     - `thinking_options`: options that let the model think first.
@@ -58,6 +59,7 @@ class ModelTraits:
     translate: Callable[[Exception], ModelFault]
     route: ModelRoute
     queue: RequestQueue
+    brief_options: Mapping[str, Any] = field(default_factory=dict)
     logprob_options: Mapping[str, Any] = field(default_factory=dict)
     one_token_options: Mapping[str, Any] = field(default_factory=dict)
     thinking_options: Mapping[str, Any] = field(default_factory=dict)

@@ -89,9 +89,10 @@ def test_leaving_a_stream_ends_the_generation(ollama: ScriptedOllama, settings: 
 def test_every_role_sends_the_same_window(ollama: ScriptedOllama, settings: Settings) -> None:
     open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation(), schema=SCHEMA)
     list(open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation()))
-    first, second = (asked.body for asked in ollama.chats)
+    open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
+    first, second, third = (asked.body for asked in ollama.chats)
     assert second["options"] == {"num_ctx": 8192, "num_predict": 1024, "temperature": 0}
-    assert first["options"] == second["options"] | {"num_predict": 300}  # a weak model fills all that it is given
+    assert first["options"] == third["options"] == second["options"] | {"num_predict": 300}
     assert first["think"] is second["think"] is False
     assert isinstance(first["keep_alive"], int | float)
     assert first["format"] == SCHEMA
