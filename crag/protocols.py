@@ -123,7 +123,7 @@ class ChatModel(Protocol):
         ...
 
     def complete(self, prompts: Sequence[Prompt], stop: Cancellation, *, schema: dict[str, Any] | None = None) -> Reply:
-        """Return a complete, brief reply, constrained to a JSON schema if one is given. Raises `ModelFault`, `Stopped`."""
+        """Return a whole, brief reply, constrained to a JSON schema if one is given. Raises `ModelFault`, `Stopped`."""
         ...
 
     def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> TokenChoice:
