@@ -28,7 +28,7 @@ _OPPOSITES = tuple(
         (r"\b(?:public)\b", r"\b(?:private)\b"),
         (r"\b(?:adults?)\b", r"\b(?:child(?:ren)?)\b"),
         (r"\b(?:weekdays?)\b", r"\b(?:weekends?)\b"),
-        (r"\b(?:opens?|opening)\b", r"\b(?:closes?|closing)\b"),
+        (r"\b(?:opens?|opening)\b(?!.*\d (?:to|until|till) \d)", r"\b(?:closes?|closing)\b"),
         (r"\b(?:arriv)", r"\b(?:depart|leaves?\b|leaving)"),
         ("이상|초과", "이하|미만"),
         ("이전", "이후"),

@@ -25,6 +25,7 @@ from crag.text.language import (
     is_cjk,
     is_heading,
 )
+from crag.text.opening_hours import tells_other_opening
 from crag.text.possible_values import may_hold_value
 from crag.text.question_parts import split_question
 from crag.text.questions import (
@@ -273,10 +274,12 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
     Raises `ModelFault` if embedding fails.
     """
     if question.is_cjk:
-        return _find_cjk_gaps(question, quoted)
-    lacks_value = not (states_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
-    names, words, akin = _missing_words(question, quoted.text, quoted.context, embedder)
-    return Gaps(names, words, lacks_value, akin)
+        gaps = _find_cjk_gaps(question, quoted)
+    else:
+        lacks_value = not (states_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
+        names, words, akin = _missing_words(question, quoted.text, quoted.context, embedder)
+        gaps = Gaps(names, words, lacks_value, akin)
+    return replace(gaps, value=True) if tells_other_opening(question.text, quoted.text) else gaps
 
 
 def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from crag.text.korean_spacing import restore_spaces
 from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
+from crag.text.opening_hours import find_hours, tells_other_opening
 
 
 class TermStatistics(Protocol):
@@ -42,7 +43,7 @@ _QUESTION_PATTERNS: dict[AnswerType, str] = {
     "list": rf"\b(?:what|which|list|name|give)\b.{{0,24}}\b(?:{_PLURALS})\b|\b(?:what|which) are\b"
     r"|^\W*(?:the )?steps\b|종류|유형|단계|가지|哪些|哪幾|哪几",
     "time": rf"\bwhen\W*$|{_ASKING}when\b"
-    r"(?! (?:is|are|does|do|can|may|must|should) (?:an?|one|you|we|i)\b)"  # a condition, not a date
+    r"(?! (?:is|are|does|do|can|may|must|should) (?:an?|one|you|we|i)\b(?! (?:open|close)))"  # a condition, not a date
     r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
     r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
     "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot)\b"
@@ -283,7 +284,8 @@ def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     """Return the values of the expected answer type in `text` that are not in the question, in a normalized form."""
     said = _RESULT_DATE.sub("", text)
     if question.answer_type == "time":
-        return _find_dates(question, said)
+        is_other = tells_other_opening(question.text, said)
+        return frozenset() if is_other else _find_dates(question, said).union(find_hours(said))
     if question.answer_type == "number":
         return _find_numbers(question, said)
     if question.is_cjk:

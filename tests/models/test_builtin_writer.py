@@ -335,3 +335,10 @@ def test_a_follow_up_repeats_an_answer_that_states_the_value_asked_for(
     embedder: Embedder, texts: tuple[str, ...], question: str, said: str
 ) -> None:
     assert answer(embedder, question, texts, said) == said
+
+
+@pytest.mark.parametrize("question", ["When is the shop open?", "when are you open", "What are the opening hours?"])
+def test_opening_hours_are_not_mixed_with_the_date_of_the_opening(embedder: Embedder, question: str) -> None:
+    hours = "The shop is open from 7:30 to 18:00 on weekdays."
+    texts = (f"{hours} It smells of tea.", "The shop was opened in June 2014. Do not open the boiler.")
+    assert answer(embedder, question, texts) == f"{hours} [1]"

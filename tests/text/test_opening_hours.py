@@ -1,0 +1,84 @@
+"""Opening hours and the date of an opening."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.text.opening_hours import tells_other_opening
+from crag.text.questions import analyze_question, matches_answer_type
+from crag.text.relevance_scores import CountedTermStatistics
+
+HOURS = [
+    "When is the shop open?",
+    "When does the museum close?",
+    "What time do the baths open on Sundays?",
+    "what days is the library open",
+    "What are the opening hours?",
+    "가게는 언제 여나요?",
+    "도서관은 몇 시에 문을 닫나요?",
+    "영업시간이 어떻게 되나요?",
+    "商店什么时候开门？",
+    "圖書館幾點關門？",
+    "营业时间是几点？",
+]
+OPENINGS = [
+    "When was the shop opened?",
+    "When did the museum open?",
+    "In what year did the baths close?",
+    "가게는 언제 열었나요?",
+    "도서관은 언제 개관했나요?",
+    "商店是什么时候开业的？",
+    "圖書館哪一年成立？",
+]
+SAY_HOURS = [
+    "It is open from 7:30 to 18:00.",
+    "We close at 6 pm on Fridays.",
+    "평일 9시에 문을 연다.",
+    "周一至周五上午九点开门。",
+]
+SAY_YEAR = [
+    "The shop was opened in May 2014.",
+    "The museum opened its doors in 1987.",
+    "2014년에 문을 열었다.",
+    "商店于2014年开业。",
+]
+
+
+@pytest.mark.parametrize(
+    ("questions", "right", "other"), [(HOURS, SAY_HOURS, SAY_YEAR), (OPENINGS, SAY_YEAR, SAY_HOURS)]
+)
+def test_opening_hours_are_not_the_year_of_the_opening(
+    questions: list[str], right: list[str], other: list[str]
+) -> None:
+    for question in questions:
+        assert [text for text in (*right, *other) if tells_other_opening(question, text)] == other, question
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When is the pool open?", "The pool is open from May to September."),
+        ("When does the new pier open?", "The new pier opens in May."),
+        ("When is the shop open?", "Since 2019 the shop has been open on Sundays."),
+        ("When was the shop opened?", "The shop was opened on Friday, 2 May 2014."),
+        ("When did the meeting begin?", "The meeting began at 9:00."),
+        ("When was the boat built?", "The boat was built in 1911."),
+    ],
+)
+def test_other_times_are_left_alone(question: str, text: str) -> None:
+    assert not tells_other_opening(question, text)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "fits"),
+    [
+        ("When is the shop open?", "The shop is open from 9:00 to 16:00.", True),
+        ("when are you open", "We are open on Saturdays.", True),
+        ("When is the shop open?", "The shop was opened in June 2014.", False),
+        ("가게는 언제 여나요?", "평일 9시에 문을 연다.", True),
+        ("商店什么时候开门？", "商店于2014年开业。", False),
+        ("When is the bell rung?", "The bell is rung at 7 pm.", True),
+    ],
+)
+def test_hours_are_candidates_for_a_question_about_time(question: str, text: str, fits: bool) -> None:
+    assert matches_answer_type(analyze_question(question, CountedTermStatistics()), text) is fits
