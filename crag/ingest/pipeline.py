@@ -38,6 +38,7 @@ from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal, Source, ignore_progress
 
 _MAX_ATTEMPTS = 3
+_Member = tuple[str, Callable[..., SourceInput]]  # name of a file in an archive, and what returns its input
 
 
 class AddOptions(TypedDict, total=False):
@@ -158,12 +159,22 @@ class IngestPipeline:
     def _add_archive(self, archive: ArchiveInput, options: AddOptions) -> Iterator[AddResult]:
         """Add each file in the archive, then report files added from it earlier that it no longer contains."""
         collection, (report, stop), held = _collection(options), _progress_and_stop(options), set()
-        try:
-            for name, get in self._intake.unpack(archive, collection, stop):
-                held.add(member_location(archive.place, name))
-                yield self._add(member_location(archive.asked, name), get, {"progress": report, "stop": stop})
-        except SourceRefused as error:
-            yield failed_result(archive.asked, error)
+        refusals: list[SourceRefused] = []
+
+        def unpack() -> Iterator[_Member]:
+            try:
+                yield from self._intake.unpack(archive, collection, stop)
+            except SourceRefused as error:  # kept for later, so that what was unpacked before is still added
+                refusals.append(error)
+
+        def add(member: _Member, stop: Cancellation) -> AddResult:
+            name, get = member
+            held.add(member_location(archive.place, name))
+            return self._add(member_location(archive.asked, name), get, {"progress": report, "stop": stop})
+
+        yield from map_in_order(add, unpack(), stop)
+        if refusals:
+            yield failed_result(archive.asked, refusals[0])
             return
         below = sources.c.location.startswith(member_location(archive.place, ""), autoescape=True)
         for source in self._store.sources(sources.c.collection == collection, below) if archive.located else []:

@@ -30,7 +30,7 @@ from crag.runs.run import LiveRun
 from crag.runs.trace import Trace
 from crag.runs.worker import RunTask
 from crag.storage.engine import Database
-from crag.storage.tables import messages, rulings, runs
+from crag.storage.tables import RUN_ORDER, messages, rulings, runs
 from crag.text.sanitization import normalize_user_text
 from crag.types import NodeName, Ruling, Turn, Version
 
@@ -92,7 +92,7 @@ class VersionRecords:
         """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""
         with self._database.read() as connection:
             run = _read_run(connection, run_id)
-            rows = connection.execute(select(runs).where(_is_version(run)).order_by(runs.c.started_at)).all()
+            rows = connection.execute(select(runs).where(_is_version(run)).order_by(RUN_ORDER)).all()
         return [
             Version(number, row.id, row.change or FIRST_ANSWER_LABEL, row.state)
             for number, row in enumerate(rows, start=1)

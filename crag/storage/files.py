@@ -53,7 +53,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object], root: Pat
     Raises `OSError`.
     """
     _make_folders(path.parent, root)
-    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}{_UNFINISHED_SUFFIX}")
+    writer = f"{current_process_name()}-{secrets.token_hex(8)}"
+    unfinished = path.with_name(f"{path.name}.{writer}{_UNFINISHED_SUFFIX}")
     try:
         with unfinished.open("xb") as file:
             write(file)
@@ -76,11 +77,15 @@ def _make_folders(folder: Path, root: Path) -> None:
 
 
 def remove_unfinished_files(folder: Path) -> None:
-    """Remove temporary files of dead writers. Recent files are kept, because their writer may be alive."""
+    """Remove temporary files of dead writers.
+
+    Recent files are kept, because their writer may run on another machine; a clock that jumps makes every file old.
+    """
     latest = time.time() - _ABANDONED_SECONDS
     for path in folder.rglob(f"*{_UNFINISHED_SUFFIX}"):
+        writer = path.name.removesuffix(_UNFINISHED_SUFFIX).rpartition(".")[2]
         with suppress(OSError):  # another process may clean at the same time
-            if path.stat().st_mtime < latest:
+            if path.stat().st_mtime < latest and not is_process_alive(writer):
                 path.unlink()
 
 

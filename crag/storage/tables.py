@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+)
 
 metadata = MetaData()
 
@@ -37,6 +49,7 @@ runs = Table(
     Column("gap_closed", Integer, nullable=False, server_default="0"),  # the user closed this coverage gap
     Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), index=True),
 )
+RUN_ORDER = literal_column("runs.rowid", Integer)  # as they were asked: `started_at` follows a clock that is set back
 
 messages = Table(
     "messages",

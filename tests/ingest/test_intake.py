@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import stat
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,10 @@ from crag.cancellation import Cancellation
 from crag.errors import SourceRefused, Stopped
 from crag.ingest.intake import ArchiveMember, is_archive, member_location, read_members, split_member_location
 from crag.ingest.parse.document import ParseLimits
+from crag.ingest.reader import RawDocument, ReadDocument
 from crag.library.library import Library
+from tests.doubles.library import LineReader
+from tests.waiting import PATIENCE
 
 Named = dict[str | zipfile.ZipInfo, str | bytes]
 
@@ -164,6 +169,30 @@ def test_an_archive_is_added_like_a_folder_and_can_be_refreshed(library: Library
     assert "lion" in library.search("sleeps")[0].text
     path.unlink()
     assert {result.error.code for result in library.pipeline.refresh() if result.error} == {"unreachable"}
+
+
+def test_two_files_of_an_archive_are_read_at_once(library: Library, reader: LineReader) -> None:
+    both = threading.Barrier(2, timeout=PATIENCE)
+    usual = reader.__call__
+
+    def read(document: RawDocument, *arguments: Any) -> ReadDocument:
+        both.wait()
+        return usual(document, *arguments)
+
+    library.pipeline._read = read
+    results = list(library.pipeline.add_upload("a.zip", packed({f"{n}.txt": f"Cat {n} sleeps." for n in range(8)})))
+    assert [(result.source, result.status) for result in results] == [(f"a.zip!/{n}.txt", "added") for n in range(8)]
+
+
+def test_what_precedes_the_end_of_a_torn_archive_is_added(library: Library) -> None:
+    whole = packed({f"{n}.txt": f"Cat {n} sleeps." for n in range(8)})
+    damaged = bytearray(whole)
+    start = whole.index(b"5.txt") + len(b"5.txt")
+    damaged[start : start + 4] = b"\xff" * 4
+    results = list(library.pipeline.add_upload("a.zip", bytes(damaged)))
+    assert [result.status for result in results][:5] == ["added"] * 5
+    assert [result.source for result in results if result.error][:1] in (["a.zip"], ["a.zip!/5.txt"])
+    assert len(library.sources()) == sum(result.status == "added" for result in results)
 
 
 def test_an_uploaded_archive_gives_a_result_for_each_file(library: Library) -> None:

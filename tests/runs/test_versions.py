@@ -1,6 +1,7 @@
 """Versions of an answer: overrides, other options, a search for a sentence, continuing; old versions stay."""
 
 import threading
+import time
 
 import pytest
 from sqlalchemy import select
@@ -84,6 +85,20 @@ def test_both_answers_are_there_and_either_can_be_shown(house):
     assert home.conversations.messages(conversation.id)[-1].text == before.text
     assert home.conversations.messages(conversation.id)[-1].run_id == first.id
     assert home.runs.versions(first.id) == versions
+
+
+@pytest.mark.parametrize("jump", [-3600, 365 * 24 * 3600])
+def test_versions_keep_their_order_when_the_clock_jumps(house, monkeypatch, jump):
+    home = house()
+    _, first, _ = answered(home)
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + jump)
+    second = home.runs.overrule(first.id, {1: "drop"})
+    wait(second)
+    monkeypatch.setattr("time.time", lambda: now + 1)
+    third = home.runs.overrule(first.id, {2: "drop"})
+    wait(third)
+    assert [one.run_id for one in home.runs.versions(first.id)] == [first.id, second.id, third.id]
 
 
 def test_rulings_add_up_from_version_to_version(house):
