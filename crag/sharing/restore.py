@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import sqlite3
 import time
@@ -27,7 +26,7 @@ from crag.sharing.backup import (
     read_manifest,
 )
 from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
-from crag.storage.files import move_into_place, original_relative_path, staging_folder, sync_folder
+from crag.storage.files import move_into_place, original_relative_path, staging_folder
 from crag.storage.tables import FULL_TEXT_INDEX, metadata, sources
 from crag.types import Progress, ProgressCallback
 
@@ -106,8 +105,6 @@ def _unpack(file: Path, folder: Path, report: ProgressCallback, stop: Cancellati
             if error.errno != errno.EINVAL:  # EINVAL: an offset before the start of the file
                 raise
             raise damaged_backup_error("it cannot be unpacked") from error
-    for parent in {(folder / name).parent for name in manifest.members}:
-        sync_folder(parent)
     return manifest
 
 
@@ -127,8 +124,6 @@ def _extract(archive: zipfile.ZipFile, name: str, member: BackupMember, path: Pa
     path.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(name) as packed, path.open("xb") as file:
         found = copy_and_hash(packed.read, file.write, stop)
-        file.flush()
-        os.fsync(file.fileno())
     if found != member:
         raise damaged_backup_error("a file in it has changed since it was saved")
 

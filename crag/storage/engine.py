@@ -14,7 +14,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from crag.errors import HomeFault
-from crag.storage.files import home_gone_fault
+from crag.storage.files import home_gone_fault, make_folder
 from crag.storage.migrations import migrate
 
 DATABASE_NAME = "crag.sqlite"
@@ -118,7 +118,7 @@ def _configure_connection(connection: Any, _record: Any) -> None:
 def _make_home(home: Path, database: Path) -> None:
     """Create the folder and an empty database file where there are none; only their owner may read either."""
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
+        make_folder(home, _PRIVATE_FOLDER, exist_ok=True)
     except OSError as error:
         raise HomeFault("The data folder cannot be created.", "Choose another with CRAG_HOME.") from error
     if not os.access(home, os.W_OK):

@@ -76,6 +76,15 @@ def _make_folders(folder: Path, root: Path) -> None:
         sync_folder(folder.parent)
 
 
+def make_folder(folder: Path, mode: int = 0o777, *, exist_ok: bool = False) -> None:
+    """Create a folder and the missing ones above it, durably. `mode` is for the folder itself. Raises `OSError`."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=exist_ok, mode=mode)
+    for one in missing:
+        with suppress(OSError):  # some file systems refuse this, or the folder above may not be read
+            sync_folder(one.parent)
+
+
 def remove_unfinished_files(folder: Path) -> None:
     """Remove temporary files of dead writers.
 
@@ -112,7 +121,7 @@ def staging_folder(destination: Path) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
     folder = destination.with_name(f"{prefix}{current_process_name()}-{secrets.token_hex(4)}{_UNFINISHED_SUFFIX}")
     try:
-        folder.mkdir(parents=True)
+        make_folder(folder)
         try:
             yield folder
         finally:
@@ -133,9 +142,16 @@ def check_absent(destination: Path) -> None:
 def move_into_place(finished: Path, destination: Path) -> None:
     """Move a finished file or folder to its destination durably. Raises `BadRequest`, `OSError`."""
     check_absent(destination)
+    for path in (finished, *finished.rglob("*")):
+        sync_folder(path) if path.is_dir() else _sync_file(path)
     finished.rename(destination)
     with suppress(OSError):  # some file systems refuse this; the rename has succeeded
         sync_folder(destination.parent)
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
 
 
 def _escape_glob(prefix: str) -> str:
