@@ -64,7 +64,7 @@ def _kill_half_way(process: subprocess.Popen[bytes], home: Path) -> Evaluation:
 def _latest(home: Path) -> Evaluation | None:
     database = Database(home)
     with closing(database):
-        return next(iter(EvaluationRows(database).list(None, 1)), None)
+        return next(iter(EvaluationRows(database).list(1)), None)
 
 
 def _runs(results: Sequence[EvaluationResult]) -> dict[tuple[int, int, int], str]:

@@ -1,6 +1,7 @@
 """The rules of the code base that a reader of one file cannot see: what may import what, and what never appears."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -139,6 +140,13 @@ def test_no_module_imports_itself_in_a_circle():
         TopologicalSorter(graph).prepare()
     except CycleError as circle:
         pytest.fail(" → ".join(circle.args[1]))
+
+
+def test_pages_get_only_the_application_of_their_user():
+    """Another one would show everybody what belongs to one user."""
+    others = [file for module, file in PAGES.items() if module != "pages.parts.services"]
+    escapes = re.compile("shared_application|for_user")
+    assert [file for file in others if escapes.search(file.read_text(encoding="utf-8"))] == []
 
 
 def test_children_import_little():

@@ -55,6 +55,7 @@ from crag.sharing.service import ConversationExchange
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import Preferences
+from crag.storage.user_scope import UserScoped
 from crag.types import ProgressCallback
 from crag.websearch.quota import SearchQuota
 
@@ -68,8 +69,11 @@ _CLOSE_SECONDS = 5.0
 _SLOW_MODULES = ("crag.graph.build", "crag.models.embedders", "crag.models.builtin_writer")
 
 
-class Application:
-    """All services of one home. Safe to share between threads; close it when done."""
+class Application(UserScoped):
+    """All services of one home. Safe to share between threads; close it when done.
+
+    `for_user` limits those that hold what belongs to users.
+    """
 
     example_urls = EXAMPLE_URLS
 
@@ -130,7 +134,7 @@ class Application:
         self.sharing = ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
         self.calibration = Calibrator(self.database, open_resources, self._question_model, self.runs)
         self.calibration_job = CalibrationJob()
-        self.datasets = Datasets(self.database, self.runs.trace)
+        self.datasets = Datasets(self.database, self.runs)
         self.environments = Environments(
             self.database, self.library, settings, self.engines, open_resources, self.answering
         )

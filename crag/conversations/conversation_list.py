@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, func, or_, select, true
+from sqlalchemy import Column, ColumnElement, Connection, Select, func, or_, select
 
 from crag.storage.tables import conversations, messages, queued_questions
+from crag.storage.user_scope import visible_rows
 from crag.types import Conversation
 
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 30, 60  # characters around a match
@@ -39,7 +40,7 @@ def visible_to(user: str | None) -> ColumnElement[bool]:
 
     For runs outer-joined to their conversations, only None matches those without a conversation.
     """
-    return conversations.c.deleted_at.is_(None) & (true() if user is None else conversations.c.person == user)
+    return conversations.c.deleted_at.is_(None) & visible_rows(conversations, user)
 
 
 def select_listed(query: Select[Any], search: str, user: str | None) -> Select[Any]:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Update, delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, Update, delete, func, insert, literal, select, true, update
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
@@ -18,81 +18,79 @@ from crag.conversations.conversation_list import FoundConversations
 from crag.errors import BadRequest, CragError, NotFound, StillAnswering
 from crag.options import OptionChanges, dump_changes, load_changes
 from crag.storage.engine import Database
+from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.ownership import is_process_alive
-from crag.storage.tables import conversations, departures, evaluations, feedback, messages, runs
+from crag.storage.tables import conversations, datasets, departures, evaluations, feedback, messages, runs
+from crag.storage.user_scope import UserScoped, check_visible
 from crag.types import Conversation, Feedback, Message, RunState, is_user_key
 
 NEW_TITLE = "New conversation"
 _TITLE_LENGTH = 80
 
 
-class Conversations:
-    """All conversations of one home."""
+class Conversations(UserScoped):
+    """The conversations of one home or of one user."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, changes: OptionChanges | None = None, user: str = "") -> Conversation:
-        """Create an empty conversation for a user. `changes` are its options that differ from the home's."""
-        now = time.time()
+    def create(self, changes: OptionChanges | None = None) -> Conversation:
+        """Create an empty conversation. `changes` are its options that differ from the home's."""
+        now, user = time.time(), self._user or ""
         made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, changes or {}, user)
         values = {"id": made.id, "title": made.title, "created_at": now, "updated_at": now, "person": user}
         with self._database.write() as connection:
             connection.execute(insert(conversations).values(options=dump_changes(made.changes), **values))
         return made
 
-    def list(self, search: str = "", user: str | None = None) -> list[Conversation]:
+    def list(self, search: str = "") -> list[Conversation]:
         """Return the conversations with at least one message, pinned ones first, then the latest.
 
-        With `user` None, return those of all users. With `search`, return those whose title or messages contain it.
+        With `search`, return those whose title or messages contain it.
         """
-        query = conversation_list.select_listed(select(conversations), search.strip(), user)
+        query = conversation_list.select_listed(select(conversations), search.strip(), self._user)
         with self._database.read() as connection:
             return [_conversation_from_row(row) for row in connection.execute(query)]
 
-    def find(self, search: str, user: str | None, limit: int) -> FoundConversations:
+    def find(self, search: str, limit: int) -> FoundConversations:
         """Return the first `limit` conversations of `list`, the total, and a snippet of each match."""
+        listed = conversation_list.select_listed(select(conversations.c.id), search.strip(), self._user)
         with self._database.read() as connection:
-            ids = (
-                connection.execute(conversation_list.select_listed(select(conversations.c.id), search.strip(), user))
-                .scalars()
-                .all()
-            )
+            ids = connection.execute(listed).scalars().all()
             shown = ids[:limit]
             rows = connection.execute(select(conversations).where(conversations.c.id.in_(shown)))
             by_id = {row.id: _conversation_from_row(row) for row in rows}
             snippets = conversation_list.find_snippets(connection, shown, search.strip())
         return FoundConversations([by_id[one] for one in shown if one in by_id], len(ids), snippets)
 
-    def get(self, conversation_id: str, user: str | None = None) -> Conversation:
+    def get(self, conversation_id: str) -> Conversation:
         """Return one conversation. Raises `NotFound`, also if it belongs to another user or was deleted."""
-        query = select(conversations).where(conversations.c.id == conversation_id, conversation_list.visible_to(user))
+        seen = conversation_list.visible_to(self._user)
+        query = select(conversations).where(conversations.c.id == conversation_id, seen)
         with self._database.read() as connection:
             row = connection.execute(query).first()
         if row is None:
             raise NotFound("This conversation no longer exists.", "Start a new one.")
         return _conversation_from_row(row)
 
-    def find_by_run(self, run_id: str, user: str | None = None) -> Conversation | None:
-        """Return the conversation of a run. Returns None for a run without one, which only `user` None may see.
+    def find_by_run(self, run_id: str) -> Conversation | None:
+        """Return the conversation of a run, None for a run of an evaluation or a command.
 
-        Runs of an evaluation are visible to its owner, or to everyone if it has none. Raises `NotFound`, also for a run
-        of another user or of a deleted conversation.
+        Raises `NotFound`, also for a run of another user or of a deleted conversation.
         """
-        joined = runs.outerjoin(evaluations, evaluations.c.id == runs.c.evaluation_id)
-        query = select(runs.c.conversation_id, evaluations.c.person).select_from(joined)
+        query = select(runs.c.conversation_id).where(runs.c.id == run_id, self._visible(runs))
         with self._database.read() as connection:
-            row = connection.execute(query.where(runs.c.id == run_id)).first()
-        if row is None or (row.conversation_id is None and user is not None and row.person not in ("", user)):
+            row = connection.execute(query).first()
+        if row is None:
             raise NotFound("This answer no longer exists.")
-        return self.get(row.conversation_id, user) if row.conversation_id else None
+        return self.get(row.conversation_id) if row.conversation_id else None
 
-    def revision(self, conversation_id: str | None, user: str | None = None) -> tuple[object, ...]:
-        """Return a value that changes with the number and order of the user's conversations, and with the shown branch.
+    def revision(self, conversation_id: str | None) -> tuple[object, ...]:
+        """Return a value that changes with the number and order of the conversations, and with the branch shown.
 
         That is the branch of the conversation named, if any, with its title, its options and the state of its answer.
         """
-        seen = conversation_list.visible_to(user)
+        seen = conversation_list.visible_to(self._user)
         listed = select(func.count(), func.max(conversations.c.updated_at)).where(seen).subquery()
         its = conversations.c
         opened = (
@@ -116,7 +114,7 @@ class Conversations:
         self._update(conversation_id, options=dump_changes(changes))
 
     def rename_collection(self, name: str, new_name: str) -> None:
-        """Update the conversations that use a collection when it is renamed."""
+        """Update the conversations of all users that use a collection when it is renamed."""
         with self._database.write() as connection:
             for row in connection.execute(select(conversations)).all():
                 kept = load_changes(row.options)
@@ -145,10 +143,14 @@ class Conversations:
         """
         gone = conversations.c.deleted_at <= time.time() - older_than
         with self._database.write() as connection:
-            return connection.execute(delete(conversations).where(gone)).rowcount
+            return connection.execute(delete(conversations).where(gone, self._visible(conversations))).rowcount
 
     def messages(self, conversation_id: str, last: int | None = None) -> Sequence[Message]:
-        """Return the messages of the branch shown, oldest first; with `last`, only that many of the newest."""
+        """Return the messages of the branch shown, oldest first; with `last`, only that many of the newest.
+
+        Raises `NotFound` for another user's conversation.
+        """
+        check_visible(self._database, conversations, conversation_id, self._user)
         with self._database.read() as connection:
             rows = message_tree.read_branch(connection, message_tree.read_head(connection, conversation_id), last)
             beside = message_tree.read_siblings(connection, [row for row in rows if row.role == "user"])
@@ -156,7 +158,8 @@ class Conversations:
         return [_message_from_row(row, beside.get(row.id, ()), versions.get(row.run_id, 1)) for row in rows]
 
     def count(self, conversation_id: str) -> int:
-        """Return the number of messages of the branch shown."""
+        """Return the number of messages of the branch shown. Raises `NotFound` for another user's conversation."""
+        check_visible(self._database, conversations, conversation_id, self._user)
         with self._database.read() as connection:
             return message_tree.count_branch_messages(connection, message_tree.read_head(connection, conversation_id))
 
@@ -165,6 +168,7 @@ class Conversations:
 
         Raises `NotFound`, and `BadRequest` while an answer of the conversation is being written or waits for the user.
         """
+        check_visible(self._database, conversations, conversation_id, self._user)
         with self._database.write() as connection:
             in_it = (messages.c.id == message_id) & (messages.c.conversation_id == conversation_id)
             if connection.execute(select(messages.c.id).where(in_it)).first() is None:
@@ -178,12 +182,13 @@ class Conversations:
         """Return the id of the run whose answer to the question is shown, or None if there is no answer."""
         answer = select(messages.c.run_id).where(messages.c.parent_id == question_id, messages.c.role == "assistant")
         with self._database.read() as connection:
-            return connection.execute(answer).scalar()
+            return connection.execute(answer.where(self._visible(messages))).scalar()
 
     def give_feedback(self, run_id: str, helpful: bool, reason: str = "") -> None:
         """Save a rating and its reason for one answer, replacing an earlier one. Raises `NotFound`."""
+        rated = select(runs.c.id).where(runs.c.id == run_id, self._visible(runs))
         with self._database.write() as connection:
-            if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is None:
+            if connection.execute(rated).first() is None:
                 raise NotFound("This answer no longer exists.")
             connection.execute(delete(feedback).where(feedback.c.run_id == run_id))
             connection.execute(
@@ -195,30 +200,29 @@ class Conversations:
     def withdraw_feedback(self, run_id: str) -> None:
         """Delete the rating of an answer, if any."""
         with self._database.write() as connection:
-            connection.execute(delete(feedback).where(feedback.c.run_id == run_id))
+            connection.execute(delete(feedback).where(feedback.c.run_id == run_id, self._visible(feedback)))
 
     def feedback(self, run_id: str) -> Feedback | None:
         """Return the rating of an answer, or None."""
-        with self._database.read() as connection:
-            row = connection.execute(select(feedback).where(feedback.c.run_id == run_id)).first()
-        return None if row is None else Feedback(bool(row.helpful), row.reason)
+        return self.feedback_by_run([run_id]).get(run_id)
 
     def feedback_by_run(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
         """Return the ratings of these answers by run id, without those that have none."""
         with self._database.read() as connection:
-            rows = connection.execute(select(feedback).where(feedback.c.run_id.in_(run_ids)))
+            given = select(feedback).where(feedback.c.run_id.in_(run_ids), self._visible(feedback))
+            rows = connection.execute(given)
             return {row.run_id: Feedback(bool(row.helpful), row.reason) for row in rows}
+
+    def _named(self, conversation_id: str) -> ColumnElement[bool]:
+        return (conversations.c.id == conversation_id) & self._visible(conversations)
 
     def _mark(self, conversation_id: str, deleted_at: float | None) -> None:
         with self._database.write() as connection:
-            named = conversations.c.id == conversation_id
-            connection.execute(update(conversations).where(named).values(deleted_at=deleted_at))
+            connection.execute(update(conversations).where(self._named(conversation_id)).values(deleted_at=deleted_at))
 
     def _update(self, conversation_id: str, **values: Any) -> None:
         with self._database.write() as connection:
-            changed = connection.execute(
-                update(conversations).where(conversations.c.id == conversation_id).values(**values)
-            )
+            changed = connection.execute(update(conversations).where(self._named(conversation_id)).values(**values))
         if changed.rowcount == 0:
             raise NotFound("This conversation no longer exists.", "Start a new one.")
 
@@ -275,17 +279,20 @@ _HAS_OWNER = conversations.c.person != ""
 _QUESTION_KINDS = ("web search", "model", "embedding")  # kinds of outbound records that contain questions
 
 
-class ConversationOwners:
+class ConversationOwners(UserScoped):
     """Owners of conversations in one home, each identified by the key of a browser."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def count(self) -> int:
-        """Return the number of users who have conversations."""
-        query = select(func.count(conversations.c.person.distinct())).where(_HAS_OWNER)
+    def has_others(self) -> bool:
+        """Return whether this home holds anything of another user."""
+        owned = (conversations, datasets, evaluations, departures)
+        queries = [
+            select(literal(1)).where(table.c.person.not_in(("", SERVER_KEY)), ~self._visible(table)) for table in owned
+        ]
         with self._database.read() as connection:
-            return connection.execute(query).scalar_one()
+            return any(connection.execute(query.limit(1)).first() for query in queries)
 
     def claim_unowned(self, user: str) -> None:
         """Give this user all conversations without an owner. Does nothing once any conversation has an owner."""
@@ -306,17 +313,18 @@ class ConversationOwners:
         Raises `BadRequest` if it is not a key.
         """
         with self._database.write() as connection:
-            return connection.execute(_set_owner(user).where(conversations.c.id.in_(conversation_ids))).rowcount
+            given = conversations.c.id.in_(conversation_ids) & self._visible(conversations)
+            return connection.execute(_set_owner(user).where(given)).rowcount
 
     def transfer_all(self, user: str) -> int:
         """Transfer all conversations and their outbound records; return the number of conversations.
 
         Raises `BadRequest`.
         """
-        sent = update(departures).where(departures.c.person != "").values(person=user)
+        sent = update(departures).where(departures.c.person != "", self._visible(departures)).values(person=user)
         with self._database.write() as connection:
             connection.execute(sent)
-            return connection.execute(_set_owner(user)).rowcount
+            return connection.execute(_set_owner(user).where(self._visible(conversations))).rowcount
 
 
 def _set_owner(user: str) -> Update:

@@ -35,6 +35,7 @@ from crag.runs.worker import RunResourceBuilder, RunResources
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY, on_behalf_of
 from crag.storage.tables import calibrations, collections, rulings
+from crag.storage.user_scope import UserScoped
 from crag.types import Passage, Progress, ProgressCallback, Thresholds, Verdict, ignore_progress
 
 LabelledPassage = tuple[Passage, bool]
@@ -164,7 +165,7 @@ class CalibrationPlan:
     seed: int = 0
 
 
-class Calibrator:
+class Calibrator(UserScoped):
     """Calibrations of one home; thread-safe. `saved` holds the thresholds in use instead of the graders' own."""
 
     def __init__(
@@ -226,14 +227,12 @@ class Calibrator:
         self.saved.save(calibration.collection, calibration.grader, chosen, calibration)
         return chosen
 
-    def replay_past_runs(
-        self, collection: str, grader: str, thresholds: Thresholds, user: str | None = None
-    ) -> list[ReplayResult]:
-        """Replay at most 50 of a user's last 200 runs: those on this collection with this grader, newest first.
+    def replay_past_runs(self, collection: str, grader: str, thresholds: Thresholds) -> list[ReplayResult]:
+        """Replay at most 50 of the last 200 runs: those on this collection with this grader, newest first.
 
         The actions come from stored scores; no model is called.
         """
-        latest = self._runs.recent(_REPLAYED_RUNS, user)
+        latest = self._runs.recent(_REPLAYED_RUNS)
         found = (_replay_run(run_id, self._runs.trace(run_id), collection, grader, thresholds) for run_id in latest)
         return [past for past in found if past is not None][:_MAX_REPLAY_RESULTS]
 

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, true, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from crag.evaluation.dataset_format import example_to_row, parse_example
 from crag.evaluation.types import Dataset, DatasetKind, Example
 from crag.storage.tables import datasets, examples
+from crag.storage.user_scope import visible_rows
 
 PINNED_DATASET_NAME = "Test questions"
 
@@ -35,14 +36,9 @@ def pinned_dataset_id(user: str | None) -> str:
     return hashlib.sha256(f"pinned\x1f{user or ''}".encode()).hexdigest()[:32]
 
 
-def datasets_visible_to(user: str | None) -> ColumnElement[bool]:
-    """Return the condition for datasets of this user and shared ones; None matches all."""
-    return true() if user is None else datasets.c.person.in_(("", user))
-
-
 def pinned_datasets_of(user: str | None) -> ColumnElement[bool]:
     """Return the condition for datasets this user pinned, or pinned before users had keys; None matches all."""
-    return datasets_visible_to(user) & (datasets.c.kind == "pinned")
+    return visible_rows(datasets, user) & (datasets.c.kind == "pinned")
 
 
 def load_datasets(connection: Connection, condition: ColumnElement[bool]) -> list[Dataset]:

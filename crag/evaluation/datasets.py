@@ -15,7 +15,6 @@ from crag.evaluation.dataset_format import SEED_DATASET, example_to_row, parse_e
 from crag.evaluation.dataset_records import (
     PINNED_DATASET_NAME,
     PinnedExample,
-    datasets_visible_to,
     delete_example,
     ensure_pinned_dataset,
     find_pinned_example,
@@ -30,10 +29,12 @@ from crag.evaluation.dataset_records import (
 from crag.evaluation.scorers import contains_phrase
 from crag.evaluation.types import Dataset, Example
 from crag.graph.citations import strip_citations
+from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.tables import datasets
+from crag.storage.user_scope import UserScoped
 from crag.text.language import split_sentences
 from crag.text.sanitization import clean_display_name, normalize_user_text
 from crag.types import Passage
@@ -55,19 +56,18 @@ class RunPins:
     reference: str = ""
 
 
-class PinnedQuestions:
-    """Pins and unpins answers and passages. `user` is the owner's key, None for a home with a single owner."""
+class PinnedQuestions(UserScoped):
+    """Pins and unpins answers and passages."""
 
-    def __init__(self, database: Database, read_trace: Callable[[str], Trace]) -> None:
-        """Take a `read_trace` that raises `NotFound` for a deleted run."""
+    def __init__(self, database: Database, runs: RunService) -> None:
         self._database = database
-        self._read_trace = read_trace
+        self._runs = runs
 
-    def get_pins(self, run_id: str, user: str | None = None) -> RunPins:
+    def get_pins(self, run_id: str) -> RunPins:
         """Return what is pinned of this run. Raises `NotFound`."""
-        trace = self._read_trace(run_id)
+        trace = self._runs.trace(run_id)
         with self._database.read() as connection:
-            found = find_pinned_example(connection, user, question_key(standalone_question(trace)))
+            found = find_pinned_example(connection, self._user, question_key(standalone_question(trace)))
         if found is None:
             return RunPins()
         example = found.example
@@ -77,18 +77,18 @@ class PinnedQuestions:
         }
         return RunPins(found.run_id == run_id, frozenset(right), known, "".join(example.references[:1]))
 
-    def pinned_runs(self, run_ids: Sequence[str], user: str | None = None) -> frozenset[str]:
+    def pinned_runs(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Return which of these runs have a pinned answer."""
         with self._database.read() as connection:
-            return find_pinned_runs(connection, user, run_ids)
+            return find_pinned_runs(connection, self._user, run_ids)
 
-    def pin_answer(self, run_id: str, user: str | None = None, text: str = "") -> None:
+    def pin_answer(self, run_id: str, text: str = "") -> None:
         """Pin the question with `text` as its right answer, by default the run's answer; a refusal as unanswerable.
 
         Replaces the right answer pinned before for the same question. Raises `NotFound`, or `BadRequest` if there is no
         answer to pin.
         """
-        trace = self._read_trace(run_id)
+        trace = self._runs.trace(run_id)
         refused = trace.outcome == "not_answered"
         right = normalize_user_text(text) or ("" if refused else suggested_reference(trace))
         if not right and not refused:
@@ -99,15 +99,15 @@ class PinnedQuestions:
                 return replace(example, references=(right,), answerable=True)
             return replace(example, references=(), phrases=(), answerable=False)
 
-        self._change(trace, user, pin, run_id)
+        self._change(trace, pin, run_id)
 
-    def unpin_answer(self, run_id: str, user: str | None = None) -> None:
+    def unpin_answer(self, run_id: str) -> None:
         """Remove the pinned right answer to the question of this run. Raises `NotFound`."""
-        self._change(self._read_trace(run_id), user, lambda one: replace(one, references=(), answerable=None), "")
+        self._change(self._runs.trace(run_id), lambda one: replace(one, references=(), answerable=None), "")
 
-    def pin_passage(self, run_id: str, passage_id: int, user: str | None = None) -> None:
+    def pin_passage(self, run_id: str, passage_id: int) -> None:
         """Pin the question with a sentence of a right passage. Raises `NotFound`, `BadRequest` for a web page."""
-        trace = self._read_trace(run_id)
+        trace = self._runs.trace(run_id)
         passage = _find_passage(trace, passage_id)
         if passage.origin == "web":
             raise BadRequest("A web page may change.", "Add it to your documents, then ask again.")
@@ -119,29 +119,27 @@ class PinnedQuestions:
             answerable = None if example.answerable is False else example.answerable
             return replace(example, phrases=(*example.phrases, phrase), answerable=answerable)
 
-        self._change(trace, user, pin)
+        self._change(trace, pin)
 
-    def unpin_passage(self, run_id: str, passage_id: int, user: str | None = None) -> None:
+    def unpin_passage(self, run_id: str, passage_id: int) -> None:
         """Remove this passage from the right ones. Raises `NotFound`."""
-        trace = self._read_trace(run_id)
+        trace = self._runs.trace(run_id)
         passage = _find_passage(trace, passage_id)
 
         def unpin(example: Example) -> Example:
             kept = tuple(phrase for phrase in example.phrases if not contains_phrase(passage.text, phrase))
             return replace(example, phrases=kept)
 
-        self._change(trace, user, unpin)
+        self._change(trace, unpin)
 
-    def _change(
-        self, trace: Trace, user: str | None, change: Callable[[Example], Example], run_id: str | None = None
-    ) -> None:
+    def _change(self, trace: Trace, change: Callable[[Example], Example], run_id: str | None = None) -> None:
         """Change the example of a question; `run_id` is the run its answer comes from, None to keep it."""
         question = standalone_question(trace)
         key = question_key(question)
         with self._database.write() as connection:
-            before = find_pinned_example(connection, user, key)
+            before = find_pinned_example(connection, self._user, key)
             if before is None:
-                before = PinnedExample(ensure_pinned_dataset(connection, user), Example(key, question), "")
+                before = PinnedExample(ensure_pinned_dataset(connection, self._user), Example(key, question), "")
             after = change(before.example)
             if after == Example(key, after.question):
                 delete_example(connection, before.dataset_id, key)
@@ -185,56 +183,52 @@ def _is_pinned_passage(example: Example, passage: Passage) -> bool:
     return any(contains_phrase(passage.text, phrase) for phrase in example.phrases)
 
 
-class Datasets:
-    """All datasets; `pins` pins and unpins questions.
+class Datasets(UserScoped):
+    """All datasets; `pins` pins and unpins questions. A user sees their own datasets and shared ones."""
 
-    `user` is the key of the user who asks, who may see their own datasets and shared ones; None may see all.
-    """
-
-    def __init__(self, database: Database, read_trace: Callable[[str], Trace]) -> None:
-        """Take a `read_trace` that raises `NotFound` for a deleted run."""
+    def __init__(self, database: Database, runs: RunService) -> None:
         self._database = database
-        self.pins = PinnedQuestions(database, read_trace)
+        self.pins = PinnedQuestions(database, runs)
 
-    def all(self, user: str | None = None) -> list[Dataset]:
+    def all(self) -> list[Dataset]:
         """Return the built-in dataset, the pinned questions, then the uploaded ones, newest first."""
         with self._database.snapshot() as connection:
-            found = load_datasets(connection, datasets_visible_to(user))
+            found = load_datasets(connection, self._visible(datasets))
         uploaded = [one for one in found if one.kind == "uploaded"]
-        pinned = _merge_pinned([one for one in found if one.kind == "pinned"], user)
+        pinned = _merge_pinned([one for one in found if one.kind == "pinned"], self._user)
         return [SEED_DATASET, pinned, *sorted(uploaded, key=lambda one: -one.made_at)]
 
-    def get(self, dataset_id: str, user: str | None = None) -> Dataset:
+    def get(self, dataset_id: str) -> Dataset:
         """Return one dataset. Raises `NotFound`, also for another user's dataset."""
         if dataset_id == SEED_DATASET.id:
             return SEED_DATASET
-        if dataset_id == pinned_dataset_id(user):
-            return self.pinned(user)
+        if dataset_id == pinned_dataset_id(self._user):
+            return self.pinned()
         with self._database.snapshot() as connection:
-            found = load_datasets(connection, datasets_visible_to(user) & (datasets.c.id == dataset_id))
+            found = load_datasets(connection, self._visible(datasets) & (datasets.c.id == dataset_id))
         if not found:
             raise NotFound("This dataset no longer exists.", "Choose another.")
         return found[0]
 
-    def pinned(self, user: str | None = None) -> Dataset:
-        """Return the questions this user pinned, for None those of all users; the dataset may be empty."""
+    def pinned(self) -> Dataset:
+        """Return the questions this user pinned, or those of all users; the dataset may be empty."""
         with self._database.snapshot() as connection:
-            return _merge_pinned(load_datasets(connection, pinned_datasets_of(user)), user)
+            return _merge_pinned(load_datasets(connection, pinned_datasets_of(self._user)), self._user)
 
-    def add(self, name: str, data: bytes, user: str = "") -> Dataset:
+    def add(self, name: str, data: bytes) -> Dataset:
         """Store the examples of a JSON Lines file, replacing the same user's dataset of this name.
 
         Raises `BadRequest` for an unreadable file, before anything is stored.
         """
         read, name = parse_examples(data), _clean_dataset_name(name)
         with self._database.write() as connection:
-            dataset_id = find_upload_by_name(connection, name, user) or uuid.uuid4().hex
-            replace_dataset(connection, Dataset(dataset_id, name, "uploaded", read, owner_id=user))
+            dataset_id = find_upload_by_name(connection, name, self._user or "") or uuid.uuid4().hex
+            replace_dataset(connection, Dataset(dataset_id, name, "uploaded", read, owner_id=self._user or ""))
         return self.get(dataset_id)
 
-    def rename(self, dataset_id: str, name: str, user: str | None = None) -> None:
+    def rename(self, dataset_id: str, name: str) -> None:
         """Rename a dataset. Raises `NotFound`, or `BadRequest` for a taken or empty name, or a pinned dataset."""
-        dataset, name = self._own(dataset_id, user), _clean_dataset_name(name)
+        dataset, name = self._own(dataset_id), _clean_dataset_name(name)
         if dataset.kind == "pinned":
             raise BadRequest("Test questions keep their name.", "Export it, and add it under another one.")
         with self._database.write() as connection:
@@ -242,28 +236,28 @@ class Datasets:
                 raise BadRequest(f"A dataset “{name}” already exists.", "Choose another name.")
             connection.execute(update(datasets).where(datasets.c.id == dataset_id).values(name=name))
 
-    def delete(self, dataset_id: str, user: str | None = None) -> None:
+    def delete(self, dataset_id: str) -> None:
         """Delete a dataset; its evaluations keep their examples. Raises `NotFound`, `BadRequest` if built in."""
-        meant = _dataset_condition(self._own(dataset_id, user), user)
+        meant = _dataset_condition(self._own(dataset_id), self._user)
         with self._database.write() as connection:
             connection.execute(delete(datasets).where(meant))
 
-    def remove_example(self, dataset_id: str, key: str, user: str | None = None) -> None:
+    def remove_example(self, dataset_id: str, key: str) -> None:
         """Remove one example. Raises `NotFound`, `BadRequest` for the built-in dataset."""
-        meant = _dataset_condition(self._own(dataset_id, user), user)
+        meant = _dataset_condition(self._own(dataset_id), self._user)
         with self._database.write() as connection:
             for one in connection.scalars(select(datasets.c.id).where(meant)).all():
                 delete_example(connection, one, key)
 
-    def export_json_lines(self, dataset_id: str, user: str | None = None) -> str:
+    def export_json_lines(self, dataset_id: str) -> str:
         """Return the dataset as a JSON Lines file that can be added again. Raises `NotFound`."""
-        rows = map(example_to_row, self.get(dataset_id, user).examples)
+        rows = map(example_to_row, self.get(dataset_id).examples)
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
-    def _own(self, dataset_id: str, user: str | None) -> Dataset:
+    def _own(self, dataset_id: str) -> Dataset:
         if dataset_id == SEED_DATASET.id:
             raise BadRequest("The built-in dataset cannot be changed.", "Add one of your own.")
-        return self.get(dataset_id, user)
+        return self.get(dataset_id)
 
 
 def _merge_pinned(pinned: Sequence[Dataset], user: str | None) -> Dataset:

@@ -21,6 +21,7 @@ from crag.options import RunOptions
 from crag.runs.service import RunService
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY, on_behalf_of
+from crag.storage.user_scope import UserScoped
 from crag.types import Progress, ProgressCallback, ignore_progress
 
 MAX_REPETITIONS = 20
@@ -31,7 +32,7 @@ PrepareOptions = Callable[[RunOptions, ProgressCallback, Cancellation], None]
 _log = logging.getLogger(__name__)
 
 
-class Evaluations:
+class Evaluations(UserScoped):
     """Queue and access to evaluations. Thread-safe; several processes may share a home."""
 
     def __init__(
@@ -65,13 +66,13 @@ class Evaluations:
         self._submit(evaluation_id)
         return self._rows.get(evaluation_id)
 
-    def list(self, user: str | None = None, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
-        """Return the evaluations this user may see (None: all), optionally of one kind, newest first."""
-        return self._rows.list(user, limit, kind)
+    def list(self, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
+        """Return the evaluations, optionally of one kind, newest first."""
+        return self._rows.list(limit, kind)
 
-    def get(self, evaluation_id: str, user: str | None = None) -> Evaluation:
+    def get(self, evaluation_id: str) -> Evaluation:
         """Return one evaluation. Raises `NotFound`, also for another user's."""
-        return self._rows.get(evaluation_id, user)
+        return self._rows.get(evaluation_id)
 
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[EvaluationResult]:
         """Return the answers so far, ordered by variant, example and repetition. Raises `NotFound`."""
@@ -79,7 +80,7 @@ class Evaluations:
 
     def preparation_progress(self, evaluation_id: str) -> Progress | None:
         """Return the progress of preparations, such as splitting documents; None once questions are asked."""
-        return self._preparing.get(evaluation_id)
+        return self._preparing.get(self._rows.get(evaluation_id).id)
 
     def wait(self, evaluation_id: str, report: ProgressCallback = ignore_progress) -> Evaluation:
         """Wait until it is no longer active, reporting its progress. Raises `NotFound`."""
@@ -110,12 +111,13 @@ class Evaluations:
         self._requeue(evaluation_id, judge=model)
 
     def delete(self, evaluation_id: str) -> None:
-        """Delete it with all its answers, stopping it first; does nothing if it is gone."""
+        """Delete it with all its answers, stopping it; does nothing if it is gone."""
+        if not self._rows.delete(evaluation_id):
+            return
         with self._lock:
             stop = self._stops.get(evaluation_id)
         if stop:
             stop.cancel()
-        self._rows.delete(evaluation_id)
         self._runs.delete_orphaned_data()
 
     def rename(self, evaluation_id: str, name: str) -> None:
@@ -128,12 +130,12 @@ class Evaluations:
         """Store a user's label of an answer: right, wrong, or none. Raises `NotFound`."""
         self._rows.label(evaluation_id, (result.variant, result.number, result.repetition), right)
 
-    def cutoffs(self, user: str | None = None) -> Cutoffs:
-        """Return the score cutoffs fitted to the human labels this user may see.
+    def cutoffs(self) -> Cutoffs:
+        """Return the score cutoffs fitted to the human labels.
 
         They keep their defaults as long as `fit_cutoffs` finds nothing better.
         """
-        return fit_cutoffs(self._rows.labelled_results(user))
+        return fit_cutoffs(self._rows.labelled_results())
 
     def close(self) -> None:
         """Interrupt the active evaluation and wait for it; it can be resumed."""

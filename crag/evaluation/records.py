@@ -32,6 +32,7 @@ from crag.options import RunOptions, apply_changes, diff_options, dump_changes, 
 from crag.storage.engine import Database
 from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import evaluation_results, evaluations, runs
+from crag.storage.user_scope import UserScoped
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -95,11 +96,6 @@ _EVALUATION_COLUMNS = (
 )
 
 
-def evaluations_visible_to(user: str | None) -> ColumnElement[bool]:
-    """Return the condition for evaluations of this user and shared ones; None matches all."""
-    return true() if user is None else evaluations.c.person.in_((user, ""))
-
-
 def select_evaluations(condition: ColumnElement[bool]) -> Select[Any]:
     """Select evaluations with the numbers of their results, failed results and judgements."""
     failed = func.coalesce(func.sum(case((_RESULT_COLUMNS.state != "done", 1), else_=0)), 0)
@@ -148,7 +144,7 @@ def result_from_row(row: Row[Any], example: Example) -> EvaluationResult:
 ResultKey = tuple[int, int, int]  # variant, number of the example, repetition
 
 
-class EvaluationRows:
+class EvaluationRows(UserScoped):
     """All evaluations of one home. Those of a dead process count as interrupted."""
 
     def __init__(self, database: Database) -> None:
@@ -174,7 +170,7 @@ class EvaluationRows:
             "repetitions": plan.repetitions,
             "judge": plan.judge,
             "parallel": plan.parallel,
-            "person": plan.owner_id,
+            "person": plan.owner_id if self._user is None else self._user,
             "state": "queued",
             "owner": self._owner,
             "started_at": time.time(),
@@ -185,30 +181,28 @@ class EvaluationRows:
             connection.execute(insert(evaluations).values(row))
         return str(row["id"])
 
-    def list(self, user: str | None, limit: int, kind: EvaluationKind | None = None) -> list[Evaluation]:
-        """Return the evaluations a user may see, optionally of one kind, newest first."""
+    def list(self, limit: int, kind: EvaluationKind | None = None) -> list[Evaluation]:
+        """Return the evaluations, optionally of one kind, newest first."""
         self._mark_orphans()
-        wanted = evaluations_visible_to(user) & (evaluations.c.kind == kind if kind else true())
+        wanted = self._visible(evaluations) & (evaluations.c.kind == kind if kind else true())
         latest = evaluations.c.started_at.desc()
         listed = select(evaluations.c.id).where(wanted).order_by(latest).limit(limit)  # count the answers of these only
         query = select_evaluations(evaluations.c.id.in_(listed)).order_by(latest)
         with self._database.read() as connection:
             return [evaluation_from_row(row) for row in connection.execute(query)]
 
-    def get(self, evaluation_id: str, user: str | None = None) -> Evaluation:
+    def get(self, evaluation_id: str) -> Evaluation:
         """Return one evaluation. Raises `NotFound`, also for another user's."""
         self._mark_orphans()
         with self._database.read() as connection:
-            row = connection.execute(
-                select_evaluations((evaluations.c.id == evaluation_id) & evaluations_visible_to(user))
-            ).first()
+            row = connection.execute(select_evaluations(self._named(evaluation_id))).first()
         if row is None:
             raise NotFound("This evaluation no longer exists.", "Choose another one.")
         return evaluation_from_row(row)
 
     def examples(self, evaluation_id: str) -> tuple[Example, ...]:
         """Return its examples in order. Raises `NotFound`."""
-        query = select(evaluations.c.examples).where(evaluations.c.id == evaluation_id)
+        query = select(evaluations.c.examples).where(self._named(evaluation_id))
         with self._database.read() as connection:
             body = connection.execute(query).scalar()
         if body is None:
@@ -227,10 +221,10 @@ class EvaluationRows:
             ).all()
         return [result_from_row(row, examples[row.number]) for row in rows]
 
-    def labelled_results(self, user: str | None) -> Sequence[EvaluationResult]:
-        """Return every answer with a human label that a user may see, from all evaluations."""
+    def labelled_results(self) -> Sequence[EvaluationResult]:
+        """Return every answer with a human label, from all evaluations."""
         query = select_results().join(evaluations, evaluations.c.id == _RESULT_COLUMNS.evaluation_id)
-        query = query.where(_RESULT_COLUMNS.label.is_not(None), evaluations_visible_to(user))
+        query = query.where(_RESULT_COLUMNS.label.is_not(None), self._visible(evaluations))
         with self._database.read() as connection:
             rows = connection.execute(query).all()
         examples = {one: self.examples(one) for one in {row.evaluation_id for row in rows}}
@@ -276,10 +270,8 @@ class EvaluationRows:
     def change(self, evaluation_id: str, **values: Any) -> None:
         """Update these columns. Raises `NotFound`."""
         with self._database.write() as connection:
-            changed = connection.execute(
-                update(evaluations).where(evaluations.c.id == evaluation_id).values(**values)
-            ).rowcount
-        if not changed:
+            changed = connection.execute(update(evaluations).where(self._named(evaluation_id)).values(**values))
+        if changed.rowcount == 0:
             raise NotFound("This evaluation no longer exists.", "Choose another one.")
 
     def set_variants(self, evaluation_id: str, variants: Sequence[Variant]) -> None:
@@ -304,20 +296,25 @@ class EvaluationRows:
 
     def queue(self, evaluation_id: str, **values: Any) -> bool:
         """Queue the evaluation for this process; return False if it is already active."""
-        free = (evaluations.c.id == evaluation_id) & evaluations.c.state.not_in(ACTIVE_STATES)
+        free = self._named(evaluation_id) & evaluations.c.state.not_in(ACTIVE_STATES)
         row = {"state": "queued", "owner": self._owner, "stopping": 0, "fault": "", **values}
         with self._database.write() as connection:
             return connection.execute(update(evaluations).where(free).values(row)).rowcount == 1
 
-    def delete(self, evaluation_id: str) -> None:
-        """Delete it with its results and their runs, if it exists."""
+    def delete(self, evaluation_id: str) -> bool:
+        """Delete it with its results and their runs; return whether it existed."""
         with self._database.write() as connection:
-            connection.execute(delete(evaluations).where(evaluations.c.id == evaluation_id))
+            return connection.execute(delete(evaluations).where(self._named(evaluation_id))).rowcount == 1
+
+    def _named(self, evaluation_id: str) -> ColumnElement[bool]:
+        return (evaluations.c.id == evaluation_id) & self._visible(evaluations)
 
     def _update_result(self, evaluation_id: str, key: ResultKey, **values: Any) -> None:
         with self._database.write() as connection:
             changed = connection.execute(
-                update(evaluation_results).where(_result_condition(evaluation_id, key)).values(**values)
+                update(evaluation_results)
+                .where(_result_condition(evaluation_id, key), self._visible(evaluation_results))
+                .values(**values)
             ).rowcount
         if not changed:
             raise NotFound("This answer no longer exists.", "Reload the page.")

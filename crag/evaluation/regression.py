@@ -14,6 +14,7 @@ from crag.inspection.run_labels import describe_change, describe_grader
 from crag.options import RunOptions
 from crag.runs.revisions import describe_option_changes
 from crag.storage.preferences import Preferences
+from crag.storage.user_scope import UserScoped
 from crag.text.formatting import format_count, format_date_time
 
 _SHOWN_DIGEST_LENGTH = 12
@@ -114,7 +115,7 @@ class RegressionReport:
         return f"{self.broken or 'None'} of {of:,} broke since {since}{fixed}."
 
 
-class RegressionMonitor:
+class RegressionMonitor(UserScoped):
     """Asks each user's pinned questions again after a change. Thread-safe."""
 
     def __init__(
@@ -139,11 +140,11 @@ class RegressionMonitor:
         self._is_busy = is_busy
         self._seen: dict[str, tuple[Environment | None, float]] = {}
 
-    def state(self, user: str | None) -> RegressionState:
-        """Return the state of this user's pinned questions; looking up the models may take a moment."""
-        pinned = len(self._datasets.pinned(user).examples)
-        last = next(iter(self._evaluated(user)), None)
-        automatic = (user or "") in self._preferences.auto_regression_users()
+    def state(self) -> RegressionState:
+        """Return the state of the pinned questions; looking up the models may take a moment."""
+        pinned = len(self._datasets.pinned().examples)
+        last = next(iter(self._evaluated()), None)
+        automatic = (self._user or "") in self._preferences.auto_regression_users()
         if not pinned:
             return RegressionState(0, last, automatic=automatic)
         options = self._preferences.options()
@@ -158,27 +159,27 @@ class RegressionMonitor:
         held_back = f"Not run automatically: questions would go to {', '.join(hosts)}." if hosts else ""
         return RegressionState(pinned, last, changes, due, automatic, held_back, environment=environment)
 
-    def run(self, user: str | None) -> Evaluation:
+    def run(self) -> Evaluation:
         """Ask the questions now. Raises `BadRequest` if none are pinned, or they are already being asked."""
-        pinned = self._datasets.pinned(user)
+        pinned = self._datasets.pinned()
         asked = (Variant("as settled", self._preferences.options()),)
         return self._evaluations.begin(EvaluationPlan(pinned, asked, kind="regression", owner_id=pinned.owner_id))
 
-    def report(self, user: str | None, cutoffs: Cutoffs = Cutoffs()) -> RegressionReport | None:
+    def report(self, cutoffs: Cutoffs = Cutoffs()) -> RegressionReport | None:
         """Compare the last two completed evaluations; None before there are two."""
-        done = [one for one in self._evaluated(user) if one.state == "done"]
+        done = [one for one in self._evaluated() if one.state == "done"]
         if len(done) < 2:
             return None
         after, before = done[:2]
         answers = self._evaluations.results
         return RegressionReport(before, after, compare_results(answers(before.id), answers(after.id), cutoffs))
 
-    def set_automatic(self, user: str | None, on: bool) -> None:
+    def set_automatic(self, on: bool) -> None:
         """Turn automatic runs after a change on or off; they start only while the application is idle.
 
         They never start if a question would leave this machine: see `RegressionState.held_back`.
         """
-        self._preferences.set_auto_regression(user or "", on)
+        self._preferences.set_auto_regression(self._user or "", on)
 
     def run_if_due(self, now: float) -> Evaluation | None:
         """Start one user's questions if they are due and nothing has changed for a minute before `now`.
@@ -189,8 +190,9 @@ class RegressionMonitor:
             if self._is_busy() or any(one.is_active for one in self._evaluations.list()):
                 self._seen.clear()
                 return None
-            if self._is_quiet(user, self.state(user or None), now):
-                return self.run(user or None)
+            own = self.for_user(user or None)
+            if self._is_quiet(user, own.state(), now):
+                return own.run()
         return None
 
     def _is_quiet(self, user: str, state: RegressionState, now: float) -> bool:
@@ -204,7 +206,7 @@ class RegressionMonitor:
             return False
         return now - since >= QUIET_SECONDS
 
-    def _evaluated(self, user: str | None) -> list[Evaluation]:
-        """Return the regression evaluations of this user, newest first."""
-        of = self._datasets.pinned(user).id
-        return [one for one in self._evaluations.list(user, kind="regression") if one.dataset_id == of]
+    def _evaluated(self) -> list[Evaluation]:
+        """Return the evaluations of the pinned questions, newest first."""
+        of = self._datasets.pinned().id
+        return [one for one in self._evaluations.list(kind="regression") if one.dataset_id == of]

@@ -23,6 +23,7 @@ from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.tables import conversations, events, feedback, messages, run_summaries, runs
+from crag.storage.user_scope import UserScoped
 from crag.text.questions import TermStatistics
 from crag.text.sanitization import is_web_address
 from crag.types import Action, Outcome
@@ -207,7 +208,7 @@ class SubmitUrl(Protocol):
         """Return the job's id. `found_by` is the question whose web search found the address."""
 
 
-class CoverageGaps:
+class CoverageGaps(UserScoped):
     """Coverage gaps of one home. Safe to share between threads; several processes may use the same home."""
 
     def __init__(
@@ -228,13 +229,13 @@ class CoverageGaps:
         self._grouped: LRUCache[tuple[str, ...], Sequence[CoverageGap]] = LRUCache(_MAX_CACHED_LISTS)
         self._details: dict[str, RunDetails] = {}
 
-    def list(self, user: str | None = None) -> list[CoverageGap]:
-        """Return the gaps in the latest 1,000 uncovered questions of one user or of everyone (None).
+    def list(self) -> list[CoverageGap]:
+        """Return the gaps in the latest 1,000 uncovered questions.
 
         The gap with the most questions comes first. Raises `ModelFault`, `HomeFault`.
         """
         with self._database.read() as connection:
-            found = read_uncovered(connection, user)
+            found = read_uncovered(connection, self._user)
             questions = _group_repeats(found)[:MAX_QUESTIONS]
             unknown = [row.id for rows in questions for row in rows if row.id not in self._details]
             read = read_run_details(connection, unknown)
@@ -247,12 +248,12 @@ class CoverageGaps:
                 self._grouped.put(key, gaps)
             return [*gaps]
 
-    def filter_visible_questions(self, questions: Collection[str], user: str | None) -> set[str]:
-        """Return those of these questions that the user may read: their own, or all for None."""
-        if user is None:
+    def filter_visible_questions(self, questions: Collection[str]) -> set[str]:
+        """Return those of these questions that the user may read, because they asked them."""
+        if self._user is None:
             return set(questions)
         with self._database.read() as connection:
-            return read_asked_by(connection, questions, user)
+            return read_asked_by(connection, questions, self._user)
 
     def close(self, run_ids: Sequence[str]) -> None:
         """Mark these runs as no gap; a question asked again without an answer becomes a gap again."""
@@ -289,7 +290,9 @@ class CoverageGaps:
 
     def _mark(self, run_ids: Sequence[str], *, closed: bool) -> None:
         with self._database.write() as connection:
-            connection.execute(update(runs).where(runs.c.id.in_(run_ids)).values(gap_closed=int(closed)))
+            connection.execute(
+                update(runs).where(runs.c.id.in_(run_ids), self._visible(runs)).values(gap_closed=int(closed))
+            )
 
 
 def _group_repeats(found: Sequence[Row[Any]]) -> list[list[Row[Any]]]:

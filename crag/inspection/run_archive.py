@@ -18,6 +18,7 @@ from crag.runs.records import save_summary
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.tables import conversations, events, feedback, run_summaries, runs
+from crag.storage.user_scope import UserScoped
 from crag.types import Action, Outcome, Progress, RunState, VerdictWord
 
 _BATCH_SIZE = 20
@@ -178,8 +179,8 @@ class DayCount:
     runs: int
 
 
-class RunArchive:
-    """All runs of one home. `user` restricts the results to the conversations of that user; None includes all users.
+class RunArchive(UserScoped):
+    """The runs of one home, or those in the conversations of one user.
 
     Old runs may show no results until `summaries` are complete.
     """
@@ -188,22 +189,21 @@ class RunArchive:
         self._database = database
         self.summaries = SummaryBackfill(database)
 
-    def slowest(self, user: str | None = None, limit: int = 5) -> list[RunRow]:
+    def slowest(self, limit: int = 5) -> list[RunRow]:
         """Return the completed runs that took longest."""
-        done = _select_runs(select(*_RUN_COLUMNS), RunFilter(states=("done",)), user)
+        done = _select_runs(select(*_RUN_COLUMNS), RunFilter(states=("done",)), self._user)
         return _read_run_rows(self._database, done.order_by(run_summaries.c.seconds.desc()).limit(limit))
 
-    def count(self, run_filter: RunFilter | None = None, user: str | None = None) -> int:
+    def count(self, run_filter: RunFilter | None = None) -> int:
         """Count the matching runs."""
+        query = _select_runs(select(func.count()), run_filter or RunFilter(), self._user)
         with self._database.read() as connection:
-            return int(
-                connection.execute(_select_runs(select(func.count()), run_filter or RunFilter(), user)).scalar_one()
-            )
+            return int(connection.execute(query).scalar_one())
 
-    def facets(self, user: str | None = None) -> RunFacets:
+    def facets(self) -> RunFacets:
         """Count the runs per outcome, model and state, regardless of any filter."""
         kinds = (_OUTCOME, _MODEL, runs.c.state)
-        query = _select_runs(select(*kinds, func.count()), RunFilter(), user).group_by(*kinds)
+        query = _select_runs(select(*kinds, func.count()), RunFilter(), self._user).group_by(*kinds)
         found: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
         with self._database.read() as connection:
             for *values, number in connection.execute(query):
@@ -211,18 +211,16 @@ class RunArchive:
                     counted[value] += number
         return RunFacets(*found)
 
-    def days(self, since: float, user: str | None = None) -> list[DayCount]:
+    def days(self, since: float) -> list[DayCount]:
         """Count the runs per day and outcome, earliest day first."""
         day = func.date(runs.c.started_at, "unixepoch", "localtime")
-        query = _select_runs(select(day, _OUTCOME, func.count()), RunFilter(since=since), user)
+        query = _select_runs(select(day, _OUTCOME, func.count()), RunFilter(since=since), self._user)
         with self._database.read() as connection:
             return [DayCount(*row) for row in connection.execute(query.group_by(day, _OUTCOME).order_by(day))]
 
-    def list(
-        self, run_filter: RunFilter | None = None, user: str | None = None, limit: int = 50, offset: int = 0
-    ) -> list[RunRow]:
+    def list(self, run_filter: RunFilter | None = None, limit: int = 50, offset: int = 0) -> list[RunRow]:
         """Return at most `limit` runs after the first `offset`, latest first."""
-        query = _select_runs(select(*_RUN_COLUMNS), run_filter or RunFilter(), user)
+        query = _select_runs(select(*_RUN_COLUMNS), run_filter or RunFilter(), self._user)
         latest = query.order_by(runs.c.started_at.desc(), runs.c.id).limit(limit).offset(offset)
         return _read_run_rows(self._database, latest)
 

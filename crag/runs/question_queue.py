@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
@@ -20,6 +20,7 @@ from crag.runs.run import Run
 from crag.runs.service import RunService
 from crag.storage.engine import Database
 from crag.storage.tables import conversations, queued_questions
+from crag.storage.user_scope import UserScoped, check_visible
 from crag.text.sanitization import normalize_question
 
 
@@ -33,7 +34,7 @@ class QueuedQuestion:
     on_hold: bool
 
 
-class QuestionQueue:
+class QuestionQueue(UserScoped):
     """The queues of all conversations, each in order. Safe to use from several threads and processes.
 
     A question is asked with the options that its conversation has then. Every method raises `HomeFault`.
@@ -90,7 +91,8 @@ class QuestionQueue:
 
     def questions(self, conversation_id: str) -> list[QueuedQuestion]:
         """Return the questions of a conversation in the order in which they are asked."""
-        chosen = select(queued_questions).where(queued_questions.c.conversation_id == conversation_id)
+        in_it = queued_questions.c.conversation_id == conversation_id
+        chosen = select(queued_questions).where(in_it, self._visible(queued_questions))
         with self._database.read() as connection:
             rows = connection.execute(chosen.order_by(queued_questions.c.position)).all()
         return [QueuedQuestion(row.id, row.text, json.loads(row.files), bool(row.on_hold)) for row in rows]
@@ -114,7 +116,7 @@ class QuestionQueue:
         """Swap a question with the one before or after it; ignore one that is first or last, or gone."""
         table = queued_questions
         with self._database.write() as connection:
-            row = connection.execute(select(table).where(table.c.id == question_id)).first()
+            row = connection.execute(select(table).where(self._named(question_id))).first()
             if row is None:
                 return
             beyond = table.c.position < row.position if up else table.c.position > row.position
@@ -128,10 +130,14 @@ class QuestionQueue:
     def remove(self, question_id: int) -> None:
         """Delete a question; ignore one that is gone."""
         with self._database.write() as connection:
-            connection.execute(delete(queued_questions).where(queued_questions.c.id == question_id))
+            connection.execute(delete(queued_questions).where(self._named(question_id)))
         self.wake()
 
+    def _named(self, question_id: int) -> ColumnElement[bool]:
+        return (queued_questions.c.id == question_id) & self._visible(queued_questions)
+
     def _add(self, conversation_id: str, question: str, files: Mapping[str, str]) -> None:
+        check_visible(self._database, conversations, conversation_id, self._user)
         with self._database.write() as connection:
             check_not_deleted(connection, conversation_id)
             position = _next_position(connection, conversation_id)
@@ -140,7 +146,7 @@ class QuestionQueue:
             connection.execute(insert(queued_questions).values(text=question, **values))
 
     def _update(self, question_id: int, **values: Any) -> None:
-        chosen = update(queued_questions).where(queued_questions.c.id == question_id)
+        chosen = update(queued_questions).where(self._named(question_id))
         with self._database.write() as connection:
             if connection.execute(chosen.values(**values)).rowcount == 0:
                 raise NotFound("This question is no longer waiting.", "It was asked or removed meanwhile.")

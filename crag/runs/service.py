@@ -28,6 +28,8 @@ from crag.runs.trace import Trace
 from crag.runs.versions import RulingRows, VersionPlan, VersionPlanner, VersionRecords, build_ruling_rows
 from crag.runs.worker import RunResourceBuilder, RunTask, RunWorker
 from crag.storage.engine import Database
+from crag.storage.tables import conversations, evaluations, messages, queued_questions, runs
+from crag.storage.user_scope import UserScoped, check_visible
 from crag.text.sanitization import normalize_question, normalize_user_text
 from crag.types import ModelCall, NodeName, Ruling, Turn, Version
 
@@ -36,8 +38,11 @@ _MAX_CACHED_TRACES = 200
 _STOP_SECONDS = 2.0
 
 
-class RunService:
-    """All runs of one home; safe to use from several threads."""
+class RunService(UserScoped):
+    """The runs of one home or of one user; safe to use from several threads.
+
+    Every method that takes the id of a run of another user raises `NotFound`.
+    """
 
     def __init__(self, database: Database, open_resources: RunResourceBuilder) -> None:
         """Close runs that a dead process left open.
@@ -45,6 +50,7 @@ class RunService:
         `open_resources` opens the models and indexes of a run in its worker thread. Errors of `open_resources` become
         errors of the run.
         """
+        self._database = database
         self._records = RunRecords(database)
         self._versions = VersionRecords(database)
         self._log = EventLog(database)
@@ -76,6 +82,10 @@ class RunService:
         `BadRequest` for a question that is empty or too long; `StillAnswering`; `NotFound` when the conversation was
         deleted or the queued question was asked already.
         """
+        check_visible(self._database, conversations, conversation_id, self._user)
+        for table, row_id in ((messages, edited), (queued_questions, queued), (evaluations, evaluation_id)):
+            if row_id is not None:
+                check_visible(self._database, table, row_id, self._user)
         run = LiveRun(uuid.uuid4().hex, normalize_question(question), self._log)
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
@@ -92,6 +102,7 @@ class RunService:
 
         Raises as `start`, and `NotFound` when that question was deleted.
         """
+        check_visible(self._database, messages, message_id, self._user)
         conversation_id = self._records.conversation_of_question(message_id)
         return self.start(conversation_id, question, options, edited=message_id)
 
@@ -100,6 +111,7 @@ class RunService:
 
         Raises `BadRequest` for an empty query or when the run no longer waits; `NotFound`.
         """
+        self._check_own(run_id)
         if query is not None and not (query := normalize_user_text(query)[:MAX_QUERY_LENGTH]):
             raise BadRequest("The query is empty.", "Write one, or answer from your documents only.")
         run = self._take_over(run_id)
@@ -112,6 +124,7 @@ class RunService:
 
     def save_draft(self, run_id: str, query: str) -> None:
         """Save the edited query of a waiting run."""
+        self._check_own(run_id)
         self._records.save_draft(run_id, normalize_user_text(query)[:MAX_QUERY_LENGTH])
 
     def draft(self, run_id: str) -> str:
@@ -164,6 +177,7 @@ class RunService:
 
         Raises as `regenerate`, also when the run does not stop within two seconds.
         """
+        self._check_own(run_id)
         with self._lock:
             if live := self._live.get(run_id):
                 live.stop.cancel()
@@ -173,10 +187,12 @@ class RunService:
 
     def versions(self, run_id: str) -> list[Version]:
         """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""
+        self._check_own(run_id)
         return self._versions.list_versions(run_id)
 
     def evaluation(self, run_id: str) -> str | None:
         """Return the id of the evaluation that this run belongs to, if any."""
+        self._check_own(run_id)
         return self._records.evaluation(run_id)
 
     def show_version(self, run_id: str) -> None:
@@ -185,12 +201,14 @@ class RunService:
 
     def attach(self, run_id: str) -> Run:
         """Return the run with this id, live or from the log. Raises `NotFound`."""
+        self._check_own(run_id)
         if live := self._live.get(run_id):
             return live
         return LoggedRun(run_id, self._records.question(run_id), self._log)
 
     def active(self, conversation_id: str) -> Run | None:
         """Return the run that is answering in this conversation or waits for the user, in this process or another."""
+        check_visible(self._database, conversations, conversation_id, self._user)
         run_id = self._records.running(conversation_id)
         if run_id is None or run_id in self._worker.unsaved_run_ids:  # it ended, but its end could not be saved yet
             return None
@@ -203,11 +221,13 @@ class RunService:
 
     def waiting_for(self, run_id: str) -> Wait | None:
         """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
+        self._check_own(run_id)
         live = self._live.get(run_id)
         return next(iter(live.stop.list_waits()), None) if live else None
 
     def stop(self, run_id: str) -> None:
         """Stop a run of this process and keep its text so far. Calling this twice, or too late, is harmless."""
+        self._check_own(run_id)
         if live := self._live.get(run_id):
             live.stop.cancel()
         if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since a moment ago
@@ -217,6 +237,7 @@ class RunService:
 
     def trace(self, run_id: str) -> Trace:
         """Return the trace of a run so far. Raises `NotFound`."""
+        self._check_own(run_id)
         if kept := self._traces.get(run_id):
             return kept
         run = self.attach(run_id)
@@ -231,6 +252,7 @@ class RunService:
 
         Empty where no model was called: the built-in engine calls none.
         """
+        self._check_own(run_id)
         return self._calls.read_calls(run_id)
 
     def delete_orphaned_data(self) -> None:
@@ -240,9 +262,9 @@ class RunService:
         with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start handles it
             self._checkpoints.forget(self._records.missing_runs(self._checkpoints.runs()))
 
-    def recent(self, limit: int, user: str | None = None) -> list[str]:
-        """Return the ids of at most `limit` completed runs of a user (None: of all users), latest first."""
-        return self._records.recent(limit, user)
+    def recent(self, limit: int) -> list[str]:
+        """Return the ids of at most `limit` completed runs, latest first."""
+        return self._records.recent(limit, self._user)
 
     def close(self) -> None:
         """Stop every run, wait for them, and close the log."""
@@ -251,6 +273,9 @@ class RunService:
         self._workers.shutdown(wait=True)
         self._log.close()
         self._checkpoints.close()
+
+    def _check_own(self, run_id: str) -> None:
+        check_visible(self._database, runs, run_id, self._user)
 
     def _history(self, conversation_id: str | None, edited: int | None) -> tuple[Turn, ...]:
         """Return the turns that precede the place where a question is asked."""

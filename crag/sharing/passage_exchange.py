@@ -12,7 +12,8 @@ from typing import IO, Literal
 from zipfile import is_zipfile
 
 from crag.cancellation import Cancellation
-from crag.errors import ModelFault, SourceRefused
+from crag.conversations.conversations import ConversationOwners
+from crag.errors import BadRequest, ModelFault, SourceRefused
 from crag.ingest.intake import IMPORTED_KIND, SourceInput, strip_credentials
 from crag.ingest.parse.document import Block, Document
 from crag.ingest.pipeline import failed_result
@@ -31,6 +32,7 @@ from crag.sharing.passage_lines import (
 )
 from crag.storage.collections import normalize_collection_name
 from crag.storage.engine import Database
+from crag.storage.user_scope import UserScoped
 from crag.text.sanitization import clean_display_name
 from crag.types import (
     DEFAULT_COLLECTION,
@@ -196,7 +198,7 @@ def _line_metadata(line: PassageLine) -> Json:
 ExportFormat = Literal["langchain", "jsonl"]
 
 
-class PassageExchange:
+class PassageExchange(UserScoped):
     """Exports and imports collections. Thread-safe; several processes may use one home."""
 
     def __init__(self, database: Database, library: Library, count_tokens: Callable[[str], int]) -> None:
@@ -221,7 +223,7 @@ class PassageExchange:
         stop = Cancellation()
         if format_ == "langchain" or vectors:
             self._library.fill_vectors(progress, stop)
-        export = PassageExport(self._database, self._library.space(), collection)
+        export = PassageExport(self._database, self._library.space(), collection, self._user)
         if format_ == "langchain":
             return export_langchain_folder(export, destination, progress, stop)
         return export_lines(export, destination, vectors, progress, stop)
@@ -236,7 +238,12 @@ class PassageExchange:
             return made.read_bytes()
 
     def backup_bytes(self) -> bytes:
-        """Return a backup of the whole home as one download. Raises as `write_backup` does."""
+        """Return a backup of the whole home as one download.
+
+        Raises as `write_backup` does, and `BadRequest` if the home holds anything of another user.
+        """
+        if ConversationOwners(self._database).for_user(self._user).has_others():
+            raise BadRequest("A backup would contain the questions of several people.", "Make it on the server.")
         with TemporaryDirectory(prefix="crag-backup-") as work:
             made = Path(work) / "backup"
             write_backup(self._database, made, ignore_progress, Cancellation())

@@ -10,10 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, SourceRefused
+from crag.inspection.coverage_gaps import read_asked_by
 from crag.storage.engine import Database
 from crag.storage.files import check_absent, move_into_place, staging_folder
 from crag.storage.passages import decode_page_starts, scope_conditions
@@ -158,11 +159,15 @@ class ExportedPassage:
 
 @dataclass(frozen=True, slots=True)
 class PassageExport:
-    """Selects the passages to export and the embedding space of their vectors."""
+    """Selects the passages to export and the embedding space of their vectors.
+
+    Questions that led to a document are exported only if `user` asked them (None: anyone).
+    """
 
     database: Database
     space: EmbeddingSpace
     collection: str
+    user: str | None = None
 
     @contextmanager
     def open(self, report: ProgressCallback, stop: Cancellation) -> Iterator[Iterator[ExportedPassage]]:
@@ -175,10 +180,14 @@ class PassageExport:
             rows = connection.execution_options(yield_per=_BATCH_SIZE).execute(
                 _passages_query(self.space).where(*limits)
             )
-            yield self._with_progress(rows, total, report, stop)
+            yield self._with_progress(rows, self._visible_questions(connection), total, report, stop)
+
+    def _visible_questions(self, connection: Connection) -> set[str]:
+        questions = set(connection.scalars(select(sources.c.found_by).distinct()))
+        return questions if self.user is None else read_asked_by(connection, questions, self.user)
 
     def _with_progress(
-        self, rows: Any, total: int, report: ProgressCallback, stop: Cancellation
+        self, rows: Any, questions: set[str], total: int, report: ProgressCallback, stop: Cancellation
     ) -> Iterator[ExportedPassage]:
         import numpy as np
 
@@ -187,7 +196,8 @@ class PassageExport:
                 stop.check()
                 report(Progress("Exporting passages", done, total))
             vector = None if row.vector is None else np.frombuffer(row.vector, dtype="<f4")
-            yield ExportedPassage(row.id, row.text, _passage_metadata(row), vector)
+            metadata = _passage_metadata(row, row.found_by if row.found_by in questions else "")
+            yield ExportedPassage(row.id, row.text, metadata, vector)
 
 
 def export_lines(
@@ -228,10 +238,10 @@ def _passages_query(space: EmbeddingSpace) -> Any:
     )
 
 
-def _passage_metadata(row: Row[Any]) -> Json:
+def _passage_metadata(row: Row[Any], found_by: str) -> Json:
     """Return plain values as LangChain users expect them; unknown values are omitted."""
     metadata: Json = {"source": row.location, "title": row.title, "page": row.page, "heading": row.heading}
-    metadata |= {"author": row.author, "published": row.published, "found_by": row.found_by}
+    metadata |= {"author": row.author, "published": row.published, "found_by": found_by}
     metadata |= {"kind": row.kind, "sha256": row.sha256}
     metadata |= {"page_starts": decode_page_starts(row.page_starts) or None}
     metadata |= {"source_id": row.source_id, "passage_id": row.id, "context": [row.context_start, row.context_end]}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from crag.conversations.conversations import Conversations
 from crag.errors import BadRequest
 from crag.storage.engine import Database
+from crag.storage.user_scope import UserScoped
 from crag.text.formatting import format_size
 from crag.text.sanitization import TERMINAL_CONTROLS
 from crag.types import Conversation
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _MAX_IMPORT_BYTES = 100_000_000
 
 
-class ConversationExchange:
-    """Exports and imports of one home. Callers must check who owns a conversation.
+class ConversationExchange(UserScoped):
+    """Exports and imports of one home.
 
     The modules it needs are imported on first use because they load slowly.
     """
@@ -43,13 +44,14 @@ class ConversationExchange:
         from crag.sharing.conversation_document import read_conversation
         from crag.sharing.markdown import write_markdown
 
-        return write_markdown(read_conversation(self._database, conversation_id))
+        return write_markdown(read_conversation(self._database, self._conversations.get(conversation_id).id))
 
     def json(self, conversation_id: str) -> bytes:
         """Export the conversation with all branches, versions and events, for import. Raises `NotFound`."""
         from crag.sharing.conversation_document import read_conversation
 
-        written = read_conversation(self._database, conversation_id).model_dump_json(indent=1)
+        conversation = self._conversations.get(conversation_id)
+        written = read_conversation(self._database, conversation.id).model_dump_json(indent=1)
         return TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", written).encode()
 
     def html(self, conversation_id: str) -> str:
@@ -57,18 +59,20 @@ class ConversationExchange:
         from crag.sharing.conversation_document import read_conversation
         from crag.sharing.html_page import render_conversation_page
 
-        return render_conversation_page(read_conversation(self._database, conversation_id), self._may_link)
+        conversation = self._conversations.get(conversation_id)
+        return render_conversation_page(read_conversation(self._database, conversation.id), self._may_link)
 
     def export_run_html(self, run_id: str) -> str:
         """Export one run as a self-contained page, with its prompts as sent. Raises `NotFound`."""
         from crag.sharing.conversation_document import read_run
         from crag.sharing.html_page import render_run_page
 
+        self._conversations.find_by_run(run_id)  # raises for a run of another user
         run, versions = read_run(self._database, run_id)
         return render_run_page(run, versions, self._calls(run_id), self._may_link)
 
-    def import_json(self, data: bytes, user: str = "") -> Conversation:
-        """Store an exported JSON conversation as a new one of this user, under new ids.
+    def import_json(self, data: bytes) -> Conversation:
+        """Store an exported JSON conversation as a new one, under new ids.
 
         Raises `BadRequest` with a description of the problem; nothing is stored in that case.
         """
@@ -78,4 +82,5 @@ class ConversationExchange:
             raise BadRequest(
                 f"This file is larger than {format_size(_MAX_IMPORT_BYTES)} and was not read.", "Choose another one."
             )
-        return self._conversations.get(store_conversation(self._database, read_shared_conversation(data), user))
+        shared = read_shared_conversation(data)
+        return self._conversations.get(store_conversation(self._database, shared, self._user or ""))

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, true
+from sqlalchemy import delete, func, insert, select
 
 from crag.errors import HomeFault
 from crag.storage.engine import Database
 from crag.storage.tables import departures
+from crag.storage.user_scope import UserScoped
 from crag.types import OutboundKind, OutboundRecord, strip_unstorable
 
 SERVER_KEY = "server"  # owner of what commands send, or what is sent for several users; no browser has this key
@@ -29,7 +30,7 @@ def on_behalf_of(user: str) -> Iterator[None]:
         _current_user.reset(token)
 
 
-class OutboundLog:
+class OutboundLog(UserScoped):
     """The outbound log of one home. Safe to share between threads; several processes may write to it."""
 
     def __init__(self, database: Database) -> None:
@@ -49,31 +50,32 @@ class OutboundLog:
             unsent = f"Nothing was sent because it could not be logged first. {fault.message}"
             raise HomeFault(unsent, fault.remedy) from fault
 
-    def entries(
-        self, last: int = _DEFAULT_LIMIT, kind: OutboundKind | None = None, user: str | None = None
-    ) -> list[OutboundRecord]:
-        """Return the last records visible to a user, of one kind or of all, newest first."""
+    def entries(self, last: int = _DEFAULT_LIMIT, kind: OutboundKind | None = None) -> list[OutboundRecord]:
+        """Return the last records, of one kind or of all, newest first."""
         columns = (departures.c.at, departures.c.host, departures.c.kind, departures.c.what)
-        query = select(*columns).where(_record_visible_to(user)).order_by(departures.c.number.desc()).limit(last)
+        query = select(*columns).where(self._visible(departures))
+        query = query.order_by(departures.c.number.desc()).limit(last)
         if kind:
             query = query.where(departures.c.kind == kind)
         with self._database.read() as connection:
             return [OutboundRecord(*row) for row in connection.execute(query)]
 
-    def count_since(self, moment: float = 0.0, kind: OutboundKind | None = None, user: str | None = None) -> int:
-        """Return the number of records visible to a user since `moment`, in seconds since the epoch."""
-        query = select(func.count()).select_from(departures).where(departures.c.at >= moment, _record_visible_to(user))
+    def count_since(self, moment: float = 0.0, kind: OutboundKind | None = None) -> int:
+        """Return the number of records since `moment`, in seconds since the epoch."""
+        since = departures.c.at >= moment
+        query = select(func.count()).select_from(departures).where(since, self._visible(departures))
         if kind:
             query = query.where(departures.c.kind == kind)
         with self._database.read() as connection:
             return connection.scalar(query) or 0
 
-    def clear(self, user: str | None = None) -> int:
-        """Delete the records visible to a user and return their number. Raises `HomeFault`."""
+    def count_hidden(self) -> int:
+        """Return the number of records of other users and of commands."""
+        query = select(func.count()).select_from(departures).where(~self._visible(departures))
+        with self._database.read() as connection:
+            return connection.scalar(query) or 0
+
+    def clear(self) -> int:
+        """Delete the records and return their number. Raises `HomeFault`."""
         with self._database.write() as connection:
-            return connection.execute(delete(departures).where(_record_visible_to(user))).rowcount
-
-
-def _record_visible_to(user: str | None) -> ColumnElement[bool]:
-    """Match what was sent for this user or for nobody in particular. None, the owner of the home, sees everything."""
-    return true() if user is None else departures.c.person.in_((user, ""))
+            return connection.execute(delete(departures).where(self._visible(departures))).rowcount

@@ -27,7 +27,6 @@ from crag.text.formatting import format_count, format_date, format_score
 from crag.types import Action, Thresholds
 from pages.parts import labels, markdown, score_chart
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 _ACTIONS: tuple[Action, ...] = get_args(Action)
 _SCORE_KINDS = ("answered", "not answered")
@@ -57,9 +56,7 @@ def draw_calibration(measured: Calibration) -> None:
     _draw_precision(figures, thresholds)
     st.markdown(_action_table(figures))
     _draw_use_button(measured, thresholds)
-    _draw_past_questions(
-        application().calibration.replay_past_runs(measured.collection, measured.grader, thresholds, current_owner())
-    )
+    _draw_past_questions(application().calibration.replay_past_runs(measured.collection, measured.grader, thresholds))
 
 
 def _calibration_facts(measured: Calibration) -> str:

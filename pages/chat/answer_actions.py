@@ -22,7 +22,6 @@ from pages.parts.address import open_page
 from pages.parts.components import draw_copy_button
 from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
-from pages.parts.session import current_owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +35,7 @@ class AnswerMarks:
 def read_answer_marks(run_ids: Sequence[str]) -> AnswerMarks:
     """Return the marks of these runs, in one query of each kind."""
     services = application()
-    return AnswerMarks(
-        services.conversations.feedback_by_run(run_ids), services.datasets.pins.pinned_runs(run_ids, current_owner())
-    )
+    return AnswerMarks(services.conversations.feedback_by_run(run_ids), services.datasets.pins.pinned_runs(run_ids))
 
 
 COPY_DIALOG = "copy"
@@ -121,9 +118,9 @@ def _pin_hint(pinned: RunPins, *, refused: bool) -> str:
 def _save_pin(run_id: str, right: str, *, forget: bool) -> None:
     pins = application().datasets.pins
     if forget:
-        pins.unpin_answer(run_id, current_owner())
+        pins.unpin_answer(run_id)
     else:
-        pins.pin_answer(run_id, current_owner(), right)
+        pins.pin_answer(run_id, right)
         st.toast("Pinned. Find it under “Test questions” in Evaluate.", icon=":material/quiz:")
 
 

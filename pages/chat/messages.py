@@ -18,7 +18,6 @@ from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import ask_question
 from pages.parts import document_intake, layout, markdown, reruns, setup_checklist
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 _POLL_SECONDS = 1.0
 _LOOKED_AT = 100  # conversations among which the latest is found: pinned ones come first
@@ -57,7 +56,7 @@ def _draw_missing_conversation() -> None:
     """Say that the address leads to no conversation, and offer the latest one."""
     with st.container(border=True):
         st.markdown("**This conversation no longer exists.** It was deleted, or it belongs to another browser.")
-        listed = application().conversations.find("", current_owner(), _LOOKED_AT).conversations
+        listed = application().conversations.find("", _LOOKED_AT).conversations
         with st.container(horizontal=True):
             if listed:
                 latest = max(listed, key=lambda conversation: conversation.updated_at)

@@ -37,7 +37,7 @@ from pages.chat.messages import (
 from pages.parts import dialogs, layout, reruns, setup_checklist, sharing, source_drawer
 from pages.parts.components import clicked_citation, install_history, sync_page
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import is_phone
 
 _DIALOGS: dict[str, Callable[[Any], None]] = {
     answer_actions.REASON_DIALOG: answer_actions.draw_reason_dialog,
@@ -145,7 +145,7 @@ def _is_page_outdated(selected_id: str) -> bool:
 
 def _read_revision(conversation: Conversation | None) -> tuple[object, ...]:
     """Return a value that changes when another tab or the command line changes what this page shows."""
-    return application().conversations.revision(conversation and conversation.id, current_owner())
+    return application().conversations.revision(conversation and conversation.id)
 
 
 def _is_user_busy() -> bool:
@@ -194,7 +194,7 @@ def _open_clicked_citation() -> None:
     """
     run_id, number = clicked_citation()
     with dialogs.catch_refusals():
-        application().conversations.find_by_run(run_id, current_owner())
+        application().conversations.find_by_run(run_id)
         trace = application().runs.trace(run_id)
         citations = {str(cited.n): cited for cited in trace.citations} | {
             f"{cited.n}.{index}": cited

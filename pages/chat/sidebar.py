@@ -24,7 +24,7 @@ from pages.chat import state
 from pages.parts import dialogs, labels, markdown, sharing
 from pages.parts.layout import draw_search_field
 from pages.parts.services import application
-from pages.parts.session import current_owner, has_other_users, is_browser_remembered, is_phone
+from pages.parts.session import has_other_users, is_browser_remembered, is_phone
 from pages.parts.trace import TraceDrawing, draw_legend
 
 _RENAME_ITEM = ":material/edit: Rename"
@@ -81,7 +81,7 @@ def _undo_delete(conversation_id: str) -> None:
 
 def _draw_rename_dialog(conversation_id: str) -> None:
     try:
-        conversation = application().conversations.get(conversation_id, current_owner())
+        conversation = application().conversations.get(conversation_id)
     except NotFound:
         dialogs.close_dialog()
         return
@@ -121,7 +121,7 @@ def _draw_conversations() -> None:
     _draw_undo_delete()
     search = draw_search_field("Search conversations", "conversation_search")
     shown = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE)
-    found = application().conversations.find(search, current_owner(), shown)
+    found = application().conversations.find(search, shown)
     _draw_search_summary(search, found)
     twice = {title for title, count in Counter(one.title for one in found.conversations).items() if count > 1}
     for group, members in _group_by_age(found.conversations):

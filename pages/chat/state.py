@@ -17,7 +17,7 @@ from pages.parts import dialogs
 from pages.parts.address import AddressSelection, read_selections
 from pages.parts.option_controls import DRAWN_OPTIONS
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import is_phone
 from pages.parts.source_drawer import SourceView
 
 TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
@@ -62,7 +62,7 @@ def current_conversation() -> Conversation | None:
     """Return the open conversation; None before the first question, and for one that is unknown."""
     if _SELECTION.selected:
         with suppress(NotFound):
-            return _conversations().get(_SELECTION.selected, current_owner())
+            return _conversations().get(_SELECTION.selected)
     return None
 
 
@@ -160,7 +160,7 @@ def ensure_conversation() -> Conversation:
     """Return the open conversation; create it if there is none."""
     conversation = current_conversation()
     if conversation is None:
-        conversation = _conversations().create(option_changes(), current_owner() or "")
+        conversation = _conversations().create(option_changes())
         for name in (_NEW_CHANGES_KEY, DELETED_KEY):
             st.session_state.pop(name, None)
         _SELECTION.select(conversation.id)

@@ -18,7 +18,6 @@ from crag.text.formatting import format_count, format_date, format_duration, for
 from crag.types import NodeName, Passage, Version
 from pages.parts import labels, markdown, option_controls
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 TableRow = tuple[str, str, str]
 RunNames = tuple[str, str]
@@ -198,7 +197,7 @@ def load_compared_runs(run_ids: tuple[str, str]) -> tuple[ComparedRun, ComparedR
     if run_ids[0] == run_ids[1]:
         raise NotFound("There is only one answer.")
     for run_id in run_ids:
-        application().conversations.find_by_run(run_id, current_owner())
+        application().conversations.find_by_run(run_id)
     versions = application().runs.versions(run_ids[0])
     one, other = run_ids
     if other in {version.run_id for version in versions}:

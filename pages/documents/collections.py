@@ -47,11 +47,12 @@ def draw_export_dialog(collection: str) -> None:
     if passages * _BYTES_PER_PASSAGE > MAX_EXPORT_BYTES:
         st.caption("Too large to download here. Use the command line: `python -m crag export`.")
         return
+    exchange = application().exchange
     format_ = st.radio("As", [*_FORMAT_LABELS], format_func=_FORMAT_LABELS.__getitem__)
     st.caption("Includes the text, title, page and location of each passage, not the original files.")
     st.download_button(
         "Download",
-        lambda: application().exchange.export_bytes(format_, collection),
+        lambda: exchange.export_bytes(format_, collection),
         file_name=f"{collection or 'library'}.{_FILE_SUFFIXES[format_]}",
         mime="application/octet-stream",
         icon=":material/download:",

@@ -25,7 +25,7 @@ from pages.evaluate import charts, results, selection
 from pages.evaluate.results import ComparedVariant, variant_key, variant_title
 from pages.parts import labels, markdown
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import is_phone
 
 _MAX_SHOWN = 10
 _CHANGE_TITLES = {"broken": "Newly wrong", "fixed": "Newly right"}
@@ -174,7 +174,7 @@ def _draw_variant_selection(compared: Sequence[ComparedVariant]) -> None:
     with st.container(gap="xsmall"):
         for side, letter in zip(compared, ascii_uppercase, strict=False):
             _draw_compared_variant(side, letter, keys)
-    latest = [one for one in application().evaluations.list(current_owner(), _OFFERED_EVALUATIONS) if one.done]
+    latest = [one for one in application().evaluations.list(_OFFERED_EVALUATIONS) if one.done]
     offered = {
         variant_key(one, number): variant_title(one, number) for one in latest for number in range(len(one.variants))
     }

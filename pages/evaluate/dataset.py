@@ -15,7 +15,6 @@ from crag.text.formatting import export_file_name, format_count
 from pages.evaluate import results, start
 from pages.parts import dialogs, layout, markdown
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 DATASET_DIALOG, UPLOAD_DIALOG, DELETE_DATASET_DIALOG = "look into a dataset", "upload a dataset", "delete a dataset"
 _DRAWER_WIDTH = 860
@@ -32,7 +31,7 @@ _FORMAT_HELP = (
 def draw_dataset_dialog(dataset_id: str) -> None:
     """Draw a drawer with the questions of a dataset."""
     try:
-        dataset = application().datasets.get(dataset_id, current_owner())
+        dataset = application().datasets.get(dataset_id)
     except CragError as gone:
         dialogs.keep_refusal(gone)
         dialogs.close_dialog()
@@ -47,12 +46,12 @@ def draw_delete_dataset_dialog(dataset_id: str) -> None:
     """Draw the dialog that confirms the deletion of a dataset."""
 
     def draw() -> None:
-        dataset = application().datasets.get(dataset_id, current_owner())
+        dataset = application().datasets.get(dataset_id)
         name, count = markdown.escape_line(dataset.name, 80), format_count(len(dataset.examples), "question")
         st.markdown(f"**{name}** and its {count} will be deleted. Its evaluations are kept.")
 
     def delete() -> None:
-        application().datasets.delete(dataset_id, current_owner())
+        application().datasets.delete(dataset_id)
         results.invalidate_datasets()
 
     dialogs.confirm("Delete dataset?", draw, "Delete", delete)
@@ -67,7 +66,7 @@ def draw_upload_dialog(_: None) -> None:
     if file is None:
         return
     try:
-        dataset = application().datasets.add(PurePath(file.name).stem, file.getvalue(), current_owner() or "")
+        dataset = application().datasets.add(PurePath(file.name).stem, file.getvalue())
     except CragError as error:
         st.error(markdown.escape_line(str(error)), icon=":material/error:")
         return
@@ -77,7 +76,7 @@ def draw_upload_dialog(_: None) -> None:
 
 
 def _draw_dataset(dataset_id: str) -> None:
-    dataset = application().datasets.get(dataset_id, current_owner())
+    dataset = application().datasets.get(dataset_id)
     st.caption(_describe_dataset(dataset))
     if dataset.examples:
         _draw_examples(dataset)
@@ -136,7 +135,7 @@ def _expected_answer(one: Example) -> str:
 def _remove_example(dataset: Dataset, click: str) -> None:
     with dialogs.catch_refusals():
         key = dataset.examples[st.session_state[click].row].key
-        application().datasets.remove_example(dataset.id, key, current_owner())
+        application().datasets.remove_example(dataset.id, key)
     results.invalidate_datasets()
 
 
@@ -151,7 +150,7 @@ def _draw_actions(dataset: Dataset) -> None:
         if dataset.examples:
             st.download_button(
                 "Download",
-                partial(application().datasets.export_json_lines, dataset.id, current_owner()),
+                partial(application().datasets.export_json_lines, dataset.id),
                 file_name=export_file_name(dataset.name, "jsonl"),
                 mime="application/x-ndjson",
                 icon=":material/download:",
@@ -171,6 +170,6 @@ def _draw_actions(dataset: Dataset) -> None:
 
 def _rename_dataset(dataset: Dataset, key: str) -> None:
     with dialogs.catch_refusals():
-        application().datasets.rename(dataset.id, st.session_state[key], current_owner())
+        application().datasets.rename(dataset.id, st.session_state[key])
     results.invalidate_datasets()
     st.rerun()

@@ -21,7 +21,7 @@ from pages.evaluate.selection import DELETE_EVALUATIONS_DIALOG
 from pages.parts import dialogs, labels, layout, markdown
 from pages.parts.labels import badge_icon
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import is_phone
 
 _SHORT_LIST_LENGTH, _MAX_IN_SIDEBAR = 12, 200
 _SHOW_ALL_KEY = "evaluations_all"
@@ -53,7 +53,7 @@ def draw_datasets() -> None:
 
 def _draw_evaluation_buttons(evaluation_id: str) -> None:
     limit = _MAX_IN_SIDEBAR if st.session_state.get(_SHOW_ALL_KEY) else _SHORT_LIST_LENGTH
-    found = application().evaluations.list(current_owner(), limit + 1)
+    found = application().evaluations.list(limit + 1)
     if not found:
         st.caption("No evaluations yet. Choose a dataset and run it.")
     with st.container(gap="xsmall"):
@@ -102,7 +102,7 @@ _VISIBLE_ROWS = 12
 
 def draw_evaluation_table() -> None:
     """Draw the table, newest first, with actions for selected rows; missing figures are filled in by later reruns."""
-    found = application().evaluations.list(current_owner(), _MAX_IN_TABLE)
+    found = application().evaluations.list(_MAX_IN_TABLE)
     if not found:
         return
     st.header("Evaluations", anchor=False)
@@ -228,9 +228,7 @@ def draw_delete_evaluations_dialog(ids: Sequence[str]) -> None:
 
 
 def _draw_evaluations_to_delete(ids: Sequence[str]) -> None:
-    for one in [one for one in application().evaluations.list(current_owner(), _MAX_IN_TABLE) if one.id in ids][
-        :_MAX_NAMED
-    ]:
+    for one in [one for one in application().evaluations.list(_MAX_IN_TABLE) if one.id in ids][:_MAX_NAMED]:
         st.markdown(f"**{markdown.escape_line(one.name, 100)}** {labels.grey_text(format_count(one.done, 'answer'))}")
     if len(ids) > _MAX_NAMED:
         st.caption(f"and {len(ids) - _MAX_NAMED:,} more")

@@ -14,7 +14,6 @@ from crag.text.formatting import format_count, format_date_time
 from pages.evaluate import results, selection
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 _EMPTY_HINT = (
     "None yet. Pin an answer in Chat, or an expected passage in Inspect. Its question is kept here, and you can "
@@ -27,7 +26,7 @@ def draw_pinned_questions() -> None:
     """Draw the number of questions, the last results, changes since then and the buttons to run them again."""
     with st.container(border=True):
         st.header("Test questions", anchor=False)
-        state = application().regression.state(current_owner())
+        state = application().regression.state()
         if not state.pinned:
             st.caption(_EMPTY_HINT)
             return
@@ -35,7 +34,7 @@ def draw_pinned_questions() -> None:
             f"**{format_count(state.pinned, 'question')}** {labels.grey_text(_describe_last_evaluation(state.last))}"
         )
         _draw_changes(state)
-        if report := application().regression.report(current_owner(), results.load_cutoffs()):
+        if report := application().regression.report(results.load_cutoffs()):
             _draw_report(report)
         _draw_buttons(state)
 
@@ -102,8 +101,8 @@ def _draw_buttons(state: RegressionState) -> None:
 
 def _run_pinned_questions() -> None:
     with dialogs.catch_refusals():
-        selection.open_evaluation(application().regression.run(current_owner()).id)
+        selection.open_evaluation(application().regression.run().id)
 
 
 def _save_automatic() -> None:
-    application().regression.set_automatic(current_owner(), st.session_state[_AUTOMATIC_KEY])
+    application().regression.set_automatic(st.session_state[_AUTOMATIC_KEY])

@@ -22,7 +22,7 @@ from pages.evaluate.results import ACTIVE_STATES, load_cutoffs, load_ranking, lo
 from pages.parts import dialogs, labels, layout, markdown
 from pages.parts.layout import draw_folded, draw_search_field
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import is_phone
 
 _LABEL_CHOICES = {True: ":material/check: Right", False: ":material/close: Wrong"}
 _COST_METRICS = ("seconds", "tokens")
@@ -277,7 +277,7 @@ def _column_config() -> dict[str, Any]:
 def draw_evaluation(evaluation_id: str) -> None:
     """Draw an evaluation; one that was deleted or belongs to another user is reported as missing."""
     try:
-        evaluation = application().evaluations.get(evaluation_id, current_owner())
+        evaluation = application().evaluations.get(evaluation_id)
     except NotFound:
         st.title("This evaluation no longer exists", anchor=False)
         st.caption("It was deleted, or it belongs to another browser. Choose another.")

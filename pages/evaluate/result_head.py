@@ -9,6 +9,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.evaluation import metrics
+from crag.evaluation.evaluations import Evaluations
 from crag.evaluation.exports import export_csv, export_json
 from crag.evaluation.grid import find_differing_options
 from crag.evaluation.html_report import export_html
@@ -21,7 +22,6 @@ from pages.evaluate import result_figures, results, selection, start, start_opti
 from pages.parts import dialogs, external_hosts, labels, markdown, option_controls
 from pages.parts.layout import draw_file_download, draw_folded, draw_watching, progress_share
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 _REFRESH_SECONDS = 1.0
 
@@ -37,7 +37,7 @@ def draw_progress(evaluation: Evaluation, variant: int) -> None:
 
 
 def _reload(evaluation: Evaluation) -> Evaluation:
-    return application().evaluations.get(evaluation.id, current_owner())
+    return application().evaluations.get(evaluation.id)
 
 
 def _page_state(evaluation: Evaluation) -> tuple[str, bool]:
@@ -92,21 +92,21 @@ Exporter = Callable[[Evaluation, Sequence[EvaluationResult], Cutoffs], str]
 @dialogs.dialog("Export this evaluation", icon=":material/download:")
 def draw_export_dialog(evaluation_id: str) -> None:
     """Draw the export dialog; each file is made when it is downloaded."""
-    evaluation = application().evaluations.get(evaluation_id, current_owner())
+    evaluation = application().evaluations.get(evaluation_id)
     for name, meaning, ending, export in (
         ("Web page", "figures and every answer", "html", export_html),
         ("CSV", "a row for each answer", "csv", export_csv),
         ("JSON", "summary and rows", "json", export_json),
     ):
-        make = partial(_export, export, evaluation)
+        make = partial(_export, export, evaluation, application().evaluations)
         draw_file_download(name, meaning, evaluation.name, ending, make, evaluation.id)
     st.caption("Includes questions, answers and references, but no folders or keys.")
     if application().uploads.available:
         _draw_langsmith_upload(evaluation)
 
 
-def _export(export: Exporter, evaluation: Evaluation) -> str:
-    return export(evaluation, results.load_results(evaluation), results.load_cutoffs())
+def _export(export: Exporter, evaluation: Evaluation, evaluations: Evaluations) -> str:
+    return export(evaluation, evaluations.results(evaluation.id), evaluations.cutoffs())
 
 
 def _draw_langsmith_upload(evaluation: Evaluation) -> None:
@@ -225,7 +225,7 @@ def _draw_buttons(evaluation: Evaluation) -> None:
             on_click=start.prefill_from_evaluation,
             args=(evaluation,),
         )
-    latest = application().evaluations.list(current_owner(), _MAX_OTHER_EVALUATIONS + 1)
+    latest = application().evaluations.list(_MAX_OTHER_EVALUATIONS + 1)
     others = [one for one in latest if one.done and one.id != evaluation.id]
     if others and evaluation.done:
         _draw_menu(
@@ -262,7 +262,7 @@ def _draw_menu(
 
 def _compare_with(evaluation: Evaluation, other: str) -> None:
     """Compare two evaluations, with the earlier one as the baseline."""
-    both = sorted((evaluation, application().evaluations.get(other, current_owner())), key=lambda one: one.started_at)
+    both = sorted((evaluation, application().evaluations.get(other)), key=lambda one: one.started_at)
     selection.select_variants([results.variant_key(one, 0) for one in both])
 
 
@@ -276,7 +276,7 @@ def _handle_menu_choice(evaluation: Evaluation, choice: str) -> None:
 @dialogs.dialog("Rename this evaluation", icon=":material/edit:")
 def draw_rename_dialog(evaluation_id: str) -> None:
     """Draw the dialog that renames an evaluation."""
-    name = application().evaluations.get(evaluation_id, current_owner()).name
+    name = application().evaluations.get(evaluation_id).name
     with st.form("rename-evaluation", border=False):
         typed = st.text_input("Name", name, max_chars=120)
         if st.form_submit_button("Rename", icon=":material/check:"):

@@ -13,8 +13,7 @@ from crag.evaluation.summary import Comparison, VariantSummary, compare_results,
 from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationResult, Variant
 from crag.text import sanitization
 from crag.text.formatting import format_date_time
-from pages.parts.services import application
-from pages.parts.session import current_owner
+from pages.parts.services import application, current_owner
 
 ACTIVE_STATES = ("queued", "running")
 
@@ -152,10 +151,10 @@ def load_best_variant(
 
 
 @st.cache_resource(show_spinner=False, ttl=_RESULTS_TTL_SECONDS)
-def _cached_cutoffs(whose: str | None) -> Cutoffs:
-    return application().evaluations.cutoffs(whose)
+def _cached_cutoffs(user: str | None) -> Cutoffs:  # noqa: ARG001 — the key of the cache
+    return application().evaluations.cutoffs()
 
 
 @st.cache_resource(show_spinner=False, ttl=_DATASETS_TTL_SECONDS)
-def _cached_datasets(whose: str | None) -> list[Dataset]:
-    return application().datasets.all(whose)
+def _cached_datasets(user: str | None) -> list[Dataset]:  # noqa: ARG001 — the key of the cache
+    return application().datasets.all()

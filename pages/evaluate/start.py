@@ -20,7 +20,6 @@ from pages.parts import dialogs, document_intake, external_hosts, labels, markdo
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
-from pages.parts.session import current_owner
 
 JUDGE_DIALOG = "have an evaluation judged"
 JUDGE_DATA_NOTICE = "For judging, questions, references and answers go"
@@ -52,7 +51,7 @@ def draw_judge_dialog(evaluation_id: str) -> None:
         if host:
             application().preferences.allow_model(model)
         with dialogs.catch_refusals():
-            application().evaluations.get(evaluation_id, current_owner())
+            application().evaluations.get(evaluation_id)
             application().evaluations.judge(evaluation_id, model)
         dialogs.close_and_rerun()
 
@@ -93,7 +92,7 @@ def _describe_size(plan: EvaluationPlan) -> str:
 def _estimate_duration(plan: EvaluationPlan) -> str:
     """Estimate the duration from the seconds per answer of the last evaluation with the same model; empty if none."""
     model = answering_model(plan.variants[0].options)
-    for past in application().evaluations.list(current_owner(), _MAX_PAST_EVALUATIONS):
+    for past in application().evaluations.list(_MAX_PAST_EVALUATIONS):
         if past.state == "done" and past.done and answering_model(past.variants[0].options) == model:
             total = len(plan.dataset.examples) * len(plan.variants) * plan.repetitions
             return f" about {format_duration(past.seconds / past.done * total)}, based on the last evaluation"
@@ -161,9 +160,7 @@ def draw_start_card() -> None:
         repetitions, judge = _choose_repetitions_and_judge()
         variants = start_options.draw_variants(start_options.current_options(), len(dataset.examples))
         kind: EvaluationKind = "grid" if len(variants) > 1 else "plain"
-        plan = EvaluationPlan(
-            dataset, variants, repetitions, judge, kind=kind, owner_id=current_owner() or dataset.owner_id
-        )
+        plan = EvaluationPlan(dataset, variants, repetitions, judge, kind=kind, owner_id=dataset.owner_id)
         forbidden = draw_plan_summary(plan)
         st.button(
             "Allow and run" if forbidden else "Run",

@@ -19,7 +19,7 @@ from pages.parts.address import open_page
 from pages.parts.document_intake import describe_result
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import is_phone
 
 if TYPE_CHECKING:
     from crag.library.job_queue import Job
@@ -169,7 +169,7 @@ def ask_requested_question() -> None:
     run_id = st.session_state.pop(_ASK_AGAIN_KEY, None)
     if run_id is None:
         return
-    conversation = application().conversations.find_by_run(run_id, current_owner())
+    conversation = application().conversations.find_by_run(run_id)
     state.open_conversation(conversation.id if conversation else None)
     if conversation:
         questions.regenerate_answer(run_id, state.current_options())

@@ -11,7 +11,7 @@ from pages.parts import labels, layout
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import current_owner, has_other_users
+from pages.parts.session import has_other_users
 
 _PAGE_SIZE = 20
 _SHOWN_KEY = "gaps_shown"
@@ -34,7 +34,7 @@ def main() -> None:
     layout.draw_sidebar_legend("What the badges mean", _LEGEND)
     application().archive.summaries.begin()
     with st.spinner("Grouping questions"):
-        gaps = application().gaps.list(current_owner())
+        gaps = application().gaps.list()
     draw_undo()
     if gaps:
         _draw_gaps(gaps)

@@ -14,7 +14,6 @@ from pages.parts import dialogs, source_drawer
 from pages.parts.address import AddressSelection, open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 RUN_SELECTION = AddressSelection("run")
 
@@ -52,7 +51,7 @@ def overrule_verdict(run_id: str, passage_id: int, ruling: Ruling) -> None:
 
 def open_chat(run_id: str) -> None:
     """Open the conversation of a run, with the trace shown."""
-    conversation = application().conversations.find_by_run(run_id, current_owner())
+    conversation = application().conversations.find_by_run(run_id)
     if conversation is None:
         st.toast("This question does not belong to a conversation.", icon=":material/info:")
         return

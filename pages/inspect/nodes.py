@@ -20,7 +20,6 @@ from pages.inspect import navigation
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_folded
 from pages.parts.services import application
-from pages.parts.session import current_owner
 from pages.parts.trace import draw_prompt_size, draw_strips, step_icon, step_label
 
 _MAX_INLINE_LENGTH = 120  # characters; longer text is shown below its name
@@ -173,7 +172,7 @@ def _explain_missing_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
 
 def _load_history(run_id: str) -> tuple[Turn, ...]:
     """Return the turns before the question, in the branch that is shown; empty outside a conversation."""
-    conversation = application().conversations.find_by_run(run_id, current_owner())
+    conversation = application().conversations.find_by_run(run_id)
     if conversation is None:
         return ()
     family = {version.run_id for version in application().runs.versions(run_id)}

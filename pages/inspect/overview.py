@@ -17,7 +17,6 @@ from pages.parts import labels, markdown
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 _DAYS = 30
 _MAX_LISTED = 5
@@ -41,11 +40,11 @@ def draw_overview(found: RunFacets) -> None:
     st.caption("Choose a run in the list to see its steps.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _draw_days_chart(application().archive.days(time.time() - (_DAYS - 1) * 86_400, current_owner()))
-        _draw_slowest(application().archive.slowest(current_owner(), _MAX_LISTED))
+        _draw_days_chart(application().archive.days(time.time() - (_DAYS - 1) * 86_400))
+        _draw_slowest(application().archive.slowest(_MAX_LISTED))
     with right:
         _draw_outcome_counts(found.outcomes)
-        _draw_unhelpful(application().archive.list(RunFilter(helpful=("down",)), current_owner(), _MAX_LISTED))
+        _draw_unhelpful(application().archive.list(RunFilter(helpful=("down",)), _MAX_LISTED))
 
 
 def _draw_days_chart(days: Sequence[DayCount]) -> None:

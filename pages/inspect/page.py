@@ -9,13 +9,13 @@ from pages.inspect import navigation, overview, run, run_list
 from pages.parts.address import read_selections
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import is_phone
 
 
 def main() -> None:
     """Draw the page; on a phone, which has no open sidebar, draw either the run or the list."""
     application().archive.summaries.begin()
-    (run_id,), found = read_selections(navigation.RUN_SELECTION), application().archive.facets(current_owner())
+    (run_id,), found = read_selections(navigation.RUN_SELECTION), application().archive.facets()
     if is_phone():
         _draw_on_phone(found, run_id)
         return

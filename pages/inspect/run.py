@@ -21,7 +21,6 @@ from pages.parts import dialogs, labels, markdown, sharing
 from pages.parts.layout import draw_watching
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import current_owner
 from pages.parts.trace import current_activity
 
 
@@ -164,7 +163,7 @@ def _draw_choice_buttons(run_id: str, choices: Sequence[RunChoice]) -> None:
 
 def _find_runs(search: str, without: set[str], same: Trace | None = None) -> list[RunChoice]:
     """Return the latest runs of the current user; with `same`, only those of exactly its question."""
-    rows = application().archive.list(RunFilter(search=search), current_owner(), _MAX_CHOICES + len(without), 0)
+    rows = application().archive.list(RunFilter(search=search), _MAX_CHOICES + len(without), 0)
     kept = [row for row in rows if row.run_id not in without and (same is None or row.question == same.question)]
     return [RunChoice(row.run_id, _run_label(row)) for row in kept[:_MAX_CHOICES]]
 
@@ -190,7 +189,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 def draw_run(run_id: str) -> None:
     """Draw a run, every second until it ends; report one that was deleted or belongs to another user as missing."""
     try:
-        application().conversations.find_by_run(run_id, current_owner())
+        application().conversations.find_by_run(run_id)
         trace = application().runs.trace(run_id)
     except NotFound:
         st.title("This answer no longer exists", anchor=False)

@@ -18,7 +18,6 @@ from pages.parts.address import open_page
 from pages.parts.layout import draw_search_field, draw_watching
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 _FIRST_PAGE_SIZE, _PAGE_SIZE = 20, 50  # few at first, since each row costs the browser a few milliseconds
 _SHOWN_KEY = "inspect_shown"
@@ -35,12 +34,12 @@ def draw_run_list(wanted: RunFilter, run_id: str) -> None:
 
 def _is_updating() -> bool:
     archive = application().archive
-    return bool(archive.summaries.progress or archive.count(RunFilter(states=("running",)), current_owner()))
+    return bool(archive.summaries.progress or archive.count(RunFilter(states=("running",))))
 
 
 def _draw_runs(wanted: RunFilter, run_id: str, limit: int) -> None:
     archive = application().archive
-    found = archive.list(wanted, current_owner(), limit + 1)
+    found = archive.list(wanted, limit + 1)
     if not found:
         _draw_empty_list(wanted)
         return
@@ -126,7 +125,7 @@ def draw_filters(found: RunFacets, run_id: str) -> RunFilter:
         label_visibility="collapsed",
     )
     wanted = _current_filter()
-    _draw_count(application().archive.count(wanted, current_owner()), run_id)
+    _draw_count(application().archive.count(wanted), run_id)
     active = sum(bool(st.session_state.get(key)) for key in _MORE_FILTER_KEYS) - (
         st.session_state.get(_WHEN_KEY) == _ANY_TIME
     )

@@ -9,13 +9,12 @@ from crag.evaluation.datasets import RunPins
 from crag.types import Passage
 from pages.parts import dialogs
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 
 def run_pins(run_id: str) -> RunPins:
     """Return what is pinned for a run; empty if the run is gone."""
     try:
-        return application().datasets.pins.get_pins(run_id, current_owner())
+        return application().datasets.pins.get_pins(run_id)
     except NotFound:
         return RunPins()
 
@@ -42,7 +41,7 @@ def set_right_passage(run_id: str, passage_id: int, *, right: bool) -> None:
     """Pin or unpin a passage as a right one for the question of a run."""
     pins = application().datasets.pins
     with dialogs.catch_refusals():
-        (pins.pin_passage if right else pins.unpin_passage)(run_id, passage_id, current_owner())
+        (pins.pin_passage if right else pins.unpin_passage)(run_id, passage_id)
 
 
 def _save_pin_switch(key: str, run_id: str, passage_id: int) -> None:

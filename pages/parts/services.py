@@ -1,6 +1,7 @@
 """Application and status of the model server, opened once per process and shared by all browser sessions.
 
 Not in Streamlit's cache of resources, which any browser may clear: a second application would open beside the first.
+Pages get the application limited to the user of their browser, so that none can show what belongs to another.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crag.concurrency.caches import Once, TTLCache
+import streamlit as st
+
+from crag.concurrency.caches import LRUCache, Once, TTLCache
 from crag.concurrency.workers import BackgroundWorker, run_in_background
 from crag.errors import CragError, Stopped
+from crag.server.page_requests import key_from_cookies
+from crag.types import generate_user_key
 
 if TYPE_CHECKING:
     from crag.app.application import Application
@@ -36,11 +41,55 @@ _PRELOADED_MODULES = (
 )  # page icon: the first two
 
 
-@Once
-def application() -> Application:
-    """Return the application of this process, opened on the first call, and resume unfinished jobs.
+_SESSION_KEY = "person"
+_MAX_LIMITED_APPLICATIONS = 1_000
 
-    Raises `CragError` when the home directory cannot be used.
+
+def application() -> Application:
+    """Return the application, limited to the user of this browser session. Raises as `shared_application`.
+
+    What is called outside of a script run, such as the file of a download, must be taken from it beforehand.
+    """
+    user = current_owner()
+    if user is None:
+        return shared_application()
+    if (limited := _limited_applications().get(user)) is None:
+        limited = shared_application().for_user(user)
+        _limited_applications().put(user, limited)
+    return limited
+
+
+@Once
+def _limited_applications() -> LRUCache[str, Application]:
+    return LRUCache(_MAX_LIMITED_APPLICATIONS)
+
+
+def current_owner() -> str | None:
+    """Return the key of this browser, or None in single-user mode.
+
+    Without a cookie the key lasts as long as the browser tab. The first browser with a cookie takes over the
+    conversations from before keys existed.
+    """
+    if shared_application().settings.people == "one":
+        return None
+    if _SESSION_KEY not in st.session_state:
+        st.session_state[_SESSION_KEY] = _claim_session_key()
+    key: str = st.session_state[_SESSION_KEY]
+    return key
+
+
+def _claim_session_key() -> str:
+    if key := key_from_cookies(st.context.cookies):
+        shared_application().people.claim_unowned(key)
+        return key
+    return generate_user_key()
+
+
+@Once
+def shared_application() -> Application:
+    """Return the application of this process, not limited to a user, and resume unfinished jobs at the first call.
+
+    Not for pages. Raises `CragError` when the home directory cannot be used.
     """
     from crag.app.application import open_application
 
@@ -63,8 +112,8 @@ def preload_application() -> None:
 def close_application() -> None:
     """Stop running work and close the application; the next page opens it again."""
     with suppress(CragError):
-        application().close()
-    for service in (application, _status_cache, warm_up, server_monitor):
+        shared_application().close()
+    for service in (shared_application, _limited_applications, _status_cache, warm_up, server_monitor):
         service.clear()
 
 
@@ -123,7 +172,7 @@ def _status_cache() -> TTLCache[SetupStatus]:
 
 
 def _read_status() -> SetupStatus:
-    app = application()
+    app = shared_application()
     return SetupStatus(app.model_choice(refresh=True), app.models(), app.checks())
 
 
@@ -136,7 +185,7 @@ def _builtin_choice() -> ModelChoice:
 @Once
 def warm_up() -> BackgroundWorker:
     """Prepare what the first question needs, once and in a background thread."""
-    return run_in_background("warm-up", application().warm_up)
+    return run_in_background("warm-up", shared_application().warm_up)
 
 
 _SERVER_FRESH_SECONDS = 2.0
@@ -226,4 +275,4 @@ class ServerMonitor:
 @Once
 def server_monitor() -> ServerMonitor:
     """Return the monitor of this process."""
-    return ServerMonitor(application())
+    return ServerMonitor(shared_application())

@@ -12,7 +12,6 @@ from crag.types import Conversation
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_file_download
 from pages.parts.services import application
-from pages.parts.session import current_owner
 
 
 def draw_export_dialog(conversation_id: str) -> None:
@@ -24,7 +23,7 @@ def _draw_export_choices(conversation_id: str) -> None:
     """Draw one download per format; each file is created only on demand."""
     sharing = application().sharing
     try:
-        title = application().conversations.get(conversation_id, current_owner()).title
+        title = application().conversations.get(conversation_id).title
     except CragError as gone:
         st.caption(markdown.escape_line(str(gone)))
         return
@@ -41,7 +40,7 @@ def _draw_export_choices(conversation_id: str) -> None:
 def draw_share_dialog(run_id: str) -> None:
     """Draw the download of one answer, then those of its conversation; neither for another user's run."""
     try:
-        conversation = application().conversations.find_by_run(run_id, current_owner())
+        conversation = application().conversations.find_by_run(run_id)
         question = application().runs.attach(run_id).question
     except CragError as gone:
         st.caption(markdown.escape_line(str(gone)))
@@ -63,7 +62,7 @@ def draw_import_dialog(on_done: Callable[[Conversation], None]) -> None:
     if file is None:
         return
     try:
-        conversation = application().sharing.import_json(file.getvalue(), current_owner() or "")
+        conversation = application().sharing.import_json(file.getvalue())
     except CragError as error:
         st.error(markdown.escape_line(str(error)), icon=":material/error:")
         return

@@ -18,7 +18,7 @@ from crag.text.formatting import format_date
 from crag.types import Passage, Ruling, Source, Strip, Verdict
 from pages.parts import dialogs, labels, markdown, pins
 from pages.parts.services import application
-from pages.parts.session import current_owner, is_phone
+from pages.parts.session import is_phone
 from pages.parts.trace import highlight_quote, strip_markdown
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ FOUND_BY_WEB_SEARCH = "found by a web search"
 def web_search_questions(sources: Sequence[Source]) -> set[str]:
     """Return the questions whose web search found any of these sources, limited to the user's own."""
     found_by = {source.found_by for source in sources if source.found_by}
-    return application().gaps.filter_visible_questions(found_by, current_owner()) if found_by else set()
+    return application().gaps.filter_visible_questions(found_by) if found_by else set()
 
 
 def _found_by_line(source: Source) -> str:

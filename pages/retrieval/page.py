@@ -13,8 +13,7 @@ from crag.types import SearchHit
 from pages.parts import layout, markdown, source_drawer
 from pages.parts.option_controls import draw_collection_select
 from pages.parts.routes import Page
-from pages.parts.services import application
-from pages.parts.session import current_owner
+from pages.parts.services import application, current_owner
 
 _MAX_TEXT_LENGTH = 1_500
 

@@ -11,13 +11,14 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
+from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import ValueOrigin
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_timestamp
 from crag.types import OutboundRecord
 from pages.parts import dialogs, external_hosts, labels, layout, markdown
-from pages.parts.services import application
-from pages.parts.session import current_owner, is_browser_remembered
+from pages.parts.services import application, current_owner
+from pages.parts.session import is_browser_remembered
 from pages.settings import setting_row
 
 _KEY_INTRODUCTION = "Conversations started in this browser are visible only here. Its key:"
@@ -149,7 +150,7 @@ def draw_clear_log_dialog(_: None) -> None:
         "Clear this list?",
         _draw_cleared_entries,
         "Clear",
-        lambda: application().outbound_log.clear(current_owner()),
+        application().outbound_log.clear,
     )
 
 
@@ -189,13 +190,13 @@ def _draw_quota() -> None:
 
 def _draw_outbound_log() -> None:
     outbound_log = application().outbound_log
-    count = outbound_log.count_since(user=current_owner())
-    if others := outbound_log.count_since() - count:
+    count = outbound_log.count_since()
+    if others := outbound_log.count_hidden():
         st.caption(f"{format_count(others, 'more entry', 'more entries')} by other people or commands not shown.")
     if not count:
         st.caption("Nothing of yours has left this machine." if others else "Nothing has left this machine.")
         return
-    entries = outbound_log.entries(_RECORDS_SHOWN, user=current_owner())
+    entries = outbound_log.entries(_RECORDS_SHOWN)
     chosen = _draw_outbound_table(entries)
     if chosen is not None:
         st.caption(f"{format_timestamp(chosen.at)} · {chosen.kind} to {markdown.escape_line(chosen.host, 100)}")
@@ -205,7 +206,7 @@ def _draw_outbound_log() -> None:
     with st.container(horizontal=True):
         st.download_button(
             "Export as CSV",
-            partial(_export_csv, current_owner()),
+            partial(_export_csv, outbound_log),
             file_name=f"crag-departures-{time.strftime('%Y-%m-%d')}.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -214,9 +215,8 @@ def _draw_outbound_log() -> None:
         dialogs.draw_opener("Clear list", ":material/delete:", CLEAR_LOG_DIALOG)
 
 
-def _export_csv(whose: str | None) -> bytes:
-    """Return the CSV file, created on demand outside of the script run that knows the user."""
-    return format_csv(application().outbound_log.entries(_EXPORT_LIMIT, user=whose))
+def _export_csv(outbound_log: OutboundLog) -> bytes:
+    return format_csv(outbound_log.entries(_EXPORT_LIMIT))
 
 
 def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None:
@@ -259,7 +259,7 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
 
 
 def _draw_cleared_entries() -> None:
-    count = application().outbound_log.count_since(user=current_owner())
+    count = application().outbound_log.count_since()
     st.markdown(f"{format_count(count, 'entry', 'entries')} will be deleted permanently.")
     if application().settings.tavily_api_key:
         st.caption("This month's search count restarts at 0 here, but not at Tavily.")

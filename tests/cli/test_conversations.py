@@ -17,7 +17,7 @@ from tests.runs.conftest import wait
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
     application = open_application(Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin"))
-    conversation = application.conversations.create(user="somebody").id
+    conversation = application.conversations.for_user("somebody").create().id
     wait(application.runs.start(conversation, "What of whales?", RunOptions(model="builtin")))
     application.close()
     return tmp_path / "home", conversation

@@ -27,7 +27,7 @@ def conversation(conversations, tmp_path):
     database = Database(tmp_path)
 
     def make(*texts: str, user: str = "ann") -> str:
-        made = conversations.create(user=user).id
+        made = conversations.for_user(user or None).create().id
         rows = [{"conversation_id": made, "role": "user", "text": text, "created_at": 0} for text in texts]
         with database.write() as connection:
             connection.execute(insert(messages), rows)
@@ -41,25 +41,25 @@ def conversation(conversations, tmp_path):
 def test_it_is_found_whatever_the_case_and_only_where_it_is(conversations, conversation, sought):
     held = conversation("One of Übergrösse and Übergröße, 100% _a (a), 고양이.")
     conversation("100 of a: uber")
-    assert [one.id for one in conversations.find(sought, "ann", 9).conversations] == [held]
+    assert [one.id for one in conversations.for_user("ann").find(sought, 9).conversations] == [held]
 
 
 def test_the_snippet_is_one_line_of_the_latest_matching_message(conversations, conversation):
     one = conversation("A zebra.", "word " * 40 + "two\nZebras,\n\nthree" + " word" * 40, "Nothing.")
-    found = conversations.find(" zebra ", "ann", 9)
+    found = conversations.for_user("ann").find(" zebra ", 9)
     snippet = found.snippets[one]
     assert (snippet.match, snippet.before[-4:], snippet.after[:9]) == ("Zebra", "two ", "s, three ")
     assert (snippet.before[0], snippet.after[-1]) == ("…", "…")
     conversations.rename(one, "The okapi")
-    assert conversations.find("okapi", "ann", 9).snippets == {}
-    assert conversations.find("A ZEBRA", "ann", 9).snippets == {one: Snippet("", "A zebra", ".")}
+    assert conversations.for_user("ann").find("okapi", 9).snippets == {}
+    assert conversations.for_user("ann").find("A ZEBRA", 9).snippets == {one: Snippet("", "A zebra", ".")}
 
 
 def test_a_snippet_begins_with_a_whole_word(conversations, conversation):
     one = conversation("There is a counter, and when the counter reaches a hotness threshold, it starts.")
-    assert conversations.find("hotness", "ann", 9).snippets[one].before == "…when the counter reaches a "
+    assert conversations.for_user("ann").find("hotness", 9).snippets[one].before == "…when the counter reaches a "
     other = conversation("w" * 50 + "okapi")
-    assert conversations.find("okapi", "ann", 9).snippets[other].before == "…" + "w" * 30
+    assert conversations.for_user("ann").find("okapi", 9).snippets[other].before == "…" + "w" * 30
 
 
 def test_a_limited_list_counts_only_the_rest_of_the_same_person(conversations, conversation):
@@ -67,7 +67,7 @@ def test_a_limited_list_counts_only_the_rest_of_the_same_person(conversations, c
     conversation("A zebra.", user="ben")
     conversations.pin(ids[0], pinned=True)
     for search in ("", "zebra"):
-        found = conversations.find(search, "ann", 2)
+        found = conversations.for_user("ann").find(search, 2)
         assert ([one.id for one in found.conversations], found.total) == ([ids[0], ids[4]], 5)
 
 

@@ -97,15 +97,15 @@ def test_refusals(conversations):
 
 def test_the_revision_changes_with_what_the_user_sees(conversations):
     def revision():
-        return conversations.revision(made.id, "ann")
+        return conversations.for_user("ann").revision(made.id)
 
-    made = conversations.create(user="ann")
+    made = conversations.for_user("ann").create()
     first = revision()
-    conversations.create(user="bob")
+    conversations.for_user("bob").create()
     assert revision() == first
     conversations.rename(made.id, "Coffee")
     renamed = revision()
-    conversations.create(user="ann")
+    conversations.for_user("ann").create()
     longer = revision()
     conversations.delete(made.id)
     assert len({first, renamed, longer, revision()}) == 4
@@ -136,13 +136,13 @@ def people(home):
 
 
 def conversation(home, user=""):
-    made = home.conversations.create(user=user).id
+    made = home.conversations.for_user(user or None).create().id
     wait(home.runs.start(made, "One?", RunOptions()))
     return made
 
 
 def seen(home, user):
-    return {found.id for found in home.conversations.list(user=user)}
+    return {found.id for found in home.conversations.for_user(user).list()}
 
 
 def test_the_first_person_claims_unowned_conversations(home, people):
@@ -154,7 +154,7 @@ def test_the_first_person_claims_unowned_conversations(home, people):
     later = conversation(home)  # as a command makes them
     people.claim_unowned("second")
     assert later not in seen(home, "second")
-    assert people.count() == 1
+    assert [people.for_user(user).has_others() for user in ("first", "second")] == [False, True]
 
 
 def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):

@@ -156,7 +156,7 @@ def test_past_questions_are_decided_anew(home):
     best = past[0].best or 0.0
     assert home.calibration.replay_past_runs("Towns", grader, Thresholds(0.0, best))[0].now == "correct"
     assert home.calibration.replay_past_runs("Towns", "another grader", Thresholds(0.0, best)) == []
-    assert home.calibration.replay_past_runs("Towns", grader, Thresholds(1.0, 1.0), user="somebody else") == []
+    assert home.calibration.for_user("somebody else").replay_past_runs("Towns", grader, Thresholds(1.0, 1.0)) == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Stored datasets and pinned questions: owners, replacement, deletion, passages found again after rechunking."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +23,7 @@ BOILER = "The boiler of the north hall was replaced in 2019 by a heat pump."
 @pytest.fixture
 def datasets(tmp_path):
     database = Database(tmp_path / "home")
-    yield Datasets(database, {}.__getitem__)
+    yield Datasets(database, SimpleNamespace(trace={}.__getitem__))
     database.close()
 
 
@@ -31,10 +32,10 @@ def names(found):
 
 
 def test_the_built_in_one_and_what_is_pinned_are_always_there(datasets):
-    assert names(datasets.all("ada")) == [SEED_DATASET.name, "Test questions"]
+    assert names(datasets.for_user("ada").all()) == [SEED_DATASET.name, "Test questions"]
     assert datasets.get("seed").examples == SEED_DATASET.examples
     assert len(SEED_DATASET.examples) == 5
-    assert datasets.get(datasets.pinned("ada").id, "ada").examples == ()
+    assert datasets.for_user("ada").get(datasets.for_user("ada").pinned().id).examples == ()
 
 
 def test_what_was_uploaded_is_there_as_it_was_read(datasets):
@@ -45,10 +46,10 @@ def test_what_was_uploaded_is_there_as_it_was_read(datasets):
 
 
 def test_another_file_under_the_same_name_takes_its_place(datasets):
-    first = datasets.add("Mine", TWO, "ada")
-    assert datasets.add("Mine", ONE, "ada").id == first.id
-    assert [one.question for one in datasets.get(first.id, "ada").examples] == ["Where?"]
-    assert datasets.add("Mine", TWO, "bob").id != first.id
+    first = datasets.for_user("ada").add("Mine", TWO)
+    assert datasets.for_user("ada").add("Mine", ONE).id == first.id
+    assert [one.question for one in datasets.for_user("ada").get(first.id).examples] == ["Where?"]
+    assert datasets.for_user("bob").add("Mine", TWO).id != first.id
 
 
 def test_nothing_is_kept_of_a_file_with_a_bad_line(datasets):
@@ -59,13 +60,14 @@ def test_nothing_is_kept_of_a_file_with_a_bad_line(datasets):
 
 
 def test_it_is_seen_by_whose_it_is_and_what_is_nobodys_by_all(datasets):
-    own, shared = datasets.add("Own", ONE, "ada"), datasets.add("Shared", ONE)
-    assert names(datasets.all("bob"))[2:] == ["Shared"]
-    assert sorted(names(datasets.all(None))[2:]) == ["Own", "Shared"]
-    assert datasets.get(shared.id, "bob") == shared
-    for refused in (datasets.get, datasets.delete, datasets.export_json_lines):
+    own, shared = datasets.for_user("ada").add("Own", ONE), datasets.add("Shared", ONE)
+    assert names(datasets.for_user("bob").all())[2:] == ["Shared"]
+    assert sorted(names(datasets.all())[2:]) == ["Own", "Shared"]
+    assert datasets.for_user("bob").get(shared.id) == shared
+    bobs = datasets.for_user("bob")
+    for refused in (bobs.get, bobs.delete, bobs.export_json_lines):
         with pytest.raises(NotFound):
-            refused(own.id, "bob")
+            refused(own.id)
 
 
 def test_it_is_renamed_but_not_to_a_name_that_is_taken(datasets):
@@ -114,12 +116,12 @@ def datasets_of_runs(tmp_path, traces):
         return traces[run_id]
 
     database = Database(tmp_path / "home")
-    yield Datasets(database, trace_of)
+    yield Datasets(database, SimpleNamespace(trace=trace_of))
     database.close()
 
 
 def only(datasets_of_runs, user=None):
-    (example,) = datasets_of_runs.pinned(user).examples
+    (example,) = datasets_of_runs.for_user(user).pinned().examples
     return example
 
 
@@ -135,10 +137,10 @@ def test_an_answer_is_kept_without_the_numbers_of_its_sources(datasets_of_runs):
 
 
 def test_the_reference_is_as_the_person_wrote_it(datasets_of_runs):
-    datasets_of_runs.pins.pin_answer("run", "ada", " 2019\x00 ")
+    datasets_of_runs.for_user("ada").pins.pin_answer("run", " 2019\x00 ")
     assert only(datasets_of_runs, "ada").references == ("2019",)
-    assert datasets_of_runs.pinned("bob").examples == ()
-    assert datasets_of_runs.pins.get_pins("run", "bob") == RunPins()
+    assert datasets_of_runs.for_user("bob").pinned().examples == ()
+    assert datasets_of_runs.for_user("bob").pins.get_pins("run") == RunPins()
 
 
 def test_another_answer_to_the_same_question_takes_its_place(datasets_of_runs, traces):
@@ -226,29 +228,29 @@ def test_a_text_without_sentences_gives_its_beginning(text):
 
 def test_whoever_owns_all_sees_what_anybody_pinned_and_undoes_it(datasets_of_runs, traces):
     traces["other"] = trace("Where?", text="Here.")
-    datasets_of_runs.pins.pin_answer("run", "ada")
-    datasets_of_runs.pins.pin_answer("other", "bob")
+    datasets_of_runs.for_user("ada").pins.pin_answer("run")
+    datasets_of_runs.for_user("bob").pins.pin_answer("other")
     datasets_of_runs.pins.pin_answer("other")
     assert [one.question for one in datasets_of_runs.pinned().examples] == ["When?", "Where?"]
-    assert [one.question for one in datasets_of_runs.pinned("ada").examples] == ["When?"]
+    assert [one.question for one in datasets_of_runs.for_user("ada").pinned().examples] == ["When?"]
     assert datasets_of_runs.pins.get_pins("run").answer
     datasets_of_runs.remove_example(datasets_of_runs.pinned().id, only(datasets_of_runs, "ada").key)
     datasets_of_runs.pins.unpin_answer("other")
-    assert [datasets_of_runs.pinned(user).examples for user in ("ada", "bob", None)] == [(), (), ()]
+    assert [datasets_of_runs.for_user(user).pinned().examples for user in ("ada", "bob", None)] == [(), (), ()]
 
 
 def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets_of_runs):
-    before = datasets_of_runs.pinned("ada").id
-    datasets_of_runs.pins.pin_answer("run", "ada")
-    assert datasets_of_runs.pinned("ada").id == before
-    assert [one.id for one in datasets_of_runs.all("ada")][1] == before
+    before = datasets_of_runs.for_user("ada").pinned().id
+    datasets_of_runs.for_user("ada").pins.pin_answer("run")
+    assert datasets_of_runs.for_user("ada").pinned().id == before
+    assert [one.id for one in datasets_of_runs.for_user("ada").all()][1] == before
     assert "ada" not in before
 
 
 def test_pins_keep_their_owner_when_the_home_owner_runs_them(datasets_of_runs, traces):
     traces["other"] = trace("Who has the keys?")
-    datasets_of_runs.pins.pin_answer("run", "ada")
-    assert datasets_of_runs.pinned(None).owner_id == "ada"
-    datasets_of_runs.pins.pin_answer("other", "bob")
-    assert datasets_of_runs.pinned(None).owner_id == SERVER_KEY
-    assert [datasets_of_runs.pinned(user).owner_id for user in ("ada", "eve")] == ["ada", "eve"]
+    datasets_of_runs.for_user("ada").pins.pin_answer("run")
+    assert datasets_of_runs.pinned().owner_id == "ada"
+    datasets_of_runs.for_user("bob").pins.pin_answer("other")
+    assert datasets_of_runs.pinned().owner_id == SERVER_KEY
+    assert [datasets_of_runs.for_user(user).pinned().owner_id for user in ("ada", "eve")] == ["ada", "eve"]

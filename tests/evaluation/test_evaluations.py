@@ -124,9 +124,9 @@ def test_runs_of_an_evaluation_can_be_opened_but_are_not_listed(lab):
     done = lab.evaluations.wait(lab.begin(owner_id="a").id)
     run_id = lab.evaluations.results(done.id)[0].run_id
     conversations = Conversations(lab.database)
-    assert conversations.find_by_run(run_id, "a") is None
+    assert conversations.for_user("a").find_by_run(run_id) is None
     with pytest.raises(NotFound):
-        conversations.find_by_run(run_id, "b")
+        conversations.for_user("b").find_by_run(run_id)
     assert RunArchive(lab.database).list() == []
     assert lab.runs.recent(10) == []
 
@@ -135,11 +135,11 @@ def test_evaluations_are_private_but_those_of_commands_common(lab):
     own, common = lab.begin(owner_id="a"), lab.begin()
     for one in (own, common):
         lab.evaluations.wait(one.id)
-    assert [one.id for one in lab.evaluations.list("a")] == [common.id, own.id]
-    assert [one.id for one in lab.evaluations.list("b")] == [common.id]
-    assert lab.evaluations.get(common.id, "b").name == "My questions"
+    assert [one.id for one in lab.evaluations.for_user("a").list()] == [common.id, own.id]
+    assert [one.id for one in lab.evaluations.for_user("b").list()] == [common.id]
+    assert lab.evaluations.for_user("b").get(common.id).name == "My questions"
     with pytest.raises(NotFound):
-        lab.evaluations.get(own.id, "b")
+        lab.evaluations.for_user("b").get(own.id)
 
 
 def test_a_stopped_evaluation_resumes_without_asking_again(lab, monkeypatch):
@@ -414,7 +414,7 @@ def test_cutoffs_are_fitted_only_to_labels_a_person_may_see(lab):
     done = lab.evaluations.wait(lab.begin(dataset=Dataset("d", "D", "uploaded", (*halves, *thirds)), owner_id="a").id)
     for result in lab.evaluations.results(done.id):
         lab.evaluations.label(done.id, result, result.number < 10)
-    fitted = lab.evaluations.cutoffs("a")
+    fitted = lab.evaluations.for_user("a").cutoffs()
     assert (fitted.judge, fitted.text < Cutoffs().text) == (Cutoffs().judge, True)
     assert lab.evaluations.cutoffs() == fitted
-    assert lab.evaluations.cutoffs("b") == Cutoffs()
+    assert lab.evaluations.for_user("b").cutoffs() == Cutoffs()

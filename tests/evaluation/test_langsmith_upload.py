@@ -142,8 +142,8 @@ def test_what_was_sent_is_listed_for_whose_evaluation_it_is(server, tmp_path):
     outbound_log = OutboundLog(Database(tmp_path))
     uploader = LangSmithUploader(LangSmithAccount(KEY, server.url), outbound_log)
     uploader.upload(replace(EVALUATION, owner_id="a"), RESULTS)
-    assert len(outbound_log.entries(kind="evaluation", user="a")) == len(server.requests)
-    assert outbound_log.entries(user="b") == []
+    assert len(outbound_log.for_user("a").entries(kind="evaluation")) == len(server.requests)
+    assert outbound_log.for_user("b").entries() == []
 
 
 def test_nothing_is_sent_that_cannot_be_written_down(server, uploads, outbound_log):

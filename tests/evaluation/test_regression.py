@@ -41,46 +41,46 @@ def application(tmp_path):
 
 
 def ask(application):
-    return application.evaluations.wait(application.regression.run(None).id)
+    return application.evaluations.wait(application.regression.run().id)
 
 
 def test_pinned_questions_are_due_again_only_after_a_change(application):
     regression = application.regression
-    before = regression.state(None)
+    before = regression.state()
     assert (before.pinned, before.last, before.due, before.automatic) == (1, None, True, False)
     first = ask(application)
     assert (first.kind, first.state, first.total) == ("regression", "done", 1)
-    after = regression.state(None)
+    after = regression.state()
     assert (after.last.id, after.due, after.changes, after.fault) == (first.id, False, (), "")
-    assert regression.report(None) is None
+    assert regression.report() is None
 
     application.preferences.save("k", 6)
     application.library.remove([one.id for one in application.library.sources() if one.title == "The north hall"])
-    changed = regression.state(None)
+    changed = regression.state()
     assert changed.due
     assert changed.changes == ("the settings: 6 passages", "1 document fewer")
     ask(application)
-    report = regression.report(None)
+    report = regression.report()
     assert (report.broken, report.fixed) == (1, 0)
     assert report.describe().startswith("1 of 1 broke since ")
 
     application.library.pipeline.add_bytes("hall.md", HALL.encode())
     ask(application)
-    assert regression.report(None).describe().startswith("None of 1 broke since ")
-    assert regression.report(None).describe().endswith("; 1 was fixed.")
+    assert regression.report().describe().startswith("None of 1 broke since ")
+    assert regression.report().describe().endswith("; 1 was fixed.")
 
     application.datasets.pins.unpin_answer(application.runs.recent(1)[0])
-    nothing = regression.state(None)
+    nothing = regression.state()
     assert (nothing.pinned, nothing.due) == (0, False)
     with pytest.raises(BadRequest):
-        regression.run(None)
+        regression.run()
 
 
 def test_automatic_runs_wait_for_a_quiet_minute_and_happen_once(application):
     regression = application.regression
     assert [regression.run_if_due(now) for now in (0.0, 100.0)] == [None, None]
-    regression.set_automatic(None, True)
-    assert regression.state(None).automatic
+    regression.set_automatic(True)
+    assert regression.state().automatic
     assert [regression.run_if_due(now) for now in (200.0, 230.0)] == [None, None]
     application.library.pipeline.add_bytes("news.md", b"# News\n\nThe pond was cleaned in May.\n")
     assert [regression.run_if_due(now) for now in (260.0, 300.0)] == [None, None]
@@ -91,7 +91,7 @@ def test_automatic_runs_wait_for_a_quiet_minute_and_happen_once(application):
     assert [regression.run_if_due(now) for now in (500.0, 700.0)] == [None, None]
 
     application.library.pipeline.add_bytes("more.md", b"# More\n\nThe trees were cut in June.\n")
-    regression.set_automatic(None, False)
+    regression.set_automatic(False)
     assert [regression.run_if_due(now) for now in (800.0, 900.0)] == [None, None]
 
 
@@ -104,21 +104,21 @@ def over(application, *, leaving=(), busy=None, look_up=None):
         application.preferences,
         lambda: bool(busy),
     )
-    regression.set_automatic(None, True)
+    regression.set_automatic(True)
     return regression
 
 
 def test_automatic_runs_need_an_idle_home_and_a_local_model(application):
     leaving = over(application, leaving=["gpt-4o", "Tavily"])
     assert [leaving.run_if_due(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
-    assert leaving.state(None).held_back == "Not run automatically: questions would go to gpt-4o, Tavily."
+    assert leaving.state().held_back == "Not run automatically: questions would go to gpt-4o, Tavily."
 
     def look_up(_):
         raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
 
     modelless = over(application, look_up=look_up)
     assert [modelless.run_if_due(now) for now in (0.0, 100.0)] == [None, None]
-    assert modelless.state(None).fault == "Ollama does not answer. Start it."
+    assert modelless.state().fault == "Ollama does not answer. Start it."
 
     busy = ["a question"]
     regression = over(application, busy=busy)

@@ -213,11 +213,11 @@ def test_full_pages_are_read_on_demand_and_logged(application, tavily):
     with serving() as web:
         good, gone = web.page("/finals", body.encode()), web.url("/gone")
         tavily.results = [CELTICS | {"url": url, "content": "About basketball."} for url in (good, gone)]
-        conversation = application.conversations.create(user="ann").id
+        conversation = application.conversations.for_user("ann").create().id
         trace = ask(application, ELSEWHERE, RunOptions(web="auto", fetch_pages=True), conversation)
     texts = [trace.passages[number].text for number in trace.found["web"]]
     assert "five games" in texts[0]
     assert texts[1] == "About basketball."
     assert "1 page of the web could not be read; the short excerpt was used instead." in trace.notes
-    assert {row.what for row in application.outbound_log.entries(user="ann")} == {tavily.queries[0], good, gone}
-    assert application.outbound_log.count_since(user="ben") == 0
+    assert {row.what for row in application.outbound_log.for_user("ann").entries()} == {tavily.queries[0], good, gone}
+    assert application.outbound_log.for_user("ben").count_since() == 0

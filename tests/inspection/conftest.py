@@ -42,7 +42,7 @@ class World:
 
     def ask(self, question: str = QUESTION, user: str = "", web: str = "auto") -> tuple[Run, Trace]:
         """A question in a conversation of its own, answered."""
-        conversation = self.application.conversations.create(user=user)
+        conversation = self.application.conversations.for_user(user or None).create()
         run = self.application.runs.start(conversation.id, question, RunOptions(web=web))  # type: ignore[arg-type]
         return run, wait(run)
 

@@ -45,13 +45,13 @@ class Asked(House):
 
     def ask(self, question, scores=POOR, web="auto", user=""):
         self.grader.scores = scores
-        conversation = self.conversations.create(user=user)
+        conversation = self.conversations.for_user(user or None).create()
         run = self.runs.start(conversation.id, question, RunOptions(web=web))
         wait(run)
         return run
 
     def listed(self, user=None):
-        return {one.question for gap in self.gaps.list(user) for one in gap.questions}
+        return {one.question for gap in self.gaps.for_user(user).list() for one in gap.questions}
 
 
 @pytest.fixture
@@ -129,8 +129,8 @@ def test_each_person_sees_their_own_and_what_was_deleted_nobody(house):
     assert house.listed("ada") == {FINALS}, "what others found does not tell what she asked"
     found_by = {FINALS, TURBINE, ""}
     assert (
-        house.gaps.filter_visible_questions(found_by, "ada"),
-        house.gaps.filter_visible_questions(found_by, None),
+        house.gaps.for_user("ada").filter_visible_questions(found_by),
+        house.gaps.filter_visible_questions(found_by),
     ) == ({FINALS}, found_by)
     house.conversations.delete(house.conversations.find_by_run(run.id).id)
     assert house.listed("bob") == set()

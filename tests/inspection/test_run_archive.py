@@ -36,7 +36,7 @@ def archive(house):
 def ask(house, question, options=OFF, scores=None, user=""):
     if scores is not None:
         house.grader.scores.update(scores)
-    run = house.runs.start(house.conversations.create(user=user).id, question, options)
+    run = house.runs.start(house.conversations.for_user(user or None).create().id, question, options)
     wait(run)
     return run.id
 
@@ -116,13 +116,13 @@ def test_nobody_sees_the_runs_of_others_or_of_what_was_deleted(house, archive):
     mine, other = ask(house, "Mine?", user="anna"), ask(house, "Not mine?", user="ben")
     bare = house.runs.start(None, "From the command line?", OFF)
     wait(bare)
-    assert [row.run_id for row in archive.list(user="anna")] == [mine]
-    assert archive.facets("anna").outcomes == {"documents": 1}
-    assert archive.count(user="nobody") == 0
-    assert archive.days(0.0, "nobody") == archive.slowest("nobody") == []
+    assert [row.run_id for row in archive.for_user("anna").list()] == [mine]
+    assert archive.for_user("anna").facets().outcomes == {"documents": 1}
+    assert archive.for_user("nobody").count() == 0
+    assert archive.for_user("nobody").days(0.0) == archive.for_user("nobody").slowest() == []
     assert {row.run_id for row in archive.list()} == {mine, other, bare.id}
-    house.conversations.delete(archive.list(user="anna")[0].conversation_id)
-    assert archive.list(user="anna") == []
+    house.conversations.delete(archive.for_user("anna").list()[0].conversation_id)
+    assert archive.for_user("anna").list() == []
     assert archive.count() == 2
 
 
@@ -186,4 +186,4 @@ def test_runs_are_found_whatever_is_sought_however_long_it_is(house, archive, so
     ask(house, f"Is {sought.lower()} there?")
     ask(house, "Is it there?")
     assert [row.question for row in archive.list(RunFilter(search=sought))] == [f"Is {sought.lower()} there?"]
-    assert house.conversations.find(sought, None, 50).total == 1
+    assert house.conversations.find(sought, 50).total == 1

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from crag.app.application import Application
 from crag.text.sanitization import WORD_JOINER
-from pages.parts.services import application, close_application
+from pages.parts.services import close_application, shared_application
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.waiting import PATIENCE
@@ -59,7 +59,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 @pytest.fixture
 def services() -> Application:
     """The services that the pages use."""
-    return application()
+    return shared_application()
 
 
 @pytest.fixture
@@ -160,5 +160,5 @@ def tavily(monkeypatch):
     with TavilyServer(results=[FINALS]) as server:
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
         monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
-        add(application(), "brewing.md", NOTES)
+        add(shared_application(), "brewing.md", NOTES)
         yield server

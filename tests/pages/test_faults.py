@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from crag.errors import HomeFault
 from pages.parts.routes import Page
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from tests.pages.conftest import ROOT, said, until
 
 QUESTION = "How often is the espresso machine descaled?"
@@ -89,7 +89,7 @@ def test_a_page_without_its_home_says_so(page, services, notes):
 
 def test_a_browser_that_clears_the_caches_does_not_open_a_second_application(chat):
     chat.run()
-    before = application()
+    before = shared_application()
     caching.cache_resource.clear()  # what the server does on a message that any browser may send
     chat.run()
-    assert application() is before
+    assert shared_application() is before

@@ -32,7 +32,7 @@ class Shared:
 
     def take_in(self, document: Any, user: str = "") -> str:
         data = document if isinstance(document, bytes) else json.dumps(document).encode()
-        return self.sharing.import_json(data, user).id
+        return self.sharing.for_user(user or None).import_json(data).id
 
     def again(self, conversation: str) -> Shared:
         return Shared(self.house, self.sharing, conversation)
@@ -42,7 +42,7 @@ def shared_in(made: House) -> Shared:
     sharing = ConversationExchange(
         made.database, made.conversations, made.runs.calls, lambda address: "example" in address
     )
-    return Shared(made, sharing, made.conversations.create({"k": 6, "policy": "any"}, "me").id)
+    return Shared(made, sharing, made.conversations.for_user("me").create({"k": 6, "policy": "any"}).id)
 
 
 @pytest.fixture

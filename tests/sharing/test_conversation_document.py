@@ -24,7 +24,7 @@ def test_an_export_that_was_imported_exports_the_same(original, shared):
 
 def test_branches_versions_overrides_and_feedback_survive(shared):
     home, copy = shared.house, shared.again(shared.take_in(shared.json(), "them"))
-    conversation = home.conversations.get(copy.conversation, "them")
+    conversation = home.conversations.for_user("them").get(copy.conversation)
     assert (conversation.title, dict(conversation.changes)) == ("What of whales?", {"k": 6, "policy": "any"})
     first, answer, _, web = messages(copy)
     assert len(first.branches) == 2

@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from sqlalchemy import update
 
 from crag.errors import BadRequest
+from crag.storage.tables import sources
 from tests.sharing.contents import only, passages
 from tests.sharing.langchain import load
 
@@ -27,6 +29,15 @@ def test_langchain_reads_what_is_exported(exchange, filled, embedder, tmp_path, 
         "page": 2,
         "heading": "Kettles",
     }
+
+
+def test_the_question_that_found_a_document_is_not_exported_to_others(exchange, filled, tmp_path):
+    with filled._database.write() as connection:
+        connection.execute(update(sources).values(found_by="Whose kettle?"))
+    exchange.export(tmp_path / "all", "jsonl")
+    exchange.for_user("ben").export(tmp_path / "bens", "jsonl")
+    assert "Whose kettle?" in (tmp_path / "all").read_text()
+    assert "Whose kettle?" not in (tmp_path / "bens").read_text()
 
 
 def test_exporting_embeds_nothing_again_and_one_collection_alone(exchange, filled, embedder, tmp_path):

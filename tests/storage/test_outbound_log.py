@@ -35,9 +35,9 @@ def test_each_person_sees_only_their_own_records_from_any_thread(outbound_log):
         )
     with on_behalf_of("ben"):
         outbound_log.record("example.org", "model", "to Ben's question")
-    assert [entry.what for entry in outbound_log.entries(user="ben")] == ["to Ben's question", "weights"]
-    assert (outbound_log.count_since(user="ann"), outbound_log.count_since()) == (3, 4)
-    assert outbound_log.clear("ann") == 3
+    assert [entry.what for entry in outbound_log.for_user("ben").entries()] == ["to Ben's question", "weights"]
+    assert (outbound_log.for_user("ann").count_since(), outbound_log.count_since()) == (3, 4)
+    assert outbound_log.for_user("ann").clear() == 3
     assert [entry.what for entry in outbound_log.entries()] == ["to Ben's question"]
 
 

@@ -9,7 +9,7 @@ from crag.text.sanitization import WORD_JOINER
 from pages.chat import live_run
 from pages.chat.answer_actions import regenerate_choices
 from pages.chat.live_run import describe_wait
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
@@ -32,7 +32,7 @@ KEPT_QUESTION, KEPT_TEXT = "Your question is kept.", "The text so far is kept."
 def ollama(monkeypatch):
     with ScriptedOllama(models=[LLAMA, NOMIC, CLOUD, THINKER]) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
-        add(application(), "brewing.md", NOTES)
+        add(shared_application(), "brewing.md", NOTES)
         yield server
 
 
@@ -43,7 +43,7 @@ def saying(say):
 
 def asked_with(chat, **changes):
     """Ask the question in a conversation with these changes."""
-    chat.query_params["c"] = application().conversations.create(changes).id
+    chat.query_params["c"] = shared_application().conversations.create(changes).id
     chat.run()
     ask(chat, QUESTION)
     return chat
@@ -59,7 +59,7 @@ def answered(chat):
 
 def message():
     """The last message as it is kept."""
-    return application().conversations.messages(application().conversations.list()[0].id)[-1]
+    return shared_application().conversations.messages(shared_application().conversations.list()[0].id)[-1]
 
 
 @pytest.mark.parametrize(
@@ -122,17 +122,17 @@ def test_a_change_of_engine_is_said_above_the_first_answer_of_the_other(chat, mo
     port = free_port()
     with ScriptedOllama(port=port) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-        add(application(), "brewing.md", NOTES)
+        add(shared_application(), "brewing.md", NOTES)
         chat.run()
         ask(chat, QUESTION)
     address = ollama.url.removeprefix("http://")
     gone = f"Ollama does not answer at {address}, so the built-in engine answers."
-    application().invalidate_model_choice()
+    shared_application().invalidate_model_choice()
     for question in ("When is the grinder cleaned?", "Where are the beans ordered from?"):
         ask(chat, question)
         assert captions(chat, gone) == 1
     with ScriptedOllama(port=port):
-        application().invalidate_model_choice()
+        shared_application().invalidate_model_choice()
         ask(chat, "How long does descaling take?")
     assert captions(chat, gone) == captions(chat, "Llama 3.1 8B answers again.") == 1
 
@@ -179,7 +179,7 @@ def test_nothing_goes_elsewhere_before_it_is_allowed(chat, ollama):
 def test_remote_models_are_marked_in_the_choice(chat, ollama):
     chat.run()
     until(chat, lambda: any("Cloud" in option for option in model_chip(chat).options))
-    for offered in (model_chip(chat).options, regenerate_choices(application().preferences.options())):
+    for offered in (model_chip(chat).options, regenerate_choices(shared_application().preferences.options())):
         assert any("Gpt Oss 120B Cloud" in option and "runs at ollama" in option for option in offered)
         assert not any("Llama 3" in option and "runs at" in option for option in offered)
 
@@ -193,7 +193,7 @@ def test_a_missing_model_is_got_in_place_and_asked_again(chat, ollama):
     asked_with(chat, model="ollama:llama3.1:8b")
     assert said(chat, "The model is not available")
     press(chat, "get-")
-    assert application().downloads.wait("ollama:llama3.1:8b", PATIENCE).state == "done"
+    assert shared_application().downloads.wait("ollama:llama3.1:8b", PATIENCE).state == "done"
     until(chat, lambda: "Try again" in labels(chat) and not any(label.startswith("Get ") for label in labels(chat)))
     press(chat, "retry-")
     answered(chat)
@@ -252,7 +252,7 @@ def test_thoughts_are_folded_and_no_part_of_the_answer(chat, ollama):
 def test_a_fault_is_drawn_with_its_remedy_and_its_ways_out(chat, monkeypatch, reply, words, ways):
     with ScriptedOllama() as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-        add(application(), "brewing.md", NOTES)
+        add(shared_application(), "brewing.md", NOTES)
         ollama.script = lambda asked: reply if asked.writes else Say(answer_like_a_little_model(asked))
         chat.run()
         ask(chat, "What is the espresso machine descaled with?")

@@ -8,7 +8,7 @@ import pytest
 
 from crag.options import OPTIONS, RunOptions, apply_changes
 from pages.chat import question_editor
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
@@ -134,8 +134,8 @@ def test_a_question_too_long_is_folded_and_names_what_was_cut(chat, monkeypatch)
     filler = "The kitchen has a kettle, a grinder and many cups. " * 800
     with ScriptedOllama(script=lambda request: Say(answer_like_a_little_model(request))) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-        add(application(), "brewing.md", NOTES)
-        chat.query_params["c"] = application().conversations.create({"policy": "off"}).id
+        add(shared_application(), "brewing.md", NOTES)
+        chat.query_params["c"] = shared_application().conversations.create({"policy": "off"}).id
         chat.run()
         long = f"{QUESTION}\n{filler}\n{QUESTION}"
         ask(chat, long)

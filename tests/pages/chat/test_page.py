@@ -9,7 +9,7 @@ import pytest
 from crag.options import RunOptions
 from crag.types import Feedback
 from pages.chat.answer_actions import regenerate_choices
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
@@ -87,7 +87,7 @@ def test_text_around_a_passage_is_grey_in_every_paragraph(chat, services):
 def test_an_answer_cut_at_its_limit_says_so_once(chat, monkeypatch):
     with ScriptedOllama(script=lambda asked: Say(answer_like_a_little_model(asked), end="length")) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-        add(application(), "brewing.md", NOTES)
+        add(shared_application(), "brewing.md", NOTES)
         chat.run()
         ask(chat, QUESTION)
     assert [said.value for said in chat.caption if "length limit" in said.value] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crag.options import RunOptions
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from tests.pages.conftest import UNANSWERED, ask, last_run, said, wait_for_consent
 from tests.waiting import PATIENCE
 
@@ -36,7 +36,7 @@ def test_two_settings_stand_side_by_side(chat, notes, services):
 @pytest.mark.parametrize("twice", [True, False])
 def test_comparing_with_itself_or_a_deleted_answer_says_so(chat, tavily, twice):
     wait_for_consent(chat)
-    services = application()
+    services = shared_application()
     other = services.conversations.create()
     done = services.runs.start(other.id, QUESTION, RunOptions(model="builtin"))
     list(done.follow(seconds=PATIENCE))

@@ -213,7 +213,7 @@ def test_pinned_questions_are_counted_and_run(chat, services, notes):
     assert said(chat, "None yet")
     run = services.runs.start(None, "What is the espresso machine descaled with?", RunOptions(model="builtin"))
     list(run.follow())
-    services.datasets.pins.pin_answer(run.id, None)
+    services.datasets.pins.pin_answer(run.id)
     chat.run()
     assert said(chat, "1 question")
     click(chat, "Run now")

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from crag.app.application import Application
 from crag.options import RunOptions
 from pages.inspect import navigation
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from pages.parts.source_drawer import SourceView
 from tests.doubles.ollama import ScriptedOllama
 from tests.pages.conftest import labels, said, until
@@ -59,8 +59,8 @@ def test_prompts_are_shown_as_they_were_sent(chat: AppTest, services: Applicatio
     with ScriptedOllama() as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         services.close()
-        application.clear()
-        run_id = asked(application(), QUESTION, grader="builtin", refine=False)
+        shared_application.clear()
+        run_id = asked(shared_application(), QUESTION, grader="builtin", refine=False)
         app = opened(laid_open(chat, run_id), run_id, 3)
     written = next(request for request in server.requests if request.path == "/api/chat" and request.writes)
     sent = [message["content"] for message in written.body["messages"]]

@@ -6,6 +6,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from crag.errors import BadRequest
 from crag.options import RunOptions
 from crag.server.page_requests import OWNER_COOKIE
 from crag.storage.outbound_log import on_behalf_of
@@ -37,7 +38,7 @@ def browser(monkeypatch):
 
 def asked(services, key: str, question: str) -> tuple[str, str]:
     """The ids of a conversation of this browser and of its last run."""
-    conversation = services.conversations.create(user=key).id
+    conversation = services.conversations.for_user(key).create().id
     run = services.runs.start(conversation, question, RunOptions(web="off"))
     list(run.follow())
     return conversation, run.id
@@ -98,6 +99,16 @@ def test_documents_are_said_to_be_shared_once_there_are_others(services, browser
     page = browser(ANN)
     page.switch_page("pages/documents/page.py").run()
     assert said(page, "Documents are shared")
+
+
+def test_a_newcomer_gets_no_backup_of_what_others_asked(services, browser):
+    asked(services, ANN, "When?")
+    assert open_settings(browser(ANN), "backup").get("download_button")
+    page = open_settings(browser(BEN), "backup")
+    assert said(page, "It contains the questions of several people")
+    assert not page.get("download_button")
+    with pytest.raises(BadRequest):
+        services.for_user(BEN).exchange.backup_bytes()
 
 
 def test_forged_citation_clicks_open_nothing(services, notes, browser, monkeypatch):

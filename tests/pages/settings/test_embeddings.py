@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from crag.text.sanitization import WORD_JOINER
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from tests.doubles.little_model import embed_words
 from tests.pages.conftest import NOTES, add, labels, open_settings, said, until
 from tests.waiting import PATIENCE
@@ -77,8 +77,8 @@ def test_a_build_is_watched_and_cancelled(ollama, services, settings):
 def test_the_environment_locks_and_can_be_returned_to(ollama, services, settings, monkeypatch):
     services.close()
     monkeypatch.setenv("CRAG_EMBEDDER", NOMIC)
-    application.clear()
-    services = application()
+    shared_application.clear()
+    services = shared_application()
     add(services, "brewing.md", NOTES)
     page = settings()
     assert said(page, "Embedder :violet-badge[:material/lock: environment]")

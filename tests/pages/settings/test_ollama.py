@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from crag.errors import HomeFault
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_registry import Mishap, Offer
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
@@ -59,7 +59,7 @@ def test_each_model_shows_its_facts_and_roles(ollama, page):
 
 
 def test_a_model_is_loaded_with_its_window_and_unloaded(ollama, page):
-    application().preferences.save("answering.window", 16_384)
+    shared_application().preferences.save("answering.window", 16_384)
     page.button(key=f"Load-{SMALL.name}").click().run()
     until(page, lambda: f"Unload-{SMALL.name}" in keys(page))
     assert said(page, "1.3 GB · :green[loaded on GPU]")
@@ -136,14 +136,14 @@ def test_a_name_that_no_model_can_have_is_refused_in_words(ollama, page):
     get(page, "two words\n$(reboot)")
     [toast] = page.toast
     assert "cannot be downloaded" in toast.value
-    assert application().downloads.all() == []
+    assert shared_application().downloads.all() == []
 
 
 def test_a_full_disk_is_told_when_a_download_cannot_begin(ollama, page, monkeypatch):
     def full(name):
         raise HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
 
-    monkeypatch.setattr(application().downloads, "start", full)
+    monkeypatch.setattr(shared_application().downloads, "start", full)
     get(page, SMALL.name)
     [toast] = page.toast
     assert "The disk is full" in toast.value

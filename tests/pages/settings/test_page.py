@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crag.options import SAVED_OPTIONS
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from pages.settings.sections import all_sections
 from tests.doubles.ollama_values import LLAMA
 from tests.pages.conftest import labels, open_settings, said, until
@@ -182,10 +182,10 @@ def test_a_model_of_ollama_is_chosen_by_what_was_typed(ollama, chat):
     until(page, lambda: any("4.9 GB" in option for option in control(page, "model").options))
     assert any(option.startswith("llama3.1:8b — Ollama, 4.9 GB") for option in control(page, "model").options)
     type_into(page, "grader_model", "llama3.2:3b")
-    assert application().preferences.options().grader_model == "ollama:llama3.2:3b"
+    assert shared_application().preferences.options().grader_model == "ollama:llama3.2:3b"
     assert said(page, "not on Ollama yet")
     page.button(key="get-ollama:llama3.2:3b-grader_model").click().run()
-    assert application().downloads.wait("ollama:llama3.2:3b", PATIENCE)
+    assert shared_application().downloads.wait("ollama:llama3.2:3b", PATIENCE)
     until(page, lambda: not said(page, "not on Ollama yet"))
 
 
@@ -196,7 +196,7 @@ def test_words_that_a_browser_still_shows_are_no_new_model(ollama, chat):
     ollama.models = [LLAMA]
     until(page, lambda: control(page, "model").options[0] == "Automatic, now Llama 3.1 8B")
     type_into(page, "model", "Automatic, now Built-in engine")
-    assert application().preferences.effective("model").origin == "default"
+    assert shared_application().preferences.effective("model").origin == "default"
 
 
 def test_a_preset_is_saved_used_and_deleted(chat, services):

@@ -7,7 +7,7 @@ import pytest
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.types import OutboundRecord
-from pages.parts.services import application
+from pages.parts.services import shared_application
 from pages.settings.privacy import format_csv
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.tavily import TavilyServer
@@ -29,7 +29,7 @@ def tavily(monkeypatch):
     ) as server:
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
         monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
-        application.clear()
+        shared_application.clear()
         yield server
 
 
@@ -73,7 +73,7 @@ def test_the_list_is_forgotten_after_a_question(services, settings):
 
 
 def test_the_meter_counts_here_until_tavily_is_asked(tavily, settings):
-    application().outbound_log.record("api.tavily.com", "web search", "cats")
+    shared_application().outbound_log.record("api.tavily.com", "web search", "cats")
     page = settings()
     assert "1 search this month of 1,000" in page.get("progress")[0].proto.text
     click(page, "Check with Tavily")
@@ -104,12 +104,12 @@ def langsmith(monkeypatch):
         monkeypatch.setenv("LANGSMITH_API_KEY", "lsv2_pt_secret")
         monkeypatch.setenv("LANGSMITH_ENDPOINT", server.url)
         monkeypatch.setenv("LANGSMITH_TRACING", "true")
-        application.clear()
+        shared_application.clear()
         yield server
 
 
 def ask() -> Trace:
-    run = application().runs.start(None, "What is it?", RunOptions(model="builtin"))
+    run = shared_application().runs.start(None, "What is it?", RunOptions(model="builtin"))
     return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
 
 
@@ -136,7 +136,7 @@ def test_traces_are_sent_only_while_switched_on(chat, langsmith):
     switch(page).set_value(False).run()
     assert said(page, "Nothing is sent.")
     assert ask().notes == []
-    application().traces.close()
+    shared_application().traces.close()
     assert len(langsmith.requests) == sent == 1
     assert not page.exception
 
@@ -144,7 +144,7 @@ def test_traces_are_sent_only_while_switched_on(chat, langsmith):
 def test_what_the_environment_settles_is_changed_there(chat, langsmith, monkeypatch):
     monkeypatch.setenv("CRAG_LANGSMITH", "on")
     monkeypatch.delenv("LANGSMITH_TRACING")
-    application.clear()
+    shared_application.clear()
     page = open_settings(chat, "privacy")
     assert switch(page).disabled
     assert said(page, "Set by CRAG_LANGSMITH")

@@ -1,0 +1,79 @@
+"""What one user of a home may see: the rows they own, and the services limited to these rows.
+
+Conversations, datasets, evaluations and outbound records name their owner, the key of a browser. Everything else that
+belongs to a user leads to one of these through foreign keys.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self
+
+from sqlalchemy import ColumnElement, ForeignKey, Table, false, or_, select, true
+
+from crag.errors import NotFound
+from crag.storage.engine import Database
+from crag.storage.tables import conversations, evaluations, messages, queued_questions, runs
+
+_MISSING = {
+    conversations: ("This conversation no longer exists.", "Start a new one."),
+    evaluations: ("This evaluation no longer exists.", "Choose another one."),
+    messages: ("This question no longer exists.", ""),
+    queued_questions: ("This question is no longer waiting.", "It was asked or removed meanwhile."),
+    runs: ("This answer no longer exists.", ""),
+}
+
+
+class UserScoped:
+    """Base class of services that can be limited to one user; an unlimited one serves the owner of the home.
+
+    Every statement of a subclass on the rows of users goes through `visible_rows` or `check_visible`.
+    """
+
+    _user: str | None = None
+
+    def for_user(self, user: str | None) -> Self:
+        """Return this service and its parts, limited to a user (None: not limited). A limit cannot be changed."""
+        if user == self._user:
+            return self
+        if self._user is not None:
+            raise ValueError("This service is limited to another user.")
+        limited = copy(self)
+        limited._user = user  # noqa: SLF001 — of the same class
+        for name, part in vars(self).items():
+            if isinstance(part, UserScoped):
+                setattr(limited, name, part.for_user(user))
+        return limited
+
+    def _visible(self, table: Table) -> ColumnElement[bool]:
+        return visible_rows(table, self._user)
+
+
+def visible_rows(table: Table, user: str | None) -> ColumnElement[bool]:
+    """Match the rows that a user (None: anyone) may read and change, including those of deleted conversations.
+
+    Where the owner is empty, conversations belong to nobody yet, and other rows to everyone.
+    """
+    if user is None:
+        return true()
+    if "person" in table.c:
+        return table.c.person.in_((user,) if table is conversations else (user, ""))
+    keys = sorted(table.foreign_keys, key=lambda key: key.parent.name)
+    return or_(false(), *(_leads_to_visible_row(key, user) for key in keys if key.column.table is not table))
+
+
+def _leads_to_visible_row(key: ForeignKey, user: str) -> ColumnElement[bool]:
+    parent = key.column.table
+    found = select(key.column).where(key.column == key.parent, visible_rows(parent, user))
+    return found.correlate_except(parent).exists()
+
+
+def check_visible(database: Database, table: Table, row_id: Any, user: str | None) -> None:
+    """Raise `NotFound` unless this user may see the row with this id. Does nothing for an unlimited user."""
+    if user is None:
+        return
+    (key,) = table.primary_key
+    with database.read() as connection:
+        found = connection.execute(select(key).where(key == row_id, visible_rows(table, user))).first()
+    if found is None:
+        raise NotFound(*_MISSING[table])
