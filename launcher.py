@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import socket
 import sys
@@ -27,6 +28,7 @@ from crag.server.page_requests import PageRequests
 from crag.server.request_guard import RequestGuard, load_page_token
 from crag.server.security_headers import SecurityHeaders
 from crag.settings import Settings, load_settings
+from crag.text.log_format import PlainLogFormatter
 from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
 from pages.parts.reruns import keep_undelivered_messages
@@ -81,6 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="launcher.py", description="Starts CRAG Chat in the browser.")
     parser.add_argument("--port", type=int, default=8501, help="the port on 127.0.0.1 (default: 8501)")
     port: int = parser.parse_args(arguments).port
+    configure_log()
     try:
         settings = load_settings()
     except CragError as error:
@@ -107,6 +110,13 @@ def main(arguments: list[str] | None = None) -> int:
     with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to stop; everything is closed by then
         create_app(settings).run(config=config)
     return 0
+
+
+def configure_log() -> None:
+    """Write warnings and errors to the terminal in the application's own format."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(PlainLogFormatter("%(levelname)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
 def allow_open_files() -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import TextIOWrapper
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crag.cli import reports
 from crag.cli.reports import printable
+from crag.text.log_format import PlainLogFormatter
 from crag.types import Progress, ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -26,17 +25,8 @@ def configure_output(as_json: bool) -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8" if as_json else None, errors="backslashreplace")
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_BriefFormatter("%(message)s"))
+    handler.setFormatter(PlainLogFormatter("%(message)s"))
     logging.basicConfig(level=logging.ERROR, handlers=[handler])
-
-
-class _BriefFormatter(logging.Formatter):
-    """Logs the kind and location of an exception only: its message and traceback may contain paths or keys."""
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802 — the name of the base class
-        kind, _, trace = ei
-        place = traceback.extract_tb(trace)[-1]
-        return f"{kind.__name__} in {Path(place.filename).name}, line {place.lineno}"
 
 
 def print_text(text: str) -> None:

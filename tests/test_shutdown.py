@@ -1,0 +1,97 @@
+"""Ctrl-C and SIGTERM: the server ends in order, whatever it is doing and whoever is still connected."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from crag.app.application import Application, open_application
+from crag.settings import Settings
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Asked, Say
+from tests.endurance.crowd import NOTES
+from tests.endurance.tab import opened_tab
+from tests.served import ROOT, free_port, wait_for
+from tests.waiting import PATIENCE, wait_until
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+FOREVER = 10_000.0  # seconds
+
+
+@contextmanager
+def opened(home: Path) -> Iterator[Application]:
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    yield application
+    application.close()
+
+
+def start(home: Path, ollama: str) -> tuple[subprocess.Popen[str], str]:
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "launcher.py", "--port", str(port)],
+        cwd=ROOT,
+        env=os.environ | {"CRAG_HOME": str(home), "OLLAMA_HOST": ollama, "CRAG_EMBEDDER": "builtin"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(f"http://127.0.0.1:{port}/_stcore/health", lambda: process.poll() is None)
+    return process, f"http://127.0.0.1:{port}"
+
+
+def check_ended_in_order(process: subprocess.Popen[str], home: Path) -> None:
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode in {0, -signal.SIGTERM}
+    assert "Traceback" not in said
+    assert not list(home.glob("*-wal")), "the databases were not closed"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_it_is_idle(tmp_path, sent):
+    process, _ = start(tmp_path, "127.0.0.1:9")
+    process.send_signal(sent)
+    check_ended_in_order(process, tmp_path)
+
+
+def test_a_signal_ends_it_while_it_answers_and_adds_and_a_browser_is_open(tmp_path):
+    """The model never answers and the documents would take minutes."""
+    home, documents, asked = tmp_path / "home", tmp_path / "documents", threading.Event()
+    documents.mkdir()
+    for number in range(4):
+        (documents / f"{number}.txt").write_text(f"{number}. " + "Another sentence about rivers. " * 100_000)
+    with opened(home) as application:
+        application.library.pipeline.add_bytes("brewing.md", NOTES)
+        application.jobs.submit_path(documents)
+
+    def never_answer(request: Asked) -> Say:
+        if "<knowledge>" not in request.prompt:
+            return Say("Yes")
+        asked.set()
+        return Say("Later.", first_token_after=FOREVER)
+
+    async def ask_and_end(process: subprocess.Popen[str], address: str) -> None:
+        async with opened_tab(address) as tab:
+            await tab.ask("What is the espresso machine descaled with?")
+            await asyncio.to_thread(wait_until, asked.is_set)
+            process.terminate()
+            await asyncio.to_thread(check_ended_in_order, process, home)
+
+    with ScriptedOllama(script=never_answer) as ollama:
+        process, address = start(home, ollama.url)
+        place = ("127.0.0.1", int(address.rpartition(":")[2]))
+        with socket.create_connection(place) as slow, ThreadPoolExecutor(1) as alone:
+            slow.sendall(b"PUT /_stcore/upload_file/a/b HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
+            alone.submit(lambda: asyncio.run(ask_and_end(process, address))).result()
+    with opened(home) as application:
+        assert [job.state for job in application.jobs.jobs()] == ["waiting"]
