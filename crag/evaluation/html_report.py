@@ -31,7 +31,7 @@ from crag.evaluation.metrics import (
 from crag.evaluation.summary import VariantSummary, compare_results
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Example, Figure, MetricDifference, NodeCost
 from crag.events import NODES
-from crag.inspection.run_labels import ACTION_BADGES, OUTCOME_BADGES, Badge
+from crag.inspection.run_labels import ACTION_BADGES, Badge, answer_badges
 from crag.text.formatting import format_count, format_date_time, format_duration, format_score
 from crag.text.html import load_page_template
 from crag.text.sanitization import strip_invisible, to_one_line
@@ -216,8 +216,7 @@ def _make_answers_view(evaluation: Evaluation, identical: Sequence[EvaluationRes
 
 def _answer_facts(result: EvaluationResult) -> list[str]:
     scored = result.scored
-    told = [OUTCOME_BADGES[scored.outcome].word] if scored.outcome else []
-    told += [f"decided {ACTION_BADGES[scored.action].word}"] if scored.action else []
+    told = [badge.word for badge in answer_badges(scored.action, scored.outcome)]
     if scored.grades:
         relevant = sum(grade.relevant for grade in scored.grades)
         told.append(f"{relevant} of {format_count(len(scored.grades), 'passage')} graded relevant")

@@ -90,6 +90,13 @@ def decision_badge(action: Action | None, outcome: Outcome | None) -> Badge:
     return ACTION_BADGES[action]
 
 
+def answer_badges(action: Action | None, outcome: Outcome | None) -> list[Badge]:
+    """Return the badge of an answer, preceded by that of its decision if the two say different things."""
+    told = [decision_badge(action, outcome)] if action else []
+    told += [OUTCOME_BADGES[outcome]] if outcome else []
+    return told[-1:] if len({badge.word for badge in told}) < len(told) else told
+
+
 def answer_badge(trace: Trace) -> Badge:
     """Return the badge of an answer: where it comes from, or why there is none."""
     if trace.error_code == "consent_needed":

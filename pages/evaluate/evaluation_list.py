@@ -116,13 +116,13 @@ def draw_evaluation_table() -> None:
         selection_mode="multi-row",
         height=layout.table_height(len(found), _VISIBLE_ROWS),
         alt=f"Table of {format_count(len(found), 'evaluation')}",
-        column_config=_column_config(),
+        column_config=_column_config(found),
     )
     selected = [found[row] for row in state.selection.rows if row < len(found)]
     if selected:
         _draw_selection_actions(selected)
     else:
-        st.caption("Choose one to open it, two or more to compare them.")
+        st.caption("Click a name to open it; tick two or more to compare them.")
     if not all(map(_has_figures, found)):
         st.fragment(_load_missing_summaries, run_every=_REFRESH_SECONDS)(found)
 
@@ -185,11 +185,13 @@ def _table_columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:
     }
 
 
-def _column_config() -> dict[str, Any]:
+def _column_config(found: Sequence[Evaluation]) -> dict[str, Any]:
     states = metrics.STATE_BADGES.values()
     config = st.column_config
     return {
-        "Evaluation": config.TextColumn(width=135 if is_phone() else 200),
+        "Evaluation": layout.link_column(
+            lambda row: selection.open_evaluation(found[row].id), "clicked_evaluation", 135 if is_phone() else 200
+        ),
         "Right": config.TextColumn("Right answers", width=185, help="With the 95% interval."),
         "Dataset": config.TextColumn(width=150),
         "Model": config.TextColumn(width=110),

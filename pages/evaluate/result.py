@@ -32,7 +32,8 @@ def draw_answer(evaluation: Evaluation, result: EvaluationResult, verdict: Answe
     """Draw question, answer, expected answer, judgement and scores, with the label control and the link to the run."""
     name = f"{evaluation.id}-{result.variant}-{result.number}-{result.repetition}"
     st.markdown(f"**{markdown.escape_line(result.example.question, 400)}**")
-    st.markdown(" ".join(_answer_badges(result, verdict)))
+    badges = metrics.VERDICT_BADGES[verdict], *run_labels.answer_badges(result.scored.action, result.scored.outcome)
+    st.markdown(" ".join(map(labels.badge_markdown, badges)))
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if result.state == "done":
             _draw_label_control(evaluation, result, name)
@@ -54,15 +55,6 @@ def draw_answer(evaluation: Evaluation, result: EvaluationResult, verdict: Answe
         st.caption(" · ".join(facts))
 
 
-def _answer_badges(result: EvaluationResult, verdict: AnswerVerdict) -> list[str]:
-    told = [labels.badge_markdown(metrics.VERDICT_BADGES[verdict])]
-    if result.scored.action:
-        told.append(f"{labels.grey_text('decided')} {labels.action_badge(result.scored.action)}")
-    if result.scored.outcome and verdict != "refused":
-        told.append(labels.badge_markdown(run_labels.OUTCOME_BADGES[result.scored.outcome]))
-    return told
-
-
 def _draw_expected_answer(result: EvaluationResult) -> None:
     """Draw what the dataset says about the right answer."""
     example = result.example
@@ -74,7 +66,9 @@ def _draw_expected_answer(result: EvaluationResult) -> None:
     _draw_alternatives("Expected passages contain", example.phrases)
     _draw_alternatives("Expected documents", example.sources)
     if example.action:
-        st.markdown(f":small[:gray[Expected decision]] {labels.action_badge(example.action)}")
+        other = result.scored.action if result.scored.action != example.action else None
+        decided = f" :small[:gray[but decided]] {labels.action_badge(other)}" if other else ""
+        st.markdown(f":small[:gray[Expected decision]] {labels.action_badge(example.action)}{decided}")
     if result.scored.steps:
         st.markdown(f":small[:gray[Steps]] {_format_steps(result.scored.steps)}")
     if example.steps and result.scored.scores.get("steps_match") == 0.0:
@@ -160,9 +154,7 @@ def _format_kappa(one: Agreement) -> str:
 
 _ALL_KINDS = "all"
 _VISIBLE_ROWS = 14
-_SELECTION_HINT = (
-    "Choose a row to compare the answer with its reference and to rate it. On the keyboard, press Shift and Space."
-)
+_SELECTION_HINT = "Click a row, or go to it with the arrow keys, to compare the answer with the right one and rate it."
 _LABEL_WORDS = {True: "right", False: "wrong", None: ""}
 
 AnswerRow = tuple[EvaluationResult, AnswerVerdict]
@@ -225,12 +217,12 @@ def _draw_answer_table(evaluation: Evaluation, rows: Sequence[AnswerRow]) -> Ans
         hide_index=True,
         placeholder="",
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode="single-cell",  # a row would be selected only by its small box
         height=layout.table_height(len(rows), _VISIBLE_ROWS),
         alt=f"Table of {format_count(len(rows), 'answer')}",
         column_config=_column_config(),
     )
-    chosen = [rows[row] for row in state.selection.rows if row < len(rows)]
+    chosen = [rows[row] for row, _ in state.selection.cells if row < len(rows)]
     return chosen[0] if chosen else None
 
 

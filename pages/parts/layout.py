@@ -1,4 +1,4 @@
-"""Headings, folded sections, search field and table height."""
+"""Headings, folded sections, search field, and height and link columns of tables."""
 
 from __future__ import annotations
 
@@ -119,3 +119,14 @@ _ROW_HEIGHT, _BORDER_HEIGHT = 35, 3  # pixels, as drawn by Streamlit
 def table_height(rows: int, most: int) -> int:
     """Return the height in pixels of a table with a header and `rows` rows, `most` of them visible at once."""
     return (min(rows, most) + 1) * _ROW_HEIGHT + _BORDER_HEIGHT
+
+
+def link_column(open_row: Callable[[int], None], key: str, width: int) -> Any:
+    """Configure a table column whose text opens its row; `open_row` is called with the number of the row, from 0."""
+    return st.column_config.ButtonColumn(
+        key=key,
+        type="tertiary",
+        alignment="left",
+        width=width,
+        on_click=lambda: open_row(st.session_state[key].row),
+    )

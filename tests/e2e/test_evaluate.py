@@ -34,12 +34,20 @@ def test_a_dataset_is_uploaded_run_labelled_and_inspected(page: Page, home_with_
         expect(page.get_by_role("button", name="Run again").locator("visible=true")).to_be_visible()
         expect(page.get_by_test_id("stMetric").first).to_contain_text("n = ")
         _choose_second_answer(page)
+        page.keyboard.press("ArrowUp")
+        expect(page.get_by_role("strong").filter(has_text=ROWS[0]["question"])).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("strong").filter(has_text=ROWS[1]["question"])).to_be_visible()
         assert violations(page) == []
         page.get_by_role("radio", name="Wrong", exact=True).click()
+        expect(page.get_by_test_id("stMetric").first).to_contain_text("1 rated by a person")
         expect(page.get_by_role("cell", name="Comparing texts")).to_be_visible()
         page.get_by_role("button", name="Open in Inspect").locator("visible=true").click()
         expect(page.get_by_role("heading", name="How long does descaling take?")).to_be_visible()
         expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()
+        open_page(page, f"{app}/evaluate")
+        _click_cell(page, row=1)
+        expect(page.get_by_role("heading", name="kitchen")).to_be_visible()
 
 
 def upload_dataset(page: Page, content: bytes) -> None:
@@ -51,9 +59,14 @@ def upload_dataset(page: Page, content: bytes) -> None:
     dialog.get_by_test_id("stFileUploaderDropzoneInput").set_input_files([file])
 
 
-def _choose_second_answer(page: Page) -> None:
+def _click_cell(page: Page, row: int) -> None:
+    """Click on text of a row, beyond the box that ticks it."""
     settled(page)
     table = page.get_by_test_id("stDataFrame").first
     table.scroll_into_view_if_needed()
-    table.click(position={"x": 15, "y": 2 * _ROW_HEIGHT + _HALF})
+    table.click(position={"x": 70, "y": row * _ROW_HEIGHT + _HALF})
+
+
+def _choose_second_answer(page: Page) -> None:
+    _click_cell(page, row=2)
     expect(page.get_by_role("button", name="Open in Inspect").locator("visible=true")).to_be_visible()

@@ -97,7 +97,7 @@ def test_an_embedder_elsewhere_is_named_beforehand(chat, services, notes, monkey
 
 def test_a_selected_answer_can_be_labelled(chat, services, evaluated):
     opened(chat, evaluated)
-    assert said(chat, "Choose a row")
+    assert said(chat, "Click a row")
     answer = services.evaluations.results(evaluated.id)[1]
     choose_row(chat, 1)
     assert said(chat, "How long does descaling take?")
@@ -137,9 +137,17 @@ def right_answers(app):
 def choose_row(app, row):
     """As a click on a row of the answers does."""
     key = next(table.key for table in app.dataframe if table.key and table.key.startswith("answers-"))
-    app.session_state[key] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    app.session_state[key] = {"selection": {"rows": [], "columns": [], "cells": [[row, "Question"]]}}
     app.run()
     assert not app.exception
+
+
+def test_a_selected_answer_says_once_where_it_comes_from(chat, services, evaluated):
+    opened(chat, evaluated)
+    for row, source in ((0, "from your documents"), (2, "not in your documents")):
+        choose_row(chat, row)
+        shown = [item.value for item in chat.markdown if "-badge[" in item.value]
+        assert sum(text.count(source) for text in shown) == 1
 
 
 def test_foreign_text_stays_text(chat, services, notes):
