@@ -53,7 +53,7 @@ class Tab:
         self._query = self._page = ""
         self._values: dict[str, WidgetState] = {}
         self._timers: dict[str, tuple[float, asyncio.Task[None]]] = {}
-        self._changed = asyncio.Event()
+        self._awaited: dict[asyncio.Future[None], Callable[[], object]] = {}
         self.listening = asyncio.create_task(self._listen())
 
     def shows(self, text: str) -> bool:
@@ -61,49 +61,68 @@ class Tab:
         wanted = text.encode()
         return any(wanted in drawn.content for drawn in self.screen.values())
 
-    def elements(self, kind: str) -> Iterator[Element]:
+    def drawn(self, kind: str) -> Iterator[Drawn]:
         """What is on screen of one kind, such as `button`."""
-        return (drawn.element for drawn in list(self.screen.values()) if drawn.element.WhichOneof("type") == kind)
+        return (drawn for drawn in list(self.screen.values()) if drawn.element.WhichOneof("type") == kind)
+
+    def elements(self, kind: str) -> Iterator[Element]:
+        """The elements on screen of one kind."""
+        return (drawn.element for drawn in self.drawn(kind))
 
     async def until(self, condition: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
-        """Waits for something on screen; raises `TimeoutError`, or `ConnectionError` when the server hung up."""
-        async with asyncio.timeout(seconds):
-            while not condition():
-                if self.listening.done():
-                    raise ConnectionError("the server hung up")
-                self._changed.clear()
-                await self._changed.wait()
+        """Waits for something on screen, however briefly; raises `TimeoutError`, or `ConnectionError` on hanging up.
+
+        The condition is looked at after every message: many may arrive at once, the last of which takes away again what
+        the first has shown.
+        """
+        if condition():
+            return
+        if self.listening.done():
+            raise ConnectionError("the server hung up")
+        met = asyncio.get_running_loop().create_future()
+        self._awaited[met] = condition
+        try:
+            async with asyncio.timeout(seconds):
+                await met
+        finally:
+            del self._awaited[met]
+
+    def _look(self) -> None:
+        for met, condition in self._awaited.items():
+            if not met.done() and condition():
+                met.set_result(None)
 
     async def ask(self, question: str) -> None:
         """Types into the question box and presses Enter."""
         await self.until(lambda: any(self.elements("chat_input")))
-        state = WidgetState(id=next(self.elements("chat_input")).chat_input.id)
+        box = next(self.drawn("chat_input"))
+        state = WidgetState(id=box.element.chat_input.id)
         state.chat_input_value.data = question
-        await self.rerun(state)
+        await self.rerun(state, box.fragment)
 
     async def press(self, label: str) -> None:
         """Presses the button of this label."""
-        buttons = [element.button.id for element in self.elements("button") if element.button.label == label]
-        await self.rerun(WidgetState(id=buttons[0], trigger_value=True))
+        pressed = next(drawn for drawn in self.drawn("button") if drawn.element.button.label == label)
+        await self.rerun(WidgetState(id=pressed.element.button.id, trigger_value=True), pressed.fragment)
 
     async def choose(self, option: str) -> None:
         """Chooses in a segmented control; it stays chosen."""
         group = next(
-            element.button_group
-            for element in self.elements("button_group")
-            if option in [offered.content for offered in element.button_group.options]
+            drawn
+            for drawn in self.drawn("button_group")
+            if option in [offered.content for offered in drawn.element.button_group.options]
         )
-        state = WidgetState(id=group.id)
+        state = WidgetState(id=group.element.button_group.id)
         state.string_array_value.data.append(option)
-        self._values[group.id] = state
-        await self.rerun()
+        self._values[state.id] = state
+        await self.rerun(fragment=group.fragment)
 
-    async def rerun(self, trigger: WidgetState | None = None, fragment: str = "") -> None:
-        """Redraw the page, or one fragment whose timer is due."""
+    async def rerun(self, trigger: WidgetState | None = None, fragment: str = "", *, is_due: bool = False) -> None:
+        """Redraw the page, or the fragment that holds what was used, or one whose timer `is_due`."""
         message = BackMsg()
         script = message.rerun_script
         script.query_string, script.page_script_hash, script.fragment_id = self._query, self._page, fragment
-        script.is_auto_rerun = bool(fragment)
+        script.is_auto_rerun = is_due
         script.widget_states.widgets.extend([*self._values.values(), *([trigger] if trigger else [])])
         await self.connection.send(message.SerializeToString())
 
@@ -120,9 +139,11 @@ class Tab:
                 self.messages, self.bytes = self.messages + 1, self.bytes + len(data)
                 self.heard(data)
                 self._save_value(ForwardMsg.FromString(data))
-                self._changed.set()
+                self._look()
         self.stop_timers()
-        self._changed.set()
+        for met in self._awaited:
+            if not met.done():
+                met.set_exception(ConnectionError("the server hung up"))
 
     def _save_value(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
@@ -168,7 +189,7 @@ class Tab:
         with suppress(ConnectionClosed):
             while True:
                 await asyncio.sleep(interval)
-                await self.rerun(fragment=fragment)
+                await self.rerun(fragment=fragment, is_due=True)
 
 
 @asynccontextmanager
