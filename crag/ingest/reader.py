@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from crag.cancellation import Cancellation
-from crag.ingest.parse.document import Block, Document
-from crag.text.language import is_label_border, is_list_item, restricts_previous, split_sentences
+from crag.ingest.parse.document import MAX_COLUMNS_LENGTH, Block, Document
+from crag.text.language import is_label_border, is_list_item, is_table_row, restricts_previous, split_sentences
+from crag.text.tables import find_column_names
 from crag.types import HEADING_SEPARATOR, Chunk, PageStarts, Progress, ProgressCallback, Vectors
 
 CHUNK_TOKENS = 250
@@ -35,6 +36,7 @@ class _Piece(NamedTuple):
     separator: str
     block: Block
     heading: str
+    columns: str
     starts_block: bool
     introduces_next: bool
 
@@ -61,7 +63,8 @@ def split_document(document: Document, count_tokens: CountTokens, size: int, ove
     for ordinal, span in enumerate(spans):
         start, end = _context_range(ordinal, spans, headings, _CONTEXT_SIZES * size)
         inside = pieces[span.start : span.end]
-        place = (inside[0].block.page, headings[ordinal], ordinal, start, end)
+        heading = HEADING_SEPARATOR.join(filter(None, (headings[ordinal], _columns_above(inside[0]))))
+        place = (inside[0].block.page, heading, ordinal, start, end)
         chunks.append(Chunk(span.text, *place, _find_page_starts(inside)))
     return chunks
 
@@ -70,17 +73,34 @@ def _split_into_pieces(document: Document, count_tokens: CountTokens, size: int)
     """Yield the pieces of a document in order, each with its heading path and separator."""
     path: list[tuple[int, str]] = []
     before: Block | None = None
-    for block, after in zip(document.blocks, [*document.blocks[1:], None], strict=True):
+    columns = ""
+    for at, block in enumerate(document.blocks):
+        after = document.blocks[at + 1] if at + 1 < len(document.blocks) else None
         if block.kind == "heading":
             path = [entry for entry in path if entry[0] < block.level] + [(block.level, block.text)]
         heading = HEADING_SEPARATOR.join(text for _, text in path)
+        columns = _find_columns(document.blocks, at, columns, path)
         leads = block.kind == "heading" or _leads_to_next_block(block, after)
         parts = list(_split_block(block, count_tokens, size))
         for n, (text, joint, tokens) in enumerate(parts):
             first, last = n == 0, n == len(parts) - 1
             joint = _block_separator(before, block) if first else joint
-            yield _Piece(text, tokens + 1, joint, block, heading, first, last and leads)
+            yield _Piece(text, tokens + 1, joint, block, heading, columns, first, last and leads)
         before = block
+
+
+def _find_columns(blocks: Sequence[Block], at: int, before: str, path: Sequence[tuple[int, str]]) -> str:
+    """Return the row that names the columns of the table that a block belongs to; empty if a heading does, or none."""
+    if blocks[at].kind != "row" or (path and is_table_row(path[-1][1])):
+        return ""
+    names = find_column_names([block.text for block in blocks[at : at + 3]])
+    is_header = not before and blocks[at].text in names and len(blocks[at].text) <= MAX_COLUMNS_LENGTH
+    return blocks[at].text.strip("| ") if is_header else before
+
+
+def _columns_above(piece: _Piece) -> str:
+    """Return the names of the columns for a chunk that begins with this piece, a later row of a table."""
+    return "" if piece.text.strip("| ") == piece.columns else piece.columns
 
 
 def _leads_to_next_block(block: Block, after: Block | None) -> bool:

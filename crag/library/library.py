@@ -81,7 +81,7 @@ class Library:
         self.space_work = SpaceSwitchWorker(self.spaces)
         cache.on_change = self.space_work.wake
         limit = settings.max_upload_bytes
-        chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
+        chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}+columns"  # tables carry the names of their columns
         self._read = read or GuardedReader(count_tokens, limit)
         intake = Intake(settings, OutboundLog(database))
         self.pipeline = IngestPipeline(

@@ -37,7 +37,7 @@ from crag.text.questions import (
 from crag.text.relevance_features import TokenizedText
 from crag.text.spelling import is_certain, shares_root
 from crag.text.stated_values import find_values, states_value
-from crag.text.tables import label_table_rows
+from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows
 
 _SIMILAR = 0.58
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
@@ -262,7 +262,12 @@ def _has_complete_window(
 
 
 def find_labelled_values(question: AnalyzedQuestion, texts: Sequence[str]) -> list[int]:
-    """Return the places of the labelled lines that state what is asked for, as in "일시: …"; empty unless all do."""
+    """Return the places of the labelled lines that state what is asked for, as in "일시: …"; empty unless all do.
+
+    For a total it is the row of totals.
+    """
+    if asks_total(question.text) and (totals := [at for at, text in enumerate(texts) if is_total_row(text)]):
+        return totals[-1:]
     labels = [label for asking, label in _LABELS if asking.search(question.text)]
     places = [next((at for at, text in enumerate(texts) if label.search(text)), None) for label in labels]
     return [] if None in places else list(dict.fromkeys(at for at in places if at is not None))
@@ -279,7 +284,8 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
         lacks_value = not (states_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
         names, words, akin = _missing_words(question, quoted.text, quoted.context, embedder)
         gaps = Gaps(names, words, lacks_value, akin)
-    return replace(gaps, value=True) if tells_other_opening(question.text, quoted.text) else gaps
+    is_other = tells_other_opening(question.text, quoted.text) or is_part_of_total(question.text, quoted.text)
+    return replace(gaps, value=True) if is_other else gaps
 
 
 def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:

@@ -6,15 +6,29 @@ import re
 from collections.abc import Iterator, Sequence
 
 from crag.text.language import is_table_row, split_sentences
-from crag.types import Knowledge
+from crag.types import HEADING_SEPARATOR, Knowledge
 
-_FIGURE_CELL = re.compile(r"[^\w]*\d[\d.,:%\s]*[^\w]*(?:[A-Za-z%]{1,4}|[가-힣\u4e00-\u9fff]{1,3})?")
+_FIGURE_CELL = re.compile(r"[^\w]*\d[\d.,:%/+\s-]*[^\w]*(?:[A-Za-z%]{1,4}|[가-힣\u4e00-\u9fff]{1,3})?")
+_PERIOD_CELL = re.compile(
+    r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|\d분기|\d{1,2}차"
+)  # names columns where there are several
+_ASKS_TOTAL = re.compile(
+    r"\b(?:totals?|altogether|in all|combined|sum of)\b|합계|총계|총합|총액|(?<![가-힣])총 ?[가-힣]"
+    r"|(?:모두|전부|다 합|합[해쳐]).*(?:몇|얼마)|전체 .*(?:몇|얼마)"
+    r"|[总總](?:[计計共额額数數和收支金]|[销銷]|[营營])|合[计計]|一共|共[计計]|(?:全部|所有).*(?:多少|[几幾])",
+    re.IGNORECASE,
+)
+_TOTAL_CELL = re.compile(
+    r"(?<!sub)(?<!sub[- ])\btotals?\b|\bsum\b|(?<!소)합계|총계|총합|^총|^계$|누계"
+    r"|[总總][计計额額数數]|合[计計]|^[总總]|共[计計]",
+    re.IGNORECASE,
+)
 
 
 def label_table_rows(units: Sequence[str], heading: str = "", whole: Sequence[str] = ()) -> list[str]:
     """Return sentences and rows, each cell of a row with its column: `Site: Odby | Staff: 58`.
 
-    The header is a row above a rule or above figures, or the `heading`, as of a CSV file; it is left out, and so are
+    The header is a row above a rule or above figures, or the last `heading`, as of a sheet; it is left out, and so are
     rules. `whole` are the units of the passage from which `units` are taken, which may lack the header.
     """
     known = dict(_pair_with_labels(whole, heading))
@@ -36,7 +50,8 @@ def find_column_names(units: Sequence[str]) -> list[str]:
 
 def _pair_with_labels(units: Sequence[str], heading: str) -> Iterator[tuple[str, str]]:
     """Yield each unit with itself as it reads with its columns: empty for headers and rules."""
-    named = table_cells(heading) if is_table_row(heading) else []
+    columns = heading.rpartition(HEADING_SEPARATOR)[2]
+    named = table_cells(columns) if is_table_row(columns) else []
     header = named
     for at, unit in enumerate(units):
         if not is_table_row(unit):
@@ -49,7 +64,7 @@ def _pair_with_labels(units: Sequence[str], heading: str) -> Iterator[tuple[str,
             continue
         if not header:
             below = units[at + 1 : at + 3]
-            if not any(map(_FIGURE_CELL.fullmatch, cells)) and any(_is_below(other, cells) for other in below):
+            if not _find_figures(cells) and any(_is_below(other, cells) for other in below):
                 header = cells
                 yield unit, ""
                 continue
@@ -57,17 +72,51 @@ def _pair_with_labels(units: Sequence[str], heading: str) -> Iterator[tuple[str,
 
 
 def table_cells(row: str) -> list[str]:
-    """Return the cells of a table row, without empty ones at either end."""
-    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    """Return the cells of a table row, without the bars at both ends."""
+    bare = row.strip()
+    return [cell.strip() for cell in (bare.strip("|") if bare.startswith("|") else bare).split("|")]
+
+
+def is_total_row(row: str) -> bool:
+    """Return whether a row, with or without the names of its columns, holds the totals of a table."""
+    return any(_TOTAL_CELL.search(value) for _, value in _read_cells(row)) and bool(re.search(r"\d", row))
+
+
+def asks_total(question: str) -> bool:
+    """Return whether a question asks for a total."""
+    return bool(_ASKS_TOTAL.search(question))
+
+
+def is_part_of_total(question: str, row: str) -> bool:
+    """Return whether a row holds one part of the total that is asked for; not if the question names it."""
+    cells = _read_cells(row)
+    if len(cells) < 2 or not asks_total(question) or is_total_row(row):
+        return False
+    is_named = any(len(value) > 1 and value.casefold() in question.casefold() for _, value in cells)
+    return not (is_named and any(_TOTAL_CELL.search(name) for name, _ in cells))
+
+
+def _read_cells(row: str) -> list[tuple[str, str]]:
+    """Return the cells of a row with the names of their columns, which may be empty."""
+    parts = (cell.rpartition(": ") for cell in table_cells(row)) if "|" in row else ()
+    return [(name, value) for name, _, value in parts]
+
+
+def _find_figures(cells: Sequence[str]) -> list[str]:
+    """Return the cells that hold figures; several years or months in a row are the names of columns."""
+    figures = [cell for cell in cells if _FIGURE_CELL.fullmatch(cell)]
+    periods = [cell for cell in figures if _PERIOD_CELL.fullmatch(cell)]
+    return [] if len(periods) > 1 and periods == figures else figures
 
 
 def _is_below(unit: str, header: Sequence[str]) -> bool:
     """Return whether a unit shows that the row above is a header: a rule, or figures in as many cells."""
     cells = table_cells(unit)
     is_rule = not re.search(r"\w", unit)
-    has_figures = len(cells) == len(header) and any(map(_FIGURE_CELL.fullmatch, cells))
+    has_figures = len(cells) == len(header) and bool(_find_figures(cells))
     return is_table_row(unit) and (is_rule or has_figures)
 
 
 def _label(cells: Sequence[str], header: Sequence[str]) -> str:
-    return " | ".join(f"{name}: {cell}" if name and cell else cell for name, cell in zip(header, cells, strict=True))
+    pairs = zip(header, cells, strict=True)
+    return " | ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)

@@ -6,11 +6,13 @@ lists, tables and repeated words in all of them. Two of the five questions are a
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from openpyxl import Workbook
 
 from crag.app.application import Application, open_application
 from crag.options import RunOptions
@@ -172,3 +174,76 @@ def test_a_row_of_a_long_table_is_quoted_with_its_columns(tmp_path: Path) -> Non
         trace = ask(opened, "What is the price of item 12550?")
     assert trace.text == "Item: 12550 — Price: 50.5 — Unit: roll — Supplier: Dunmore [1]"
     assert [one.strength for one in trace.sentences] == ["supported"]
+
+
+def write_sheet(title: str, rows: list[list[object]]) -> bytes:
+    workbook = Workbook()
+    workbook.active.title = title
+    for row in rows:
+        workbook.active.append(row)
+    out = io.BytesIO()
+    workbook.save(out)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def sheets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    towns, goods = ("Odby", "Moor", "Varn"), ("ropes", "clamps", "sails", "oars")
+    orders = [[f"B-{1000 + n}", towns[n % 3], goods[n % 4], n % 40, 10 + n] for n in range(300)]
+    budget = [["Stage", 12000, 13500, 1500], ["Kitchen", 8200, 7900, -300], ["Print", 950]]
+    files = {
+        "orders.xlsx": write_sheet(
+            "Orders", [["Order", "Town", "Goods", "Pieces", "Value (EUR)"], *orders, ["Total", "", "", 5730, 47850]]
+        ),
+        "budget.xlsx": write_sheet(
+            "Fair budget",
+            [["Fair budget, second draft"], [], ["Area", "2024", "2025", "Change"], *budget, ["Total", 21150, 22350]],
+        ),
+        "손님.xlsx": write_sheet(
+            "손님", [["구역", "1월", "2월"], ["동관", 310, 280], ["서관", 150, 170], ["합계", 460, 450]]
+        ),
+        "销售.xlsx": write_sheet(
+            "销售", [["门店", "一季度", "全年合计"], ["城北店", 310, 590], ["城南店", 150, 320], ["总计", 460, 910]]
+        ),
+    }
+    folder: Path = tmp_path_factory.mktemp("sheets")
+    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
+        for name, data in files.items():
+            opened.library.pipeline.add_bytes(name, data)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        ("What is the total value of all orders?", "Order: Total — Pieces: 5730 — Value (EUR): 47850 [1]"),
+        ("How many pieces were ordered in total?", "Order: Total — Pieces: 5730 — Value (EUR): 47850 [1]"),
+        ("What is the total budget for 2025?", "Area: Total — 2024: 21150 — 2025: 22350 [1]"),
+        ("1월 손님 합계는 얼마인가요?", "구역: 합계 — 1월: 460 — 2월: 450 [1]"),
+        ("一季度总计是多少？", "门店: 总计 — 一季度: 460 — 全年合计: 910 [1]"),
+        ("城北店全年合计是多少？", "门店: 城北店 — 一季度: 310 — 全年合计: 590 [1]"),
+        (
+            "What was the value of order B-1254?",
+            "Order: B-1254 — Town: Varn — Goods: sails — Pieces: 14 — Value (EUR): 264 [1]",
+        ),
+        (
+            "How much is the budget of the kitchen in 2024?",
+            "Area: Kitchen — 2024: 8200 — 2025: 7900 — Change: -300 [1]",
+        ),
+    ],
+)
+def test_a_question_about_a_sheet_is_answered_by_the_row_that_holds_it(
+    sheets: Application, question: str, row: str
+) -> None:
+    trace = ask(sheets, question)
+    assert (trace.text, trace.outcome) == (row, "documents")
+
+
+def test_one_row_is_no_total(sheets: Application) -> None:
+    assert ask(sheets, "What is the total value of the orders from Odby?").outcome != "documents"
+
+
+def test_every_passage_of_a_sheet_carries_the_names_of_its_columns(sheets: Application) -> None:
+    passages = [one for one in sheets.library.search("orders town goods", 50) if one.title == "orders.xlsx"]
+    assert len(passages) > 5
+    assert {one.heading for one in passages} == {"Orders › Order | Town | Goods | Pieces | Value (EUR)"}

@@ -154,6 +154,24 @@ def test_headings_begin_chunks_and_make_the_path() -> None:
     assert [chunk.text.split()[0] for chunk in chunks] == ["Animals", "Dogs", "Plants"]
 
 
+@pytest.mark.parametrize(
+    ("header", "heading"),
+    [
+        ("Site | 2024 | 2025", "Staff › Site | 2024 | 2025"),
+        ("| 구역 | 손님 |", "Staff › 구역 | 손님"),
+        ("Odby | 3 | 4", "Staff"),
+    ],
+)
+def test_a_chunk_within_a_table_has_the_names_of_the_columns_in_its_heading(header: str, heading: str) -> None:
+    bar = "| " * header.startswith("|")
+    row = " | ".join(["Moor", *["4"] * (len(header.strip("| ").split("|")) - 1)])
+    rows = [Block(f"{bar}{row}{bar[::-1]}", "row") for _ in range(40)]
+    whole = document(Block("Staff", "heading", level=1), Block(header, "row"), *rows, Block("Prose."))
+    chunks = split_document(whole, words, 100)
+    assert {chunk.heading for chunk in chunks[1:]} == {heading}
+    assert chunks[0].heading == "Staff"
+
+
 def test_a_small_section_stays_in_the_chunk_before() -> None:
     chunks = split_document(
         document(Block("One", "heading", level=1), Block("a b c"), Block("Two", "heading", level=1), Block("d e f")),

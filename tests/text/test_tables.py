@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.text.tables import find_column_names, label_table_rows
+from crag.text.tables import find_column_names, is_part_of_total, is_total_row, label_table_rows
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,9 @@ from crag.text.tables import find_column_names, label_table_rows
         (["구분 | 기간", "이사 | 3일"], ["구분: 이사 | 기간: 3일"]),
         (["项目 | 期限", "搬家 | 3个月"], ["项目: 搬家 | 期限: 3个月"]),
         (["A | 1", "B | 2"], ["A | 1", "B | 2"]),
+        (["Area | 2024 | 2025", "Stage | 4 | 5"], ["Area: Stage | 2024: 4 | 2025: 5"]),
+        (["구역 | 1월 | 2월", "동관 | 4 | 5"], ["구역: 동관 | 1월: 4 | 2월: 5"]),
+        (["Area | Cost | Note", "Stage | 4 |"], ["Area: Stage | Cost: 4"]),
         (
             ["Prices rose.", "Item | Cost", "Rope | 4", "They fell."],
             ["Prices rose.", "Item: Rope | Cost: 4", "They fell."],
@@ -28,6 +31,7 @@ def test_cells_get_the_names_of_their_columns(units: list[str], labelled: list[s
 def test_the_column_names_may_be_the_heading() -> None:
     heading = "Item | Price"
     assert label_table_rows([heading, "Rope | 4"], heading) == ["Item: Rope | Price: 4"]
+    assert label_table_rows(["Rope | 4"], f"Ropes › {heading}") == ["Item: Rope | Price: 4"]
     assert label_table_rows(["Rope | red", "Some text."], heading) == ["Item: Rope | Price: red", "Some text."]
 
 
@@ -35,3 +39,28 @@ def test_the_column_names_may_be_in_another_part_of_the_passage() -> None:
     whole = ["Item | Price", "Rope | 4", "Clamp | 12"]
     assert label_table_rows(["Clamp | 12"], "", whole) == ["Item: Clamp | Price: 12"]
     assert find_column_names(whole) == ["Item | Price"]
+
+
+@pytest.mark.parametrize(
+    "row", ["Item: Total | Cost: 4", "합계 | 4", "总计 | 4", "Grand total | 4", "품목: 총액 | 원: 4"]
+)
+def test_a_row_of_totals(row: str) -> None:
+    assert is_total_row(row)
+    assert not is_part_of_total("What is the total cost?", row)
+
+
+@pytest.mark.parametrize(
+    ("question", "row", "is_part"),
+    [
+        ("What is the total cost?", "Item: Rope | Cost: 4", True),
+        ("What is the total cost?", "Subtotal | 4", True),
+        ("How much did we spend altogether?", "Rope | 4", True),
+        ("모두 얼마인가요?", "품목: 밧줄 | 금액: 4", True),
+        ("一共多少钱？", "品名: 绳子 | 金额: 4", True),
+        ("What is the total of the rope?", "Item: Rope | Total: 4", False),
+        ("What does the rope cost?", "Item: Rope | Cost: 4", False),
+        ("What is the total cost?", "The total cost is 4.", False),
+    ],
+)
+def test_other_rows_hold_a_part_of_the_total(question: str, row: str, is_part: bool) -> None:
+    assert is_part_of_total(question, row) is is_part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -57,6 +57,22 @@ class Document:
 def choose_title(stated: str | None, blocks: Iterable[Block]) -> str:
     """Return the title that the file states, or else its first heading of level 1."""
     return (stated or "").strip() or next((block.text for block in blocks if block.level == 1), "")
+
+
+MAX_COLUMNS_LENGTH = 300  # characters; longer names of columns are not repeated in every passage of a table
+
+
+def is_header_row(cells: Sequence[str]) -> bool:
+    """Return whether the first row names the columns: all cells filled, distinct, and not starting with a digit."""
+    bare = [cell.strip() for cell in cells]
+    return len(bare) > 1 and len(set(bare)) == len(bare) and all(cell and not cell[0].isdigit() for cell in bare)
+
+
+def write_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the text of each row of a sheet; rows with empty cells at the end are as wide as the first wide row."""
+    filled = [row[: max((at for at, cell in enumerate(row, 1) if cell), default=0)] for row in rows]
+    width = next((len(row) for row in filled if len(row) > 1), 1)
+    return [" | ".join([*row, *[""] * (width - len(row) if len(row) > 1 else 0)]).rstrip(" ") for row in filled]
 
 
 def describe_unread_pages(pages: int, reasons: Mapping[str, int]) -> str:

@@ -10,14 +10,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from crag.ingest.parse.document import (
+    MAX_COLUMNS_LENGTH,
     Block,
     Document,
     ParseRequest,
     choose_title,
     damaged_refusal,
+    is_header_row,
     password_refusal,
     too_large_refusal,
     too_much_text_refusal,
+    write_rows,
 )
 from crag.ingest.parse.zip_container import read_xml
 
@@ -142,19 +145,29 @@ def read_xlsx(request: ParseRequest) -> Document:
         request.progress("Reading sheet", number, len(workbook.worksheets))
         rows = []
         for row in _sheet_rows(sheet):
-            left -= len(row)
+            left -= sum(map(len, row))
             if left < 0:
                 raise too_much_text_refusal(request.limits)
-            rows.append(Block(row, "row"))
-        blocks += [Block(sheet.title, "heading", level=1), *rows] if rows else []
+            rows.append(row)
+        blocks += [Block(sheet.title, "heading", level=1), *_sheet_blocks(rows)] if rows else []
     return Document(workbook.properties.title or "", None, tuple(blocks))
 
 
-def _sheet_rows(sheet: Any) -> Iterator[str]:
+def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
     sheet.reset_dimensions()  # the declared dimensions are not trusted
     for row in sheet.iter_rows():
-        if text := " | ".join(_cell_text(cell) for cell in row).rstrip(" |"):
-            yield text
+        if any(cells := [_cell_text(cell) for cell in row]):
+            yield cells
+
+
+def _sheet_blocks(rows: list[list[str]]) -> Iterator[Block]:
+    """Yield the rows of a sheet; names of columns are a heading, so that every passage of the sheet carries them."""
+    first = next((at for at, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
+    for at, (row, text) in enumerate(zip(rows, write_rows(rows), strict=True)):
+        names = [cell for cell in row if cell]
+        is_header = at == first < len(rows) - 1 and is_header_row(row[: len(names)]) and len(names) > 2
+        is_header = is_header and len(text) <= MAX_COLUMNS_LENGTH
+        yield Block(text, "heading", level=2) if is_header else Block(text, "row")
 
 
 def _cell_text(cell: Any) -> str:

@@ -13,7 +13,15 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import SourceRefused
-from crag.ingest.parse.document import Block, BlockKind, Document, ParseRequest
+from crag.ingest.parse.document import (
+    MAX_COLUMNS_LENGTH,
+    Block,
+    BlockKind,
+    Document,
+    ParseRequest,
+    is_header_row,
+    write_rows,
+)
 from crag.ingest.parse.formats import unsupported_refusal
 from crag.text.language import is_label_border
 
@@ -248,7 +256,6 @@ def _format_value(value: Any) -> str:
 _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 50
 _SAMPLE_CHARACTERS = 65_536
-_MAX_HEADING_CHARACTERS = 150
 
 
 def read_csv(request: ParseRequest) -> Document:
@@ -260,8 +267,8 @@ def read_csv(request: ParseRequest) -> Document:
     csv.field_size_limit(request.limits.characters)
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
     rows = [row for row in csv.reader(lines, delimiter=_detect_delimiter(text)) if any(map(str.strip, row))]
-    blocks = [Block(" | ".join(" ".join(cell.split()) for cell in row).rstrip(" |"), "row") for row in rows]
-    if len(rows) > 1 and _is_header_row(rows[0]) and len(blocks[0].text) <= _MAX_HEADING_CHARACTERS:
+    blocks = [Block(row, "row") for row in write_rows([[" ".join(cell.split()) for cell in row] for row in rows])]
+    if len(rows) > 1 and is_header_row(rows[0]) and len(blocks[0].text) <= MAX_COLUMNS_LENGTH:
         blocks[0] = Block(blocks[0].text, "heading", level=1)
     return Document("", None, tuple(blocks))
 
@@ -276,9 +283,3 @@ def _detect_delimiter(text: str) -> str:
         return (count / widths.total(), width) if width > 1 else (0.0, 0)
 
     return max(_DELIMITERS, key=evenness)
-
-
-def _is_header_row(row: list[str]) -> bool:
-    """Return whether the first row is a header: all cells filled, distinct, and not starting with a digit."""
-    cells = [cell.strip() for cell in row]
-    return len(cells) > 1 and len(set(cells)) == len(cells) and all(cell and not cell[0].isdigit() for cell in cells)

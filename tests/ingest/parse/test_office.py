@@ -93,7 +93,7 @@ def test_sheets_give_their_names_and_rows_as_a_reader_sees_them() -> None:
     assert (document.kind, document.pages) == ("xlsx", None)
     assert document.blocks == (
         Block("Sales", "heading", level=1),
-        Block("month | fox | share", "row"),
+        Block("month | fox | share", "heading", level=2),
         Block("2024-05-01 | 0.3 | 25.5%", "row"),
         Block("2024-05-02 14:30 |  | True", "row"),
     )
@@ -104,6 +104,25 @@ def test_a_formula_gives_the_value_that_was_kept_with_it() -> None:
         sheet = archive.read("xl/worksheets/sheet1.xml")
     formula = sheet.replace(b"</sheetData>", b'<row r="9"><c r="A9"><f>6*7</f><v>42</v></c></row></sheetData>')
     assert read("a.xlsx", changed(sheets(), xl__worksheets__sheet1_dot_xml=formula)).blocks[-1] == Block("42", "row")
+
+
+@pytest.mark.parametrize(
+    ("rows", "blocks"),
+    [
+        ([["Fair"], ["Area", "Head", "Phone"], ["Stage", "Moor"]], ["Fair", "# Area | Head | Phone", "Stage | Moor |"]),
+        ([["Area", "2024", "2025"], ["Stage", 4, None]], ["Area | 2024 | 2025", "Stage | 4 |"]),
+        ([["Contact", "Moor"], ["Town", "Odby"]], ["Contact | Moor", "Town | Odby"]),
+        ([["a", "b", "c"]], ["a | b | c"]),
+    ],
+)  # fmt: skip
+def test_the_first_wide_row_of_a_sheet_may_name_its_columns(rows: list[list[object]], blocks: list[str]) -> None:
+    workbook = Workbook()
+    for row in rows:
+        workbook.active.append(row)
+    out = io.BytesIO()
+    workbook.save(out)
+    _, *found = read("a.xlsx", out.getvalue()).blocks
+    assert [f"{'# ' * (block.kind == 'heading')}{block.text}" for block in found] == blocks
 
 
 def test_a_sheet_that_claims_to_be_huge_is_read_by_what_it_holds() -> None:
