@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
+from tests.doubles.line import Line
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
@@ -111,6 +112,22 @@ def test_a_reload_in_mid_answer_goes_on(page: Page, app_on_ollama: str, ollama: 
     expect(answer).to_contain_text("Word 3.")
     expect(answer).to_contain_text("Word 119.")
     expect(badge(page, "partly covered")).to_be_visible()
+    assert len([asked for asked in ollama.chats if asked.writes]) == 1
+
+
+def test_an_answer_goes_on_after_the_line_was_cut(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
+    ollama.script = slowly(LONG, per_token=0.02)
+    with Line(app_on_ollama) as line:
+        open_page(page, line.url)
+        ask(page, QUESTION)
+        answer = page.get_by_test_id("stChatMessage").last
+        expect(answer).to_contain_text("Word 3.")
+        line.cut()
+        expect(page.get_by_test_id("stConnectionStatus")).to_be_visible()
+        line.mend()
+        expect(answer).to_contain_text("Word 119.")
+        expect(badge(page, "partly covered")).to_be_visible()
+        expect(page.get_by_test_id("stChatMessage")).to_have_count(2)
     assert len([asked for asked in ollama.chats if asked.writes]) == 1
 
 
