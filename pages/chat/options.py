@@ -237,14 +237,28 @@ def draw_comparison_drawer(compared: tuple[str, RunOptions]) -> None:
     st.caption("Answers the same question again. Your changes apply to that answer only.")
     draw_preset_menu(second.preset, _use_compared_preset, "compared_preset")
     OptionControls(second, _change_compared_options, "compared").draw()
-    if st.button("Answer and compare", icon=":material/compare_arrows:", disabled=second == first):
-        other = regenerate_answer(run_id, second)
-        dialogs.close_dialog()
-        if other is None:
-            st.rerun()
-        versions.open_comparison(run_id, other)
+    st.button(
+        "Answer and compare",
+        icon=":material/compare_arrows:",
+        disabled=second == first,
+        on_click=_answer_and_compare,
+        args=(run_id, second),
+    )
     if second == first:
         st.caption("Change a setting first: these are the settings of the current answer.")
+
+
+def _answer_and_compare(run_id: str, options: RunOptions) -> None:
+    """Answer again and go to the comparison.
+
+    This must be a callback. Code behind `if st.button(…)` is not reached when the page is drawn again first, and cannot
+    change the view of a sidebar that is drawn already.
+    """
+    dialogs.close_dialog()
+    other = regenerate_answer(run_id, options)
+    if other is None:
+        st.rerun()
+    versions.open_comparison(run_id, other)
 
 
 def _use_compared_preset(name: str) -> None:

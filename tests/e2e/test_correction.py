@@ -104,3 +104,27 @@ def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app_wit
     expect(main.locator(".stMarkdownBadge", has_text="not graded")).to_be_visible()
     page.get_by_test_id("stMain").get_by_role("link", name="Chat").click()
     expect(answer).to_contain_text("Version 3 of 3")
+
+
+CLICK_WHILE_THE_SIDEBAR_IS_DRAWN = """() => {
+  const click = (words) => [...document.querySelectorAll('button')].find((one) => one.innerText.includes(words)).click()
+  click('Conversations')
+  setTimeout(() => click('Trace'))
+  setTimeout(() => click('Answer and compare'))
+}"""
+
+
+def test_a_comparison_begins_while_the_sidebar_is_drawn(page: Page, app_with_notes: str):
+    """The clicks come while the script runs, so that the sidebar and the drawer are drawn in one run after it."""
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    button(page.get_by_test_id("stChatMessage").last, "Again").click()
+    page.get_by_role("menuitem", name="Compare with other settings").click()
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_role("combobox", name="Strictness").click()
+    page.get_by_role("option", name="Off", exact=True).click()
+    expect(button(drawer, "Answer and compare")).to_be_enabled()
+    settled(page)
+    page.evaluate(CLICK_WHILE_THE_SIDEBAR_IS_DRAWN)
+    expect(page.get_by_test_id("stMain").get_by_role("heading", name="Version 2")).to_be_visible()
