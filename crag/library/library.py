@@ -26,7 +26,7 @@ from crag.storage.collections import Collections
 from crag.storage.engine import Database
 from crag.storage.files import Originals
 from crag.storage.outbound_log import OutboundLog
-from crag.storage.passages import count_passages, count_unembedded, read_passages
+from crag.storage.passages import count_parts, count_passages, count_unembedded, read_part, read_passages
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
 from crag.types import (
@@ -152,6 +152,14 @@ class Library:
     def passage(self, passage_id: int) -> Passage | None:
         """Return the passage with this id, or None if its source was removed."""
         return read_passages(self._database, [passage_id]).get(passage_id)
+
+    def count_parts(self, source: Source) -> int:
+        """Return the number of parts in which a document is read: its pages, or runs of passages if it has none."""
+        return count_parts(source)
+
+    def read_part(self, source: Source, part: int) -> str:
+        """Return the text of a part of a document, from 1; empty if nothing was found on that page."""
+        return read_part(self._database, source, part)
 
     def original_path(self, source_id: str) -> Path | None:
         """Return the path of the original file, or None."""

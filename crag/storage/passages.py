@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from crag.storage.engine import Database
 from crag.storage.tables import passages, sources, vectors
-from crag.types import EmbeddingSpace, PageStarts, Passage, Vectors
+from crag.types import EmbeddingSpace, PageStarts, Passage, Source, Vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +32,30 @@ def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
         rows = connection.execute(query.where(passages.c.id.in_(ids))).all()
         neighbours = _read_context_rows(connection, rows)
     return {row.id: _passage_from_row(row, neighbours) for row in rows}
+
+
+_PASSAGES_PER_PART = 20
+
+
+def count_parts(source: Source) -> int:
+    """Return the number of parts in which a document is read: its pages, or runs of 20 passages if it has none."""
+    return source.pages or max(1, -(-source.passages // _PASSAGES_PER_PART))
+
+
+def read_part(database: Database, source: Source, part: int) -> str:
+    """Return the text of a part, from 1; empty if nothing was found on that page."""
+    of_source, page = passages.c.source_id == source.id, passages.c.page
+    first = (part - 1) * _PASSAGES_PER_PART
+    wanted: ColumnElement[bool] = passages.c.ordinal.between(first, first + _PASSAGES_PER_PART - 1)
+    if source.pages:  # a page may begin within the last passage of the pages before it
+        before = select(func.max(passages.c.ordinal)).where(of_source, page < part).scalar_subquery()
+        wanted = (page == part) | (passages.c.ordinal == before)
+    ids = select(passages.c.id).where(of_source, wanted).order_by(passages.c.ordinal)
+    with database.read() as connection:
+        ordered = list(connection.scalars(ids))
+    found = read_passages(database, ordered)
+    texts = (found[one].text_on_page(part) if source.pages else found[one].text for one in ordered if one in found)
+    return _CONTEXT_SEPARATOR.join(text for text in texts if text)
 
 
 def scope_conditions(collection: str, source_ids: Sequence[str]) -> list[ColumnElement[bool]]:

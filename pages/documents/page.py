@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.ingest.site import SiteLimits
 from pages.documents import collections, table
-from pages.parts import dialogs, document_intake, layout
+from pages.parts import dialogs, document_drawer, document_intake, layout
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
@@ -20,6 +20,7 @@ DIALOGS = {
     table.MOVE_DIALOG: table.draw_move_dialog,
     table.REFRESH_DIALOG: table.draw_refresh_dialog,
     table.REMOVE_DIALOG: table.draw_remove_dialog,
+    table.DOCUMENT_DIALOG: document_drawer.draw_document,
 }
 _ADD_BOX_WIDTH = 432  # pixels: two side by side on a screen of 1440 pixels, below each other on a smaller one
 _SITE_DEFAULTS = SiteLimits()

@@ -11,10 +11,9 @@ from crag.text import sanitization
 from crag.text.formatting import format_count, format_location, format_size, to_local_time
 from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
-from pages.parts import dialogs, labels, markdown, source_drawer
+from pages.parts import dialogs, document_drawer, labels, layout, markdown, source_drawer
 from pages.parts.address import open_page
 from pages.parts.document_intake import draw_refusals, summarize_results
-from pages.parts.layout import draw_search_field, progress_share
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import is_phone
@@ -85,7 +84,9 @@ def draw_refresh_dialog(source_ids: list[str] | None) -> None:
         bar = st.progress(0.0, text="Starting")
 
         def show(progress: Progress) -> None:
-            bar.progress(progress_share(progress.done, progress.total), text=markdown.escape_line(progress.stage, 80))
+            bar.progress(
+                layout.progress_share(progress.done, progress.total), text=markdown.escape_line(progress.stage, 80)
+            )
 
         st.session_state[_REFRESHED_KEY] = application().library.pipeline.refresh(source_ids, progress=show)
         bar.empty()
@@ -98,8 +99,9 @@ def draw_refresh_dialog(source_ids: list[str] | None) -> None:
         st.rerun()
 
 
-REMOVE_DIALOG = "remove documents"
+DOCUMENT_DIALOG, REMOVE_DIALOG = "document", "remove documents"
 _ALL_KINDS = "All kinds"
+_OPEN_LABEL = ":material/visibility: Open"
 _ROW_ACTIONS = {
     ":material/sync: Refresh": REFRESH_DIALOG,
     ":material/drive_file_move: Move": MOVE_DIALOG,
@@ -139,9 +141,11 @@ def draw_document_table(collection: str) -> None:
 
 
 def _draw_actions(ids: list[str]) -> None:
-    """Draw the actions on the selected documents."""
+    """Draw the actions on the selected documents; the keyboard does not reach those in the rows."""
     named = format_count(len(ids), "document")
     with st.container(horizontal=True):
+        if len(ids) == 1:
+            st.button(f"Open {named}", icon=":material/visibility:", on_click=_open_document, args=(ids[0],))
         if st.button(f"Ask only {named}", icon=":material/filter_alt:"):
             start_conversation_about(ids)
             open_page(Page.CHAT)
@@ -149,10 +153,14 @@ def _draw_actions(ids: list[str]) -> None:
         dialogs.draw_opener(f"Remove {named}", ":material/delete:", REMOVE_DIALOG, ids)
 
 
+def _open_document(source_id: str) -> None:
+    dialogs.open_dialog(DOCUMENT_DIALOG, document_drawer.DocumentView(source_id))
+
+
 def _filter_documents(sources: list[Source]) -> list[Source]:
     kinds = sorted({_kind_label(source) for source in sources})
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        wanted = draw_search_field("Find a document", width=320)
+        wanted = layout.draw_search_field("Find a document", width=320)
         kind = st.selectbox("Kind", [_ALL_KINDS, *kinds], label_visibility="collapsed", width=160)
     needle = wanted.casefold()
     return [
@@ -176,7 +184,7 @@ def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
     The first ones must fit beside the sidebar on a screen of 1024 pixels.
     """
     name = {"Document": [sanitization.strip_invisible(source.title) for source in sources]}
-    actions = {"Actions": [[*_ROW_ACTIONS] for _ in sources]}
+    actions = {"Actions": [[_OPEN_LABEL, *_ROW_ACTIONS] for _ in sources]}
     if is_phone():  # further columns would need horizontal scrolling
         return name | {"Pages": [source.pages for source in sources]} | actions
     questions = source_drawer.web_search_questions(sources)
@@ -204,11 +212,16 @@ def _column_config(sources: list[Source]) -> dict[str, Any]:
 
     def clicked() -> None:
         chosen = st.session_state[click]
-        ids = [sources[chosen.row].id]
-        dialogs.open_dialog(_ROW_ACTIONS[chosen.label], ids)
+        source_id = sources[chosen.row].id
+        if chosen.label == _OPEN_LABEL:
+            _open_document(source_id)
+        else:
+            dialogs.open_dialog(_ROW_ACTIONS[chosen.label], [source_id])
 
     return {
-        "Document": st.column_config.TextColumn(width=190 if is_phone() else 210),
+        "Document": layout.link_column(
+            lambda row: _open_document(sources[row].id), "opened_document", 190 if is_phone() else 210
+        ),
         "Kind": st.column_config.TextColumn(width=84),
         "File or address": st.column_config.TextColumn(width=140),
         "Pages": st.column_config.NumberColumn(format="localized", width=60),

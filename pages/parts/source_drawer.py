@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from crag.inspection.run_labels import STRENGTH_BADGES, VERDICT_BADGES
 from crag.runs.trace import Trace
 from crag.text.formatting import format_date
 from crag.types import Passage, Ruling, Source, Strip, Verdict
-from pages.parts import dialogs, labels, markdown, pins
+from pages.parts import dialogs, labels, markdown, page_view, pins
 from pages.parts.services import application
 from pages.parts.session import is_phone
 from pages.parts.trace import highlight_quote, strip_markdown
@@ -90,7 +89,6 @@ def _found_by_line(source: Source) -> str:
 
 
 _CONTEXT_LENGTH = 6_000
-_TURNED_PAGE_KEY = "turned_page"
 _SENTENCES_SHOWN, _SENTENCE_LENGTH = 3, 160
 _RULING_BUTTONS: dict[Ruling, tuple[str, str]] = {
     "use": ("Use anyway", ":material/add:"),
@@ -108,7 +106,7 @@ class SourceView:
     run_id: str
     passage_id: int
     quote: str = ""
-    number: int = field(default_factory=count().__next__)
+    number: int = field(default_factory=page_view.next_view_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +213,12 @@ def _draw_rulings(view: SourceView, trace: Trace, actions: DrawerActions) -> Non
 def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
     """Draw which web search found the document, the page image where there is one, and the text."""
     _draw_found_by(passage)
-    path = _pdf_file(passage)
+    path = page_view.pdf_file(passage.source_id)
     if path is None or passage.page is None:
         _draw_passage_text(view, passage, cut)
         return
     try:
-        pages = _page_count(str(path))
+        pages = page_view.count_pages(str(path))
     except CragError as error:
         st.caption(markdown.escape_line(str(error)))
         _draw_passage_text(view, passage, cut)
@@ -241,50 +239,21 @@ def _draw_found_by(passage: Passage) -> None:
         st.caption(origin)
 
 
-def _pdf_file(passage: Passage) -> Path | None:
-    """Return the stored original if its pages can be rendered."""
-    library = application().library
-    try:
-        return library.original_path(passage.source_id) if library.source(passage.source_id).kind == "pdf" else None
-    except CragError:  # removed since the answer was written; the trace still has its text
-        return None
-
-
 def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
     """Draw the part of the page around the passage, or the whole page; other pages are always whole."""
     own = passage.page_of(view.quote)
-    opened, turned = st.session_state.get(_TURNED_PAGE_KEY, (view.number, None))
-    number = min(max(1, turned if turned and opened == view.number else own or 1), pages)
+    number = page_view.shown_page(view.number, pages, own or 1)
     on_page = passage.text_on_page(number)
-    key = f"page-{view.number}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         said = st.empty()
-        _draw_page_buttons(key, view, number, pages)
-    cut = bool(on_page) and not st.toggle("Whole page", key=f"{key}-whole")
-    image = _page_image(str(path), number, on_page, view.quote if number == own else "", cut=cut)
+        page_view.draw_page_buttons(view.number, number, pages)
+    cut = bool(on_page) and not st.toggle("Whole page", key=f"page-{view.number}-whole")
+    image = page_view.page_image(str(path), number, on_page, view.quote if number == own else "", cut=cut)
     meaning = _highlight_meaning(view, image, strong=number == own) if on_page else ""
     said.markdown(f":small[Page {number} of {pages}{labels.grey_text(meaning)}]", width="content")
     with st.container(border=True):
         width = "content" if cut and not is_phone() else "stretch"
         st.image(image.png, width=width, alt=f"Page {number} of {passage.title}")
-
-
-def _draw_page_buttons(key: str, view: SourceView, number: int, pages: int) -> None:
-    with st.container(horizontal=True, width="content"):
-        for word, icon, side, to in (
-            ("Back", ":material/chevron_left:", "left", (number - 2) % pages + 1),
-            ("Next", ":material/chevron_right:", "right", number % pages + 1),
-        ):
-            st.button(
-                word,
-                icon=icon,
-                icon_position=side,
-                type="tertiary",
-                disabled=pages == 1,  # never otherwise: Esc does not reach the drawer from a disabled button with focus
-                key=f"{key}-{word}",
-                on_click=_turn_page,
-                args=(view.number, to),
-            )
 
 
 def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> str:
@@ -293,24 +262,6 @@ def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> s
     if not view.run_id:
         return " · highlighted: the passage"
     return f" · light: the graded passage{', strong: the cited sentence' if strong and view.quote else ''}"
-
-
-def _turn_page(opened: int, number: int) -> None:
-    st.session_state[_TURNED_PAGE_KEY] = opened, number
-
-
-@st.cache_data(max_entries=256, show_spinner=False)
-def _page_count(path: str) -> int:
-    from crag.library.page_images import count_pages
-
-    return count_pages(Path(path))
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _page_image(path: str, page: int, highlight: str, strong: str, *, cut: bool) -> PageImage:
-    from crag.library.page_images import render_page
-
-    return render_page(Path(path), page, highlight, strong, around_passage=cut)
 
 
 def _draw_passage_text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:

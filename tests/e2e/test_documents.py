@@ -43,7 +43,14 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
 
     table = page.get_by_test_id("data-grid-canvas").bounding_box()
     assert table is not None
+    page.mouse.click(table["x"] + 70, table["y"] + 55)  # the title in the first row
+    expect(page.get_by_role("dialog")).to_contain_text("added")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
     page.mouse.click(table["x"] + 17, table["y"] + 55)  # the box before the first row
+    page.get_by_role("button", name="Open 1 document").click()
+    expect(page.get_by_role("dialog")).to_contain_text("added")
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Remove 1 document").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Their passages are removed too")

@@ -43,6 +43,17 @@ def test_a_passage_knows_its_place_and_its_context(library):
     assert library.passage(999) is None
 
 
+def test_a_document_is_read_part_by_part(library):
+    sections = [f"# Section {number}\n\n{f'Rule {number} holds for every visitor. ' * 30}" for number in range(60)]
+    added = library.pipeline.add_bytes("rules.md", "\n\n".join(sections).encode())
+    source = library.source(added.id)
+    parts = [library.read_part(source, part + 1) for part in range(library.count_parts(source))]
+    assert len(parts) == 3
+    assert [f"Rule {number} holds" in parts[number // 20] for number in range(60)] == [True] * 60
+    assert parts[0].lstrip("# ").startswith(("Section 0", "Rule 0"))
+    assert parts[1].count("Rule 19 holds") == 0
+
+
 def test_the_same_bytes_are_stored_once_per_collection(library):
     first = library.pipeline.add_bytes("notes.md", NOTES)
     again = library.pipeline.add_bytes("copy of notes.md", NOTES)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
+from reportlab.pdfgen.canvas import Canvas
+
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from pages.documents import collections, table
 from pages.parts import document_intake
+from pages.parts.document_drawer import DocumentView
 from pages.parts.services import close_application
 from tests.pages.conftest import NOTES, labels, said, until
 
@@ -146,6 +151,49 @@ def test_what_a_page_links_to_is_added_where_that_is_ticked(chat, services):
     until(chat, lambda: said(chat, "1 refused"))
     assert [job.kind for job in services.jobs.jobs()] == ["site"]
     assert (chat.text_area(key="addresses").value, chat.checkbox(key="with_links").value) == ("", False)
+
+
+def test_a_document_opens_at_its_beginning(chat, notes, services):
+    open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(notes))
+    assert said(chat, "espresso machine")
+    assert said(chat, "added ")
+    services.library.remove([notes])
+    chat.run()
+    assert not chat.exception
+    assert said(chat, "no longer in the library")
+
+
+def test_a_long_document_is_turned_part_by_part(chat, services):
+    rules = "\n\n".join(f"# {number}\n\n{f'Rule {number} holds for all of us. ' * 40}" for number in range(60))
+    added = services.library.pipeline.add_bytes("rules.md", rules.encode())
+    parts = services.library.count_parts(services.library.source(added.id))
+    assert parts > 1
+    open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(added.id))
+    assert said(chat, f"Part 1 of {parts}")
+    assert said(chat, "Rule 0 holds")
+    next(button for button in chat.button if button.label == "Back").click().run()
+    assert said(chat, f"Part {parts} of {parts}")
+    assert said(chat, "Rule 59 holds")
+    open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(added.id))
+    assert said(chat, f"Part 1 of {parts}"), "opened again, it begins at its beginning"
+
+
+def test_the_pages_of_a_document_are_turned_as_picture_and_text(chat, services):
+    written = io.BytesIO()
+    canvas = Canvas(written)
+    for number in range(1, 4):
+        canvas.drawString(72, 700, f"On page {number} the lift is serviced.")
+        canvas.showPage()
+    canvas.save()
+    added = services.library.pipeline.add_bytes("lift.pdf", written.getvalue())
+    open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(added.id))
+    for number in (1, 2, 3, 1):
+        assert not chat.exception
+        assert said(chat, f"Page {number} of 3")
+        texts = [item.value for item in chat.markdown if "the lift is serviced" in item.value]
+        assert texts == [f"On page {number} the lift is serviced\\."]
+        assert [tab.label for tab in chat.tabs] == ["Page", "Text"]
+        next(button for button in chat.button if button.label == "Next").click().run()
 
 
 def test_removing_asks_first(chat, notes, services):

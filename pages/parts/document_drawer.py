@@ -1,0 +1,72 @@
+"""Document drawer: a document of the library from its beginning, page by page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.text.formatting import format_date, format_location
+from crag.types import Source
+from pages.parts import dialogs, markdown, page_view
+from pages.parts.services import application
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document to show, in a drawer of its own number."""
+
+    source_id: str
+    number: int = field(default_factory=page_view.next_view_number)
+
+
+def draw_document(view: DocumentView) -> None:
+    """Draw the drawer over the page."""
+    try:
+        source = application().library.source(view.source_id)
+    except CragError as error:
+        dialogs.dialog("Document", icon=":material/description:")(dialogs.draw_error)(error)
+        return
+    title = markdown.escape_line(source.title, 120) or "Untitled"
+    dialogs.dialog(title, width=720, position="right", icon=":material/description:")(_draw_pages)(view, source)
+
+
+def _draw_pages(view: DocumentView, source: Source) -> None:
+    told = [format_location(source.location), source.collection, f"added {format_date(source.added_at)}"]
+    st.caption(markdown.escape_line(" · ".join(one for one in told if one != source.title), 300))
+    path = page_view.pdf_file(source.id)
+    pages = application().library.count_parts(source)
+    number = page_view.shown_page(view.number, pages)
+    if pages > 1:
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(f":small[{'Page' if source.pages else 'Part'} {number:,} of {pages:,}]", width="content")
+            page_view.draw_page_buttons(view.number, number, pages)
+    if path is None:
+        _draw_text(source, number)
+        return
+    page_tab, text_tab = st.tabs(["Page", "Text"])
+    with page_tab:
+        _draw_picture(source, path, number)
+    with text_tab:
+        _draw_text(source, number)
+
+
+def _draw_picture(source: Source, path: Path, number: int) -> None:
+    try:
+        image = page_view.page_image(str(path), number)
+    except CragError as error:
+        st.caption(markdown.escape_line(str(error)))
+        return
+    with st.container(border=True):
+        st.image(image.png, width="stretch", alt=f"Page {number} of {source.title}")
+
+
+def _draw_text(source: Source, number: int) -> None:
+    text = application().library.read_part(source, number)
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        st.markdown(markdown.escape_paragraphs(paragraph))
+    if not text:
+        st.caption("No text was found on this page.")

@@ -1,0 +1,74 @@
+"""Pages of a document in a drawer: the buttons that turn them, and their pictures."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from crag.errors import CragError
+from pages.parts.services import application
+
+if TYPE_CHECKING:
+    from crag.library.page_images import PageImage
+
+_TURNED_PAGE_KEY = "turned_page"
+
+next_view_number = count().__next__
+"""Return a number for a drawer that is opened, so that pages turned in one do not matter to the next."""
+
+
+def shown_page(view: int, pages: int, first: int = 1) -> int:
+    """Return the page to show in a drawer, at first `first`."""
+    opened, turned = st.session_state.get(_TURNED_PAGE_KEY, (view, None))
+    return min(max(1, turned if turned and opened == view else first), pages)
+
+
+def draw_page_buttons(view: int, number: int, pages: int) -> None:
+    """Draw the buttons that turn from page `number` of `pages`; beyond either end they go on at the other."""
+    with st.container(horizontal=True, width="content"):
+        for word, icon, side, to in (
+            ("Back", ":material/chevron_left:", "left", (number - 2) % pages + 1),
+            ("Next", ":material/chevron_right:", "right", number % pages + 1),
+        ):
+            st.button(
+                word,
+                icon=icon,
+                icon_position=side,
+                type="tertiary",
+                disabled=pages == 1,  # never otherwise: Esc does not reach the drawer from a disabled button with focus
+                key=f"page-{view}-{word}",
+                on_click=_turn_page,
+                args=(view, to),
+            )
+
+
+def _turn_page(view: int, number: int) -> None:
+    st.session_state[_TURNED_PAGE_KEY] = view, number
+
+
+def pdf_file(source_id: str) -> Path | None:
+    """Return the stored original if its pages can be rendered."""
+    library = application().library
+    try:
+        return library.original_path(source_id) if library.source(source_id).kind == "pdf" else None
+    except CragError:  # removed since the answer was written; the trace still has its text
+        return None
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def count_pages(path: str) -> int:
+    """Return the number of pages of a PDF. Raises `NotFound`."""
+    from crag.library import page_images
+
+    return page_images.count_pages(Path(path))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def page_image(path: str, page: int, highlight: str = "", strong: str = "", *, cut: bool = False) -> PageImage:
+    """Return the picture of a page; see `render_page`. Raises `NotFound`."""
+    from crag.library.page_images import render_page
+
+    return render_page(Path(path), page, highlight, strong, around_passage=cut)
