@@ -237,3 +237,20 @@ def test_a_callback_that_fails_leaves_no_child_behind() -> None:
 
     with pytest.raises(Stopped):
         parse_file("a.pdf", drawn(pages=400), stop=Cancellation(), progress=fail)
+
+
+def test_two_thousand_pages_are_read_whole_and_can_be_stopped() -> None:
+    long = drawn(pages=2000)
+    told: list[Progress] = []
+    document = parse_file("long.pdf", long, stop=Cancellation(), progress=told.append)
+    assert document.pages == 2000
+    assert [block.page for block in document.blocks if "Page 1999, line 9" in block.text] == [2000]
+    assert (told[-1].done, told[-1].total) == (2000, 2000)
+    stop = Cancellation()
+
+    def stop_in_the_middle(progress: Progress) -> None:
+        if progress.done > 500:
+            stop.cancel()
+
+    with pytest.raises(Stopped):
+        parse_file("long.pdf", long, stop=stop, progress=stop_in_the_middle)
