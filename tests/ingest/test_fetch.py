@@ -199,6 +199,14 @@ def test_stop_ends_a_slow_fetch_at_once(web: WebServer) -> None:
         get(slow, stop=stop, timeouts=FetchTimeouts(total=3600))
 
 
+def test_a_stopped_fetch_of_a_known_length_is_not_called_a_fault(web: WebServer) -> None:
+    stop = Cancellation()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n"
+    threading.Timer(0.2, stop.cancel).start()
+    with pytest.raises(Stopped):
+        get(web.drip("/a", b"x", 0.05, head), stop=stop, timeouts=FetchTimeouts(total=3600))
+
+
 def test_stop_and_deadline_end_a_resolver_that_hangs() -> None:
     never = threading.Event()
 

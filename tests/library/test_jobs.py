@@ -17,6 +17,7 @@ from crag.library import jobs as jobs_module
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from crag.library.jobs import IngestJobs
 from crag.retrieval import embedding_batches
+from crag.types import Progress
 from tests.crashing import NOTES, Forked, check_whole
 from tests.waiting import PATIENCE, wait_until
 
@@ -118,6 +119,30 @@ def test_cancelling_ends_running_and_waiting_jobs(jobs, library, reader):
     wait_until(lambda: spooled(library) == [])
     assert library.sources() == []
     jobs.cancel("unknown")
+
+
+def test_only_the_named_jobs_are_cancelled(library):
+    rows = JobQueue(library._database)
+    for name in "abcd":
+        rows.add(new_job(name, "path", "", "a.txt", "Documents"))
+    assert [rows.claim(f"{n}-1").id for n in range(2)] == ["a", "b"]
+    assert rows.cancel(["a", "c"]) == ["c"]
+    assert rows.cancelled(["a", "b"]) == {"a"}
+    assert [job.state for job in rows.all()] == ["working", "working", "cancelled", "waiting"]
+
+
+def test_only_its_owner_reports_on_a_job_and_ends_it(library):
+    rows = JobQueue(library._database)
+    rows.add(new_job("a", "path", "", "a.txt", "Documents"))
+    rows.claim("1-1")
+    rows.report("a", "2-2", Progress("Reading", 1, 2), [])
+    rows.finish("a", "2-2", "done", [])
+    assert [(job.state, job.progress.done) for job in rows.all()] == [("working", 0)]
+    rows.report("a", "1-1", Progress("Reading", 1, 2), [])
+    rows.finish("a", "1-1", "failed", [])
+    assert [(job.state, job.progress.done, job.has_failed) for job in rows.all()] == [("failed", 1, True)]
+    rows.finish("a", "1-1", "done", [])
+    assert [job.state for job in rows.all()] == ["failed"], "it has ended already"
 
 
 def test_only_finished_jobs_are_dismissed(jobs, reader):
