@@ -22,14 +22,14 @@ from crag.protocols import Embedder
 from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
-from crag.storage.tables import conversations, events, feedback, messages, run_summaries, runs
+from crag.storage.tables import conversations, events, messages, run_summaries, runs
 from crag.storage.user_scope import UserScoped
 from crag.text.questions import TermStatistics
 from crag.text.sanitization import is_web_address
 from crag.types import Action, Outcome
 
-_UNCOVERED_OUTCOMES = ("not_answered", "web", "documents_and_web", "documents_partly")
-_UNCOVERED_ACTIONS = ("incorrect", "ambiguous")
+_UNCOVERED_OUTCOMES = ("not_answered", "web", "documents_and_web")
+_COVERED_OUTCOMES = ("documents", "documents_partly")
 _NON_WORD = re.compile(r"[\W_]+")
 
 _ANSWER_COLUMNS = (
@@ -37,7 +37,6 @@ _ANSWER_COLUMNS = (
     func.coalesce(runs.c.version_of, runs.c.id).label("answer"),  # the original answer that it is a version of
     run_summaries.c.action,
     run_summaries.c.outcome,
-    feedback.c.helpful,
 )
 
 
@@ -50,9 +49,8 @@ def normalize_question(question: str) -> str:
 def read_uncovered(connection: Connection, user: str | None) -> list[Row[Any]]:
     """Return the runs that show a gap, latest first: the last finished version of each answer that is still uncovered.
 
-    Of one user, or of everyone (None). A later answer from the documents, judged *correct*, covers the same question
-    or an older wording of it. Gaps that a user closed are left out, and so are doubtful answers from the documents
-    that were rated helpful.
+    Of one user, or of everyone (None). A later answer from the documents covers the same question or an older wording
+    of it, be it *partly covered*: a reader has an answer then. Gaps that a user closed are left out.
     """
     answers = {row.answer: row for row in _read_finished_runs(connection, user)}  # the last version wins
     covered_at: dict[str, float] = {}
@@ -77,10 +75,8 @@ def read_asked_by(connection: Connection, questions: Collection[str], user: str)
 
 def _read_finished_runs(connection: Connection, user: str | None) -> Sequence[Row[Any]]:
     """Read every completed run, oldest first, without those of evaluations, which nobody asked."""
-    joined = (
-        runs.join(run_summaries, run_summaries.c.run_id == runs.c.id)
-        .outerjoin(feedback, feedback.c.run_id == runs.c.id)
-        .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
+    joined = runs.join(run_summaries, run_summaries.c.run_id == runs.c.id).outerjoin(
+        conversations, conversations.c.id == runs.c.conversation_id
     )
     asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None)
     query = select(*_ANSWER_COLUMNS).select_from(joined).where(asked, visible_to(user))
@@ -88,13 +84,11 @@ def _read_finished_runs(connection: Connection, user: str | None) -> Sequence[Ro
 
 
 def _is_covered(row: Row[Any]) -> bool:
-    return bool(row.action == "correct" and row.outcome == "documents")
+    return row.outcome in _COVERED_OUTCOMES
 
 
 def _is_uncovered(row: Row[Any]) -> bool:
-    if row.gap_closed or (row.helpful and row.outcome in ("documents", "documents_partly")):
-        return False
-    return row.outcome in _UNCOVERED_OUTCOMES or row.action in _UNCOVERED_ACTIONS
+    return not row.gap_closed and row.outcome in _UNCOVERED_OUTCOMES
 
 
 def _read_wordings(connection: Connection) -> Iterable[Sequence[str]]:

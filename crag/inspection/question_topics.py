@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from crag.text.language import HAN_KANA_RANGES, HANGUL_RANGES, extract_key_words, extract_terms
+from crag.text import chinese, korean
+from crag.text.language import (
+    HAN_KANA_RANGES,
+    HANGUL_RANGES,
+    detect_language,
+    extract_key_words,
+    extract_terms,
+    is_cjk,
+)
 from crag.text.questions import find_name_terms
 from crag.types import Vectors
 
@@ -36,7 +45,7 @@ def group_questions(questions: Sequence[str], vectors: Vectors, idf: Mapping[str
     """
     if not questions:
         return []
-    by_words = _term_similarity([extract_terms(question) for question in questions], idf)
+    by_words = _term_similarity([_key_terms(question) for question in questions], idf)
     by_meaning = vectors @ vectors.T - _base_similarity(questions)
     similarity: Matrix = (by_words + _VECTOR_WEIGHT * by_meaning).round(5)  # processors differ in later digits
     return _cluster_by_average_linkage(similarity)
@@ -95,14 +104,35 @@ _MAX_TOPIC_WORDS = 4
 _MAX_WORD_LENGTH = 24  # characters: Chinese comes in long runs without spaces
 _MAX_QUESTION_LENGTH = 60
 _NAME_WEIGHT = 2.0  # times the weight of another word
+_CACHED_QUESTIONS = 2_000
 _MIN_WEIGHT_SHARE = 0.6  # of the best word's weight, so that next to a name only names are shown
 
 WordTerms = tuple[str, ...]
 
 
 def topic_terms(question: str) -> set[str]:
-    """Return every term of a question whose rarity is needed, in its words as written and without their particles."""
-    return {*extract_terms(question), *(term for _, found in extract_key_words(question) for term in found)}
+    """Return every term of a question whose rarity is needed."""
+    return {term for _, terms in _key_words(question) for term in terms}
+
+
+def _key_terms(question: str) -> list[str]:
+    return [term for _, terms in _key_words(question) for term in terms]
+
+
+@lru_cache(maxsize=_CACHED_QUESTIONS)
+def _key_words(question: str) -> list[tuple[str, WordTerms]]:
+    """Return the words that tell what a question is about, with their terms and in order.
+
+    In Korean and Chinese these are nouns: the endings of verbs, such as 되나요, are shared by questions on any subject.
+    """
+    words = extract_key_words(question)
+    find_nouns = {"ko": korean.find_topics, "zh": chinese.find_topics}.get(detect_language(question))
+    if find_nouns is None:
+        return words
+    nouns = [(noun, tuple(extract_terms(noun))) for noun in find_nouns(question)]
+    nouns += [(word, terms) for word, terms in words if not is_cjk(word)]
+    known = {word: terms for word, terms in nouns if terms}
+    return sorted(known.items(), key=lambda one: question.find(one[0])) or words
 
 
 def name_topic(questions: Sequence[str], idf: Mapping[str, float]) -> str:
@@ -120,7 +150,8 @@ def name_topic(questions: Sequence[str], idf: Mapping[str, float]) -> str:
     best = best[:_MAX_TOPIC_WORDS]
     most = max(([found for _, found, _ in words if found in best] for words in read), key=len)
     in_order = dict.fromkeys([*most, *best])  # in the order of the question that contains most of them
-    return " ".join(_usual_form(forms[found])[:_MAX_WORD_LENGTH] for found in in_order)
+    words = [_usual_form(forms[found])[:_MAX_WORD_LENGTH] for found in in_order]
+    return " ".join(word for word in words if not (is_cjk(word) and any(one in word for one in words if one != word)))
 
 
 def _usual_form(forms: Counter[str]) -> str:
@@ -135,7 +166,7 @@ def _weighted_words(question: str, idf: Mapping[str, float]) -> Iterator[tuple[s
     skipped.
     """
     names, after_name, seen = find_name_terms(question), False, set()
-    for word, found in extract_key_words(question):
+    for word, found in _key_words(question):
         named = bool(names.intersection(found))
         if len(word) > 1 and found not in seen:
             seen.add(found)

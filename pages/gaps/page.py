@@ -16,14 +16,13 @@ from pages.parts.session import has_other_users
 _PAGE_SIZE = 20
 _SHOWN_KEY = "gaps_shown"
 _MEANING = (
-    "Questions that your documents did not answer, or only in part, grouped by topic. Add a page that answered, or "
-    "your own documents, then ask again. Answered questions leave this list."
+    "Questions that your documents did not answer, or only together with web pages, grouped by topic. Add a page that "
+    "answered, or your own documents, then ask again. Answered questions leave this list."
 )
 _LEGEND = {
     labels.outcome_badge("not_answered"): "no answer",
     labels.outcome_badge("web"): "answered from web pages only",
     labels.outcome_badge("documents_and_web"): "partly from your documents",
-    labels.outcome_badge("documents_partly"): "from passages that do not state everything asked",
 }
 
 

@@ -67,3 +67,30 @@ def test_rare_terms_name_the_group():
 def test_the_same_question_in_other_dress_is_the_same():
     assert normalize_question("Who  won the ＮＢＡ finals?!") == normalize_question("who won the nba finals")
     assert normalize_question("Who won the NBA finals?") != normalize_question("Who lost the NBA finals?")
+
+
+OFFICE = [
+    "연차는 며칠까지 사용이 되나요?",
+    "주차장은 무료로 이용이 되나요?",
+    "출장비 정산은 언제까지 해야 되나요?",
+    "출장비는 누구에게 청구하면 되나요?",
+]
+
+
+def test_korean_verb_endings_neither_group_nor_name_questions(tmp_path):
+    embedder = DeferredEmbedder("builtin", Settings(home=tmp_path))
+    groups = group_questions(OFFICE, embedder.embed_documents(OFFICE), rarity(OFFICE))
+    assert groups == [[0], [1], [2, 3]]
+    names = [name_topic([OFFICE[place] for place in places], rarity(OFFICE)) for places in groups]
+    assert "되나요" not in " ".join(names)
+    assert ("연차" in names[0], "주차장" in names[1], "출장비" in names[2]) == (True, True, True)
+
+
+def test_a_korean_question_keeps_the_names_in_other_letters():
+    asked = ["NBA 결승은 어디에서 하나요?"]
+    assert name_topic(asked, rarity(asked)) == "NBA 결승"
+
+
+def test_a_chinese_name_repeats_no_word_within_another():
+    asked = ["年假可以休几天？", "年假能折算成工资吗？"]
+    assert name_topic(asked, rarity(asked)) == "年假"
