@@ -7,9 +7,10 @@ belongs to a user leads to one of these through foreign keys.
 from __future__ import annotations
 
 from copy import copy
+from functools import cache
 from typing import Any, Self
 
-from sqlalchemy import ColumnElement, ForeignKey, Table, false, or_, select, true
+from sqlalchemy import BindParameter, ColumnElement, ForeignKey, Select, Table, bindparam, false, or_, select, true
 
 from crag.errors import NotFound
 from crag.storage.engine import Database
@@ -49,7 +50,7 @@ class UserScoped:
         return visible_rows(table, self._user)
 
 
-def visible_rows(table: Table, user: str | None) -> ColumnElement[bool]:
+def visible_rows(table: Table, user: str | BindParameter[str] | None) -> ColumnElement[bool]:
     """Match the rows that a user (None: anyone) may read and change, including those of deleted conversations.
 
     Where the owner is empty, conversations belong to nobody yet, and other rows to everyone.
@@ -62,7 +63,7 @@ def visible_rows(table: Table, user: str | None) -> ColumnElement[bool]:
     return or_(false(), *(_leads_to_visible_row(key, user) for key in keys if key.column.table is not table))
 
 
-def _leads_to_visible_row(key: ForeignKey, user: str) -> ColumnElement[bool]:
+def _leads_to_visible_row(key: ForeignKey, user: str | BindParameter[str]) -> ColumnElement[bool]:
     parent = key.column.table
     found = select(key.column).where(key.column == key.parent, visible_rows(parent, user))
     return found.correlate_except(parent).exists()
@@ -72,8 +73,14 @@ def check_visible(database: Database, table: Table, row_id: Any, user: str | Non
     """Raise `NotFound` unless this user may see the row with this id. Does nothing for an unlimited user."""
     if user is None:
         return
-    (key,) = table.primary_key
     with database.read() as connection:
-        found = connection.execute(select(key).where(key == row_id, visible_rows(table, user))).first()
+        found = connection.execute(_find_visible(table), {"row": row_id, "user": user}).first()
     if found is None:
         raise NotFound(*_MISSING[table])
+
+
+@cache
+def _find_visible(table: Table) -> Select[Any]:
+    """Build once what is asked for every message at each redraw."""
+    (key,) = table.primary_key
+    return select(key).where(key == bindparam("row"), visible_rows(table, bindparam("user")))
