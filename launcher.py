@@ -31,7 +31,7 @@ from crag.settings import Settings, load_settings
 from crag.text.log_format import PlainLogFormatter
 from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
-from pages.parts.reruns import keep_undelivered_messages
+from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages
 from pages.parts.routes import Page
 from pages.parts.services import close_application, preload_application
 
@@ -96,6 +96,8 @@ def main(arguments: list[str] | None = None) -> int:
     PagesManager.uses_pages_directory = False
     keep_all_messages()
     keep_undelivered_messages()
+    keep_themes()
+    draw_in_turns()
     uvicorn.Config = ServerConfig  # type: ignore[misc] # Streamlit starts the server and passes on no such limits
     os.umask(0o077)  # what the application writes is for its user alone
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)

@@ -144,7 +144,8 @@ class _Slice:
         """Append and rewrite for some time; return True as soon as a step begins or ends."""
         until, outline, trace = time.monotonic() + seconds, self.followed.outline, self.followed.trace
         while (began := time.monotonic()) < until:
-            happened = self.followed.take(run, seconds=_FRAME_SECONDS)
+            with reruns.let_others_draw():
+                happened = self.followed.take(run, seconds=_FRAME_SECONDS)
             self.status.show(_status_text(trace, _current_wait_text(run.id)))
             if reruns.is_click_waiting():
                 break
@@ -156,7 +157,8 @@ class _Slice:
             self.trace.append_verdicts()
             if trace.text:
                 self.text.markdown(_answer_text(self.followed), anchors=False)
-            time.sleep(max(0.0, _FRAME_SECONDS - (time.monotonic() - began)))
+            with reruns.let_others_draw():
+                time.sleep(max(0.0, _FRAME_SECONDS - (time.monotonic() - began)))
         return False
 
 

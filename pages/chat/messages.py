@@ -190,7 +190,8 @@ def draw_messages_above(messages: Sequence[Message], place: DeltaGenerator) -> N
     above = messages_above(messages)
     if not above:
         return
-    time.sleep(_PAINT_SECONDS)
+    with reruns.let_others_draw():
+        time.sleep(_PAINT_SECONDS)
     marks = _read_marks(above)
     with place:
         for position, message in enumerate(above):
@@ -203,7 +204,8 @@ def draw_messages_above(messages: Sequence[Message], place: DeltaGenerator) -> N
 def move_messages_up(newest: Sequence[Message]) -> None:
     """Rerun the whole page if too many messages are drawn with each answer."""
     if len(newest) > _MOST_NEWEST:
-        time.sleep(_PAINT_SECONDS)
+        with reruns.let_others_draw():
+            time.sleep(_PAINT_SECONDS)
         st.rerun()
 
 

@@ -1,14 +1,43 @@
-"""Reruns of one part of a page, and whether a click waits for one; Streamlit offers neither to a running script."""
+"""Reruns: of one part of a page, whether a click waits for one, and turns of the sessions that draw at once.
+
+Streamlit offers none of these to a running script.
+"""
 
 from __future__ import annotations
 
+import os
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import NoReturn
 
 import streamlit as st
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
-from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
+
+from crag.concurrency.turns import Turns
+
+_PATIENCE_SECONDS = 10.0  # a script that computes for longer keeps nobody from drawing
+_turns = Turns(places=2 * (os.cpu_count() or 1))
+_run_script = ScriptRunner._run_script  # noqa: SLF001 — Streamlit has no hook around it
+
+
+def draw_in_turns() -> None:
+    """Let few sessions draw at once, what a user did before what draws by itself; call it before the server starts."""
+    ScriptRunner._run_script = _run_in_turn  # type: ignore[method-assign] # noqa: SLF001
+
+
+def _run_in_turn(runner: ScriptRunner, rerun: RerunData) -> None:
+    with _turns.take(urgency=int(rerun.is_auto_rerun), patience=_PATIENCE_SECONDS):
+        _run_script(runner, rerun)
+
+
+def let_others_draw() -> AbstractContextManager[None]:
+    """Return a context in which this script waits for something, so that other sessions may draw."""
+    return _turns.pause()
 
 
 def is_whole_page_drawn() -> bool:
@@ -48,6 +77,26 @@ def is_click_waiting() -> bool:
     if requests is None or requests._state is not ScriptRequestType.RERUN:  # noqa: SLF001
         return False
     return not requests._rerun_data.is_auto_rerun  # noqa: SLF001
+
+
+_fill_theme = app_session._populate_theme_msg  # noqa: SLF001 — a tenth of what a redraw costs
+
+
+def keep_themes() -> None:
+    """Read the themes from the configuration once instead of for every redraw; call it before the server starts."""
+    app_session._populate_theme_msg = copy_theme  # noqa: SLF001
+
+
+def copy_theme(message: CustomThemeConfig, section: str = "theme") -> None:
+    """Fill in the theme of a section, which does not change while the application runs."""
+    message.CopyFrom(_read_theme(section))
+
+
+@cache
+def _read_theme(section: str) -> CustomThemeConfig:
+    theme = CustomThemeConfig()
+    _fill_theme(theme, section)
+    return theme
 
 
 _clear = ForwardMsgQueue.clear

@@ -1,10 +1,12 @@
-"""Undelivered messages when a fragment runs again."""
+"""Undelivered messages when a fragment runs again, and the theme that every redraw sends."""
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime.app_session import _populate_theme_msg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
-from pages.parts.reruns import clear_queue
+from pages.parts.reruns import clear_queue, copy_theme
 
 
 def element(fragment: str, text: str) -> ForwardMsg:
@@ -38,3 +40,14 @@ def test_a_run_of_the_whole_page_drops_what_was_drawn_before():
     queue.enqueue(element("outer", "first"))
     clear_queue(queue, retain_lifecycle_msgs=True)
     assert queue.flush() == []
+
+
+@pytest.mark.parametrize("section", ["theme", "theme.light", "theme.dark", "theme.sidebar"])
+def test_every_redraw_sends_the_theme_of_the_configuration(section):
+    configured = CustomThemeConfig()
+    _populate_theme_msg(configured, section)
+    for _ in range(2):
+        sent = CustomThemeConfig()
+        copy_theme(sent, section)
+        assert sent == configured
+        sent.primary_color = "changed by the receiver"
