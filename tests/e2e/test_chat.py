@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.doubles.line import Line
 from tests.doubles.little_model import answer_like_a_little_model
@@ -141,3 +141,24 @@ def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str
     expect(page.get_by_test_id("stChatMessage")).to_have_count(3)
     ollama.script = slowly("The grinder is cleaned on Fridays [1].")
     expect(page.get_by_test_id("stChatMessage").last).to_contain_text("on Fridays")
+
+
+def test_questions_that_two_tabs_send_at_once_are_both_answered(
+    page: Page, context: BrowserContext, app_on_ollama: str, ollama: ScriptedOllama
+):
+    open_page(page, app_on_ollama)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    other = open_page(context.new_page(), page.url)
+    questions = "When is the grinder cleaned?", "Where are beans ordered from?"
+    for tab, question in zip((page, other), questions, strict=True):
+        tab.get_by_test_id("stChatInputTextArea").fill(question)
+    for tab in (page, other):
+        tab.get_by_test_id("stChatInputTextArea").press("Enter", no_wait_after=True)
+    for tab in (page, other):
+        expect(tab.get_by_test_id("stChatMessage")).to_have_count(6)
+        for question in questions:
+            expect(tab.get_by_test_id("stChatMessage").filter(has_text=question)).to_be_visible()
+        answered = tab.get_by_test_id("stChatMessage").locator(".stMarkdownBadge", has_text="from your documents")
+        expect(answered).to_have_count(3)
+    other.close()

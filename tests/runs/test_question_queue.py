@@ -91,6 +91,25 @@ def test_simultaneous_questions_are_all_kept(asking):
     assert sorted(asking.waiting()) == [f"Question {number}?" for number in range(8)]
 
 
+def test_of_two_questions_sent_at_once_one_is_asked_and_the_other_joins_the_queue(asking):
+    conversation = asking.home.conversations.create().id  # nothing is being answered there
+    barrier, questions = threading.Barrier(2), ["This?", "That?"]
+
+    def send(question):
+        barrier.wait()
+        asking.queue.submit(conversation, question)
+
+    threads = [threading.Thread(target=send, args=(question,)) for question in questions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    asked = [message.text for message in asking.home.conversations.messages(conversation)][::2]
+    waiting = [question.text for question in asking.queue.questions(conversation)]
+    assert (len(asked), len(waiting)) == (1, 1)
+    assert sorted(asked + waiting) == sorted(questions)
+
+
 def test_two_callers_ask_a_question_once(asking):
     asking.queue.submit(asking.conversation, "Second?")
     asking.gate.set()
