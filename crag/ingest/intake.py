@@ -248,13 +248,18 @@ class Intake:
         except OSError as error:
             raise _unreadable_file(clean_display_name(archive.asked)) from error
 
+    def open_archive(self, place: str, report: ProgressCallback, stop: Cancellation) -> ArchiveInput:
+        """Return an archive on disk or on the web in its current state."""
+        data = self.fetch_address(place, "", report, stop).document.data if is_url(place) else Path(place)
+        return ArchiveInput(place, data, place, located=True)
+
     def read_member(
         self, place: str, name: str, collection: str, report: ProgressCallback, stop: Cancellation
     ) -> SourceInput:
         """Read one file of an archive on disk or on the web."""
-        archive = self.fetch_address(place, collection, report, stop).document.data if is_url(place) else Path(place)
+        archive = self.open_archive(place, report, stop)
         try:
-            found = next(read_members(archive, ParseLimits(size=self.settings.max_upload_bytes), stop, only=name))
+            found = next(read_members(archive.data, ParseLimits(size=self.settings.max_upload_bytes), stop, only=name))
         except OSError as error:
             raise _unreadable_file(clean_display_name(Path(place).name)) from error
         return _member_input(found, member_location(place, name), True, collection)
@@ -280,22 +285,31 @@ class Intake:
         allow, limit = self.settings.allow_private_urls, self.settings.max_upload_bytes
         return partial(fetch, allow=allow, limit_bytes=limit, stop=stop, outbound_log=self.outbound_log)
 
-    def can_reread(self, source: Source) -> bool:
-        """Return whether the source can be read again from its location. Uploads cannot.
-
-        Neither can imported sources: an untrusted export must not choose which local files are read.
-        """
-        return source.kind != IMPORTED_KIND and (is_url(source.location) or Path(source.location).is_absolute())
-
-    def reread(self, source: Source, report: ProgressCallback, stop: Cancellation) -> SourceInput:
-        """Read the source again in its current state, keeping its location."""
-        if place := split_member_location(source.location):
+    def reread(
+        self,
+        source: Source,
+        report: ProgressCallback,
+        stop: Cancellation,
+        member: Callable[..., SourceInput] | None = None,
+    ) -> SourceInput:
+        """Read the source again in its current state, or take it from an open archive, keeping its location."""
+        if member:
+            now = member(report, stop)
+        elif place := split_member_location(source.location):
             now = self.read_member(*place, source.collection, report, stop)
         elif is_url(source.location):
             now = self.fetch_address(source.location, source.collection, report, stop)
         else:
             now = self.read_file(Path(source.location), source.collection)
         return SourceInput(source.location, source.location, True, source.collection, now.document, source.found_by)
+
+
+def can_reread(source: Source) -> bool:
+    """Return whether the source can be read again from its location. Uploads cannot.
+
+    Neither can imported sources: an untrusted export must not choose which local files are read.
+    """
+    return source.kind != IMPORTED_KIND and (is_url(source.location) or Path(source.location).is_absolute())
 
 
 def _member_input(

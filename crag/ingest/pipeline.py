@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -17,12 +18,14 @@ from crag.ingest.intake import (
     ArchiveInput,
     Intake,
     SourceInput,
+    can_reread,
     check_size,
     is_archive,
     is_url,
     list_named_files,
     member_location,
     missing_member_refusal,
+    split_member_location,
     strip_credentials,
 )
 from crag.ingest.reader import DocumentReader, RawDocument, ReadDocument
@@ -148,7 +151,14 @@ class IngestPipeline:
         Uploads cannot change; they are read again only if they were split by another tokenizer or size than now.
         """
         chosen = self._store.sources() if ids is None else self._store.sources(sources.c.id.in_(ids))
-        return [self._refresh(source, options) for source in chosen]
+        results: dict[str, AddResult] = {}
+        for place, group in groupby(sorted(chosen, key=_archive_of), _archive_of):
+            members = list(group)
+            if place and len(members) > 1:
+                results |= self._refresh_members(place, members, options)
+            else:
+                results |= {source.id: self._refresh(source, options) for source in members}
+        return [results[source.id] for source in chosen]
 
     def _add_files(self, files: Iterable[Path], options: AddOptions) -> Iterator[AddResult]:
         def add(file: Path, stop: Cancellation) -> AddResult:
@@ -183,13 +193,34 @@ class IngestPipeline:
                     failed_result(source.location, missing_member_refusal()), id=source.id, title=source.title
                 )
 
-    def _refresh(self, source: Source, options: AddOptions) -> AddResult:
+    def _refresh_members(self, place: str, members: Sequence[Source], options: AddOptions) -> dict[str, AddResult]:
+        """Refresh files of one archive, which is fetched and unpacked only once; return the results by source id."""
+        report, stop = _progress_and_stop(options)
+        left = defaultdict[str, list[Source]](list)  # by location, one in each collection
+        for source in members:
+            left[source.location].append(source)
+        results, refusal = {}, missing_member_refusal()
+        try:
+            archive = self._intake.open_archive(place, report, stop)
+            for name, get in self._intake.unpack(archive, DEFAULT_COLLECTION, stop):
+                for source in left.pop(member_location(place, name), []):
+                    results[source.id] = self._refresh(source, options, get)
+                if not left:
+                    break
+        except SourceRefused as error:
+            refusal = error
+        return results | {one.id: failed_result(one.location, refusal) for rest in left.values() for one in rest}
+
+    def _refresh(
+        self, source: Source, options: AddOptions, member: Callable[..., SourceInput] | None = None
+    ) -> AddResult:
+        """Refresh one source; `member` returns its current state if its archive is already open."""
         is_outdated = source.kind != IMPORTED_KIND and self._store.chunker(source.id) != self._chunker
         original = self._originals.path(source.sha256) if is_outdated else None
-        if self._intake.can_reread(source):
+        if can_reread(source):
 
             def read_again(report: ProgressCallback, stop: Cancellation) -> SourceInput:
-                return replace(self._intake.reread(source, report, stop), is_outdated=is_outdated)
+                return replace(self._intake.reread(source, report, stop, member), is_outdated=is_outdated)
 
             return self._add(source.location, read_again, options)
         if original is not None:
@@ -283,6 +314,12 @@ class IngestPipeline:
             above = passage_text(reading.title, text).removesuffix(chunk.text)
             terms.append(encode_passage_terms(above, chunk.text))
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
+
+
+def _archive_of(source: Source) -> str:
+    """Return the location of the archive on disk or on the web that holds the source; empty if there is none."""
+    found = split_member_location(source.location)
+    return found[0] if found and can_reread(source) else ""
 
 
 def _reread_upload(source: Source, original: Path) -> SourceInput:

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
@@ -244,12 +245,34 @@ def test_an_archive_from_an_address_is_unpacked_and_refreshable(web_library, web
     results = [(result.source, result.status) for result in web_library.pipeline.add(url)]
     assert results == [(f"{url}!/a.txt", "added"), (f"{url}!/b.txt", "added")]
     put({"a.txt": "A lion.", "c.txt": "A cow."})
+    web.seen.clear()
     again = {result.source: result.status for result in web_library.pipeline.refresh()}
     assert again == {f"{url}!/a.txt": "replaced", f"{url}!/b.txt": "failed"}
+    assert len(web.seen) == 1, "it is fetched once for all its files"
     assert [result.status for result in web_library.pipeline.add(url)] == ["unchanged", "added", "failed"]
     assert [result.error.code for result in web_library.pipeline.add(web.page("/none.zip", b"", status=404))] == [
         "http_error"
     ]
+
+
+def test_files_of_an_archive_that_is_gone_are_kept_and_refused_one_by_one(web_library, tmp_path):
+    archive, page = tmp_path / "papers.zip", tmp_path / "alone.txt"
+    archive.write_bytes(packed({"a.txt": "A cat.", "b.txt": "A dog.", "c.txt": "A cow."}))
+    page.write_text("A horse.")
+    for path in (archive, page):
+        list(web_library.pipeline.add(str(path)))
+    list(web_library.pipeline.add(str(archive), collection="Copies"))
+    assert [result.status for result in web_library.pipeline.refresh()] == ["unchanged"] * 7
+    archive.unlink()
+    again = web_library.pipeline.refresh()
+    assert [result.source for result in again] == [source.location for source in web_library.sources()]
+    assert {Path(result.source).name: result.error and result.error.code for result in again} == {
+        "a.txt": "unreachable",
+        "b.txt": "unreachable",
+        "c.txt": "unreachable",
+        "alone.txt": None,
+    }
+    assert len(web_library.sources()) == 7
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")

@@ -145,6 +145,15 @@ def test_only_its_owner_reports_on_a_job_and_ends_it(library):
     assert [job.state for job in rows.all()] == ["failed"], "it has ended already"
 
 
+def test_only_an_owners_own_jobs_are_released(library):
+    rows = JobQueue(library._database)
+    for name in "ab":
+        rows.add(new_job(name, "path", "", "a.txt", "Documents"))
+        rows.claim(f"{name}-1")
+    rows.release("a-1")
+    assert [job.state for job in rows.all()] == ["waiting", "working"]
+
+
 def test_only_finished_jobs_are_dismissed(jobs, reader):
     reader.may_end.clear()
     first = jobs.submit_bytes("a.txt", b"A.")
