@@ -604,18 +604,54 @@ DOCUMENT_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.kind
 MAIN_OPTIONS = ("policy", "k", "refine", "grader")  # shown first, and named in summaries
 
 
-PRESETS: dict[str, RunOptions] = {
-    # LangGraph notebook on local models (June 2024): any irrelevant passage triggers a web search, no rewriting.
-    "langgraph-local": RunOptions(policy="any", k=4, rewrite="none", web_results=3, refine=False, web="auto"),
-    # LangGraph notebook (February 2024): rewrites the query, joins all web results into one document.
-    "langgraph": RunOptions(policy="any", k=4, rewrite="question", join_web=True, refine=False, web="auto"),
-    # LangGraph.js: searches the web only if no passage is relevant.
-    "langgraph-js": RunOptions(policy="none", k=4, rewrite="question", join_web=True, refine=False, web="auto"),
-    # Korean CRAG on AWS: searches child passages and gives their parent to the model.
-    "parent-child": RunOptions(policy="any", k=4, rewrite="question", parent_context=True, refine=False, web="auto"),
-    # Mistral notebooks: two graphs, with and without rewriting.
-    "mistral": RunOptions(policy="any", k=4, rewrite="question", refine=False, web="auto"),
-    "mistral-no-rewrite": RunOptions(policy="any", k=4, rewrite="none", refine=False, web="auto"),
-    # The paper, section 4: ten passages, three actions, strips, at most three keywords, five web pages.
-    "paper": RunOptions(policy="paper", k=10, rewrite="keywords", refine=True, web_results=5, web="auto"),
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A published variant of Corrective RAG: its title on screen, where it comes from, and its options."""
+
+    title: str
+    origin: str
+    options: RunOptions
+
+
+PRESETS: dict[str, Preset] = {
+    "langgraph-local": Preset(
+        "Strict, 3 web results",
+        "LangGraph's notebook for local models, June 2024: no rewriting",
+        RunOptions(policy="any", k=4, rewrite="none", web_results=3, refine=False, web="auto"),
+    ),
+    "langgraph": Preset(
+        "Strict, web as one passage",
+        "LangGraph's notebook, February 2024: all web results are joined",
+        RunOptions(policy="any", k=4, rewrite="question", join_web=True, refine=False, web="auto"),
+    ),
+    "langgraph-js": Preset(
+        "Lenient, web as one passage",
+        "LangGraph.js: searches the web only if no passage is relevant",
+        RunOptions(policy="none", k=4, rewrite="question", join_web=True, refine=False, web="auto"),
+    ),
+    "parent-child": Preset(
+        "Strict, wider context",
+        "Korean CRAG on AWS: searches small passages, answers from the text around them",
+        RunOptions(policy="any", k=4, rewrite="question", parent_context=True, refine=False, web="auto"),
+    ),
+    "mistral": Preset(
+        "Strict, with rewriting",
+        "Mistral's notebook",
+        RunOptions(policy="any", k=4, rewrite="question", refine=False, web="auto"),
+    ),
+    "mistral-no-rewrite": Preset(
+        "Strict, no rewriting",
+        "Mistral's second notebook",
+        RunOptions(policy="any", k=4, rewrite="none", refine=False, web="auto"),
+    ),
+    "paper": Preset(
+        "As in the paper",
+        "arXiv 2401.15884, section 4: ten passages, excerpts, at most three keywords, five web pages",
+        RunOptions(policy="paper", k=10, rewrite="keywords", refine=True, web_results=5, web="auto"),
+    ),
 }
+
+
+def preset_title(name: str) -> str:
+    """Return the title of a preset on screen; saved ones are called by the name that the user gave them."""
+    return PRESETS[name].title if name in PRESETS else name

@@ -31,7 +31,7 @@ from crag.evaluation.metrics import (
 from crag.evaluation.summary import VariantSummary, compare_results
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Example, Figure, MetricDifference, NodeCost
 from crag.events import NODES
-from crag.inspection.run_labels import ACTION_BADGES, Badge, answer_badges
+from crag.inspection.run_labels import ACTION_BADGES, Badge, answer_badges, trajectory_title
 from crag.text.formatting import format_count, format_date_time, format_duration, format_score
 from crag.text.html import load_page_template
 from crag.text.sanitization import strip_invisible, to_one_line
@@ -228,14 +228,15 @@ def _answer_facts(result: EvaluationResult) -> list[str]:
         told.append(f"judged {result.judged.score:.2f}")
     if result.label is not None:
         told.append(f"rated {'right' if result.label else 'wrong'} by a person")
-    told += [", ".join(scored.steps), format_duration(scored.seconds)] if scored.steps else []
+    steps = ", ".join(map(trajectory_title, scored.steps))
+    told += [steps, format_duration(scored.seconds)] if scored.steps else []
     told += [format_count(scored.tokens, "token")] if scored.tokens else []
     return [to_one_line(fact) for fact in told]
 
 
 def _make_expected_view(example: Example) -> list[tuple[str, str]]:
     known = (
-        ("Right answer", " · ".join(example.references)),
+        ("Expected answer", " · ".join(example.references)),
         ("Must mention", " · ".join(example.must_mention)),
         ("Must not mention", " · ".join(example.must_not_mention)),
         ("Expected passages", " · ".join((*example.sources, *example.phrases))),

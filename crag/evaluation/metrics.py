@@ -31,16 +31,38 @@ _METRICS = (
     Metric("refusal_right", "Correctly answered or declined", "Answered what can be answered and declined the rest."),
     Metric("answered", "Answered", "Share of answerable questions that were answered."),
     Metric("refused", "Declined", "Share of unanswerable questions that were declined."),
-    Metric("contained", "Reference in the answer", "The answer contains a reference, ignoring case and punctuation."),
-    Metric("token_f1", "Token F1", "Word overlap with the nearest reference (SQuAD, arXiv 1606.05250)."),
+    Metric(
+        "contained",
+        "Expected answer found",
+        "The answer contains an expected answer, ignoring case and punctuation; a date in any notation.",
+    ),
+    Metric(
+        "token_f1", "Word overlap", "Words shared with the nearest expected answer (token F1; SQuAD, arXiv 1606.05250)."
+    ),
     Metric("mentions", "Must mention", "Share of required phrases that are in the answer."),
     Metric("avoids", "Must not mention", "The answer contains none of the forbidden phrases."),
     Metric("judged", "By the judge", "The score from the judge model."),
-    Metric("recall", "Retrieval recall", "Share of the expected passages that were found."),
-    Metric("reciprocal_rank", "Retrieval MRR", "1 / rank of the first expected passage; 0 if none was found."),
-    Metric("grader_precision", "Grader precision", "Share of the passages graded relevant that are expected."),
-    Metric("grader_recall", "Grader recall", "Share of the expected passages found that were graded relevant."),
-    Metric("grader_auc", "Grader AUC", "How often an expected passage scores above another; 0.5 is chance."),
+    Metric("recall", "Expected passages found", "Share of the expected passages that were found (retrieval recall)."),
+    Metric(
+        "reciprocal_rank",
+        "Expected passage near the top",
+        "1 / rank of the first expected passage; 0 if none was found (mean reciprocal rank, MRR).",
+    ),
+    Metric(
+        "grader_precision",
+        "Rightly graded relevant",
+        "Share of the passages graded relevant that are expected (precision).",
+    ),
+    Metric(
+        "grader_recall",
+        "Expected passages recognized",
+        "Share of the expected passages found that were graded relevant (recall).",
+    ),
+    Metric(
+        "grader_auc",
+        "Expected passages score higher",
+        "How often an expected passage scores above another; 50% is chance (AUC).",
+    ),
     Metric("action_match", "Expected decision", "The decision is the expected one."),
     Metric("supported", "Sentences supported", "Share of the citing sentences that their source supports."),
     Metric("cited", "Cites an expected passage", "The answer cites at least one expected passage."),
@@ -179,7 +201,7 @@ STATE_BADGES: dict[EvaluationState, Badge] = {
 VERDICT_BADGES: dict[AnswerVerdict, Badge] = {
     "right": Badge("green", "check_circle", "right"),
     "wrong": Badge("red", "cancel", "wrong"),
-    "refused": Badge("orange", "block", "refused"),
+    "refused": Badge("orange", "block", "declined"),
     "failed": Badge("red", "error", "failed"),
     "unknown": Badge("gray", "help", "not known"),
 }

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from crag.events import NODES
 from crag.models.model_choice import BUILTIN_LABEL, model_label
 from crag.options import GRADERS, OPTIONS, POLICIES, PolicyName, RunOptions
 from crag.runs.trace import Trace
@@ -88,6 +89,11 @@ def decision_badge(action: Action | None, outcome: Outcome | None) -> Badge:
     if outcome and action in ("correct", "ambiguous"):
         return OUTCOME_BADGES[outcome]
     return ACTION_BADGES[action]
+
+
+def trajectory_title(step: str) -> str:
+    """Return the title of a step of a trajectory, as in the trace; of an unknown one, its name."""
+    return next((node.title for node in NODES.values() if node.trajectory_step == step), step)
 
 
 def answer_badges(action: Action | None, outcome: Outcome | None) -> list[Badge]:

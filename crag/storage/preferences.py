@@ -108,7 +108,9 @@ class Preferences:
 
     def presets(self) -> dict[str, OptionChanges]:
         """Return the changes of each preset by name: published variants first, then the saved ones."""
-        known = {name: {key: get_option(options, key) for key in _VARIANT_OPTIONS} for name, options in PRESETS.items()}
+        known = {
+            name: {key: get_option(preset.options, key) for key in _VARIANT_OPTIONS} for name, preset in PRESETS.items()
+        }
         with self._database.read() as connection:
             rows = connection.execute(select(presets.c.name, presets.c.changes).order_by(presets.c.made_at)).all()
         return {**known, **{name: _valid_changes(load_changes(text)) for name, text in rows if name not in known}}

@@ -10,7 +10,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.inspection.run_labels import threshold_origin
-from crag.options import OPTIONS, ROLES, Option, OptionSection, RunOptions, apply_changes, get_option
+from crag.options import OPTIONS, ROLES, Option, OptionSection, RunOptions, apply_changes, get_option, preset_title
 from crag.storage.preferences import ValueOrigin
 from crag.types import Thresholds
 from pages.chat import state, versions
@@ -174,9 +174,9 @@ def _draw_presets() -> None:
 def draw_preset_menu(chosen: str, choose: Callable[[str], None], key: str) -> None:
     """Draw the menu of presets, labelled with the current one."""
     st.menu_button(
-        f"Preset: {markdown.escape_line(chosen, 40)}" if chosen else "Use a preset",
+        f"Preset: {markdown.escape_line(preset_title(chosen), 40)}" if chosen else "Use a preset",
         list(application().preferences.presets()),
-        format_func=lambda name: markdown.escape_line(name, 60),
+        format_func=lambda name: markdown.escape_line(preset_title(name), 60),
         icon=":material/bookmark:",
         key=key,
         on_click=lambda: choose(st.session_state[key]),

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from crag.errors import CragError
 from crag.ingest.parse.formats import UPLOAD_SUFFIXES
 from crag.models.model_choice import model_label
-from crag.options import POLICIES, WEB_MODES, RunOptions, WebMode
+from crag.options import POLICIES, WEB_MODES, RunOptions, WebMode, preset_title
 from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.text.sanitization import MAX_QUESTION_LENGTH
@@ -123,7 +123,7 @@ def _choose_web_mode() -> None:
 def _draw_options_chip(options: RunOptions) -> None:
     own = 0 if options.preset else len(state.changed_options())
     policy = "Grading off" if options.policy == "off" else POLICIES[options.policy][0]
-    basis = markdown.escape_line(options.preset, 30) or policy
+    basis = markdown.escape_line(preset_title(options.preset), 30) or policy
     facts = [basis, format_count(options.k, "passage"), *([format_count(own, "change")] if own else [])]
     looks = {"type": "tertiary", "wrap": False, "key": "chip_options"}
     dialogs.draw_opener(" · ".join(facts), ":material/tune:", OPTIONS_DRAWER, **looks)

@@ -89,7 +89,7 @@ def _describe_dataset(dataset: Dataset) -> str:
     """Return the number of questions, and how many have each kind of expected answer."""
     examples = dataset.examples
     counted = {
-        "with a reference": sum(bool(one.references) for one in examples),
+        "with an expected answer": sum(bool(one.references) for one in examples),
         "with phrases to mention": sum(bool(one.must_mention or one.must_not_mention) for one in examples),
         "with expected passages": sum(bool(one.sources or one.phrases) for one in examples),
         "with accepted steps": sum(bool(one.steps) for one in examples),

@@ -60,7 +60,7 @@ def _draw_expected_answer(result: EvaluationResult) -> None:
     example = result.example
     if example.answerable is False:
         st.markdown(":small[:gray[Expected]] declined: the documents do not answer this")
-    _draw_alternatives("Reference", example.references)
+    _draw_alternatives("Expected answer", example.references)
     _draw_alternatives("Must mention", example.must_mention)
     _draw_alternatives("Must not mention", example.must_not_mention)
     _draw_alternatives("Expected passages contain", example.phrases)
@@ -76,7 +76,7 @@ def _draw_expected_answer(result: EvaluationResult) -> None:
 
 
 def _format_steps(steps: Sequence[str]) -> str:
-    return f":small[{markdown.escape_line(' → '.join(steps), 400)}]"
+    return f":small[{markdown.escape_line(' → '.join(map(run_labels.trajectory_title, steps)), 400)}]"
 
 
 def _draw_alternatives(name: str, texts: Sequence[str]) -> None:
@@ -154,7 +154,7 @@ def _format_kappa(one: Agreement) -> str:
 
 _ALL_KINDS = "all"
 _VISIBLE_ROWS = 14
-_SELECTION_HINT = "Click a row, or go to it with the arrow keys, to compare the answer with the right one and rate it."
+_SELECTION_HINT = "Click a row, or go to it with the arrow keys, to compare its answer with the expected one."
 _LABEL_WORDS = {True: "right", False: "wrong", None: ""}
 
 AnswerRow = tuple[EvaluationResult, AnswerVerdict]
@@ -238,7 +238,7 @@ def _table_columns(evaluation: Evaluation, rows: Sequence[AnswerRow]) -> dict[st
     more: dict[str, list[Any]] = {
         "Time": [result.scored.seconds if result.state == "done" else None for result in results],
         "Decision": [_decision_word(result.scored.action) for result in results],
-        "Recall": [result.scored.scores.get("recall") for result in results],
+        "Passages": [result.scored.scores.get("recall") for result in results],
         "You": [_LABEL_WORDS[result.label] or None for result in results],
     }
     if evaluation.repetitions > 1:
@@ -260,7 +260,7 @@ def _column_config() -> dict[str, Any]:
         "Question": config.TextColumn(width=160),
         "No.": config.NumberColumn(width=35, help="Which repetition"),
         "Decision": config.TextColumn(width=150),
-        "Recall": config.NumberColumn(format="percent", width=55),
+        "Passages": config.NumberColumn(format="percent", width=65, help=METRICS["recall"].meaning),
         "Time": config.NumberColumn("Seconds", format="%.2f", width=60),
         "You": config.TextColumn(width=50, help="Your rating"),
     }

@@ -100,7 +100,7 @@ def draw_export_dialog(evaluation_id: str) -> None:
     ):
         make = partial(_export, export, evaluation, application().evaluations)
         draw_file_download(name, meaning, evaluation.name, ending, make, evaluation.id)
-    st.caption("Includes questions, answers and references, but no folders or keys.")
+    st.caption("Includes questions, answers and expected answers, but no folders or keys.")
     if application().uploads.available:
         _draw_langsmith_upload(evaluation)
 

@@ -22,8 +22,8 @@ from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
 
 JUDGE_DIALOG = "have an evaluation judged"
-JUDGE_DATA_NOTICE = "For judging, questions, references and answers go"
-JUDGE_HELP = "A model that compares each answer with the reference, scores it and says why."
+JUDGE_DATA_NOTICE = "For judging, questions, expected answers and answers go"
+JUDGE_HELP = "A model that compares each answer with the expected one, scores it and says why."
 
 
 def available_judges() -> dict[str, str]:

@@ -11,7 +11,16 @@ import streamlit as st
 
 from crag.evaluation.types import Variant
 from crag.inspection.run_labels import describe_option
-from crag.options import DOCUMENT_OPTIONS, MAIN_OPTIONS, OPTIONS, RunOptions, apply_changes, diff_options, get_option
+from crag.options import (
+    DOCUMENT_OPTIONS,
+    MAIN_OPTIONS,
+    OPTIONS,
+    RunOptions,
+    apply_changes,
+    diff_options,
+    get_option,
+    preset_title,
+)
 from crag.text.formatting import format_count
 from pages.chat.options import OptionControls, draw_preset_menu
 from pages.chat.state import has_web_search
@@ -74,7 +83,7 @@ def summarize_options(held: RunOptions) -> str:
 
 def describe_options(held: RunOptions, without: Collection[str] = ()) -> list[str]:
     """Describe the main options in a few words each, except those in `without`; safe Markdown."""
-    preset = [] if without or not held.preset else [held.preset]  # a preset names all options at once
+    preset = [] if without or not held.preset else [preset_title(held.preset)]  # a preset names all options at once
     main = [describe_option(name, get_option(held, name)) for name in MAIN_OPTIONS if name not in without]
     return [markdown.escape_line(words, 40) for words in (*preset, *main)]
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.inspection import run_labels
-from crag.options import MAIN_OPTIONS, PRESETS, SAVED_OPTIONS, OptionChanges, RunOptions, get_option
+from crag.options import MAIN_OPTIONS, PRESETS, SAVED_OPTIONS, OptionChanges, RunOptions, get_option, preset_title
 from pages.chat import state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
 from pages.settings import setting_row
 
 PRESET_WORDS = " ".join(
-    ("presets variant save the present settings under a name use for this home conversation", *PRESETS)
+    (
+        "presets variant save the present settings under a name use for this home conversation",
+        *(f"{name} {preset.title} {preset.origin}" for name, preset in PRESETS.items()),
+    )
 )
 DELETE_PRESET_DIALOG = "delete_preset"
 _FOR_HOME, _FOR_CONVERSATION = "As default", "In the open conversation"
@@ -31,7 +34,9 @@ def draw_presets() -> None:
 def _draw_preset(name: str, changes: OptionChanges) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
-            st.markdown(f"**{markdown.escape_line(name, 60)}**  \n{labels.grey_text(_describe_preset(changes))}")
+            origin = f"{PRESETS[name].origin} (`{name}`)" if name in PRESETS else None
+            title = markdown.escape_line(preset_title(name), 60)
+            st.markdown(f"**{title}**  \n{labels.grey_text(_describe_preset(changes))}", help=origin)
         with st.container(horizontal=True, width="content", gap="small"):
             if name not in PRESETS:
                 dialogs.draw_opener("Delete", None, DELETE_PRESET_DIALOG, name, type="tertiary", key=f"delete-{name}")
@@ -56,16 +61,17 @@ def _describe_preset(changes: OptionChanges) -> str:
 
 
 def _use_preset(key: str, name: str, changes: OptionChanges) -> None:
+    title = markdown.escape_line(preset_title(name), 60)
     if st.session_state[key] == _FOR_CONVERSATION:
         state.use_preset(name)
-        st.toast(f"The next question uses {markdown.escape_line(name, 60)}.", icon=":material/check:")
+        st.toast(f"The next question uses “{title}”.", icon=":material/check:")
         return
     preferences = application().preferences
     for changed, value in changes.items():
         if changed in SAVED_OPTIONS and preferences.effective(changed).origin != "environment":
             preferences.save(changed, value)
     left_out = " Web results as one passage works only in a conversation." if changes.get("join_web") else ""
-    st.toast(f"{markdown.escape_line(name, 60)} is now the default.{left_out}", icon=":material/check:")
+    st.toast(f"“{title}” is now the default.{left_out}", icon=":material/check:")
 
 
 def _draw_save_form() -> None:

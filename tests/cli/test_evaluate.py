@@ -136,7 +136,7 @@ def test_the_best_variant_is_saved_as_a_preset_and_reported(crag, tmp_path):
 
 def test_people_read_what_was_asked_of_what_and_the_best_variant(evaluated):
     told = (evaluated / "told.txt").read_text(encoding="utf-8")
-    for words in ("2 documents", "Right answers", "answered by  Built-in engine", "Retrieval recall", "Best: "):
+    for words in ("2 documents", "Right answers", "answered by  Built-in engine", "Expected passages found", "Best: "):
         assert words in told
     assert told.count("Evaluations cannot ask") == 1
     assert "Saved as the preset “best of towns”" in told

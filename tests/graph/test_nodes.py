@@ -36,7 +36,7 @@ def web(*numbers: int) -> ListWeb:
     ],
 )
 def test_each_known_variant_takes_its_own_route(preset, scores, trajectory, used):
-    bench = Bench(scores, PRESETS[preset], web(-1))
+    bench = Bench(scores, PRESETS[preset].options, web(-1))
     trace = bench.ask()
     assert trace.trajectory == trajectory
     assert [item.passage.id for item in bench.writer.given] == used
@@ -44,15 +44,15 @@ def test_each_known_variant_takes_its_own_route(preset, scores, trajectory, used
 
 
 def test_presets_differ_where_their_systems_do():
-    bench = Bench({1: 0.0, -1: 1.0, -2: 1.0}, PRESETS["langgraph"], web(-1, -2))
+    bench = Bench({1: 0.0, -1: 1.0, -2: 1.0}, PRESETS["langgraph"].options, web(-1, -2))
     bench.ask()
     assert [item.passage.id for item in bench.writer.given] == [-1], "all web results are one document"
     assert "page -1" in bench.writer.given[0].text
     assert "page -2" in bench.writer.given[0].text
-    bench = Bench({1: 1.0}, PRESETS["parent-child"])
+    bench = Bench({1: 1.0}, PRESETS["parent-child"].options)
     bench.ask()
     assert bench.writer.given[0].text.startswith("Before."), "the parent is given to the model"
-    bench = Bench({1: 0.0}, PRESETS["paper"], web())
+    bench = Bench({1: 0.0}, PRESETS["paper"].options, web())
     assert bench.ask().query.startswith("keywords of")
 
 

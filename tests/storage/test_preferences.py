@@ -113,7 +113,7 @@ def test_a_preset_means_the_same_whatever_the_home_has_saved(preferences):
     for name, value in {"k": 9, "refine": False, "web_results": 7}.items():
         preferences.save(name, value)
     for name, variant in PRESETS.items():
-        assert preferences.options(preferences.presets()[name]) == variant
+        assert preferences.options(preferences.presets()[name]) == variant.options
     preferences.save("model", "builtin")
     assert preferences.options(preferences.presets()["paper"]).model == "builtin", "models are left as they are"
 

@@ -150,6 +150,16 @@ def test_a_selected_answer_says_once_where_it_comes_from(chat, services, evaluat
         assert sum(text.count(source) for text in shown) == 1
 
 
+def test_a_selected_answer_is_told_in_plain_words(chat, services, evaluated):
+    opened(chat, evaluated)
+    choose_row(chat, 1)
+    shown = " ".join(item.value for item in [*chat.markdown, *chat.caption])
+    for words in ("Find passages → Grade → Write", "Expected answer", "Word overlap"):
+        assert words in shown
+    for words in ("retrieve_documents", "Token F1", "Reference"):
+        assert words not in shown
+
+
 def test_foreign_text_stays_text(chat, services, notes):
     row = {"question": HOSTILE, "reference": HOSTILE, "must_mention": [HOSTILE]}
     dataset = services.datasets.add("<b>x</b> [a](https://evil.example)", json.dumps(row).encode())
@@ -210,10 +220,10 @@ def test_two_chosen_ones_are_compared(chat, services, notes, kitchen):
 def test_a_dataset_is_looked_into_and_loses_a_row(chat, services, kitchen):
     opened(chat)
     click(chat, next(label for label in labels(chat) if label.startswith("kitchen")))
-    assert said(chat, "3 questions · 2 with a reference · 1 without an answer")
+    assert said(chat, "3 questions · 2 with an expected answer · 1 without an answer")
     services.datasets.remove_example(kitchen.id, kitchen.examples[0].key)
     chat.run()
-    assert said(chat, "2 questions · 1 with a reference · 1 without an answer")
+    assert said(chat, "2 questions · 1 with an expected answer · 1 without an answer")
 
 
 def test_pinned_questions_are_counted_and_run(chat, services, notes):

@@ -202,6 +202,8 @@ def test_words_that_a_browser_still_shows_are_no_new_model(ollama, chat):
 def test_a_preset_is_saved_used_and_deleted(chat, services):
     services.preferences.save("k", 7)
     page = open_settings(chat, "presets")
+    assert said(page, "Lenient, web as one passage")
+    assert not said(page, "**langgraph")
     page.text_input(key="preset_name").set_value("paper")
     page.button[labels(page).index("Save")].click().run()
     assert said(page, "“paper” is the name of a built-in preset.")
