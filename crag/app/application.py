@@ -153,6 +153,7 @@ class Application(UserScoped):
         check, clean = self.regression.run_if_due, self.rechunked_libraries.remove_stale
         self._upkeep = (
             BackgroundWorker("regression", lambda _: check(time.monotonic()), _UPKEEP_SECONDS),
+            BackgroundWorker("evaluation-orphans", lambda _: self.evaluations.close_orphans(), _UPKEEP_SECONDS),
             BackgroundWorker("rechunk-cleanup", lambda _: clean(), _UPKEEP_SECONDS),
             self._page_starts,
         )

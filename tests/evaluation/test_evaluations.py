@@ -4,6 +4,7 @@ import threading
 from dataclasses import dataclass, field
 
 import pytest
+from sqlalchemy import select
 
 from crag.cancellation import Cancellation
 from crag.conversations.conversations import Conversations
@@ -18,6 +19,7 @@ from crag.runs.worker import RunResources
 from crag.sharing.backup import write_backup
 from crag.sharing.restore import restore_backup
 from crag.storage.engine import Database
+from crag.storage.tables import evaluations
 from crag.types import Progress, ignore_progress
 from tests.crashing import Forked
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
@@ -205,9 +207,9 @@ def test_one_stopped_elsewhere_while_queued_does_not_start(lab, laboratory):
 
 def test_one_resumed_by_another_process_is_not_abandoned(lab, laboratory, monkeypatch):
     begun = lab.evaluations.wait(lab.begin().id)
-    lab.evaluations._rows.change(begun.id, state="running", owner="1-1")
     other = laboratory()
     hang(other)
+    lab.evaluations._rows.change(begun.id, state="running", owner="1-1")
 
     def gone(owner):
         monkeypatch.undo()
@@ -265,6 +267,19 @@ def test_a_process_that_dies_leaves_it_to_be_gone_on_with(lab, tmp_path):
     assert (left.state, left.done) == ("interrupted", 2)
     lab.evaluations.resume(left.id)
     assert lab.evaluations.wait(left.id).done == 24
+
+
+def stored_state(database):
+    """The state of the only evaluation, read without looking after those that own it."""
+    with database.read() as connection:
+        return connection.execute(select(evaluations.c.state)).scalar_one()
+
+
+def test_the_next_start_interrupts_what_a_dead_process_was_running(lab, laboratory):
+    begun = lab.evaluations.wait(lab.begin().id)
+    lab.evaluations._rows.change(begun.id, state="running", owner="1-1")
+    laboratory()
+    assert stored_state(lab.database) == "interrupted"
 
 
 def test_closing_interrupts_and_the_next_start_resumes(lab, laboratory):
