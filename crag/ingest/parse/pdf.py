@@ -168,6 +168,8 @@ def _document_blocks(
     pages: list[PageText], seen: dict[int, OcrParagraphs], outline: dict[int, HeadingLevels]
 ) -> Iterator[Block]:
     texts = remove_running_headers([page.lines for page in pages])
+    if not any(texts) and not any(page.unread for page in pages):  # a line on each page, which is all there is
+        texts = [list(page.lines) for page in pages]
     lines = [line for text in texts for line in text]
     heights = [line.height for line in lines for _ in range(1 + len(line.text) // 20)]
     body = statistics.median(heights) if heights else 0.0

@@ -239,6 +239,11 @@ def test_a_callback_that_fails_leaves_no_child_behind() -> None:
         parse_file("a.pdf", drawn(pages=400), stop=Cancellation(), progress=fail)
 
 
+def test_one_line_on_each_page_is_text_and_no_running_header() -> None:
+    document = parse_file("slides.pdf", drawn(pages=6, lines=1), stop=Cancellation())
+    assert [(block.page, block.text[:6]) for block in document.blocks] == [(n + 1, f"Page {n}") for n in range(6)]
+
+
 def test_two_thousand_pages_are_read_whole_and_can_be_stopped() -> None:
     long = drawn(pages=2000)
     told: list[Progress] = []
