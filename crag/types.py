@@ -144,7 +144,7 @@ class Source:
 
     `size` is in bytes, `added_at` in seconds since the epoch. `pages` is None for formats without pages. `author` and
     `published` (YYYY-MM-DD) are empty if the document does not state them. `found_by` is the question whose web search
-    found the document; it is empty for documents added by the user.
+    found the document (`found_on_web`), empty if another user asked it; both are empty for documents added by a user.
     """
 
     id: str
@@ -161,6 +161,7 @@ class Source:
     author: str = ""
     published: str = ""
     found_by: str = ""
+    found_on_web: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,12 +67,6 @@ def read_uncovered(connection: Connection, user: str | None) -> list[Row[Any]]:
     ]
 
 
-def read_asked_by(connection: Connection, questions: Collection[str], user: str) -> set[str]:
-    """Return those of these questions that this user has asked."""
-    own = select(runs.c.question).join(conversations, conversations.c.id == runs.c.conversation_id)
-    return set(connection.scalars(own.where(conversations.c.person == user, runs.c.question.in_(questions))))
-
-
 def _read_finished_runs(connection: Connection, user: str | None) -> Sequence[Row[Any]]:
     """Read every completed run, oldest first, without those of evaluations, which nobody asked."""
     joined = runs.join(run_summaries, run_summaries.c.run_id == runs.c.id).outerjoin(
@@ -241,13 +235,6 @@ class CoverageGaps(UserScoped):
                 gaps = self._group(questions)
                 self._grouped.put(key, gaps)
             return [*gaps]
-
-    def filter_visible_questions(self, questions: Collection[str]) -> set[str]:
-        """Return those of these questions that the user may read, because they asked them."""
-        if self._user is None:
-            return set(questions)
-        with self._database.read() as connection:
-            return read_asked_by(connection, questions, self._user)
 
     def close(self, run_ids: Sequence[str]) -> None:
         """Mark these runs as no gap; a question asked again without an answer becomes a gap again."""

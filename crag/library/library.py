@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crag.cancellation import Cancellation
+from crag.concurrency.caches import LRUCache
 from crag.errors import NotFound
 from crag.ingest.intake import Intake
 from crag.ingest.pipeline import IngestPipeline
@@ -29,6 +31,7 @@ from crag.storage.outbound_log import OutboundLog
 from crag.storage.passages import count_parts, count_passages, count_unembedded, read_part, read_passages
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
+from crag.storage.user_scope import UserScoped, visible_questions
 from crag.types import (
     Collection,
     EmbeddingSpace,
@@ -47,10 +50,11 @@ if TYPE_CHECKING:
 _SUGGESTION_RANK = 2  # a suggested question must find its passage among this many
 
 
-class Library:
+class Library(UserScoped):
     """All documents of one home. Safe to share between threads; several processes may work on one home.
 
-    `pipeline` adds documents; `retriever` finds passages for a run; `spaces` holds the embedding spaces.
+    `pipeline` adds documents; `retriever` finds passages for a run; `spaces` holds the embedding spaces. All users
+    share the documents, but the question that found one is shown only to who asked it.
     """
 
     def __init__(
@@ -87,22 +91,22 @@ class Library:
         self.pipeline = IngestPipeline(
             self._store, self._originals, active_embedder, intake, self._read, chunker, limit
         )
-        self._suggested: tuple[tuple[int, int], list[str]] | None = None
+        self._suggested: LRUCache[tuple[int, int], list[str]] = LRUCache(1)
         self._store.remove_unused_originals(self._originals.remove_unused)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
         """Remove sources with all their data; return those that existed."""
         gone = self._store.remove(ids)
         self._store.release_originals([source.sha256 for source in gone], self._originals.remove)
-        return gone
+        return self._hide_questions(gone)
 
     def sources(self, collection: str = "") -> list[Source]:
         """Return the sources of a collection, or all, newest first."""
-        return self._store.sources(*([sources.c.collection == collection] if collection else []))
+        return self._hide_questions(self._store.sources(*([sources.c.collection == collection] if collection else [])))
 
     def source(self, source_id: str) -> Source:
         """Return the source with this id. Raises `NotFound`."""
-        if source := self._store.source(source_id):
+        for source in self._hide_questions(self._store.sources(sources.c.id == source_id)):
             return source
         raise NotFound("This document is no longer in the library.")
 
@@ -111,7 +115,12 @@ class Library:
         if not (source := self._store.source(source_id)):
             return []
         same = (sources.c.collection == source.collection, sources.c.location == source.location)
-        return self._store.sources(*same, sources.c.id != source_id)
+        return self._hide_questions(self._store.sources(*same, sources.c.id != source_id))
+
+    def _hide_questions(self, found: list[Source]) -> list[Source]:
+        with self._database.read() as connection:
+            shown = visible_questions(connection, {one.found_by for one in found if one.found_by}, self._user)
+        return [replace(one, found_by="") if one.found_by and one.found_by not in shown else one for one in found]
 
     def collections(self) -> list[Collection]:
         """Return every collection with its counts, the default one first."""
@@ -181,9 +190,10 @@ class Library:
     def suggest_questions(self, n: int = 3) -> list[str]:
         """Return at most `n` questions that the newest sources answer; derived once for each state of the library."""
         key = (self._store.epoch(), n)
-        if self._suggested is None or self._suggested[0] != key:
-            self._suggested = (key, suggest_questions(self._database, self._find_by_words, n))
-        return list(self._suggested[1])
+        if (suggested := self._suggested.get(key)) is None:
+            suggested = suggest_questions(self._database, self._find_by_words, n)
+            self._suggested.put(key, suggested)
+        return [*suggested]
 
     def _find_by_words(self, question: str) -> list[int]:
         """Return the ids of the nearest passages by full text alone, which needs no embedder and is always ready."""

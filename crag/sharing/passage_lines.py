@@ -14,11 +14,11 @@ from sqlalchemy import Connection, Row, func, select
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, SourceRefused
-from crag.inspection.coverage_gaps import read_asked_by
 from crag.storage.engine import Database
 from crag.storage.files import check_absent, move_into_place, staging_folder
 from crag.storage.passages import decode_page_starts, scope_conditions
 from crag.storage.tables import passages, sources, vectors
+from crag.storage.user_scope import visible_questions
 from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import EmbeddingSpace, PageStarts, Progress, ProgressCallback, Vectors
 
@@ -184,7 +184,7 @@ class PassageExport:
 
     def _visible_questions(self, connection: Connection) -> set[str]:
         questions = set(connection.scalars(select(sources.c.found_by).distinct()))
-        return questions if self.user is None else read_asked_by(connection, questions, self.user)
+        return visible_questions(connection, questions, self.user)
 
     def _with_progress(
         self, rows: Any, questions: set[str], total: int, report: ProgressCallback, stop: Cancellation

@@ -236,7 +236,9 @@ class SourceStore:
             .correlate(sources)
             .scalar_subquery()
         )
-        query = select(sources, passage_count.label("passages"), labels.label("space")).where(*conditions)
+        is_found = (sources.c.found_by != "").label("found_on_web")
+        columns = (sources, passage_count.label("passages"), labels.label("space"), is_found)
+        query = select(*columns).where(*conditions)
         with self.database.read() as connection:
             return [
                 _source_from_row(row)

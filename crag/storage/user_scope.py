@@ -6,11 +6,24 @@ belongs to a user leads to one of these through foreign keys.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import copy
 from functools import cache
 from typing import Any, Self
 
-from sqlalchemy import BindParameter, ColumnElement, ForeignKey, Select, Table, bindparam, false, or_, select, true
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    ForeignKey,
+    Select,
+    Table,
+    bindparam,
+    false,
+    or_,
+    select,
+    true,
+)
 
 from crag.errors import NotFound
 from crag.storage.engine import Database
@@ -67,6 +80,14 @@ def _leads_to_visible_row(key: ForeignKey, user: str | BindParameter[str]) -> Co
     parent = key.column.table
     found = select(key.column).where(key.column == key.parent, visible_rows(parent, user))
     return found.correlate_except(parent).exists()
+
+
+def visible_questions(connection: Connection, questions: Collection[str], user: str | None) -> set[str]:
+    """Return those of these questions that a user (None: anyone) may read, because they asked them."""
+    if user is None or not questions:
+        return set(questions)
+    asked = select(runs.c.question).where(runs.c.question.in_(questions), visible_rows(runs, user))
+    return set(connection.scalars(asked))
 
 
 def check_visible(database: Database, table: Table, row_id: Any, user: str | None) -> None:

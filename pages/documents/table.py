@@ -175,7 +175,7 @@ def _kind_label(source: Source) -> str:
     kind = (
         labels.DOCUMENT_KINDS["web"] if from_web else labels.DOCUMENT_KINDS.get(source.kind, source.kind.capitalize())
     )
-    return f"{kind} · {source_drawer.FOUND_BY_WEB_SEARCH}" if source.found_by else kind
+    return f"{kind} · {source_drawer.FOUND_BY_WEB_SEARCH}" if source.found_on_web else kind
 
 
 def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
@@ -187,18 +187,13 @@ def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
     actions = {"Actions": [[_OPEN_LABEL, *_ROW_ACTIONS] for _ in sources]}
     if is_phone():  # further columns would need horizontal scrolling
         return name | {"Pages": [source.pages for source in sources]} | actions
-    questions = source_drawer.web_search_questions(sources)
-    found_for = {
-        "Found for": [
-            sanitization.strip_invisible(source.found_by) if source.found_by in questions else "" for source in sources
-        ]
-    }
+    questions = [sanitization.strip_invisible(source.found_by) for source in sources]
     return {
         **name,
         "Kind": [_kind_label(source) for source in sources],
         "Added": [to_local_time(source.added_at).date() for source in sources],
         "File or address": [sanitization.strip_invisible(format_location(source.location)) for source in sources],
-        **(found_for if questions else {}),
+        **({"Found for": questions} if any(questions) else {}),
         "Collection": [sanitization.strip_invisible(source.collection) for source in sources],
         "Pages": [source.pages for source in sources],
         "Passages": [source.passages for source in sources],

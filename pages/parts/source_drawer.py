@@ -74,17 +74,11 @@ def _add_web_page(key: str, run_id: str, location: str) -> None:
 FOUND_BY_WEB_SEARCH = "found by a web search"
 
 
-def web_search_questions(sources: Sequence[Source]) -> set[str]:
-    """Return the questions whose web search found any of these sources, limited to the user's own."""
-    found_by = {source.found_by for source in sources if source.found_by}
-    return application().gaps.filter_visible_questions(found_by) if found_by else set()
-
-
 def _found_by_line(source: Source) -> str:
     """Return that a web search found the source, with the question if it is the user's own; safe Markdown or empty."""
-    if not source.found_by:
+    if not source.found_on_web:
         return ""
-    question = f" for “{markdown.escape_line(source.found_by, 160)}”" if web_search_questions([source]) else ""
+    question = f" for “{markdown.escape_line(source.found_by, 160)}”" if source.found_by else ""
     return f":material/travel_explore: {FOUND_BY_WEB_SEARCH.capitalize()}{question}"
 
 

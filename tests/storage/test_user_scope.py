@@ -1,0 +1,357 @@
+"""Two users of one home: whatever method one calls with what belongs to the other, nothing is shown or changed."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select
+
+from crag.app.application import Application, open_application
+from crag.errors import CragError
+from crag.evaluation.types import Dataset, EvaluationPlan, Example, Variant
+from crag.inspection.run_archive import SummaryBackfill
+from crag.library.library import Library
+from crag.runs.revisions import Revision
+from crag.runs.run import LiveRun, LoggedRun
+from crag.settings import Settings
+from crag.storage.tables import metadata, model_calls, queued_questions
+from crag.storage.user_scope import UserScoped, visible_rows
+from crag.types import Thresholds
+from tests.belongings import ANN, BEN, OFF, PAGE, WORD, Belongings, finish, make_belongings, wait_until_done
+from tests.doubles.ollama import closed_address
+from tests.doubles.tavily import TavilyServer
+from tests.test_structure import CRAG, imports
+
+SHARED = {
+    *("active_spaces", "calibrations", "collections", "downloads", "embedder_choices", "epochs", "jobs", "passages"),
+    *("preferences", "presets", "rulings", "sources", "spaces", "vectors"),
+}
+"""Tables without an owner: documents, models, settings, and what is measured about all of them."""
+COMMON = {
+    *("Calibrator.run", "Calibrator.save", "Library.remove"),
+    "ConversationOwners.claim_unowned",  # what belongs to nobody goes to the first visitor
+    "Conversations.rename_collection",
+    *("Evaluations.close", "Evaluations.close_orphans"),
+    "OutboundLog.record",
+    "PassageExchange.import_passages",
+    *("QuestionQueue.begin", "QuestionQueue.close", "QuestionQueue.unread_files", "QuestionQueue.wake"),
+    "RegressionMonitor.run_if_due",
+    *("RunService.busy", "RunService.close", "RunService.delete_orphaned_data"),
+}
+"""Methods that do not depend on the user: they run the process, or change only what is shared."""
+IDS = {
+    *("conversation_id", "conversation_ids", "dataset_id", "edited", "evaluation_id", "found_by", "message_id"),
+    *("question_id", "queued", "result", "run_id", "run_ids"),
+}
+"""Parameters that name something of a user."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """A home in which Ann owns one of everything, and Ben a conversation with one answer.
+
+    `anns_rows` are hers, by table. `restore` brings everything back to that state.
+    """
+
+    application: Application
+    anns: Belongings
+    bens: Mapping[str, Any]
+    anns_rows: Mapping[str, set[Any]]
+    restore: Callable[[], None]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    folder = tmp_path_factory.mktemp("shared") / "home"
+    with TavilyServer(results=[PAGE]) as tavily, closing(sqlite3.connect(folder.with_name("saved"))) as saved:
+        application = open_application(
+            Settings(
+                home=folder,
+                ollama_host=closed_address(),
+                embedder="builtin",
+                chat_model="builtin",
+                tavily_api_key="tvly-x",
+                tavily_url=tavily.url,
+            )
+        )
+        anns = make_belongings(application, ANN)
+        with application.database.write() as connection:  # a question that nothing holds up, and a call of a model
+            called = {
+                "run_id": anns.closed.id,
+                "number": 1,
+                "node": "generate",
+                "model": "m",
+                "at": 0.0,
+                "seconds": 0.0,
+            }
+            connection.execute(insert(model_calls).values(body=b"", **called))
+            place = {"conversation_id": anns.conversation.id, "position": 1}
+            connection.execute(insert(queued_questions).values(text=f"Which {WORD}?", **place))
+        anns_rows = read_rows(application)
+        ben = application.for_user(BEN)
+        conversation = ben.conversations.create()
+        finish(ben.runs.start(conversation.id, "When are beans ordered?", OFF))
+        asked, answer = ben.conversations.messages(conversation.id)
+        with closing(sqlite3.connect(folder / "crag.sqlite")) as live:
+            live.backup(saved)
+
+        def restore() -> None:
+            with closing(sqlite3.connect(folder / "crag.sqlite")) as live:
+                saved.backup(live)
+
+        bens = {"conversation_id": conversation.id, "run_id": answer.run_id, "message_id": asked.id, "user": BEN}
+        yield Home(application, anns, bens, anns_rows, restore)
+        application.close()
+
+
+def read_rows(application: Application) -> dict[str, set[Any]]:
+    """Every row of the tables that are not shared."""
+    with application.database.read() as connection:
+        return {
+            name: {tuple(row) for row in connection.execute(select(table))}
+            for name, table in metadata.tables.items()
+            if name not in SHARED
+        }
+
+
+def limited_services(service: UserScoped) -> Iterator[UserScoped]:
+    """The service, and what can be reached from it by public names."""
+    yield service
+    for name, part in vars(service).items():
+        if isinstance(part, UserScoped) and not name.startswith("_"):
+            yield from limited_services(part)
+
+
+def public_methods(kind: type[UserScoped]) -> Iterator[str]:
+    """Its methods and properties that depend on the user, if most do; else those that take or return what is theirs."""
+    for name, _ in inspect.getmembers(kind, lambda one: inspect.isfunction(one) or isinstance(one, property)):
+        is_inherited = name.startswith("_") or hasattr(UserScoped, name)
+        is_common = f"{kind.__name__}.{name}" in COMMON
+        if kind in (Application, Library):
+            returned = str(inspect.signature(getattr(kind, name)).return_annotation)
+            is_common |= not IDS & {*parameters(kind, name)} and not re.search(r"\bSource\b", returned)
+        if not (is_inherited or is_common):
+            yield name
+
+
+def parameters(kind: type, name: str) -> Mapping[str, inspect.Parameter]:
+    member = getattr(kind, name)
+    return {} if isinstance(member, property) else {**inspect.signature(member).parameters}
+
+
+def values_of_ann(home: Home, method: str) -> dict[str, Any]:
+    """What Ann passes to a method, by parameter."""
+    anns = home.anns
+    values = {
+        "changes": {"k": 3},
+        "collection": "Documents",
+        "conversation_id": anns.conversation.id,
+        "conversation_ids": [anns.conversation.id],
+        "data": b'{"question": "Why?"}',
+        "destination": home.application.database.home.with_name("export"),
+        "dataset_id": anns.dataset.id,
+        "edited": anns.question_id,
+        "evaluation_id": anns.evaluation.id,
+        "format_": "jsonl",
+        "found_by": anns.searched.id,
+        "grader": "builtin",
+        "helpful": True,
+        "key": anns.dataset.examples[0].key,
+        "limit": 50,
+        "location": PAGE["url"],
+        "message_id": anns.question_id,
+        "model": "builtin",
+        "name": "Another name",
+        "node": "decide",
+        "on": True,
+        "options": OFF,
+        "passage_id": anns.passage_id,
+        "pinned": True,
+        "plan": EvaluationPlan(Dataset("", "Other", "uploaded", (Example("1", "Why?"),)), (Variant("as it is", OFF),)),
+        "query": f"{WORD} ferry",
+        "question": "And on Mondays?",
+        "question_id": anns.question_id,
+        "queued": anns.queued_id,
+        "result": anns.result,
+        "revision": Revision({anns.passage_id: "use"}),
+        "right": False,
+        "rulings": {anns.passage_id: "use"},
+        "run_id": anns.run.id,
+        "run_ids": [anns.run.id],
+        "search": WORD,
+        "sentence": f"{WORD} ferry",
+        "since": 0.0,
+        "source_id": home.application.library.sources()[0].id,
+        "thresholds": Thresholds(0.3, 0.7),
+        "title": "Another title",
+        "up": True,
+        "user": "c" * 43,
+    }
+    return values | special_values(home).get(method, {})
+
+
+def special_values(home: Home) -> dict[str, dict[str, Any]]:
+    """What Ann passes to a method that needs something in a certain state."""
+    anns, runs = home.anns, home.application.runs
+    waiting = {"run_id": anns.waiting.id}
+    pending = {"conversation_id": anns.pending.id}
+    queued = {"question_id": anns.queued_id}
+    return {
+        **dict.fromkeys((f"RunService.{name}" for name in ("answer_consent", "draft", "save_draft", "stop")), waiting),
+        **dict.fromkeys((f"QuestionQueue.{name}" for name in ("hold", "move", "release", "remove")), queued),
+        **dict.fromkeys(("QuestionQueue.questions", "QuestionQueue.submit", "RunService.active"), pending),
+        "Calibrator.replay_past_runs": {"collection": "", "grader": runs.trace(anns.run.id).grader},
+        "ConversationExchange.import_json": {"data": home.application.sharing.json(home.bens["conversation_id"])},
+        "Conversations.restore": {"conversation_id": anns.deleted.id},
+        "CoverageGaps.close": {"run_ids": [anns.unanswered.id]},
+        "CoverageGaps.reopen": {"run_ids": [anns.closed.id]},
+        "RunService.start queued": pending,
+    }
+
+
+def calls(home: Home, kind: type, name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The arguments of Ben and of Ann: hers for all ids, then for one id each beside his own, as far as he has one."""
+    given = {key: one for key, one in parameters(kind, name).items() if key != "self"}
+    required = [key for key, one in given.items() if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+    ids = [key for key in given if key in IDS]
+    for chosen in ({*ids} & {*required}, *({one} for one in ids)):
+        label = " ".join([f"{kind.__name__}.{name}", *(chosen - {*required})])
+        values = values_of_ann(home, label)
+        anns = {key: values[key] for key in given if key in required or key in chosen}
+        yield {key: one if key in chosen else home.bens.get(key, one) for key, one in anns.items()}, anns
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call returned or raised, and the rows that it removed or changed, and those it added or changed."""
+
+    shown: str
+    lost: Mapping[str, set[Any]]
+    added: Mapping[str, set[Any]]
+
+    @property
+    def has_effect(self) -> bool:
+        return any(self.lost.values()) or any(self.added.values())
+
+
+def call(application: Application, service: UserScoped, name: str, arguments: Mapping[str, Any]) -> Outcome:
+    before = read_rows(application)
+    try:
+        member = getattr(service, name)
+        result = member(**arguments) if callable(member) else member
+        shown = [finish(result).id, result.question] if isinstance(result, LiveRun | LoggedRun) else result
+        shown = repr([*shown] if isinstance(shown, Iterator) else shown)
+    except CragError as error:
+        shown = f"{type(error).__name__}: {error}"
+    wait_until_done(application)
+    after = read_rows(application)
+    return Outcome(
+        shown,
+        {table: rows - after[table] for table, rows in before.items()},
+        {table: rows - before[table] for table, rows in after.items()},
+    )
+
+
+def wrongs_of_ben(home: Home, outcome: Outcome) -> Iterator[str]:
+    """What a call of his showed or changed of hers."""
+    if WORD in outcome.shown or ANN in outcome.shown:
+        yield f"shows {outcome.shown[:200]}"
+    for name, rows in outcome.lost.items():
+        if rows & home.anns_rows[name]:
+            yield f"changes {name}"
+    for name, rows in outcome.added.items():
+        columns = [*metadata.tables[name].c]
+        for column, value in ((column, value) for row in rows for column, value in zip(columns, row, strict=True)):
+            if column.name == "person" and value != BEN:
+                yield f"adds to {name} for {value!r}"
+            for key in column.foreign_keys:
+                table, place = key.column.table, [*key.column.table.c].index(key.column)
+                if table.name not in SHARED and value in {row[place] for row in home.anns_rows[table.name]}:
+                    yield f"adds to {name} under her {table.name}"
+
+
+SAME_FOR_BOTH = {
+    "ConversationOwners.has_others",  # each is another one to the other
+    "Evaluations.cutoffs",  # too few labels to fit any
+    "PassageExchange.backup_bytes",
+    "PassageExchange.export",  # its file is what `export_bytes` returns
+    "RegressionMonitor.set_automatic",  # shown by `state`
+}
+
+
+def test_nothing_of_another_user_is_shown_or_changed_whatever_is_called(home):
+    wrong: dict[str, list[str]] = {}
+    ann, ben = (limited_services(home.application.for_user(user)) for user in (ANN, BEN))
+    for anns_service, bens_service in zip(ann, ben, strict=True):
+        kind = type(bens_service)
+        for name in public_methods(kind):
+            for bens, anns in calls(home, kind, name):
+                his = call(home.application, bens_service, name, bens)
+                found = wrong.setdefault(f"{kind.__name__}.{name}({', '.join(bens)})", [])
+                found += wrongs_of_ben(home, his)
+                if his.has_effect:
+                    home.restore()
+                hers = call(home.application, anns_service, name, anns)
+                if hers == his and f"{kind.__name__}.{name}" not in SAME_FOR_BOTH:
+                    found.append(f"is the same for the owner: {his.shown[:200]}")
+                if hers.has_effect:
+                    home.restore()
+    assert {label: found for label, found in wrong.items() if found} == {}
+    assert len(wrong) > 90
+
+
+def test_each_user_switches_automatic_test_runs_for_themselves(home):
+    ann, ben = (home.application.for_user(user).regression for user in (ANN, BEN))
+    ann.set_automatic(True)
+    ben.set_automatic(False)
+    assert (ann.state().automatic, ben.state().automatic) == (True, False)
+    ann.set_automatic(False)
+    ben.set_automatic(True)
+    assert (ann.state().automatic, ben.state().automatic) == (False, True)
+
+
+def test_a_limit_cannot_be_taken_off(home):
+    ben = home.application.for_user(BEN)
+    assert ben.for_user(BEN) is ben
+    for user in (ANN, None):
+        with pytest.raises(ValueError, match="another user"):
+            ben.runs.for_user(user)
+
+
+@pytest.mark.parametrize("name", sorted(metadata.tables.keys() - SHARED))
+def test_each_row_is_visible_to_its_owner_alone(home, name):
+    table = metadata.tables[name]
+    assert home.anns_rows[name], "she owns none: this would prove nothing"
+    with home.application.database.read() as connection:
+        hers, his = (
+            {tuple(row) for row in connection.execute(select(table).where(visible_rows(table, user)))}
+            for user in (ANN, BEN)
+        )
+    assert hers == home.anns_rows[name]
+    assert not hers & his
+
+
+def test_what_no_user_limits_reads_no_table_of_theirs(home):
+    """What pages can reach by public names; whatever starts to read such a table must be limited to a user, too."""
+    owned = {f"crag.storage.tables.{name}" for name in metadata.tables.keys() - SHARED}
+    reached = list(reachable(home.application.for_user(BEN)))
+    found = {kind for kind in reached if imports(CRAG[kind.__module__]) & owned}
+    assert found == {SummaryBackfill}  # it completes the rows of everyone, and shows how far it is
+    assert len(reached) > 20
+
+
+def reachable(service: object) -> Iterator[type]:
+    """The classes of what is no limited service, but reached from this one by public names."""
+    for name, part in vars(service).items():
+        if not name.startswith("_") and type(part).__module__ in CRAG:
+            if not isinstance(part, UserScoped):
+                yield type(part)
+            if hasattr(part, "__dict__"):
+                yield from reachable(part)
