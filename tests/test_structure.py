@@ -187,6 +187,21 @@ def test_pages_draw_and_nothing_else():
     assert [module for module, file in PAGES.items() if any_package(file, BEHIND_THE_SCREEN)] == []
 
 
+def test_every_text_field_bounds_what_is_typed():
+    """Text without a limit could exceed the largest message of a WebSocket, which closes the connection."""
+    fields = {"text_input", "text_area", "chat_input"}
+    unbounded = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "pages").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in fields
+        and all(given.arg != "max_chars" for given in node.keywords)
+    ]
+    assert not unbounded
+
+
 def test_every_page_is_in_the_table_of_pages():
     assert {page.path for page in Page} == {str(file.relative_to(ROOT)) for file in ROOT.glob("pages/*/page.py")}
 

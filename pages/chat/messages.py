@@ -77,6 +77,7 @@ def _draw_first_documents() -> None:
             st.text_input(
                 "Or add a web page",
                 type="url",
+                max_chars=2_000,
                 icon=":material/link:",
                 placeholder="Or a web address: example.com/page",
                 label_visibility="collapsed",

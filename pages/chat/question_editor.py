@@ -79,7 +79,14 @@ def _draw_editor(question: Message) -> None:
 def draw_editor(key: str, text: str) -> Iterator[None]:
     """Draw a form with the question in a text area of this widget key; its buttons are drawn inside the context."""
     with st.form(f"form-{key}", border=False, enter_to_submit=not is_phone()):  # phones have no Ctrl+Enter
-        st.text_area("Edit the question", value=text, key=key, height=_EDITOR_HEIGHT, label_visibility="collapsed")
+        st.text_area(
+            "Edit the question",
+            value=text,
+            max_chars=sanitization.MAX_QUESTION_LENGTH,
+            key=key,
+            height=_EDITOR_HEIGHT,
+            label_visibility="collapsed",
+        )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             yield
 

@@ -22,6 +22,7 @@ DIALOGS = {
     table.REMOVE_DIALOG: table.draw_remove_dialog,
     table.DOCUMENT_DIALOG: document_drawer.draw_document,
 }
+_MAX_ADDRESSES_LENGTH = 100_000  # characters
 _ADD_BOX_WIDTH = 432  # pixels: two side by side on a screen of 1440 pixels, below each other on a smaller one
 _SITE_DEFAULTS = SiteLimits()
 _WITH_LINKS_HELP = (
@@ -71,6 +72,7 @@ def _draw_add_form(collection: str) -> None:
             st.text_area(
                 "Add web pages, one address per line",
                 height=68,
+                max_chars=_MAX_ADDRESSES_LENGTH,
                 placeholder="https://example.com/report",
                 key="addresses",
             )

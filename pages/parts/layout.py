@@ -11,6 +11,7 @@ from crag.text.formatting import export_file_name
 from pages.parts import labels
 from pages.parts.routes import Page
 
+_MAX_SEARCH_LENGTH = 500  # characters
 _PLACEHOLDER_HEIGHT = 64  # pixels, until the content is drawn
 
 Drawn = TypeVar("Drawn")
@@ -83,6 +84,7 @@ def draw_search_field(label: str, key: str | None = None, width: int | None = No
         icon=":material/search:",
         placeholder=label,
         label_visibility="collapsed",
+        max_chars=_MAX_SEARCH_LENGTH,
         live=True,  # a debounce time given as text would import pandas
         key=key,
         width=width or "stretch",

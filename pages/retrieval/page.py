@@ -107,13 +107,14 @@ def _draw_query_form() -> tuple[str, int, str]:
         "Question or words",
         icon=":material/search:",
         placeholder="When is the lift serviced?",
+        max_chars=_MAX_QUERY_LENGTH,
         key="retrieval_query",
     )
     names = [collection.name for collection in application().library.collections()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         collection = draw_collection_select("Within", names, key="retrieval_collection", width=320)
         k = st.number_input("Passages", 1, _MAX_HITS, 4, key="retrieval_hits", width=140)
-    return (query or "").strip()[:_MAX_QUERY_LENGTH], int(k), collection
+    return (query or "").strip(), int(k), collection
 
 
 def _draw_search_results(query: str, k: int, collection: str) -> None:
