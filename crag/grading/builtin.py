@@ -138,13 +138,18 @@ def explain_grade(
     key = "part" if missing else _coverage_key(question, passage, at)
     if verdict == "relevant" or (verdict == "ambiguous" and key in ("covered", question.answer_type)):
         key = _says_key(question, gaps, join_sentences(passage.sentences[at : at + 2]))
-        missing = _merge_phrases(question.text, [*gaps.names, *gaps.words]) if gaps else missing
+        missing = _merge_phrases(question.text, [*gaps.names, *_name_words(gaps.words)]) if gaps else missing
     return fill_template(
         texts.get(key, texts["covered"]),
         held=_list_words(held, texts, "and") if held else "",
         missing=_list_words(missing, texts, "or") if missing else "",
         sentence=_best_sentence(question, _without_column_names(passage.sentences, at)),
     )
+
+
+def _name_words(words: Sequence[str]) -> list[str]:
+    """Return words as they are named, a Korean verb by its noun: 승인 for 승인하나요."""
+    return [name for word in words for name in korean.find_content_words(word) or (word,)]
 
 
 def _says_key(question: AnalyzedQuestion, gaps: Gaps | None, text: str) -> str:

@@ -21,6 +21,7 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "farewell": "Goodbye!",
         "acknowledgement": "All right. Ask me another question whenever you like.",
         "identity": "I am CRAG Chat, a program that answers questions from your documents. Answers come from: {model}.",
+        "builtin": "the built-in engine",
         "capabilities": "I answer questions from the documents you add, and show the source of each sentence. "
         "I grade every passage I find before I use it. {otherwise}",
         "summary": "I answer questions from single passages, so I cannot summarize a whole document. "
@@ -38,6 +39,7 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "farewell": "안녕히 가세요!",
         "acknowledgement": "알겠습니다. 다른 질문이 있으면 언제든지 물어보세요.",
         "identity": "저는 CRAG Chat입니다. 추가하신 문서를 바탕으로 질문에 답하는 프로그램입니다. 답변 엔진: {model}.",
+        "builtin": "내장 엔진",
         "capabilities": "추가하신 문서를 바탕으로 질문에 답하고, 문장마다 출처를 보여 드립니다. "
         "찾은 구절은 사용하기 전에 모두 평가합니다. {otherwise}",
         "summary": "저는 문서의 구절에서 답을 찾기 때문에 문서 전체를 요약하지는 못합니다. "
@@ -55,6 +57,7 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "farewell": "再见！",
         "acknowledgement": "好的。有其他问题请随时问我。",
         "identity": "我是 CRAG Chat，一个根据您的文档回答问题的程序。回答引擎：{model}。",
+        "builtin": "内置引擎",
         "capabilities": "我根据您添加的文档回答问题，并显示每句话的出处。找到的每个段落都先评估再使用。{otherwise}",
         "summary": "我从文档的段落中寻找答案，所以不能概括整份文档。请改问其中的一件事，例如“文中对……怎么说？”、"
         "“……是谁？”或“……多少钱？”。",
@@ -71,6 +74,7 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "farewell": "再見！",
         "acknowledgement": "好的。有其他問題請隨時問我。",
         "identity": "我是 CRAG Chat，一個根據您的文件回答問題的程式。回答引擎：{model}。",
+        "builtin": "內建引擎",
         "capabilities": "我根據您加入的文件回答問題，並顯示每句話的出處。找到的每個段落都先評估再使用。{otherwise}",
         "summary": "我從文件的段落中尋找答案，所以不能概括整份文件。請改問其中的一件事，例如「文中對……怎麼說？」、"
         "「……是誰？」或「……多少錢？」。",
@@ -106,7 +110,8 @@ def _write_reply(kind: SmallTalk, language: WrittenLanguage, deps: Deps) -> str:
     if kind == "documents":
         return _list_titles(deps.retriever.titles(deps.options), replies)
     otherwise = replies["no web" if deps.web is None else "web"]
-    return replies[kind].format(model=deps.engine.label, otherwise=otherwise)
+    model = replies["builtin"] if deps.engine.name == "builtin" else deps.engine.label
+    return replies[kind].format(model=model, otherwise=otherwise)
 
 
 def _list_titles(titles: Sequence[str], replies: dict[SmallTalk | str, str]) -> str:

@@ -197,6 +197,12 @@ def test_the_reason_for_a_korean_question_without_spaces_quotes_the_passage(embe
     assert held.reason == "“5월 매출은 3억 원이다”라고 되어 있습니다."
 
 
+def test_a_korean_reason_names_the_noun_of_a_verb(embedder: Embedder) -> None:
+    texts = ("재택근무는 주 2회까지 가능합니다. 재택근무 신청은 팀장에게 합니다.", "연차 휴가는 매년 15일입니다.")
+    reason = grade(embedder, "재택근무는 누가 승인하나요?", texts)[0].reason
+    assert "‘승인’에 대한 내용은 없습니다" in reason
+
+
 def test_a_reason_never_quotes_the_header_of_a_table(embedder: Embedder) -> None:
     texts = ("구분 | 기간 | 제출 서류\n이사 | 3일 | 계약서\n수리 | 2일 | 견적서",)
     (held,) = grade(embedder, "제출 서류는 어디에 내나요?", texts)

@@ -42,6 +42,16 @@ def test_the_built_in_engine_says_that_it_cannot_sum_up_a_document(message):
     assert Bench({1: 1.0}).ask(message).outcome == "documents", "a language model sums up what it is given"
 
 
+@pytest.mark.parametrize(
+    ("message", "engine"),
+    [("Who are you?", "the built-in engine"), ("누구세요?", "내장 엔진"), ("你是谁？", "内置引擎")],
+)
+def test_the_built_in_engine_is_named_in_the_language_of_the_message(message, engine):
+    text = Bench({1: 1.0}, engine_name="builtin").ask(message).text
+    assert engine in text
+    assert "Built-in" not in text
+
+
 @pytest.mark.parametrize(("number", "shown", "rest"), [(11, 11, []), (12, 10, ["- and 2 more"])])
 def test_the_documents_are_listed_and_long_lists_are_cut(number, shown, rest):
     titles = [f"Report {at}" for at in range(number)]
