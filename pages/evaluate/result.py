@@ -95,11 +95,13 @@ def _draw_judgement(result: EvaluationResult) -> None:
 
 
 def _describe_scores(result: EvaluationResult) -> list[str]:
-    """Return the scores of this answer, except costs, and its duration."""
+    """Return how far this answer agrees with the expected one, its other scores except costs, and its duration."""
     scores = {
         name: value for name, value in result.scored.scores.items() if name in METRICS and name not in _COST_METRICS
     }
-    told = [f"{METRICS[name].title} {format_metric_value(name, value)}" for name, value in scores.items()]
+    agreement = result.scored.text_score
+    told = [] if agreement is None else [f"Agreement with the expected answer {agreement:.1%}"]
+    told += [f"{METRICS[name].title} {format_metric_value(name, value)}" for name, value in scores.items()]
     return [*told, format_duration(result.scored.seconds)] if result.state == "done" else told
 
 

@@ -154,7 +154,7 @@ def test_a_selected_answer_is_told_in_plain_words(chat, services, evaluated):
     opened(chat, evaluated)
     choose_row(chat, 1)
     shown = " ".join(item.value for item in [*chat.markdown, *chat.caption])
-    for words in ("Find passages → Grade → Write", "Expected answer", "Word overlap"):
+    for words in ("Find passages → Grade → Write", "Agreement with the expected answer 0.0%", "Word overlap"):
         assert words in shown
     for words in ("retrieve_documents", "Token F1", "Reference"):
         assert words not in shown
