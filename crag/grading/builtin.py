@@ -13,13 +13,12 @@ from crag.text import korean
 from crag.text.coverage import (
     Gaps,
     find_gaps,
-    find_labelled_values,
     find_topics,
     holds_topic,
     is_complete,
     names_only_other_words,
 )
-from crag.text.language import detect_written_language, extract_terms, is_heading, join_sentences
+from crag.text.language import detect_language, detect_written_language, extract_terms, is_heading, join_sentences
 from crag.text.possible_values import may_hold_value
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
@@ -241,26 +240,28 @@ class BuiltinGrader:
             complete = None
             if names_only_other_words(asked, f"{reading.title}\n{texts[index]}"):
                 score = min(score, self.thresholds.lower / 2)
-            if not found and self._is_eligible(asked, score, texts[index]):  # one complete passage is enough
-                similar = self._embedder if asked.is_cjk or score >= self.thresholds.upper else None
-                complete = found = is_complete(asked, reading, similar)
-                score = max(score, self.thresholds.upper) if complete else score
+            if not found:  # one complete passage is enough
+                complete = self._is_complete(asked, score, reading)
+                score = max(score, self._least_score(asked, score, texts[index])) if complete else score
                 complete = complete if score >= self.thresholds.upper else None
+                found = complete is True
             gaps = self._find_gaps(asked, reading) if complete is False else None
             reason = explain_grade(asked, reading, self.thresholds.verdict_for(score), gaps)
             yield index, Grade(score, reason, complete=complete)
 
-    def _is_eligible(self, question: AnalyzedQuestion, score: float, text: str) -> bool:
-        """Return whether a passage may count as complete in spite of its score.
+    def _is_complete(self, question: AnalyzedQuestion, score: float, passage: TokenizedText) -> bool:
+        """Return whether a passage states everything, in spite of its score: a long one scores low, whatever it states.
 
-        Any English one may, because a single sentence in a long passage scores low, whatever it states.
+        The lower the score, the stricter: a single sentence must do so in the question's own words.
         """
-        return (
-            not question.is_cjk
-            or score >= self.thresholds.lower
-            or bool(find_labelled_values(question, [text]))
-            or korean.holds_synonym(question.text, text)
-        )
+        enough = self.thresholds.lower if question.is_cjk else self.thresholds.upper
+        return is_complete(question, passage, self._embedder if score >= enough else None)
+
+    def _least_score(self, question: AnalyzedQuestion, score: float, text: str) -> float:
+        """Return the least score of a complete passage; if Chinese characters may coincide, it is doubtful."""
+        is_certain = score >= self.thresholds.lower or detect_language(question.text) != "zh"
+        is_certain = is_certain or all(topic in text for topic, _ in find_topics(question))
+        return self.thresholds.upper if is_certain else self.thresholds.lower
 
     def _find_gaps(self, question: AnalyzedQuestion, passage: TokenizedText) -> Gaps | None:
         """Return what the best sentences lack; None if nothing."""

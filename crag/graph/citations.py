@@ -137,7 +137,7 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
         for at, sentence in enumerate([*sentences, ""]):
             if said := quoted.get(frozenset(extract_terms(strip_citations(strip_list_mark(sentence))))):
                 start = start if run else at
-                run.append(said)
+                run.append(sentence if is_table_row(sentence) else said)
                 units.append(sentence)
                 continue
             if run and is_table_row(sentence) and not is_table_row(units[-1]):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ _FRAME = re.compile(
 _FUNCTION = (
     "的了嗎吗呢吧啊是在被與与和及於于為为有由也就都還还把將将給给對对向跟同用得過过著着或以之而且但並并要會会能不到去來来從从坐往"
     "可等及所其此該该那這这哪何誰谁什麼么多少幾几最更很太可應当時间候中上下前後后內内外起止讓让叫做稱称因此則则一二兩两個个名位"
-    "座家種种次隻只顆颗條条間间號号第每各共約约開开段點点款台"
+    "请請休座家種种次隻只顆颗條条間间號号第每各共約约開开段點点款台"
 )
 _ASKED_NOUN = re.compile(
     rf"(?:(?![的在是被與与和於于了])[\u4e00-\u9fff]){{3,6}}[是為为]?(?:{_QUESTION_WORD.pattern}|[？?]|$)"
@@ -160,19 +161,16 @@ def find_missing_words(question: str, text: str) -> tuple[str, ...]:
     return tuple(word for _, word in _find_missing(question, text))
 
 
-def lacks_letter(question: str, text: str) -> bool:
-    """Return whether a text lacks the first letter of what is asked about, as 專家門診掛號費 of 急診掛號費."""
-    for found in _HAN.finditer(question):
-        marks = _mark_held(found[0], text)
-        for at in range(len(marks) - 1):
-            is_alone = not marks[at] and marks[at + 1] == "held" and found[0][at] not in text
-            if (
-                is_alone
-                and found[0][at] not in _FUNCTION + _CLASSIFIER
-                and _ASKED_NOUN.match(question, found.start() + at)
-            ):
-                return True
-    return False
+def find_missing_letters(question: str, text: str) -> tuple[str, ...]:
+    """Return the first letters that a text lacks of what is asked about, as 急 of 急診掛號費 beside 專家門診掛號費."""
+    return tuple(
+        found[0][at]
+        for found in _HAN.finditer(question)
+        for at, marks in enumerate(pairwise(_mark_held(found[0], text)))
+        if marks == ("", "held")
+        and found[0][at] not in text + _FUNCTION + _CLASSIFIER
+        and _ASKED_NOUN.match(question, found.start() + at)
+    )
 
 
 def holds_focus(question: str, text: str) -> bool:

@@ -24,6 +24,8 @@ from crag.text.language import (
     extract_words,
     is_cjk,
     is_heading,
+    is_labelled_line,
+    is_table_row,
 )
 from crag.text.opening_hours import tells_other_opening
 from crag.text.possible_values import may_hold_value
@@ -37,7 +39,7 @@ from crag.text.questions import (
 from crag.text.relevance_features import TokenizedText
 from crag.text.spelling import is_certain, shares_root
 from crag.text.stated_values import find_values, states_value
-from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows
+from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows, names_column
 
 _SIMILAR = 0.58
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
@@ -169,9 +171,7 @@ class BuiltinCoverageCheck(CoverageCheck):
 
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
         """Return whether one sentence states everything, without a contrast to the question and in its own words."""
-        if is_contrary(question.text, sentence.text) or (
-            question.is_cjk and chinese.lacks_letter(question.text, f"{sentence.text} {sentence.context}")
-        ):
+        if is_contrary(question.text, sentence.text):
             return False
         if question.answer_type in _VALUE_TYPES and sets_condition(question.text, sentence.text):
             return False
@@ -222,7 +222,12 @@ def find_context(sentences: Sequence[str], at: int, around: str) -> str:
 
 
 def _refers_back(sentence: str, before: str) -> bool:
-    """Return whether a sentence goes on about what the one before it names: "It …", "The company …"."""
+    """Return whether a sentence goes on about what the one before it names: "It …", "The company …".
+
+    A row of a table and a labelled line do not.
+    """
+    if is_table_row(sentence) or is_labelled_line(sentence):
+        return False
     if _REFERENCE.match(sentence) or is_cjk(sentence):
         return True
     noun = _DEFINITE_NOUN.match(sentence)
@@ -285,6 +290,8 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
         names, words, akin = _missing_words(question, quoted.text, quoted.context, embedder)
         gaps = Gaps(names, words, lacks_value, akin)
     is_other = tells_other_opening(question.text, quoted.text) or is_part_of_total(question.text, quoted.text)
+    if gaps.value and question.answer_type == "number" and names_column(question.text, quoted.text):
+        gaps = replace(gaps, value=False)
     return replace(gaps, value=True) if is_other else gaps
 
 
@@ -299,6 +306,7 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
         )
     else:
         words = chinese.find_missing_words(asked, f"{text} {around}")
+        words += chinese.find_missing_letters(asked, f"{text} {around}")
         holds_focus = chinese.holds_focus(asked, text)
     parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
     states = holds_focus and all(reader.states_value(part, text) for part in parts)

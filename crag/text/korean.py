@@ -254,15 +254,6 @@ def find_missing_words(
     return tuple(dict.fromkeys(missing))
 
 
-def holds_synonym(question: str, text: str) -> bool:
-    """Return whether a text names a topic of the question only by a synonym, which its score does not count."""
-    said = _read_text(text)
-    return any(
-        not _occurs(topic.base, said) and any(word in said.bare for word in _alternatives(topic))
-        for topic in _read_topics(question)
-    )
-
-
 def names_word(word: str, text: str) -> bool:
     """Return whether a text, or the name of a document in it, holds a noun itself, be it in a compound."""
     return _is_held(_Topic(word, is_verb=False), _read_text(_DOCUMENT_NOUN.sub("", text)), with_synonyms=False)
@@ -404,7 +395,9 @@ def _is_held(topic: _Topic, said: _Said, *, with_synonyms: bool = True) -> bool:
     base = topic.base
     if (base in said.bare) if topic.is_verb else _occurs(base, said):
         return True
-    if with_synonyms and any(word in said.bare for word in _alternatives(topic)):
+    if with_synonyms and any(
+        _begins_word(word, said) if not topic.is_verb else word in said.bare for word in _alternatives(topic)
+    ):
         return True
     if found := _NOUN_VERB.match(base):
         return _is_held(_Topic(found[1], is_verb=False), said, with_synonyms=with_synonyms)
@@ -440,6 +433,11 @@ def _occurs(term: str, said: _Said) -> bool:
     return False
 
 
+def _begins_word(term: str, said: _Said) -> bool:
+    """Return whether a word of a text begins with a term: 휴가 is no synonym of 연차 in 출산휴가."""
+    return any(said.bare.startswith(term, start) for start in said.starts)
+
+
 def _may_begin_word(said: _Said, at: int) -> bool:
     """Return whether a word starts at an offset, or goes on there after a determiner or two syllables or more."""
     start = at
@@ -455,7 +453,7 @@ def _may_end_word(said: _Said, end: int) -> bool:
     while stop not in said.starts and _HANGUL.match(said.bare, stop):
         stop += 1
     rest = said.bare[end:stop]
-    while rest and (found := _DERIVED.fullmatch(rest) or _PARTICLE.search(rest)):
+    while not _NOUN_ENDING.search(rest) and (found := _DERIVED.fullmatch(rest) or _PARTICLE.search(rest)):
         rest = rest[: found.start()]
     return len(rest) != 1
 

@@ -26,6 +26,21 @@ _LABELLED_LINE = re.compile(
     rf"(?:[A-Z][^\W\d_]*(?: [^\W\d_]+){{0,2}}|[{HAN_KANA_RANGES}{HANGUL_RANGES}·/ ]{{2,12}}(?:\([^()]{{1,12}}\))?)"
     r"\s?(?::\s+|：\s*)\S"
 )
+_LABEL_WITHOUT_COLON = (  # few words without an article, a verb or a particle, which are part of a sentence
+    r"(?:[A-Z][^\W\d_]*(?: (?!(?:is|are|was|were|the|an?|of|in|on|at|to|for|by|with|within|after|before|and|or|than"
+    r"|first|last|next|has|have|had)\b)[^\W\d_][\w-]*){0,3}(?<!The)(?<!Top)"
+    r"|[가-힣]+(?<![은는을를에의])(?:[ ·][가-힣]+(?<![은는을를에의])){0,3}(?:\([^()]{1,12}\))?"
+    r"|[\u4e00-\u9fff]{2,10}(?: [\u4e00-\u9fff]{2,4})?)"
+)
+_AMOUNT = (
+    r"(?:[$€£¥₩]\s?\d[\d.,]*|(?!(?:19|20)\d\d$)\d[\d-]+\d"
+    r"|\d[\d.,]*\s?(?:days?|weeks?|months?|hours?|minutes?|euros?|pounds?|dollars?|people|km|kg|m|㎡|%"
+    r"|[백천만억]?\s?(?:원|명|인|개|대|건|회|부|곳|주|개월|시간|분|박|평|권)|일"
+    r"|[万萬亿億]?[元圆圓]|[天间間台人名次件份個个]|[平公][里斤方米]{1,2}|[個个]月|小[时時]|分[钟鐘]))"
+)
+_STATED_AMOUNT = re.compile(
+    rf"{_LABEL_WITHOUT_COLON}\s(?:(?:약|최대|연|월|约|約|最多|up to)\s?)?{_AMOUNT}"
+)  # "病假 60天"
 _HEADING = re.compile(r"\s*#{1,6}\s+\S")
 _MARKED_LINE = re.compile(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
 _SENTENCE_END = re.compile(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
@@ -89,8 +104,10 @@ def is_list_item(line: str) -> bool:
 
 
 def is_labelled_line(line: str) -> bool:
-    """Return whether a line states a value after a label, as in "Venue: Hall 3", "담당자: 김민수" or "地點：大會堂"."""
-    return bool(_LABELLED_LINE.match(line))
+    """Return whether a line states a value after a label, as in "Venue: Hall 3", "담당자: 김민수" or "病假 60天"."""
+    return bool(_LABELLED_LINE.match(line)) or (
+        len(line) <= _MAX_LABELLED_LINE and bool(_STATED_AMOUNT.fullmatch(line))
+    )
 
 
 def is_label_border(before: str, line: str) -> bool:

@@ -25,6 +25,10 @@ _TOTAL_CELL = re.compile(
 )
 
 
+_IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
+_COUNTING = frozenset({"number", "of", "no", "수", "수량", "인원", "数量", "數量"})
+
+
 def label_table_rows(units: Sequence[str], heading: str = "", whole: Sequence[str] = ()) -> list[str]:
     """Return sentences and rows, each cell of a row with its column: `Site: Odby | Staff: 58`.
 
@@ -94,6 +98,16 @@ def is_part_of_total(question: str, row: str) -> bool:
         return False
     is_named = any(len(value) > 1 and value.casefold() in question.casefold() for _, value in cells)
     return not (is_named and any(_TOTAL_CELL.search(name) for name, _ in cells))
+
+
+def names_column(question: str, rows: str) -> bool:
+    """Return whether a row holds a figure, be it without a unit, in a column that the question names."""
+    asked = question.casefold()
+    for name, value in (cell for row in rows.split("\n") for cell in _read_cells(row)):
+        words = [word for word in re.findall(r"\w+", _IN_BRACKETS.sub("", name).casefold()) if word not in _COUNTING]
+        if words and _FIGURE_CELL.fullmatch(value) and all(word in asked for word in words):
+            return True
+    return False
 
 
 def _read_cells(row: str) -> list[tuple[str, str]]:

@@ -247,3 +247,83 @@ def test_every_passage_of_a_sheet_carries_the_names_of_its_columns(sheets: Appli
     passages = [one for one in sheets.library.search("orders town goods", 50) if one.title == "orders.xlsx"]
     assert len(passages) > 5
     assert {one.heading for one in passages} == {"Orders › Order | Town | Goods | Pieces | Value (EUR)"}
+
+
+OFFICE = {
+    "등대서점.md": """# 등대서점 근무 안내
+
+## 쉬는 날
+돌봄휴가 12일
+병가 45일
+배우자 출산휴가 9일
+
+## 가구 값
+| 품목 | 가격 |
+|---|---|
+| 책장 | 230,000원 |
+| 안락의자 | 74,000원 |
+
+## 그 밖에
+총무팀 내선 417
+열람실 수: 6개
+주차 대수: 21대
+창고 면적 380㎡
+""",
+    "石桥书局.md": """# 石桥书局员工须知
+
+## 假期
+病假 45天
+产假：130天
+陪产假 9天
+
+## 家具价格
+| 物品 | 价格 |
+|---|---|
+| 书柜 | 2300元 |
+| 躺椅 | 740元 |
+
+## 其他
+阅览室数量：6间
+行政部 分机 417
+仓库面积 380平方米
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    folder: Path = tmp_path_factory.mktemp("office")
+    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
+        for name, text in OFFICE.items():
+            opened.library.pipeline.add_bytes(name, text.encode())
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("병가는 며칠까지 쓸 수 있나요?", "병가 45일"),
+        ("돌봄휴가는 며칠이에요?", "돌봄휴가 12일"),
+        ("책장 가격이 얼마인가요?", "품목: 책장 — 가격: 230,000원"),
+        ("안락의자 값은 얼마죠?", "품목: 안락의자 — 가격: 74,000원"),
+        ("열람실은 몇 개인가요?", "열람실 수: 6개"),
+        ("주차는 몇 대까지 가능한가요?", "주차 대수: 21대"),
+        ("창고 면적은 얼마나 되나요?", "창고 면적 380㎡"),
+        ("病假有几天？", "病假 45天"),
+        ("陪产假能休几天？", "陪产假 9天"),
+        ("书柜的价格是多少？", "物品: 书柜 — 价格: 2300元"),
+        ("躺椅要多少钱？", "物品: 躺椅 — 价格: 740元"),
+        ("行政部的分机号是多少？", "行政部 分机 417"),
+        ("仓库面积是多少？", "仓库面积 380平方米"),
+    ],
+)
+def test_a_labelled_value_and_a_row_answer_a_question_in_korean_and_chinese(
+    office: Application, question: str, said: str
+) -> None:
+    trace = ask(office, question)
+    assert (trace.text, trace.outcome) == (f"{said} [1]", "documents")
+
+
+def test_another_kind_of_leave_is_no_answer(office: Application) -> None:
+    assert ask(office, "연차는 며칠인가요?").outcome != "documents"
+    assert ask(office, "丧假有几天？").outcome != "documents"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from crag.text.language import extract_terms, extract_words, join_sentences, split_sentences
+from crag.text.language import (
+    extract_terms,
+    extract_words,
+    is_heading,
+    is_labelled_line,
+    join_sentences,
+    split_sentences,
+)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +90,47 @@ def test_a_german_question_is_about_its_nouns() -> None:
         "Mannigfaltigkeit",
         "definiert",
     ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "병가 60일",
+        "창고 면적 410㎡",
+        "총무팀 내선 201",
+        "지원 한도 100만 원",
+        "경조휴가(본인 결혼) 5일",
+        "病假 60天",
+        "行政部 分机 201",
+        "Sick leave 60 days",
+        "Desk €120",
+        "Desk lamp 45 euros",
+        "Reception 02-123-4567",
+        "Venue: Hall 3",
+    ],
+)
+def test_a_label_with_its_amount_is_a_statement_and_no_heading(line: str) -> None:
+    assert is_labelled_line(line)
+    assert not is_heading(line)
+    assert split_sentences(f"{line}\n{line}") == [line, line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026년 6월",
+        "회의 3월 5일",
+        "제3조 휴가",
+        "사업보고서 2025",
+        "별표 2",
+        "第3章",
+        "附件1",
+        "Chapter 3",
+        "Annual report 2024",
+        "The first 30 days",
+        "Top 10",
+        "직원은 병가를 60일",
+    ],
+)
+def test_a_heading_with_a_number_states_nothing(line: str) -> None:
+    assert not is_labelled_line(line)
