@@ -27,6 +27,7 @@ def original_relative_path(sha256: str) -> str:
 _UNFINISHED_SUFFIX = ".unfinished"
 _ABANDONED_SECONDS = 3600.0
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 
 
 def home_gone_fault() -> HomeFault:
@@ -81,8 +82,7 @@ def make_folder(folder: Path, mode: int = 0o777, *, exist_ok: bool = False) -> N
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=exist_ok, mode=mode)
     for one in missing:
-        with suppress(OSError):  # some file systems refuse this, or the folder above may not be read
-            sync_folder(one.parent)
+        sync_folder(one.parent)
 
 
 def remove_unfinished_files(folder: Path) -> None:
@@ -99,14 +99,21 @@ def remove_unfinished_files(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in the folder durable. Windows cannot open folders and does not need it."""
+    """Make a new name in the folder durable, as far as possible. Raises `OSError` if the disk fails.
+
+    Some file systems cannot sync folders, a folder above the home may be unreadable, and Windows cannot open folders.
+    """
     if os.name == "nt":
         return
-    handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
 
 
 @contextmanager
@@ -145,8 +152,7 @@ def move_into_place(finished: Path, destination: Path) -> None:
     for path in (finished, *finished.rglob("*")):
         sync_folder(path) if path.is_dir() else _sync_file(path)
     finished.rename(destination)
-    with suppress(OSError):  # some file systems refuse this; the rename has succeeded
-        sync_folder(destination.parent)
+    sync_folder(destination.parent)
 
 
 def _sync_file(path: Path) -> None:

@@ -1,12 +1,16 @@
 """Atomic writes: homes that are gone, clocks that jump, and what a power failure leaves."""
 
+import errno
 import hashlib
+import os
+import stat
+import sys
 import time
 
 import pytest
 
 from crag.errors import HomeFault
-from crag.storage.files import Originals, remove_unfinished_files, write_atomically
+from crag.storage.files import Originals, move_into_place, remove_unfinished_files, staging_folder, write_atomically
 
 
 def test_a_home_that_is_gone_does_not_come_into_being_again(tmp_path):
@@ -33,3 +37,40 @@ def test_a_clock_that_jumps_does_not_remove_what_is_being_written(tmp_path, monk
 
     write_atomically(tmp_path / "a" / "file", write, tmp_path)
     assert (tmp_path / "a" / "file").read_bytes() == b"tea"
+
+
+def break_folder_sync(monkeypatch, code):
+    """Make syncing a folder fail, as on some network drives or on a failing disk; files can still be synced."""
+    sync = os.fsync
+
+    def sync_files_only(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(code, os.strerror(code))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", sync_files_only)
+
+
+def write_folder(destination):
+    with staging_folder(destination) as staging:
+        made = staging / "made"
+        (made / "inside").mkdir(parents=True)
+        (made / "inside" / "file").write_bytes(b"tea")
+        move_into_place(made, destination)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not sync folders")
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP])
+def test_a_file_system_that_cannot_sync_folders_takes_files_and_folders(tmp_path, monkeypatch, code):
+    break_folder_sync(monkeypatch, code)
+    write_atomically(tmp_path / "a" / "file", lambda file: file.write(b"tea"), tmp_path)
+    write_folder(tmp_path / "folder")
+    assert (tmp_path / "a" / "file").read_bytes() == b"tea"
+    assert (tmp_path / "folder" / "inside" / "file").read_bytes() == b"tea"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not sync folders")
+def test_a_disk_that_fails_is_reported(tmp_path, monkeypatch):
+    break_folder_sync(monkeypatch, errno.EIO)
+    with pytest.raises(HomeFault):
+        write_folder(tmp_path / "folder")
