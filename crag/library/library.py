@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from crag.settings import Settings
 from crag.storage.collections import Collections
 from crag.storage.engine import Database
 from crag.storage.files import Originals
-from crag.storage.outbound_log import OutboundLog
+from crag.storage.outbound_log import OutboundLog, on_behalf_of
 from crag.storage.passages import count_parts, count_passages, count_unembedded, read_part, read_passages
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
@@ -152,7 +153,8 @@ class Library(UserScoped):
         self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()
     ) -> tuple[list[SearchHit], str]:
         """Search as `search` does; return each passage with how it was found, and a notice about a fault, or ""."""
-        return self.retriever.search(query, k, collection, source_ids)
+        with on_behalf_of(self._user) if self._user else nullcontext():  # another machine may embed the query
+            return self.retriever.search(query, k, collection, source_ids)
 
     def size(self, collection: str = "", source_ids: Sequence[str] = ()) -> int:
         """Count the passages that a search within these limits covers."""

@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from crag.storage.outbound_log import on_behalf_of
 from crag.text.formatting import format_count, format_duration
 from crag.types import SearchHit
 from pages.parts import layout, markdown, source_drawer
 from pages.parts.option_controls import draw_collection_select
 from pages.parts.routes import Page
-from pages.parts.services import application, current_owner
+from pages.parts.services import application
 
 _MAX_TEXT_LENGTH = 1_500
 
@@ -120,8 +119,7 @@ def _draw_query_form() -> tuple[str, int, str]:
 def _draw_search_results(query: str, k: int, collection: str) -> None:
     library = application().library
     began = time.perf_counter()
-    with on_behalf_of(current_owner() or ""):
-        found, notice = library.explain(query, k, collection)
+    found, notice = library.explain(query, k, collection)
     seconds = time.perf_counter() - began
     if notice:
         st.caption(f":orange[:material/info:] {markdown.escape_line(notice)}")

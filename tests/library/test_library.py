@@ -10,6 +10,7 @@ from sqlalchemy import event, text
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
 from crag.storage import sources
+from crag.storage.outbound_log import OutboundLog
 from crag.types import DEFAULT_COLLECTION
 from tests.crashing import check_whole
 from tests.doubles.library import open_library
@@ -32,6 +33,22 @@ def test_what_is_added_is_listed_found_and_kept(library):
     assert library.search("Which animal sleeps?", k=1)[0].text == "A cat sleeps all day."
     assert library.counts()[:2] == (1, 3)
     assert [progress.stage for progress in seen] == ["Reading", "Embedding passages", "Saving"]
+
+
+def test_what_a_search_sends_is_recorded_for_the_user_who_searches(library, embedder, monkeypatch):
+    library.pipeline.add_bytes("notes.md", NOTES)
+    outbound_log = OutboundLog(library._database)
+    embed = embedder.embed_query
+
+    def embed_elsewhere(text):
+        outbound_log.record("embedder.example", "embedding", text)
+        return embed(text)
+
+    monkeypatch.setattr(embedder, "embed_query", embed_elsewhere)
+    library.for_user("ann").search("Which animal sleeps?")
+    library.search("What whistles?")
+    assert [one.what for one in outbound_log.for_user("ann").entries()] == ["What whistles?", "Which animal sleeps?"]
+    assert [one.what for one in outbound_log.for_user("ben").entries()] == ["What whistles?"]
 
 
 def test_a_passage_knows_its_place_and_its_context(library):
