@@ -31,6 +31,32 @@ window.WebSocket = class extends WebSocket {
   }
 }
 """
+# Streamlit's dialog asks whether there is an internet connection and knows only its own commands. Texts are replaced in
+# their nodes, which belong to React; it may change them again.
+_CONNECTION_SCRIPT = """
+addEventListener("DOMContentLoaded", () => {
+  const reword = (part, words) => {
+    const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT)
+    for (; texts.nextNode(); words = "") if (texts.currentNode.nodeValue !== words) texts.currentNode.nodeValue = words
+  }
+  const explain = (message) => {
+    reword(message, "This page goes on by itself as soon as CRAG Chat answers, and keeps what you have typed. "
+      + "If CRAG Chat was stopped, start it again with “make run”.")
+    message.querySelector('[data-testid="stCode"]')?.style.setProperty("display", "none")
+  }
+  const read = (part) => {
+    const title = part.querySelector?.('[role="dialog"] h2')
+    if (title?.textContent !== "Connection error") return
+    reword(title, "CRAG Chat does not answer")
+    const message = title.nextElementSibling
+    explain(message)
+    const changes = { subtree: true, childList: true, characterData: true }
+    new MutationObserver(() => explain(message)).observe(message, changes)
+  }
+  new MutationObserver((added) => added.forEach(({ addedNodes }) => addedNodes.forEach(read)))
+    .observe(document.body, { childList: true })
+})
+"""
 _DIRECTIVES = (
     "default-src 'none'",
     "script-src 'self' blob: 'nonce-{nonce}'",  # blob: Streamlit imports the scripts of components from blobs
@@ -63,7 +89,7 @@ class PageRequests:
         self._app = app
         self._pages = pages
         self._start = start
-        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token))
+        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token)) + _CONNECTION_SCRIPT
         document = re.sub(
             '<!--.*?-->|<noscript>.*?</noscript>|<link rel="service-desc"[^>]*>', "", document, flags=re.DOTALL
         )

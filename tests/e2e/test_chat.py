@@ -131,6 +131,21 @@ def test_an_answer_goes_on_after_the_line_was_cut(page: Page, app_on_ollama: str
     assert len([asked for asked in ollama.chats if asked.writes]) == 1
 
 
+def test_an_application_that_does_not_answer_is_described_in_its_own_words(page: Page, app: str):
+    with Line(app) as line:
+        open_page(page, line.url)
+        box = page.get_by_test_id("stChatInputTextArea")
+        box.fill("Half a question")
+        line.cut()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_role("heading")).to_have_text("CRAG Chat does not answer")
+        expect(dialog).to_contain_text("This page goes on by itself")
+        expect(dialog).not_to_contain_text("Streamlit")
+        line.mend()
+        expect(dialog).to_have_count(0)
+        expect(box).to_have_value("Half a question")
+
+
 def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
     ollama.script = slowly(LONG, per_token=0.02)
     open_page(page, app_on_ollama)
