@@ -1,7 +1,4 @@
-"""Reruns: of one part of a page, whether a click waits for one, and turns of the sessions that draw at once.
-
-Streamlit offers none of these to a running script.
-"""
+"""What Streamlit does not offer a running script: reruns of one part of a page, clicks that wait, sessions in turns."""
 
 from __future__ import annotations
 
@@ -18,26 +15,26 @@ from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, get_script_r
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
 
-from crag.concurrency.turns import Turns
+from crag.concurrency.priority_semaphore import PrioritySemaphore
 
-_PATIENCE_SECONDS = 10.0  # a script that computes for longer keeps nobody from drawing
-_turns = Turns(places=2 * (os.cpu_count() or 1))
+_MAX_WAIT_SECONDS = 10.0  # then a session draws, even while the scripts of others compute for longer
+_drawing = PrioritySemaphore(permits=2 * (os.cpu_count() or 1))
 _run_script = ScriptRunner._run_script  # noqa: SLF001 — Streamlit has no hook around it
 
 
 def draw_in_turns() -> None:
-    """Let few sessions draw at once, what a user did before what draws by itself; call it before the server starts."""
+    """Let only a few sessions draw at once, first those a user has just used; call it before the server starts."""
     ScriptRunner._run_script = _run_in_turn  # type: ignore[method-assign] # noqa: SLF001
 
 
 def _run_in_turn(runner: ScriptRunner, rerun: RerunData) -> None:
-    with _turns.take(urgency=int(rerun.is_auto_rerun), patience=_PATIENCE_SECONDS):
+    with _drawing.hold(priority=int(rerun.is_auto_rerun), timeout=_MAX_WAIT_SECONDS):
         _run_script(runner, rerun)
 
 
 def let_others_draw() -> AbstractContextManager[None]:
     """Return a context in which this script waits for something, so that other sessions may draw."""
-    return _turns.pause()
+    return _drawing.pause()
 
 
 def is_whole_page_drawn() -> bool:

@@ -1,28 +1,28 @@
-"""Turns at the processor: who computes, in which order, and what a waiting thread gives up."""
+"""The semaphore with priorities: who gets it next, and what a thread does that waits too long or pauses."""
 
 import threading
 from contextlib import ExitStack
 
 import pytest
 
-from crag.concurrency.turns import Turns
+from crag.concurrency.priority_semaphore import PrioritySemaphore
 from tests.waiting import wait_until
 
 LONG = 30.0
 
 
 class Worker:
-    """A thread that takes a turn and computes until it is released."""
+    """A thread that holds the semaphore and computes until it is released."""
 
-    def __init__(self, turns: Turns, urgency: int, patience: float = LONG) -> None:
+    def __init__(self, semaphore: PrioritySemaphore, priority: int, timeout: float) -> None:
         self.computes, self.done = threading.Event(), threading.Event()
         self._release = threading.Event()
-        self._take = lambda: turns.take(urgency, patience)
+        self._hold = lambda: semaphore.hold(priority, timeout)
         self._thread = threading.Thread(target=self._work)
         self._thread.start()
 
     def _work(self) -> None:
-        with self._take():
+        with self._hold():
             self.computes.set()
             self._release.wait(LONG)
         self.done.set()
@@ -33,23 +33,23 @@ class Worker:
 
 
 @pytest.fixture
-def line(request):
-    """Workers in a line behind one that computes, in the order they came."""
-    turns = Turns(places=1)
+def waiting():
+    """A semaphore for one thread, and what adds workers that compute or wait for it, in the order they came."""
+    semaphore = PrioritySemaphore(permits=1)
     with ExitStack() as workers:
 
-        def add(urgency: int, patience: float = LONG) -> Worker:
-            before = len(turns._line)  # nothing else shows that a thread waits
-            worker = Worker(turns, urgency, patience)
+        def add(priority: int, timeout: float = LONG) -> Worker:
+            before = len(semaphore._waiting)  # nothing else shows that a thread waits
+            worker = Worker(semaphore, priority, timeout)
             workers.callback(worker.release)
-            wait_until(lambda: worker.computes.is_set() or len(turns._line) > before)
+            wait_until(lambda: worker.computes.is_set() or len(semaphore._waiting) > before)
             return worker
 
-        yield turns, add
+        yield semaphore, add
 
 
-def test_the_most_urgent_computes_next_and_among_equals_the_first_to_come(line):
-    _, add = line
+def test_the_most_urgent_computes_next_and_among_equals_the_first_to_come(waiting):
+    _, add = waiting
     first, redraw, click, second_click = add(1), add(1), add(0), add(0)
     assert first.computes.is_set()
     assert not any(worker.computes.is_set() for worker in (redraw, click, second_click))
@@ -63,9 +63,9 @@ def test_the_most_urgent_computes_next_and_among_equals_the_first_to_come(line):
     assert redraw.computes.wait(LONG)
 
 
-def test_who_waits_too_long_computes_all_the_same_and_takes_no_place(line):
-    _, add = line
-    first, impatient, patient = add(0), add(0, patience=0.01), add(0)
+def test_a_thread_that_waits_too_long_computes_without_a_permit(waiting):
+    _, add = waiting
+    first, impatient, patient = add(0), add(0, timeout=0.01), add(0)
     assert impatient.computes.wait(LONG)
     impatient.release()
     assert not patient.computes.is_set()
@@ -73,12 +73,12 @@ def test_who_waits_too_long_computes_all_the_same_and_takes_no_place(line):
     assert patient.computes.wait(LONG)
 
 
-def test_a_thread_that_waits_for_something_lets_others_compute(line):
-    turns, add = line
-    with turns.take(0, LONG):
+def test_a_thread_that_waits_for_something_lets_others_compute(waiting):
+    semaphore, add = waiting
+    with semaphore.hold(0, LONG):
         other = add(1)
         assert not other.computes.is_set()
-        with turns.pause():
+        with semaphore.pause():
             assert other.computes.wait(LONG)
             other.release()
         next_one = add(1)
@@ -86,8 +86,8 @@ def test_a_thread_that_waits_for_something_lets_others_compute(line):
     assert next_one.computes.wait(LONG)
 
 
-def test_a_pause_without_a_turn_changes_nothing(line):
-    turns, add = line
-    with turns.pause():
+def test_a_pause_of_a_thread_without_a_permit_changes_nothing(waiting):
+    semaphore, add = waiting
+    with semaphore.pause():
         first = add(0)
     assert first.computes.wait(LONG)
