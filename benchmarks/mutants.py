@@ -3,7 +3,7 @@
 `python -m benchmarks.mutants --sample 15` tries fifteen guards at random; without a number, all of them, which takes
 hours. Each mutant is a copy of one module in which one condition never fires, one check is not called, one part of a
 condition is missing, or one text is not cleaned. It works on a copy of the project, with the lowest priority. A mutant
-that no test notices is listed: its guard could break without anybody seeing it, or it guards nothing.
+that no test notices is marked: its guard could break unnoticed, or it guards nothing.
 """
 
 from __future__ import annotations
@@ -179,10 +179,10 @@ def _copy_project(folder: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print each guard that no test misses, and how many there are in each group."""
+    """Print whether a test notices each mutant, and the number that survived in each group."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("--sample", type=int, help="how many to try, at random (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="of the choice (default: 0)")
+    parser.add_argument("--sample", type=int, help="the number of guards to try, chosen at random (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the random choice (default: 0)")
     given = parser.parse_args(arguments)
     mutants = list_mutants()
     chosen = random.Random(given.seed).sample(mutants, given.sample) if given.sample else mutants

@@ -526,8 +526,8 @@ class ModelCall:
     """One request to a chat model: `prompts` as sent, `reply` and `thought` as far as received.
 
     `node` is the step of the run that made the request, and `at` the seconds since the start of the run. In the call
-    passed to a listener, `node` is empty and `at` is a `time.monotonic` value. Token counts are as in
-    `Usage`. `fault` is empty if the reply was read to its end. Every retry is a call of its own.
+    passed to a listener, `node` is empty and `at` is a `time.monotonic` value. Token counts are as in `Usage`. `fault`
+    is empty if the reply was read to its end. Every retry is a call of its own.
     """
 
     node: str

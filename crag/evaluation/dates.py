@@ -1,7 +1,7 @@
 """Dates in answers: the same date in another notation or order of words is the same answer.
 
-English, Korean and Chinese dates are read, and those in figures alone. In 04/05/1975 nobody can tell the day from the
-month: an answer with such a date agrees if it does in either reading.
+English, Korean and Chinese dates are read, and those in figures alone. 04/05/1975 may be in April or in May: an answer
+with such a date agrees if either reading does.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 
 from crag.graph.statements import MONTH_NAMES, normalize_chinese_numbers
 
@@ -32,8 +33,8 @@ _LONE_PARTS = (rf"\b(?-i:(?=[A-Z])){_NAME}", _YEAR)  # a month or a year that ma
 
 def _compile(*forms: str) -> re.Pattern[str]:
     """Join forms into one pattern whose named groups are numbered, since a name may occur only once."""
-    found = iter(range(1, 100))
-    numbered = (re.sub(r"\(\?P<(\w+)>", lambda group: f"(?P<{group[1]}_{next(found)}>", form) for form in forms)
+    numbers = count(1)
+    numbered = (re.sub(r"\(\?P<(\w+)>", lambda group: f"(?P<{group[1]}_{next(numbers)}>", form) for form in forms)
     return re.compile(rf"(?<![\d.,/-])(?:{'|'.join(numbered)})(?![\d/-]|[.,]\d)", re.IGNORECASE)
 
 

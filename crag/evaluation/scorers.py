@@ -54,9 +54,10 @@ def contains_phrase(text: str, phrase: str) -> bool:
     A date counts in any notation. Negation is ignored: "not Paris" contains "Paris". A phrase without words is searched
     for literally.
     """
-    if not _words_as_written(phrase):
+    wanted = _words_as_written(phrase)
+    if not wanted:
         return bool(phrase.strip()) and phrase.strip() in text
-    is_there = _contains_words(_words_as_written(text), _words_as_written(phrase))
+    is_there = _contains_words(_words_as_written(text), wanted)
     if not is_there and not (states_date(phrase) and _contains_words(comparable_words(text), comparable_words(phrase))):
         return False
     return not _SHORT_KOREAN.fullmatch(phrase.strip()) or _starts_korean_word(text, phrase.strip())

@@ -199,10 +199,10 @@ _LENGTH_REASONS = ("max_tokens", "MAX_TOKENS")
 
 
 class UsageCounter:
-    """Token counts of a prompt and its reply as the server reports them.
+    """Counts the tokens of a prompt and its reply.
 
-    It reports none for a reply that ended early: then the pieces of the reply count, each of which is a token, and the
-    tokens of the prompt are estimated.
+    `reported` are the server's counts. It sends none for a reply that ended early: then the prompt is estimated
+    (`expected`), and each piece of the reply counts as a token.
     """
 
     def __init__(self, prompts: Sequence[Prompt]) -> None:

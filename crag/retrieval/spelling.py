@@ -36,7 +36,7 @@ class SpellingCorrector:
     """Corrects questions by the words of the library. Safe to share between threads."""
 
     def __init__(self, database: Database, full_text: FullTextIndex, count_tokens: Callable[[str], int]) -> None:
-        """Tell common words and names by `count_tokens`: a common word is a single token."""
+        """Recognize common words and names by `count_tokens`: a common word is a single token."""
         self._database = database
         self._full_text = full_text
         self._count_tokens = count_tokens
@@ -61,7 +61,7 @@ class SpellingCorrector:
         return next(filter(None, meant), "")
 
     def _find_near_terms(self, word: str, slips: int) -> list[str]:
-        """Return the terms of the library that a word may begin with but for some slips, the likeliest first.
+        """Return the terms of the library that a word begins with, apart from a few slips, the likeliest first.
 
         A slip may change more of the term than of the word: that of *vacation* is *vacat*, that of *vacaton* itself.
         """
@@ -87,7 +87,7 @@ class SpellingCorrector:
         return min(sorted(likely), key=lambda found: _distance(word, found), default="")
 
     def _is_ordinary(self, word: str, after: str) -> bool:
-        """Return whether a word is no name: written small, or more common so, or before a noun: "Parental leave …"."""
+        """Return whether a word is not a name: it is or could as well be in lower case, as in "Parental leave …"."""
         if word.islower():
             return True
         small, capital = self._count_tokens(word.lower()), self._count_tokens(word.capitalize())
@@ -100,7 +100,7 @@ def _read_words(text: str) -> list[str]:
 
 
 def _may_stand_for(word: str, other: str, slips: int) -> bool:
-    """Return whether a word may be a misspelling of another; not if it only ends otherwise: *economic*, *economy*."""
+    """Return whether a word may be a misspelling of another; not if only the endings differ: *economic*, *economy*."""
     distance = _distance(word, other)
     if word[0] != other[0] or distance > slips:
         return False

@@ -35,12 +35,12 @@ _DATE = re.compile(rf"{_YEAR.pattern}|\b(?:{_MONTHS})\b|\d ?[월月]|세기|世[
 
 
 def find_hours(text: str) -> list[str]:
-    """Return the times of day, weekdays and the like in a text."""
+    """Return the times of day, weekdays and other words for opening hours in a text, in lower case."""
     return [found[0].lower() for found in _HOURS.finditer(text)]
 
 
 def tells_other_opening(question: str, text: str) -> bool:
-    """Return whether a text tells the year of an opening, or closure, of a question about hours, or hours instead."""
+    """Return whether a text tells the year of an opening or closure where its hours are asked for, or the reverse."""
     tells_hours = bool(_HOURS.search(text))
     if _ASKS_HOURS.search(question):
         return bool(_YEAR.search(text)) and not tells_hours

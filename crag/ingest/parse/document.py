@@ -69,7 +69,7 @@ def is_header_row(cells: Sequence[str]) -> bool:
 
 
 def write_rows(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the text of each row of a sheet; rows with empty cells at the end are as wide as the first wide row."""
+    """Return the text of each row of a sheet, padded with empty cells to the width of the first row with several."""
     filled = [row[: max((at for at, cell in enumerate(row, 1) if cell), default=0)] for row in rows]
     width = next((len(row) for row in filled if len(row) > 1), 1)
     return [" | ".join([*row, *[""] * (width - len(row) if len(row) > 1 else 0)]).rstrip(" ") for row in filled]
