@@ -18,7 +18,8 @@ class PlainLogFormatter(logging.Formatter):
         return TERMINAL_CONTROLS.sub("", super().format(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 — the name of the base class
-        """Return the kind of an exception and the line of code that raised it."""
+        """Return the kind of an exception and the line of code that raised it, as far as there are any."""
         kind, _, trace = ei
-        place = traceback.extract_tb(trace)[-1]
-        return f"{kind.__name__} in {Path(place.filename).name}, line {place.lineno}"
+        places = traceback.extract_tb(trace)[-1:]
+        raised_in = "".join(f" in {Path(place.filename).name}, line {place.lineno}" for place in places)
+        return f"{kind.__name__}{raised_in}" if kind else ""
