@@ -69,9 +69,13 @@ def is_header_row(cells: Sequence[str]) -> bool:
 
 
 def write_rows(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the text of each row of a sheet, padded with empty cells to the width of the first row with several."""
+    """Return the text of each row of a sheet, padded with empty cells to the width of the first row with several.
+
+    Not if that row is too long to be repeated: nothing would use the empty cells, of which there may be many.
+    """
     filled = [row[: max((at for at, cell in enumerate(row, 1) if cell), default=0)] for row in rows]
-    width = next((len(row) for row in filled if len(row) > 1), 1)
+    first = next((row for row in filled if len(row) > 1), [])
+    width = len(first) if len(" | ".join(first)) <= MAX_COLUMNS_LENGTH else 1
     return [" | ".join([*row, *[""] * (width - len(row) if len(row) > 1 else 0)]).rstrip(" ") for row in filled]
 
 

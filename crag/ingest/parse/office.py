@@ -145,7 +145,7 @@ def read_xlsx(request: ParseRequest) -> Document:
         request.progress("Reading sheet", number, len(workbook.worksheets))
         rows = []
         for row in _sheet_rows(sheet):
-            left -= sum(map(len, row))
+            left -= len(" | ".join(row))
             if left < 0:
                 raise too_much_text_refusal(request.limits)
             rows.append(row)

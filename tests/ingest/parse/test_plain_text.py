@@ -35,6 +35,13 @@ def test_a_first_row_that_names_no_columns_is_a_row(text: str) -> None:
     assert {block.kind for block in read("a.csv", text.encode()).blocks} == {"row"}
 
 
+def test_rows_are_as_wide_as_the_names_of_columns_unless_these_are_too_many_to_be_repeated() -> None:
+    assert [block.text for block in read("a.csv", b"a,b,c\n1,2\n").blocks] == ["a | b | c", "1 | 2 |"]
+    names = ",".join(f"name{number}" for number in range(2_000))
+    table = read("a.csv", f"{names}\n".encode() + b"1,2\n" * 6_000)
+    assert {block.text for block in table.blocks[1:]} == {"1 | 2"}
+
+
 def test_a_table_may_be_told_by_its_content_type() -> None:
     assert read("export", b"a,b\n1,2\n", content_type="text/csv").kind == "csv"
 
