@@ -239,6 +239,22 @@ def test_whoever_owns_all_sees_what_anybody_pinned_and_undoes_it(datasets_of_run
     assert [datasets_of_runs.for_user(user).pinned().examples for user in ("ada", "bob", None)] == [(), (), ()]
 
 
+def test_pins_of_two_users_on_the_same_question_stay_apart(datasets_of_runs):
+    ada, bob = (datasets_of_runs.for_user(user) for user in ("ada", "bob"))
+    ada.pins.pin_answer("run", "In May.")
+    ada.pins.pin_passage("run", 1)
+    kept = ada.pinned().examples
+    bob.pins.pin_answer("run", "In June.")
+    assert (ada.pinned().examples, only(datasets_of_runs, "bob").references) == (kept, ("In June.",))
+    bob.pins.unpin_answer("run")
+    bob.pins.unpin_passage("run", 1)
+    bob.pins.pin_answer("run")
+    bob.remove_example(bob.pinned().id, kept[0].key)
+    bob.pins.pin_answer("run")
+    bob.delete(bob.pinned().id)
+    assert (ada.pinned().examples, bob.pinned().examples) == (kept, ())
+
+
 def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets_of_runs):
     before = datasets_of_runs.for_user("ada").pinned().id
     datasets_of_runs.for_user("ada").pins.pin_answer("run")
