@@ -18,7 +18,6 @@ AGAIN = "Continue from the text so far, or ask again."
 LOOK_AT_LOG = "Try again. If it happens again, check Ollama's log."
 BROKE_OFF = "The model stopped before the end. The text so far is kept."
 AT_WORK = "Ollama reported an error while running llama3.1:8b."
-NOT_ANSWERED = "**I found no answer in your documents.**"
 
 
 @dataclass(frozen=True)
