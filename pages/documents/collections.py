@@ -12,7 +12,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.text.formatting import format_count, format_size
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress
-from pages.parts import dialogs, labels, markdown
+from pages.parts import dialogs, labels, markdown, reruns
 from pages.parts.document_intake import draw_refusals, summarize_results
 from pages.parts.layout import progress_share
 from pages.parts.services import application
@@ -97,7 +97,9 @@ def _import_upload(file: Any, collection: str) -> list[AddResult]:
     with tempfile.TemporaryDirectory(prefix="crag-upload-") as folder:
         path = Path(folder) / "upload"
         path.write_bytes(file.getvalue())
-        return list(application().exchange.import_passages(path, collection=collection, progress=show, name=file.name))
+        imported = application().exchange.import_passages(path, collection=collection, progress=show, name=file.name)
+        with reruns.let_others_draw():
+            return list(imported)
 
 
 NEW_DIALOG, RENAME_DIALOG, DELETE_DIALOG = "new collection", "rename collection", "delete collection"

@@ -11,7 +11,7 @@ from crag.text import sanitization
 from crag.text.formatting import format_count, format_location, format_size, to_local_time
 from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
-from pages.parts import dialogs, document_drawer, labels, layout, markdown, source_drawer
+from pages.parts import dialogs, document_drawer, labels, layout, markdown, reruns, source_drawer
 from pages.parts.address import open_page
 from pages.parts.document_intake import draw_refusals, summarize_results
 from pages.parts.routes import Page
@@ -88,7 +88,8 @@ def draw_refresh_dialog(source_ids: list[str] | None) -> None:
                 layout.progress_share(progress.done, progress.total), text=markdown.escape_line(progress.stage, 80)
             )
 
-        st.session_state[_REFRESHED_KEY] = application().library.pipeline.refresh(source_ids, progress=show)
+        with reruns.let_others_draw():
+            st.session_state[_REFRESHED_KEY] = application().library.pipeline.refresh(source_ids, progress=show)
         bar.empty()
     results: list[AddResult] = st.session_state[_REFRESHED_KEY]
     summary = summarize_results(results) or "nothing to refresh"

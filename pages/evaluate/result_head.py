@@ -19,7 +19,7 @@ from crag.options import OPTIONS, RunOptions, diff_options
 from crag.text.formatting import format_count, format_date_time, format_duration
 from crag.types import Progress
 from pages.evaluate import result_figures, results, selection, start, start_options
-from pages.parts import dialogs, external_hosts, labels, markdown, option_controls
+from pages.parts import dialogs, external_hosts, labels, markdown, option_controls, reruns
 from pages.parts.layout import draw_file_download, draw_folded, draw_watching, progress_share
 from pages.parts.services import application
 
@@ -123,7 +123,8 @@ def _draw_langsmith_upload(evaluation: Evaluation) -> None:
         bar.progress(progress_share(progress.done, progress.total), progress.stage)
 
     try:
-        address = uploads.upload(evaluation, results.load_results(evaluation), report)
+        with reruns.let_others_draw():
+            address = uploads.upload(evaluation, results.load_results(evaluation), report)
     except CragError as error:
         st.error(markdown.escape_line(str(error)), icon=":material/error:")
         return

@@ -33,7 +33,7 @@ def _run_in_turn(runner: ScriptRunner, rerun: RerunData) -> None:
 
 
 def let_others_draw() -> AbstractContextManager[None]:
-    """Return a context in which this script waits for something, so that other sessions may draw."""
+    """Return a context in which this script waits, or works for long, while other sessions may draw."""
     return _drawing.pause()
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import threading
 
 from reportlab.pdfgen.canvas import Canvas
+from streamlit.runtime.scriptrunner import ScriptRunner
 
+from crag.concurrency.priority_semaphore import PrioritySemaphore
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from pages.documents import collections, table
-from pages.parts import document_intake
+from pages.parts import document_intake, reruns
 from pages.parts.document_drawer import DocumentView
 from pages.parts.services import close_application
 from tests.pages.conftest import NOTES, labels, said, until
+from tests.waiting import PATIENCE
 
 
 def test_files_are_added_and_refused_each_with_its_reason(chat, services):
@@ -233,6 +237,27 @@ def test_refreshing_says_what_became_of_it(chat, notes):
     chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "Refresh all").click().run()
     assert said(chat, "1 document refreshed: 1 unchanged.")
+
+
+def test_a_refresh_lets_other_sessions_draw(chat, notes, services, monkeypatch):
+    drawing, drew = PrioritySemaphore(permits=1), threading.Event()
+    monkeypatch.setattr(reruns, "_drawing", drawing)
+    monkeypatch.setattr(ScriptRunner, "_run_script", reruns._run_in_turn)
+    refresh = services.library.pipeline.refresh
+
+    def draw():
+        with drawing.hold(0, 10 * PATIENCE):
+            drew.set()
+
+    def refresh_while_another_draws(*given, **options):
+        threading.Thread(target=draw).start()
+        assert drew.wait(PATIENCE)
+        return refresh(*given, **options)
+
+    monkeypatch.setattr(services.library.pipeline, "refresh", refresh_while_another_draws)
+    open_dialog(chat, table.REFRESH_DIALOG, None)
+    assert not chat.exception
+    assert drew.is_set()
 
 
 def open_dialog(chat, name, about):
