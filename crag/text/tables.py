@@ -105,9 +105,15 @@ def names_column(question: str, rows: str) -> bool:
     asked = question.casefold()
     for name, value in (cell for row in rows.split("\n") for cell in _read_cells(row)):
         words = [word for word in re.findall(r"\w+", _IN_BRACKETS.sub("", name).casefold()) if word not in _COUNTING]
-        if words and _FIGURE_CELL.fullmatch(value) and all(word in asked for word in words):
+        if words and _FIGURE_CELL.fullmatch(value) and all(_names(asked, word) for word in words):
             return True
     return False
+
+
+def _names(asked: str, word: str) -> bool:
+    """Return whether a question contains a word: in Latin letters a whole one, or its plural, so no age in pages."""
+    whole = rf"(?<![a-z0-9]){re.escape(word)}(?:e?s)?(?![a-z0-9])"
+    return bool(re.search(whole, asked)) if word.isascii() else word in asked
 
 
 def _read_cells(row: str) -> list[tuple[str, str]]:
