@@ -12,15 +12,18 @@ _FIGURE_CELL = re.compile(r"[^\w]*\d[\d.,:%/+\s-]*[^\w]*(?:[A-Za-z%]{1,4}|[가-�
 _PERIOD_CELL = re.compile(
     r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|\d분기|\d{1,2}차"
 )  # names columns where there are several
+# 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
+_KOREAN_TOTAL = r"총(?!무|장(?!비)|리|회|괄|재(?![고산])|칙|론|각|알|기(?!간)|선|영사|학|지배|감독|경(?!비)|평)"
+_CHINESE_TOTAL = r"[总總](?![部经經裁监監书書理统統局])"
 _ASKS_TOTAL = re.compile(
-    r"\b(?:totals?|altogether|in all|combined|sum of)\b|합계|총계|총합|총액|(?<![가-힣])총 ?[가-힣]"
+    rf"\b(?:totals?|altogether|in all|combined|sum of)\b|합계|총계|총합|총액|(?<![가-힣])(?:총 |{_KOREAN_TOTAL})[가-힣]"
     r"|(?:모두|전부|다 합|합[해쳐]).*(?:몇|얼마)|전체 .*(?:몇|얼마)"
     r"|[总總](?:[计計共额額数數和收支金]|[销銷]|[营營])|合[计計]|一共|共[计計]|(?:全部|所有).*(?:多少|[几幾])",
     re.IGNORECASE,
 )
 _TOTAL_CELL = re.compile(
-    r"(?<!sub)(?<!sub[- ])\btotals?\b|\bsum\b|(?<!소)합계|총계|총합|^총|^계$|누계"
-    r"|[总總][计計额額数數]|合[计計]|^[总總]|共[计計]",
+    rf"(?<!sub)(?<!sub[- ])\btotals?\b|\bsum\b|(?<!소)합계|총계|총합|^{_KOREAN_TOTAL}|^계$|누계"
+    rf"|[总總][计計额額数數]|合[计計]|^{_CHINESE_TOTAL}|共[计計]",
     re.IGNORECASE,
 )
 

@@ -2,7 +2,14 @@
 
 import pytest
 
-from crag.text.tables import find_column_names, is_part_of_total, is_total_row, label_table_rows, names_column
+from crag.text.tables import (
+    asks_total,
+    find_column_names,
+    is_part_of_total,
+    is_total_row,
+    label_table_rows,
+    names_column,
+)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +87,16 @@ def test_other_rows_hold_a_part_of_the_total(question: str, row: str, is_part: b
 )
 def test_a_column_is_named_by_whole_words(question: str, row: str, named: bool) -> None:
     assert names_column(question, row) is named
+
+
+@pytest.mark.parametrize("total", ["총매출", "총 장비", "총장비", "총인원", "총기간", "총재고", "총경비", "总收入"])
+def test_a_word_for_a_total_asks_for_it_and_names_its_row(total: str) -> None:
+    assert asks_total(f"{total} 얼마?")
+    assert is_total_row(f"{total} | 201")
+
+
+@pytest.mark.parametrize("office", ["총무팀", "총장실", "총회", "총괄팀", "총학생회", "总经理", "总部"])
+def test_a_word_that_only_begins_like_a_total_is_none(office: str) -> None:
+    assert not asks_total(f"{office} 201?")
+    assert not is_total_row(f"{office} | 201")
+    assert not is_part_of_total(f"{office} 201?", "Room: East | Floor: 3")
