@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.doubles.line import Line
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
+from tests.doubles.tcp_proxy import TcpProxy
 from tests.e2e.browser import ask, badge, open_page, upload
 from tests.e2e.conftest import NOTES, QUESTION
 
@@ -115,16 +115,16 @@ def test_a_reload_in_mid_answer_goes_on(page: Page, app_on_ollama: str, ollama: 
     assert len([asked for asked in ollama.chats if asked.writes]) == 1
 
 
-def test_an_answer_goes_on_after_the_line_was_cut(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
+def test_an_answer_goes_on_after_the_connection_was_cut(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
     ollama.script = slowly(LONG, per_token=0.02)
-    with Line(app_on_ollama) as line:
-        open_page(page, line.url)
+    with TcpProxy(app_on_ollama) as proxy:
+        open_page(page, proxy.url)
         ask(page, QUESTION)
         answer = page.get_by_test_id("stChatMessage").last
         expect(answer).to_contain_text("Word 3.")
-        line.cut()
+        proxy.cut()
         expect(page.get_by_test_id("stConnectionStatus")).to_be_visible()
-        line.mend()
+        proxy.restore()
         expect(answer).to_contain_text("Word 119.")
         expect(badge(page, "partly covered")).to_be_visible()
         expect(page.get_by_test_id("stChatMessage")).to_have_count(2)
@@ -132,16 +132,16 @@ def test_an_answer_goes_on_after_the_line_was_cut(page: Page, app_on_ollama: str
 
 
 def test_an_application_that_does_not_answer_is_described_in_its_own_words(page: Page, app: str):
-    with Line(app) as line:
-        open_page(page, line.url)
+    with TcpProxy(app) as proxy:
+        open_page(page, proxy.url)
         box = page.get_by_test_id("stChatInputTextArea")
         box.fill("Half a question")
-        line.cut()
+        proxy.cut()
         dialog = page.get_by_role("dialog")
         expect(dialog.get_by_role("heading")).to_have_text("CRAG Chat does not answer")
         expect(dialog).to_contain_text("This page goes on by itself")
         expect(dialog).not_to_contain_text("Streamlit")
-        line.mend()
+        proxy.restore()
         expect(dialog).to_have_count(0)
         expect(box).to_have_value("Half a question")
 

@@ -1,4 +1,4 @@
-"""A line to a local server that can be cut for a while."""
+"""A proxy before a local server whose connections can be cut for a while."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Self
 from tests.served import free_port
 
 
-class Line:
-    """Forwards a port to another one. A cut closes all connections, and nobody gets through until it is mended."""
+class TcpProxy:
+    """Forwards a port to another one. A cut closes all connections and lets nobody through until `restore`."""
 
     def __init__(self, address: str) -> None:
-        """Lead to a server of this machine, such as `http://127.0.0.1:8501`."""
+        """Forward to a server of this machine, such as `http://127.0.0.1:8501`."""
         self._target = ("127.0.0.1", int(address.rpartition(":")[2]))
         self._listener = socket.create_server(("127.0.0.1", free_port()))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -38,7 +38,7 @@ class Line:
                 _close(end)
             self._ends.clear()
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Let everybody through again."""
         with self._lock:
             self._is_cut = False
