@@ -207,11 +207,11 @@ def _read_names(connection: Connection, kept: str) -> list[str]:
 
 
 def normalize_preset_name(written: str) -> str:
-    """Normalize the name of a preset. Raises `BadRequest` if it is empty or names a published variant."""
+    """Normalize the name of a preset. Raises `BadRequest` if it is empty or the name or title of a built-in preset."""
     name = " ".join(written.split())[:_MAX_PRESET_NAME_LENGTH]
     if not name:
         raise BadRequest("A preset needs a name.", "Write one and try again.")
-    if name in PRESETS:
+    if name in PRESETS or name in {preset.title for preset in PRESETS.values()}:
         raise BadRequest(f"“{name}” is the name of a built-in preset.", "Choose another name.")
     return name
 

@@ -128,7 +128,7 @@ def test_own_presets_are_kept_replaced_and_deleted(preferences):
     assert set(preferences.presets()) == set(PRESETS)
     with pytest.raises(NotFound):
         preferences.delete_preset("Careful")
-    for name in ("", "paper"):
+    for name in ("", "paper", "As in the paper"):
         with pytest.raises(BadRequest):
             preferences.save_preset(name, RunOptions())
 
