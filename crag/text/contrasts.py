@@ -68,6 +68,9 @@ _RATES = tuple(  # a price by the hour is none by the day
     )
 )
 _DESIGNATION = re.compile(r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+)(?![\d.,:%]*\d|%)")  # Corbel 3
+_COUNT = re.compile(  # "three major cities"
+    r"\b(\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (?:[a-z-]+ )?([a-z]{3,}s)\b", re.IGNORECASE
+)
 _NEGATION = re.compile(
     r"\b(?:not(?! (?:only|until|least)\b)|never|no|none|neither|nor|cannot|without|unlike|lack(?:s|ed|ing)?"
     r"|fail(?:s|ed)? to|refused?)\b|n[’']t\b"
@@ -108,10 +111,15 @@ def is_contrary(question: str, sentence: str) -> bool:
 
 
 def _names_another(question: str, sentence: str) -> bool:
-    """Return whether a sentence is about "Corbel 5" and not about the "Corbel 3" of the question."""
-    named = {(name.casefold(), number) for name, number in _DESIGNATION.findall(sentence)}
-    asked = {(name.casefold(), number) for name, number in _DESIGNATION.findall(question)}
+    """Return whether a sentence is about "Corbel 5" or two cities, and the question about "Corbel 3" or three."""
+    named, asked = _find_numbered(sentence), _find_numbered(question)
     return any(one not in named and any(one[0] == other[0] for other in named) for one in asked)
+
+
+def _find_numbered(text: str) -> set[tuple[str, str]]:
+    """Return names and things with the number that belongs to them."""
+    counts = ((noun.casefold(), count.casefold()) for count, noun in _COUNT.findall(text))
+    return {*counts, *((name.casefold(), number) for name, number in _DESIGNATION.findall(text))}
 
 
 def _denies(question: str, sentence: str) -> bool:

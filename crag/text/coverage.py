@@ -55,8 +55,11 @@ _MIN_WEIGHT_SHARE = 0.4
 _OTHER_VERBS = frozenset({"found", "saw", "felt", "wound", "bore"})
 """Stems that are also the past of another verb: a company that was *founded* is not what people *found*."""
 _CLASS_NOUN = re.compile(
-    r"\b(?:which|what)\s+(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
+    r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
 )
+_DEGREE = re.compile(r"\bhow (big|large)\b", re.IGNORECASE)
+_COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
+_CURRENCY = re.compile(r"[$€£¥₩]\s?\d|\d\s?(?:euros?|pounds?|dollars?|EUR|GBP|USD)\b", re.IGNORECASE)
 _REFERENCE = re.compile(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
     r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|then|here)\b",
@@ -379,7 +382,7 @@ def _missing_words(
         held = set(extract_terms(regular))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
     missing, unlike = [], []
-    classes = _find_class_terms(question)
+    unneeded = FRAME_TERMS | _find_class_terms(question) | (_COST_TERMS if _CURRENCY.search(quoted) else set())
     for word, parts in dict(question.words).items():
         if held.issuperset(parts):
             continue
@@ -388,7 +391,7 @@ def _missing_words(
         elif question.names.intersection(parts):
             if not any(_is_form_of_name(part, term) for part in parts for term in held):
                 missing.append(word)
-        elif not (FRAME_TERMS | classes).issuperset(parts) and not any(
+        elif not unneeded.issuperset(parts) and not any(
             shares_root(part, term) or is_certain(part, term) for part in parts for term in held
         ):
             unlike.append(word)
@@ -402,8 +405,9 @@ def _missing_words(
 
 
 def _find_class_terms(question: AnalyzedQuestion) -> set[str]:
-    """Return the terms of "which award", which an answer need not repeat if the question says enough besides."""
-    classes = {term for noun in _CLASS_NOUN.findall(question.text) for term in extract_terms(noun)}
+    """Return the terms of "which award" or "how big", which need not be repeated if the question says more."""
+    asked = (*_CLASS_NOUN.findall(question.text), *_DEGREE.findall(question.text))
+    classes = {term for word in asked for term in extract_terms(word)}
     others = [word for word, parts in question.words if not (FRAME_TERMS | classes).issuperset(parts)]
     return classes if len(others) > 1 else set()
 

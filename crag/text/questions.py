@@ -77,6 +77,8 @@ FRAME_TERMS = frozenset(
         " document handbook text article paper file page according get got go went come came take took make made bring"
         " brought put know want need find back look say tell explain describe list show allow exactly currently today"
         " long far soon many much often possible reason outline overview summary stand differ post study report"
+        " kinds sorts located described another certain specific particular typical typically usually commonly"
+        " generally normally approximate approximately per"
     )
 )
 """Words that frame a question and need not occur in its answer."""
@@ -346,9 +348,12 @@ _COUNTED = (
     "two|three|four|five|six|seven|eight|nine|ten|several|various|different|many|some|few|known|main|major|following"
     "|these"
 )
+_MEASURES = (
+    "second|minute|hour|day|night|week|month|quarter|year|time|euro|pound|dollar|metre|meter|mile|degree|percent"
+)
 _ANNOUNCEMENT = re.compile(
     r"\b(?:as follows|the following)\b[^.]{0,40}\.$"
-    rf"|\b(?:{_COUNTED}) (?:[\w-]+ ){{0,3}}\w+s\b(?: here| below)?\.$"
+    rf"|\b(?:{_COUNTED}) (?:[\w-]+ ){{0,3}}(?!(?:{_MEASURES})s\b)\w+s\b(?: here| below)?\.$"
     r"|(?:다음과 같다|다음과 같습니다|다음과 같이 [^.\d]{1,30}다|아래와 같다"
     r"|(?:(?:다음|아래)의|다음 각 [호항목]의) [^.\d]{1,40}다)\.?$"
     r"|如下。?$|以下[几幾一二三四五六七八九十两兩][^。]{0,12}。$",

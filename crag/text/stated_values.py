@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from crag.text.language import extract_terms, extract_words, split_sentences
+from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
 from crag.text.question_parts import split_question
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, find_candidates, matches_answer_type
 from crag.text.spelling import shares_root
@@ -54,6 +54,14 @@ _CALENDAR_WORDS = (
 )
 _CALENDAR_TERMS = frozenset(extract_terms(_CALENDAR_WORDS))
 _CALENDAR = re.compile(rf"\b(?:{_CALENDAR_WORDS.replace(' ', '|')})s?\b")
+_SPOT = re.compile(
+    r"(?<!based )(?<!depends )(?<!relies )\b(?:in|at|on|near|inside|outside|beside|behind|opposite|under|above|next to)"
+    r" (?:the|an?|our|your|its|their) "
+    r"(?!(?:[\w-]+ )?\w*(?:year|month|week|day|time|morning|evening|night|spring|summer|autumn|winter|season|century"
+    r"|decade|past|beginning|start|end|case|event|fact|way|form|order|process|war|period|age)s?\b)"
+    r"([a-z][a-z-]+(?: [a-z-]+)?)\b",
+    re.IGNORECASE,
+)
 _ROLE = re.compile(
     r"\b[Ww]ho(?:[’']s| is| are| was| were| will be| has been| became| becomes) "
     r"(?:the|an?|our|your|my|its|their)(?: (?:new|next|current|present|former))? ((?:(?!(?:of|for|at|in|to|on|from|by"
@@ -131,7 +139,7 @@ def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     if _ASKS_NAME.search(question.text) and not _NAMING.search(quoted):
         return False
     if question.answer_type == "place" and not question.is_cjk:
-        return matches_answer_type(question, _CALENDAR.sub("", quoted))
+        return matches_answer_type(question, _CALENDAR.sub("", quoted)) or _names_spot(question, quoted)
     return matches_answer_type(question, quoted)
 
 
@@ -176,6 +184,17 @@ def _names_person(question: AnalyzedQuestion, sentence: str) -> bool:
         if any(terms[-1] == term or shares_root(terms[-1], term) for term in extract_terms(found[0]))
     ]
     return any(_is_tied(sentence, span, word.span()) for span in new for word in held)
+
+
+def _names_spot(question: AnalyzedQuestion, quoted: str) -> bool:
+    """Return whether a sentence goes on to name a place without a capital letter: "The meeting is in the hall"."""
+    asked = question.weights.keys()
+    for sentence in split_sentences(quoted):
+        subject = next((at for at, token in find_tokens(sentence) if not asked.isdisjoint(extract_terms(token))), None)
+        spots = _SPOT.finditer(sentence, subject) if subject is not None else ()
+        if any(asked.isdisjoint(terms) for found in spots if (terms := extract_terms(found[1]))):
+            return True
+    return False
 
 
 def _is_tied(sentence: str, name: tuple[int, int], role: tuple[int, int]) -> bool:

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from crag.text.language import is_table_row, split_sentences
 from crag.types import HEADING_SEPARATOR, Knowledge
 
-_FIGURE_CELL = re.compile(r"[^\w]*\d[\d.,:%/+\s-]*[^\w]*(?:[A-Za-z%]{1,4}|[가-힣\u4e00-\u9fff]{1,3})?")
+_FIGURE_CELL = re.compile(
+    r"[^\w]*\d[\d.,:%/+\s-]*[^\w]*(?:[A-Za-z%]{1,12}(?: [a-z]{1,9}){0,2}|[가-힣\u4e00-\u9fff]{1,3})?"
+)
 _PERIOD_CELL = re.compile(
     r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|\d분기|\d{1,2}차"
 )  # names columns where there are several

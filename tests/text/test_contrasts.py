@@ -20,6 +20,7 @@ from crag.text.contrasts import is_contrary, sets_condition
         ("停车每小时多少钱？", "停车每天20元。"),
         ("How much does the Corbel 3 cost?", "The Corbel 5 costs £98."),
         ("작년에는 몇 명이 들었나요?", "올해는 168명이 들었다."),
+        ("Which two of the three large boats sank?", "Two large boats sank."),
         ("前年接诊多少人次？", "去年接诊1.2万人次。"),
         ("18세 이상은 얼마인가요?", "18세 미만은 3천 원이다."),
         ("누가 상을 받았나요?", "김바다는 상을 받지 못했다."),
@@ -38,6 +39,8 @@ def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None
     [
         ("What is the upper limit?", "The lower limit is 2, the upper limit is 40."),
         ("Which boats may not enter the harbour?", "Boats with a sail may not enter the harbour."),
+        ("Which of the three large boats sank?", "Two boats of the three large boats sank."),
+        ("Which two of the boats sank?", "Two boats sank, the Tern and the Gull."),
         ("When did the ferry sink?", "The ferry sank in 1911, but nobody was not saved."),
         ("Who sells the most boats?", "Moorby is the largest seller of boats."),
         ("How much is parking per day?", "Parking costs £2 an hour or £12 a day."),

@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from crag.text.questions import analyze_question, extract_asking_sentences, is_long_question, matches_answer_type
+from crag.text.questions import (
+    analyze_question,
+    announces_more,
+    extract_asking_sentences,
+    is_long_question,
+    matches_answer_type,
+)
 from crag.text.relevance_scores import CountedTermStatistics
 
 TEXT = "The keeper wrote down the weather of every day. Was it worth it? He thought so. " * 30
@@ -53,3 +59,17 @@ def test_a_share_does_not_depend_on_the_order_in_which_terms_are_added():
 def test_verbs_are_no_months(text, is_date):
     asked = analyze_question("When does the hall open?", CountedTermStatistics())
     assert matches_answer_type(asked, text) is is_date
+
+
+@pytest.mark.parametrize(
+    ("sentence", "announces"),
+    [
+        ("There are three known limits.", True),
+        ("It has many advantages.", True),
+        ("Sick pay lasts up to ten weeks.", False),
+        ("The roof is cleaned every two years.", False),
+        ("A seat costs twelve pounds.", False),
+    ],
+)
+def test_a_measure_announces_nothing(sentence, announces):
+    assert announces_more(sentence) is announces

@@ -19,6 +19,7 @@ from crag.text.tables import (
         (["| Year | Price |", "|---|---|", "| 2021 | €12 |"], ["Year: 2021 | Price: €12"]),
         (["| Knot | Use |", "|---|---|", "| Bowline | rescue |"], ["Knot: Bowline | Use: rescue"]),
         (["Knot | Use", "Bowline | rescue"], ["Knot | Use", "Bowline | rescue"]),
+        (["Item | Limit", "Hotel | 45 euros"], ["Item: Hotel | Limit: 45 euros"]),
         (["구분 | 기간", "이사 | 3일"], ["구분: 이사 | 기간: 3일"]),
         (["项目 | 期限", "搬家 | 3个月"], ["项目: 搬家 | 期限: 3个月"]),
         (["A | 1", "B | 2"], ["A | 1", "B | 2"]),
