@@ -85,6 +85,7 @@ class Database:
                 if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
                     connection.exec_driver_sql("ROLLBACK")
                 if isinstance(error, OperationalError):
+                    _log.warning("Could not write to %s: %s", self._path, error.orig)
                     raise _home_fault(error) from error
                 raise
         self._check_in_place()
@@ -120,8 +121,10 @@ def _make_home(home: Path, database: Path) -> None:
     try:
         make_folder(home, _PRIVATE_FOLDER, exist_ok=True)
     except OSError as error:
+        _log.warning("The data folder cannot be created: %s", error)
         raise HomeFault("The data folder cannot be created.", "Choose another with CRAG_HOME.") from error
     if not os.access(home, os.W_OK):
+        _log.warning("The data folder %s cannot be written to.", home)
         raise HomeFault(
             "The data folder cannot be written to.",
             "Change its permissions, or choose another with CRAG_HOME.",
@@ -130,6 +133,7 @@ def _make_home(home: Path, database: Path) -> None:
         _make_private(home, database)
         database.touch(mode=_PRIVATE_FILE)
     except OSError as error:
+        _log.warning("The database file cannot be created: %s", error)
         raise HomeFault("The database file cannot be created.", "Check the permissions of CRAG_HOME.") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import secrets
@@ -24,6 +25,7 @@ def original_relative_path(sha256: str) -> str:
     return f"{_ORIGINALS}/{sha256[:2]}/{sha256}"
 
 
+_log = logging.getLogger(__name__)
 _UNFINISHED_SUFFIX = ".unfinished"
 _ABANDONED_SECONDS = 3600.0
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -39,7 +41,8 @@ def home_gone_fault() -> HomeFault:
 
 
 def write_fault(error: OSError) -> HomeFault:
-    """Return the fault for a file of the home that could not be written."""
+    """Return the fault for a file of the home that could not be written, and log its cause."""
+    _log.warning("Could not write to the data folder: %s", error)
     if isinstance(error, FileNotFoundError):
         return home_gone_fault()
     if error.errno in _DISK_FULL:

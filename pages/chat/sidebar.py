@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from crag.conversations.conversation_list import FoundConversations
 from crag.conversations.conversations import UNDO_SECONDS
-from crag.errors import NotFound
+from crag.errors import CragError, NotFound
 from crag.runs.run import Run
 from crag.text.formatting import current_date, format_count, to_local_time
 from crag.types import Conversation
@@ -94,8 +94,11 @@ def _draw_rename_form(conversation: Conversation) -> None:
         title = st.text_input("Title", value=conversation.title, max_chars=80)
         sent = st.form_submit_button("Rename", icon=":material/check:")
     if sent and title and title.strip():
-        with dialogs.catch_refusals():
+        try:
             application().conversations.rename(conversation.id, title)
+        except CragError as error:
+            dialogs.draw_error(error)
+            return
         dialogs.close_and_rerun()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from crag.errors import CragError
 from crag.ingest.addresses import is_reachable
 from crag.ingest.intake import split_member_location
 from crag.ingest.parse.formats import FORMATS
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from crag.library.job_queue import Job, JobState
 
 
+_UPLOAD_FAULT_KEY = "upload_fault"
 # Plain words: screen readers read the label literally.
 _UPLOAD_KINDS = ", ".join([*dict.fromkeys(known.family for known in FORMATS), "ZIP"])
 
@@ -36,7 +38,7 @@ def draw_uploader(label: str, collection: str = "") -> None:
     """
     generation = st.session_state.setdefault("upload_generation", 0)
     key = f"upload-{generation}"
-    st.file_uploader(
+    files = st.file_uploader(
         f"{label}: {_UPLOAD_KINDS}",
         accept_multiple_files=True,
         max_upload_size=application().settings.max_upload_mb,
@@ -44,6 +46,10 @@ def draw_uploader(label: str, collection: str = "") -> None:
         on_change=_submit_uploads,
         args=(key, collection),
     )
+    if files and (reason := st.session_state.get(_UPLOAD_FAULT_KEY)):
+        st.markdown(f":red[:material/error: **Not added.** {markdown.escape_line(reason)}]")
+        actions = {"on_click": _submit_uploads, "args": (key, collection)}
+        st.button("Try again", icon=":material/refresh:", type="tertiary", key="upload-again", **actions)
     if has_other_users():
         st.caption("Documents are shared: everyone on this server can read and ask about what you add.")
 
@@ -51,15 +57,22 @@ def draw_uploader(label: str, collection: str = "") -> None:
 def _submit_uploads(key: str, collection: str) -> None:
     """Submit the uploaded files, and change the uploader's key so that it does not list them again.
 
-    Streamlit repeats this callback when another click interrupts it, so each file id is recorded before it is
-    submitted.
+    Files that cannot be saved stay in the uploader, with the reason below it. Streamlit repeats this callback when
+    another click interrupts it, so each file id is recorded before it is submitted.
     """
     files: list[Any] = st.session_state[key] or []
     taken: set[str] = st.session_state.setdefault("uploads_taken", set())
+    st.session_state.pop(_UPLOAD_FAULT_KEY, None)
     for file in files:
-        if file.file_id not in taken:
-            taken.add(file.file_id)
+        if file.file_id in taken:
+            continue
+        taken.add(file.file_id)
+        try:
             application().jobs.submit_bytes(file.name, file.getvalue(), collection or DEFAULT_COLLECTION)
+        except CragError as error:
+            taken.remove(file.file_id)
+            st.session_state[_UPLOAD_FAULT_KEY] = str(error)
+            return
     st.session_state.upload_generation += 1
 
 

@@ -44,6 +44,40 @@ def test_an_unsent_question_can_be_discarded(chat, services):
         assert not said(chat, QUESTION)
 
 
+@contextmanager
+def uploads_unwritable(services):
+    """A file in place of the folder in which uploads are kept until they are read."""
+    folder = services.library.home / "incoming"
+    if folder.exists():
+        folder.rename(folder.with_name("away"))
+    folder.touch()
+    yield
+    folder.unlink()
+
+
+def test_files_that_cannot_be_saved_are_kept_and_added_again(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    with uploads_unwritable(services):
+        chat.file_uploader[0].upload("lift.md", b"The lift is serviced in March.").run()
+        assert said(chat, "**Not added.** The data folder cannot be written to.")
+        chat.button("upload-again").click().run()
+        assert said(chat, "**Not added.**")
+    chat.button("upload-again").click().run()
+    until(chat, lambda: said(chat, "Added 1 document"))
+    assert not said(chat, "Not added.")
+
+
+def test_a_new_title_that_cannot_be_saved_stays_in_its_dialog(asked, services):
+    conversation = services.conversations.list()[0]
+    asked.session_state["dialog"] = ("rename a conversation", conversation.id)
+    asked.run()
+    asked.text_input[-1].set_value("Kitchen")
+    with home_moved_away(services):
+        next(button for button in asked.button if button.label == "Rename").click().run()
+    assert asked.session_state["dialog"][0] == "rename a conversation"
+
+
 @pytest.mark.parametrize("page", Page)
 @pytest.mark.parametrize(
     ("error", "words"),

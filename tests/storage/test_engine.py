@@ -149,13 +149,14 @@ def test_what_is_no_database_is_refused_and_left_untouched(tmp_path):
     assert path.read_bytes() == b"something else " * 100
 
 
-def test_a_full_disk_is_said_and_rolled_back(database):
+def test_a_full_disk_is_said_logged_and_rolled_back(database, caplog):
     with database.read() as connection:
         pages = connection.scalar(text("PRAGMA page_count"))
         connection.execute(text(f"PRAGMA max_page_count = {pages}"))  # the pool hands this connection out again
     with pytest.raises(HomeFault, match="disk is full"), database.write() as connection:
         add(connection, "x" * 100_000)
     assert names(database) == []
+    assert "crag.sqlite: database or disk is full" in caplog.text
 
 
 _CONVERSATION = {"id": "one", "title": "x", "created_at": 0.0, "updated_at": 0.0, "options": "{}"}
