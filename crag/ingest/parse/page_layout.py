@@ -30,7 +30,9 @@ _BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s
 _SENTENCE_END = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
 _MAX_HEADING_CHARACTERS = 150
 _LINES_AROUND = 4
-_MIN_REPEATED_PAGES = 4  # pages
+_MIN_REPEATED_PAGES = 3  # pages
+_MAX_RUNNING_LINES = 4  # at the top and at the bottom of a page
+_MAX_RUNNING_DISTANCE = 1.6  # in line heights, to the next line of a running header
 _NUMBER = re.compile(r"\d+")
 _MAX_PAGE_NUMBER_DIGITS = 9  # page numbers are never longer
 
@@ -55,19 +57,36 @@ def normalize_heading(title: str) -> str:
 
 
 def remove_running_headers(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
-    """Remove the lines that repeat at the top or bottom of many pages.
+    """Remove the lines that repeat at the top or bottom of many pages, and lines beside them that repeat as well.
 
     Numbers that count up with the pages are ignored in the comparison. Other differing numbers carry meaning: bound
     invoices have their own in the place of a running header.
     """
-    edges = [
-        [(line, _header_patterns(line, number)) for line in _edge_lines(page)] for number, page in enumerate(pages)
-    ]
-    counts = Counter(pattern for page in edges for pattern in {one for _, patterns in page for one in patterns})
-    least = max(_MIN_REPEATED_PAGES, 0.4 * len(pages))
+    left, running = [list(page) for page in pages], [list[TextLine]() for _ in pages]
+    for _ in range(_MAX_RUNNING_LINES):
+        edges = [
+            [line for line in _edge_lines(page) if not any(running) or _is_beside(line, known)]
+            for page, known in zip(left, running, strict=True)
+        ]
+        found = _find_repeated(edges)
+        if not any(found):
+            break
+        running = [[*known, *new] for known, new in zip(running, found, strict=True)]
+        left = [[line for line in page if line not in known] for page, known in zip(left, running, strict=True)]
+    return left
+
+
+def _find_repeated(edges: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
+    """Return the lines of each page of which many pages have the like."""
+    patterns = [[(line, _header_patterns(line, number)) for line in page] for number, page in enumerate(edges)]
+    counts = Counter(pattern for page in patterns for pattern in {one for _, each in page for one in each})
+    least = max(_MIN_REPEATED_PAGES, 0.4 * len(edges))
     repeated = {pattern for pattern, count in counts.items() if count >= least}
-    running = [[line for line, patterns in page if patterns & repeated] for page in edges]
-    return [[line for line in page if line not in left] for page, left in zip(pages, running, strict=True)]
+    return [[line for line, each in page if each & repeated] for page in patterns]
+
+
+def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
+    return any(abs(line.bottom - other.bottom) <= _MAX_RUNNING_DISTANCE * line.height for other in others)
 
 
 def _edge_lines(page: Sequence[TextLine]) -> list[TextLine]:

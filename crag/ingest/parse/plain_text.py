@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 _SOFT_BREAK = "\v"
+_PAGE_FOOT = re.compile(
+    r"^[ \t]*(?:page (\d{1,4})(?: (?:of|/) \d{1,4})?|(\d{1,4}) ?(?:of|/) ?\d{1,4}|-+ ?(\d{1,4}) ?-+"
+    r"|第 ?(\d{1,4}) ?[页頁]|(\d{1,4}) ?(?:쪽|페이지))[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MIN_PAGES = 3
+_SENTENCE_BEFORE_PAGE = re.compile(r"(?<=[.!?:。！？])\f")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
@@ -44,7 +51,38 @@ def request_text(request: ParseRequest, *, html: bool = False) -> str:
 
 def read_plain_text(request: ParseRequest) -> Document:
     """Parse plain text. Raises `SourceRefused`."""
-    return Document("", None, text_blocks(request_text(request)))
+    return Document("", None, text_blocks(_remove_running_lines(request_text(request))))
+
+
+def _remove_running_lines(text: str) -> str:
+    """Remove the headers and feet of pages, if form feeds or lines such as "Page 3 of 5" tell the pages apart."""
+    from crag.ingest.parse.page_layout import TextLine, remove_running_headers
+
+    pages = [page.splitlines() for page in _split_pages(text)]
+    lines = [
+        [TextLine(line.strip(), 0.0, -float(at), 1.0, 0.0) for at, line in enumerate(page) if line.strip()]
+        for page in pages
+    ]
+    kept = [{-line.bottom for line in page} for page in remove_running_headers(lines)]
+    if not any(kept) or [len(page) for page in lines] == [len(page) for page in kept]:
+        return text
+    bare = [
+        "\n".join(line for at, line in enumerate(page) if at in left or not line.strip()).strip("\n")
+        for page, left in zip(pages, kept, strict=True)
+    ]
+    return _SENTENCE_BEFORE_PAGE.sub("\n\n", "\f".join(bare)).replace("\f", "\n")
+
+
+def _split_pages(text: str) -> list[str]:
+    """Return the pages of a text; the whole text if nothing separates pages."""
+    if "\f" in text:
+        return text.split("\f")
+    feet = list(_PAGE_FOOT.finditer(text))
+    numbers = [int(next(filter(None, foot.groups()))) for foot in feet]
+    if len(feet) < _MIN_PAGES or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return [text]
+    ends = [foot.end() for foot in feet]
+    return [text[start:end] for start, end in pairwise([0, *ends, len(text)])]
 
 
 def text_blocks(text: str) -> tuple[Block, ...]:

@@ -113,6 +113,35 @@ def test_running_headers_are_left_out_and_the_rest_is_kept() -> None:
     assert text(blocks).count("Nothing else happened.") == 5
 
 
+@pytest.mark.parametrize("pages", [3, 4, 9])
+def test_running_headers_and_feet_of_several_lines_are_left_out(pages: int) -> None:
+    def page(number: int) -> Callable[[Canvas], None]:
+        def draw(canvas: Canvas) -> None:
+            canvas.drawString(72, 800, "Harbour board")
+            canvas.drawString(300, 800, "Confidential")
+            canvas.drawString(72, 786, "Minutes of the spring meeting")
+            canvas.drawString(72, 740, f"Item {number * 37} is about {'sails ' * number}and their cost.")
+            canvas.drawString(72, 726, "The board agrees.")
+            canvas.drawString(72, 712, f"It was settled for {number * 91} pounds and will be")
+            canvas.drawString(72, 698, "continued")
+            canvas.drawString(72, 684, f"Page {number} of {pages}")
+
+        return draw
+
+    found = text(drawn(*(page(number) for number in range(1, pages + 1))))
+    assert not any(word in found for word in ("Harbour", "Confidential", "spring", "continued", "Page"))
+    assert found.count("The board agrees.") == pages
+    assert all(f"It was settled for {number * 91} pounds" in found for number in range(1, pages + 1))
+
+
+def test_what_only_two_pages_share_is_kept() -> None:
+    def page(canvas: Canvas) -> None:
+        canvas.drawString(72, 800, "Harbour board")
+        canvas.drawString(72, 700, f"{SENTENCE}.")
+
+    assert text(drawn(page, page)).count("Harbour board") == 2
+
+
 @pytest.mark.skipif(not DEJAVU.exists(), reason="needs a font with Hebrew and Arabic letters")
 def test_text_from_right_to_left_comes_in_the_order_it_is_read() -> None:
     hebrew, arabic = "שלום עולם זה טקסט בעברית", "مرحبا بالعالم"

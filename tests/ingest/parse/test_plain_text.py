@@ -123,3 +123,26 @@ def test_a_file_that_is_no_e_mail_is_refused() -> None:
     with pytest.raises(SourceRefused) as caught:
         read("a.eml", b"\nhello")
     assert caught.value.code == "corrupt"
+
+
+def write_pages(end: str, count: int = 4) -> str:
+    """Return pages with two lines above and one below the text of each."""
+    return "".join(
+        f"Harbour board\nSpring meeting\n\nItem {n * 37} costs {n * 91} pounds and will\nbe paid.\n\ncontinued\n"
+        + end.format(n=n, count=count)
+        for n in range(1, count + 1)
+    )
+
+
+@pytest.mark.parametrize(
+    "end", ["\f", "Page {n} of {count}\n", "- {n} -\n", "{n} / {count}\n", "第{n}页\n", "{n} 쪽\n", "PAGE {n}\n\f"]
+)
+def test_headers_and_feet_of_pages_are_no_text(end: str) -> None:
+    blocks = read("a.txt", write_pages(end).encode()).blocks
+    texts = [block.text for block in blocks if block.text.strip()]
+    assert texts == [f"Item {n * 37} costs {n * 91} pounds and will\nbe paid." for n in range(1, 5)]
+
+
+@pytest.mark.parametrize("text", [write_pages("Page {n} of 2\n", 2), write_pages("Page 7\n"), write_pages("\n")])
+def test_lines_that_do_not_belong_to_pages_are_kept(text: str) -> None:
+    assert "".join(block.text for block in read("a.txt", text.encode()).blocks).count("Harbour board") >= 2
