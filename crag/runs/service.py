@@ -102,7 +102,6 @@ class RunService(UserScoped):
 
         Raises as `start`, and `NotFound` when that question was deleted.
         """
-        check_visible(self._database, messages, message_id, self._user)
         conversation_id = self._records.conversation_of_question(message_id)
         return self.start(conversation_id, question, options, edited=message_id)
 

@@ -63,6 +63,13 @@ def test_questions_are_asked_in_order_when_the_answer_ends(asking):
     assert asking.waiting() == []
 
 
+def test_nobody_queues_a_question_in_the_conversation_of_another(asking):
+    asking.unread = {"job"}
+    with pytest.raises(NotFound):
+        asking.queue.for_user("ben").submit(asking.conversation, "Second?", {"job": "notes.pdf"})
+    assert asking.waiting() == []
+
+
 def test_an_answer_is_replaced_before_the_next_question_is_asked(asking):
     runs = asking.home.runs
     runs.on_end = asking.queue.wake
