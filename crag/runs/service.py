@@ -207,7 +207,6 @@ class RunService(UserScoped):
 
     def active(self, conversation_id: str) -> Run | None:
         """Return the run that is answering in this conversation or waits for the user, in this process or another."""
-        check_visible(self._database, conversations, conversation_id, self._user)
         run_id = self._records.running(conversation_id)
         if run_id is None or run_id in self._worker.unsaved_run_ids:  # it ended, but its end could not be saved yet
             return None

@@ -63,6 +63,15 @@ def test_questions_are_asked_in_order_when_the_answer_ends(asking):
     assert asking.waiting() == []
 
 
+def test_nobody_stops_the_answer_of_another(asking):
+    bens = asking.home.runs.for_user("ben")
+    for refused in (lambda: bens.stop(asking.run.id), lambda: bens.stop_and_regenerate(asking.run.id, RunOptions())):
+        with pytest.raises(NotFound):
+            refused()
+    asking.gate.set()
+    assert wait(asking.run).state == "done"
+
+
 def test_nobody_queues_a_question_in_the_conversation_of_another(asking):
     asking.unread = {"job"}
     with pytest.raises(NotFound):
