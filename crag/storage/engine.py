@@ -42,11 +42,11 @@ class Database:
             with self.write() as connection:
                 migrate(connection)
             self._enable_wal()
-        except HomeFault:
+        except (HomeFault, DatabaseError) as error:
+            _log.warning("Could not open %s: %s", self._path, _describe_cause(error))
             self.close()
-            raise
-        except DatabaseError as error:
-            self.close()
+            if isinstance(error, HomeFault):
+                raise
             raise _home_fault(error) from error
 
     @contextmanager
@@ -85,7 +85,7 @@ class Database:
                 if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
                     connection.exec_driver_sql("ROLLBACK")
                 if isinstance(error, OperationalError):
-                    _log.warning("Could not write to %s: %s", self._path, error.orig)
+                    _log.warning("Could not write to %s: %s", self._path, _describe_cause(error))
                     raise _home_fault(error) from error
                 raise
         self._check_in_place()
@@ -172,6 +172,14 @@ def _translate_errors() -> Iterator[None]:
         raise
 
 
+def _describe_cause(error: Exception) -> str:
+    """Return what SQLite says, with the name of its error where it has one."""
+    found = error if isinstance(error, DatabaseError) else error.__cause__
+    if not isinstance(found, DatabaseError):
+        return str(error)
+    return f"{found.orig} ({getattr(found.orig, 'sqlite_errorname', 'no code')})"
+
+
 def _home_fault(error: DatabaseError) -> HomeFault:
     return _known_fault(error) or HomeFault(
         "The database rejected the change.", "Try again. If it happens again, restart the app."
@@ -180,7 +188,8 @@ def _home_fault(error: DatabaseError) -> HomeFault:
 
 def _known_fault(error: DatabaseError) -> HomeFault | None:
     words = str(error.orig).lower()
-    if "is full" in words:
+    # SQLite reports another error when it finds no room for the index that it keeps beside its file.
+    if "is full" in words or getattr(error.orig, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE":
         return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
     if "readonly" in words or "read-only" in words or "unable to open" in words:
         return HomeFault("The database cannot be written to.", "Check the permissions of the folder in CRAG_HOME.")

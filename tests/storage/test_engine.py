@@ -159,6 +159,19 @@ def test_a_full_disk_is_said_logged_and_rolled_back(database, caplog):
     assert "crag.sqlite: database or disk is full" in caplog.text
 
 
+def test_a_home_on_a_full_disk_is_said_and_logged(tmp_path, caplog):
+    resource = pytest.importorskip("resource")
+    Database(tmp_path).close()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))  # no room for what SQLite keeps beside its file
+    try:
+        with pytest.raises(HomeFault, match="The disk is full"):
+            Database(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "SQLITE_IOERR" in caplog.text
+
+
 _CONVERSATION = {"id": "one", "title": "x", "created_at": 0.0, "updated_at": 0.0, "options": "{}"}
 
 
