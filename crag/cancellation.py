@@ -115,17 +115,27 @@ class Cancellation:
 
 
 @contextmanager
-def cancel_after(seconds: float, stop: Cancellation) -> Iterator[Cancellation]:
-    """Provide a cancellation of its own that is requested after `seconds`, or together with `stop`."""
-    own = Cancellation(reports_to=stop)
-    timer = threading.Timer(seconds, own.cancel)
-    timer.daemon = True
-    timer.start()
+def cancel_after(
+    seconds: float, stop: Cancellation, postpone: Callable[[Cancellation], bool] = lambda _: False
+) -> Iterator[Cancellation]:
+    """Provide a cancellation of its own that is requested after `seconds`, or together with `stop`.
+
+    It is postponed by another `seconds` as long as `postpone` returns True for it.
+    """
+    own, is_over = Cancellation(reports_to=stop), threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(seconds):
+            if not postpone(own):
+                own.cancel()
+                return
+
+    threading.Thread(target=watch, name="deadline", daemon=True).start()
     try:
         with stop.on_cancel(own.cancel):
             yield own
     finally:
-        timer.cancel()
+        is_over.set()
 
 
 class ConnectionGroup:

@@ -159,7 +159,7 @@ def raise_unless_transient(fault: ModelFault) -> None:
 
 
 GRADING_SECONDS = 60.0
-"""Time for grading all passages of a question: nobody waits longer for the first word of an answer."""
+"""Time for grading all passages of a question once the model is loaded: nobody waits longer for an answer to begin."""
 
 
 def ask_in_parallel(
@@ -183,7 +183,11 @@ def ask_in_parallel(
             return give_up(index, fault)
 
     left = set(range(count))
-    with cancel_after(GRADING_SECONDS, stop) as limited:
+
+    def is_loading(calls: Cancellation) -> bool:  # a load is not interrupted: the writer would begin it anew
+        return len(left) == count and len(calls.list_waits()) >= min(count, model.concurrency)
+
+    with cancel_after(GRADING_SECONDS, stop, postpone=is_loading) as limited:
         try:
             for index, result in map_parallel(ask_or_give_up, count, model.concurrency, limited):
                 left.discard(index)

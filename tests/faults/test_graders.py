@@ -61,7 +61,7 @@ def test_67_a_verdict_in_a_thought_is_none(application, ollama, grader):
 @pytest.mark.parametrize("grader", GRADERS)
 def test_what_is_not_judged_in_time_is_unknown_and_the_answer_is_written(application, ollama, grader, monkeypatch):
     monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 0.3)
-    when_grading(ollama, Say(first_token_after=3600), for_ever=True)
+    when_grading(ollama, Say('{"sentence": "Well', per_token=3600), for_ever=True)
     run = start(application, f"{QUESTION} So asks a slow {grader}.", grader=grader)
     trace = wait(run)
     unknown = {(verdict.word, verdict.reason) for verdict in trace.verdicts.values() if verdict.score is None}
@@ -69,6 +69,14 @@ def test_what_is_not_judged_in_time_is_unknown_and_the_answer_is_written(applica
     assert (trace.state, trace.outcome) == ("done", "documents_partly")
     ollama.wait_until(lambda: all(chat.outcome for chat in ollama.chats))  # the server is not kept busy
     assert "grade_documents" in {call.node for call in application.runs.calls(run.id)}
+
+
+@pytest.mark.parametrize("grader", ["score", "explained", "listwise"])
+def test_the_time_to_load_the_model_does_not_count(application, ollama, grader, monkeypatch):
+    monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 1.0)
+    when_grading(ollama, Say('{"verdict": "yes", "1": 9, "2": 9}', first_token_after=1.5), for_ever=True)
+    trace = ask(application, f"{QUESTION} So asks a cold {grader}.", grader=grader)
+    assert "relevant" in {verdict.word for verdict in trace.verdicts.values()}
 
 
 @dataclass(frozen=True)
