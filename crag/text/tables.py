@@ -71,7 +71,8 @@ def _pair_with_labels(units: Sequence[str], heading: str) -> Iterator[tuple[str,
         if not re.search(r"\w", unit) or (cells == header and header is named):
             yield unit, ""
             continue
-        if not header:
+        is_first = at > 0 and not is_table_row(units[at - 1])  # the table of another sheet may begin
+        if not header or is_first:
             below = units[at + 1 : at + 3]
             if not _find_figures(cells) and any(_is_below(other, cells) for other in below):
                 header = cells

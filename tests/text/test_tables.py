@@ -43,6 +43,11 @@ def test_the_column_names_may_be_the_heading() -> None:
     assert label_table_rows(["Rope | red", "Some text."], heading) == ["Item: Rope | Price: red", "Some text."]
 
 
+def test_another_table_after_a_title_has_columns_of_its_own() -> None:
+    units = ["Rope | 4", "Staff", "Town | Number", "Odby | 58"]
+    assert label_table_rows(units, "Item | Price") == ["Item: Rope | Price: 4", "Staff", "Town: Odby | Number: 58"]
+
+
 def test_the_column_names_may_be_in_another_part_of_the_passage() -> None:
     whole = ["Item | Price", "Rope | 4", "Clamp | 12"]
     assert label_table_rows(["Clamp | 12"], "", whole) == ["Item: Clamp | Price: 12"]
