@@ -127,7 +127,6 @@ _SPAN = re.compile(
 )
 _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"언제|며칠|날짜|일자|일시|무슨 ?요일|시기(?:는|가)|개봉일|(?<![가-힣])날은|기념일은"), _DAY),
-    (re.compile(r"(?:^|\s)날은|날짜는"), re.compile(r"\d+\s?일|[월화수목금토일]요일|설날|추석|당일|첫날")),
     (
         re.compile(r"(?:^|\s)(?:해|연도|년도)(?:는|가)|몇 ?년도|몇 ?년(?:에|인가|이었|의)"),
         re.compile(r"\d+\s?년|\d{4}"),
@@ -180,9 +179,6 @@ _PERSON = re.compile(
     r"(?:이|가|은|는|을|를|의|과|와|에게|,)"
     r"|[가-힣]*[르츠프크즈슈브흐렌린빈힌쉬쇼렐콜텔펠몬][가-힣]+(?:이|가|은|는|을|를|의|에게|와|과)"
     r"|[A-Z][a-z]+|주무관|담당자|갑|을(?=[은이의])"
-)
-_WHEN_AND_WHERE = re.compile(
-    "언제.{0,8}(?:어디|어느 ?곳)|(?:어디|어느 ?곳).{0,8}언제|(?:일시|날짜|시간)[와과]? ?(?:장소|위치)"
 )
 
 
@@ -255,8 +251,8 @@ def find_missing_words(
 
 
 def names_word(word: str, text: str) -> bool:
-    """Return whether a text, or the name of a document in it, holds a noun itself, be it in a compound."""
-    return _is_held(_Topic(word, is_verb=False), _read_text(_DOCUMENT_NOUN.sub("", text)), with_synonyms=False)
+    """Return whether a text holds a noun itself, be it in a compound."""
+    return _is_held(_Topic(word, is_verb=False), _read_text(text), with_synonyms=False)
 
 
 def holds_focus(question: str, text: str, endings: frozenset[str] = frozenset()) -> bool:
@@ -267,8 +263,6 @@ def holds_focus(question: str, text: str, endings: frozenset[str] = frozenset())
 
 def states_value(question: str, text: str) -> bool:
     """Return whether a text holds a value of every kind that the question asks for."""
-    if _WHEN_AND_WHERE.search(question):
-        return bool(_DAY.search(text)) and bool(_PLACE.search(text))
     if _ASKS_RANGE.search(question):
         return bool(_RANGE.search(text))
     if counted := _COUNTED.search(question):
@@ -395,17 +389,13 @@ def _is_held(topic: _Topic, said: _Said, *, with_synonyms: bool = True) -> bool:
     base = topic.base
     if (base in said.bare) if topic.is_verb else _occurs(base, said):
         return True
-    if with_synonyms and any(
-        _begins_word(word, said) if not topic.is_verb else word in said.bare for word in _alternatives(topic)
-    ):
+    if with_synonyms and any(_begins_word(word, said) for word in _alternatives(topic)):
         return True
     if found := _NOUN_VERB.match(base):
         return _is_held(_Topic(found[1], is_verb=False), said, with_synonyms=with_synonyms)
     if topic.is_verb and any(stem in said.letters for stem in _letter_stems(base)):
         return True
     if len(base) >= 4 and not topic.is_verb:
-        if any(_occurs(base[:at], said) and _occurs(base[at:], said) for at in range(2, len(base) - 1)):
-            return True
         pairs = ["".join(pair) for pair in pairwise(base)]
         return sum(pair in said.bare for pair in pairs) >= _HELD_PAIRS * len(pairs)
     return len(base) == 3 and base[2] in "자인비료값일률율지법수량" and _occurs(base[:2], said)

@@ -1,0 +1,107 @@
+"""Questions in languages that write spaces between words: the names, figures and other words that a text lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from crag.protocols import Embedder
+from crag.text.language import extract_terms, extract_words
+from crag.text.questions import FRAME_TERMS, AnalyzedQuestion
+from crag.text.spelling import is_certain, shares_root
+
+_SIMILAR = 0.58
+"""Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
+_AKIN = 0.3
+"""Cosine from which a word may stand for the only one that is missing of a question with `_MIN_OTHER_WORDS` more."""
+_REMOTE = 0.2
+"""Cosine below which a text does not even speak of a kind of thing: *award*, *medal* 0.40; *church*, *schools* 0.07."""
+_MIN_OTHER_WORDS = 3
+_OTHER_VERBS = frozenset({"found", "saw", "felt", "wound", "bore"})
+"""Stems that are also the past of another verb: a company that was *founded* is not what people *found*."""
+_CLASS_NOUN = re.compile(
+    r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
+)
+_DEGREE = re.compile(r"\bhow (big|large)\b", re.IGNORECASE)
+_COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
+_CURRENCY = re.compile(r"[$€£¥₩]\s?\d|\d\s?(?:euros?|pounds?|dollars?|EUR|GBP|USD)\b", re.IGNORECASE)
+_QUALIFIERS = tuple(  # stop words that change what is asked: the answer must hold one of the same kind
+    re.compile(words, re.IGNORECASE)
+    for words in (
+        r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b",
+        r"\b(?:only|sole|single)\b",
+        r"\b(?:before|prior|earlier|previous\w*|former\w*)\b",
+        r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b",
+    )
+)
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+_IDENTIFIER = re.compile(r"\b[A-Za-z]+-?\d[\w-]*|\b\d+[A-Z]\b")
+
+
+def find_missing_words(
+    question: AnalyzedQuestion, quoted: str, context: str, embedder: Embedder | None
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the missing names and figures, the other missing key words, and those of which a loose synonym is held."""
+    text = f"{quoted} {context}"
+    held = set(extract_terms(text))
+    if ambiguous := {term for term in question.order if term in _OTHER_VERBS and term not in question.text.split()}:
+        regular = " ".join(word for word, _ in extract_words(text) if word.lower() not in ambiguous)
+        held = set(extract_terms(regular))
+    words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
+    missing, unlike = [], []
+    unneeded = FRAME_TERMS | _find_class_terms(question) | (_COST_TERMS if _CURRENCY.search(quoted) else set())
+    for word, parts in dict(question.words).items():
+        if held.issuperset(parts):
+            continue
+        if word[0].isdigit():
+            missing.append(word)
+        elif question.names.intersection(parts):
+            if not any(_is_form_of_name(part, term) for part in parts for term in held):
+                missing.append(word)
+        elif not unneeded.issuperset(parts) and not any(
+            shares_root(part, term) or is_certain(part, term) for part in parts for term in held
+        ):
+            unlike.append(word)
+    identifiers = [name for name in _IDENTIFIER.findall(question.text) if name.casefold() not in text.casefold()]
+    nearest = _find_similarities(unlike, words, embedder)
+    unlike = [word for word in unlike if nearest[word] < _SIMILAR]
+    is_akin = len(unlike) == 1 and len(question.words) > _MIN_OTHER_WORDS and nearest[unlike[0]] >= _AKIN
+    names = tuple(dict.fromkeys([*missing, *_missing_years(quoted, question.text), *identifiers]))
+    unlike += [found[0] for one in _QUALIFIERS if (found := one.search(question.text)) and not one.search(text)]
+    return (names, (), tuple(unlike)) if is_akin and len(unlike) == 1 else (names, tuple(unlike), ())
+
+
+def _find_class_terms(question: AnalyzedQuestion) -> set[str]:
+    """Return the terms of "which award" or "how big", which need not be repeated if the question says more."""
+    asked = (*_CLASS_NOUN.findall(question.text), *_DEGREE.findall(question.text))
+    classes = {term for word in asked for term in extract_terms(word)}
+    others = [word for word, parts in question.words if not (FRAME_TERMS | classes).issuperset(parts)]
+    return classes if len(others) > 1 else set()
+
+
+def _find_similarities(words: Sequence[str], held: Sequence[str], embedder: Embedder | None) -> dict[str, float]:
+    """Return for each word its similarity in meaning to the most similar of the words `held`."""
+    if not words or not held or embedder is None:
+        return dict.fromkeys(words, 0.0)
+    similarities = embedder.embed_documents([word.lower() for word in words]) @ embedder.embed_documents(held).T
+    return dict(zip(words, map(float, similarities.max(axis=1)), strict=True))
+
+
+def _missing_years(quoted: str, question: str) -> list[str]:
+    """Return the years asked for, if the sentences name only other ones."""
+    asked, said = set(_YEAR.findall(question)), set(_YEAR.findall(quoted))
+    return sorted(asked - said) if said and not asked & said else []
+
+
+def _is_form_of_name(name: str, term: str) -> bool:
+    """Return whether a term is a name in another form, as *Swedish* of *Sweden*; *Aalta* is not *Aalto*."""
+    return shares_root(name, term) and len(name) != len(term)
+
+
+def names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:
+    """Return whether a text speaks of the kind of thing that "which award" asks for, at least remotely."""
+    kinds = [noun for noun in _CLASS_NOUN.findall(question.text) if not FRAME_TERMS.issuperset(extract_terms(noun))]
+    others = {word.lower() for word, _ in question.words} - {noun.lower() for noun in kinds}
+    held = {word.lower() for word, _ in extract_words(text) if word.isalpha()}
+    nearest = _find_similarities(kinds, sorted(held - others), embedder)
+    return all(similarity >= _REMOTE for similarity in nearest.values())
