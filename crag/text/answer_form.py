@@ -89,6 +89,26 @@ _REASON = re.compile(
     r"|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response|for|by \w+ing|means?|given)\b",
     re.IGNORECASE,
 )
+_ASKS_CAUSE = re.compile(r"\bwhat (?:\w+ )?(?:causes?|caused)\b|\bcauses? of\b", re.IGNORECASE)
+_CAUSE = re.compile(  # not "died of other causes"
+    r"\b(?:caused?|because|due to|owing to|led to|leads to|brought about|triggered|blamed on)\b"
+    r"|\bresult(?:s|ed)? (?:of|from)\b"
+    r"|(?<!other )\bcauses (?:an?|the|it|its|their|this|these|many|most|more|less)\b|\bstarted (?:by|when|with)\b",
+    re.IGNORECASE,
+)
+_ASKS_FREQUENCY = re.compile(
+    r"\bhow (?:often|frequently|regularly|many times (?:an?|per))\b|얼마나 자주|몇 ?(?:일|주|달|개월|년)마다"
+    r"|多久[^，。？]{0,4}[一1]次|多久.{1,2}[？?]?$|[幾几]次",
+    re.IGNORECASE,
+)
+_FREQUENCY = re.compile(
+    r"\b(?:every|each|per|once|twice|times|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annual(?:ly)?|hourly"
+    r"|regularly|rarely|seldom|never|always|intervals?|(?:second|minute|hour|day|week|month|year)s? apart"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun|week)days)\b"
+    r"|마다|매[일주월년달시]|에 ?(?:한|두|세|네|다섯|\d+) ?[번차회]|[번회] |수시|정기|간격|주기|격[일주월년]"
+    r"|每|[一二兩两三四五六七八九十\d]次|定期|隔",
+    re.IGNORECASE,
+)
 _ASKS_DEGREE = re.compile(
     r"\bhow (?:fast|tall|high|deep|heavy|wide|hot|cold|far|big|large|long|old|thick|loud)\b(?! ago)", re.IGNORECASE
 )
@@ -100,6 +120,8 @@ _NEEDED = (  # what a question asks, and what its answer must hold
     (_ASKS_HOW_CHINESE, _INSTRUCTS_CHINESE),
     (_ASKS_HOW_KOREAN, _INSTRUCTS_KOREAN),
     (_ASKS_WHY, _REASON),
+    (_ASKS_CAUSE, _CAUSE),
+    (_ASKS_FREQUENCY, _FREQUENCY),
     *_PERMISSIONS,
 )
 _BOTH_SIDES = re.compile(

@@ -81,6 +81,12 @@ _NEGATION = re.compile(
 _ASKS_NEGATIVE = re.compile(
     rf"{_NEGATION.pattern}|안 |못|금지|불가|不|[没沒]|未|禁|\b(?:prohibit|forbid|refus|except|avoid|ban)", re.IGNORECASE
 )
+_ERROR = re.compile(  # what is stated is called wrong
+    r"\b(?:wrongly|incorrectly|mistakenly|erroneously|falsely|in error|by mistake|misprint\w*|misstated"
+    r"|(?:is|are|was|were) (?:wrong|incorrect))\b"
+    r"|잘못 ?(?:기재|표기|안내|적|인쇄|알려|쓰|되|된)|오기|오류|[误誤](?:[写寫植載载作記记]|[导導])|写错|寫錯|有[误誤]",
+    re.IGNORECASE,
+)
 _CLAUSE_BORDER = re.compile(
     r"[,;:()—“”\"，；：、。（）「」『』]|\b(?:but|and|which|although|while|whereas|because|so)\b|(?<=지만)\s|(?<=으나)\s|(?<=는데)\s|(?<=[고며])\s"
 )
@@ -104,6 +110,8 @@ def is_contrary(question: str, sentence: str) -> bool:
         return True
     rates, said = ({rate for rate in _RATES if rate.search(text)} for text in (question, sentence))
     if rates and said and rates.isdisjoint(said):
+        return True
+    if _ERROR.search(sentence) and not _ERROR.search(question):
         return True
     if _MOST.search(question) and not _HIGHEST.search(sentence):
         return True

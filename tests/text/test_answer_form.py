@@ -31,6 +31,13 @@ from crag.text.answer_form import has_form
         ("How much is the fee?", "The fee is 65 pounds for members under 18."),
         ("怎样给锅炉除垢？", "先倒入一包除垢剂，再按确认键。"),
         ("금지된 행위는 무엇인가요?", "부두에서는 뛰거나 낚시하는 행위를 하여서는 아니 된다."),
+        ("How often is the mast painted?", "The mast is painted every two years."),
+        ("How often does the ferry run?", "The ferry runs on Tuesdays and Fridays."),
+        ("돛은 얼마나 자주 갈아야 하나요?", "돛은 2년마다 간다."),
+        ("船帆多久换一次？", "船帆每两年更换。"),
+        ("What caused the leak?", "The leak was caused by a worn seal."),
+        ("What causes leaks in the hull?", "Frost causes the leaks in the hull."),
+        ("What was the cause of the leak?", "The leak was due to a worn seal."),
     ],
 )
 def test_an_answer_in_form(question: str, text: str) -> None:
@@ -69,6 +76,10 @@ def test_an_answer_in_form(question: str, text: str) -> None:
         ("Was ist eine Mole?", "Die Mole schützt den Hafen."),
         ("금지된 행위는 무엇인가요?", "부두에서는 다음 각 호의 행위를 하여서는 아니 된다."),
         ("금지된 행위는 무엇인가요?", "다음 행위는 금지된다. 부두에서 뛰는 행위 2."),
+        ("How often is the mast painted?", "The mast was painted within 30 days of the sale."),
+        ("돛은 얼마나 자주 갈아야 하나요?", "구입 후 30일 안에 등록하면 돛 1개를 보내 드립니다."),
+        ("船帆多久换一次？", "登记后三十天内赠送船帆。"),
+        ("What caused the leak?", "Two who were hurt in the leak died of other causes."),
     ],
 )
 def test_no_answer_in_form(question: str, text: str) -> None:
