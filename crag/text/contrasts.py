@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from crag.text.language import extract_terms
 
@@ -88,7 +89,7 @@ _ERROR = re.compile(  # what is stated is called wrong
     re.IGNORECASE,
 )
 _CLAUSE_BORDER = re.compile(
-    r"[,;:()—“”\"，；：、。（）「」『』]|\b(?:but|and|which|although|while|whereas|because|so)\b|(?<=지만)\s|(?<=으나)\s|(?<=는데)\s|(?<=[고며])\s"
+    r"(?<!\d),|,(?!\d)|[;:()—“”\"，；：、。（）「」『』]|\b(?:but|and|which|although|while|whereas|because|so)\b|(?<=지만)\s|(?<=으나)\s|(?<=는데)\s|(?<=[고며])\s"
 )
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MIN_SHARED_LETTERS = 2  # of Chinese words, which one letter may part: 得了奖, 得奖
@@ -106,7 +107,7 @@ def is_contrary(question: str, sentence: str) -> bool:
         for asked, other in (pair, pair[::-1]):
             if asked.search(question) and other.search(sentence) and not asked.search(sentence):
                 return True
-    if _names_another(question, sentence):
+    if _names_another(question, sentence) or _is_another_row(question, sentence):
         return True
     rates, said = ({rate for rate in _RATES if rate.search(text)} for text in (question, sentence))
     if rates and said and rates.isdisjoint(said):
@@ -122,6 +123,18 @@ def _names_another(question: str, sentence: str) -> bool:
     """Return whether a sentence is about "Corbel 5" or two cities, and the question about "Corbel 3" or three."""
     named, asked = _find_numbered(sentence), _find_numbered(question)
     return any(one not in named and any(one[0] == other[0] for other in named) for one in asked)
+
+
+def _is_another_row(question: str, row: str) -> bool:
+    """Return whether a table row is about the little tern, and the question about the common tern."""
+    if " | " not in row:
+        return False
+    asked, held = extract_terms(question), set(extract_terms(row))
+    first = extract_terms(row.partition(" | ")[0].rpartition(": ")[2])
+    return any(
+        noun in first and modifier not in held and not set(first[: first.index(noun)]) <= set(asked)
+        for modifier, noun in pairwise(asked)
+    )
 
 
 def _find_numbered(text: str) -> set[tuple[str, str]]:

@@ -46,6 +46,10 @@ _PERSON = re.compile(
     r"|\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w’'-]+"
     r"|(?<![.!?:]\s)(?<!^)(?<!\b[Tt]he )(?<!\b[Aa]n )(?<!\b[Aa] )(?<!, )\b[A-Z][\w’'-]+"
 )
+_INSTITUTION = re.compile(
+    r"\b(?:Court|Council|Board|Committee|Commission|University|College|School|Hospital|Department|Office|Ministry|Agency"
+    r"|Institute|Society|Association|Company|Ltd|Limited|Inc|Trust|Bank|Street|Road|Avenue|Square|Centre|Center)$"
+)
 _LABELLED_CELL = re.compile(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
 _SPEAKER = re.compile(r"\s*(?:[-*•>]\s*)?((?:From|[A-Z][\w’'.-]+)(?: [A-Z][\w’'.-]+){0,2}):\s+")
 _CALENDAR_WORDS = (
@@ -171,7 +175,7 @@ def _names_person(question: AnalyzedQuestion, sentence: str) -> bool:
     asked = question.weights.keys()
     if (label := _SPEAKER.match(sentence)) and asked.isdisjoint(extract_terms(label[1])):
         sentence = sentence[label.end() :]
-    names = [(found.start(), found.end()) for found in _PERSON.finditer(sentence)]
+    names = [found.span() for found in _PERSON.finditer(sentence) if not _INSTITUTION.search(found[0])]
     names += [found.span(1) for found in _LABELLED_CELL.finditer(sentence)]
     new = [
         (start, end) for start, end in names if frozenset(extract_terms(sentence[start:end])) - asked - _CALENDAR_TERMS
