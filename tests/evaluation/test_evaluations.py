@@ -19,6 +19,7 @@ from crag.runs.worker import RunResources
 from crag.sharing.backup import write_backup
 from crag.sharing.restore import restore_backup
 from crag.storage.engine import Database
+from crag.storage.outbound_log import OutboundLog
 from crag.storage.tables import evaluations
 from crag.types import Progress, ignore_progress
 from tests.crashing import Forked
@@ -142,6 +143,19 @@ def test_evaluations_are_private_but_those_of_commands_common(lab):
     assert lab.evaluations.for_user("b").get(common.id).name == "My questions"
     with pytest.raises(NotFound):
         lab.evaluations.for_user("b").get(own.id)
+
+
+def test_what_the_judge_sends_is_recorded_for_the_owner_alone(lab):
+    outbound_log, judge = OutboundLog(lab.database), lab.judge.judge
+
+    def judge_elsewhere(example, answer, stop):
+        outbound_log.record("judge.example", "model", example.question)
+        return judge(example, answer, stop)
+
+    lab.judge.judge = judge_elsewhere
+    lab.evaluations.wait(lab.begin(owner_id="a", judge="judge").id)
+    assert {one.what for one in outbound_log.for_user("a").entries()} == {one.question for one in EXAMPLES}
+    assert outbound_log.for_user("b").entries() == []
 
 
 def test_a_stopped_evaluation_resumes_without_asking_again(lab, monkeypatch):
