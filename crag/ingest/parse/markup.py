@@ -78,6 +78,7 @@ def _collapse_spaces(text: str) -> str:
 
 _NAVIGATION = "//nav | //*[@role='navigation']"
 _BOILERPLATE = "//noscript | //aside | //footer | //body/header | //*[@aria-hidden='true']"
+_MAX_CELL_LINKS = 20  # more are a menu
 _MIN_MAIN_TEXT_CHARACTERS = 50  # trafilatura's default of 250 characters would be a whole page in Chinese
 
 
@@ -92,6 +93,7 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
     if tree is None:
         raise _no_text_refusal()
     _drop_elements(tree, _NAVIGATION)  # before extraction: trafilatura mistook its entries for authors
+    _unlink_cells(tree)
     found = _extract_main_text(tree)
     blocks = list(_main_text_blocks(found.body)) if found is not None else []
     title = (found and found.title) or " ".join((tree.findtext(".//title") or "").split())
@@ -101,6 +103,15 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
     if not any(block.text.strip() for block in blocks):
         raise _no_text_refusal()
     return Document(title, None, tuple(blocks), author, published)
+
+
+def _unlink_cells(tree: Any) -> None:
+    """Replace the links in table cells by their text: trafilatura takes a cell of little else for navigation."""
+    from lxml import etree
+
+    for cell in tree.iter("td", "th"):
+        if len(cell.findall(".//a")) <= _MAX_CELL_LINKS:
+            etree.strip_tags(cell, "a")
 
 
 def _no_text_refusal() -> SourceRefused:
@@ -154,7 +165,7 @@ def _main_text_blocks(element: Any) -> Iterator[Block]:
             yield Block(_element_text(child), "heading", level=int(child.get("rend", "h2")[-1]))
         elif child.tag == "table":
             for row in child.iter("row"):
-                yield Block(" | ".join(_element_text(cell) for cell in row.iter("cell")), "row")
+                yield Block(" | ".join(_cell_text(cell) for cell in row.iter("cell")), "row")
         elif child.tag == "list":
             yield from _list_item_blocks(child)
         elif child.tag == "code":
@@ -165,6 +176,12 @@ def _main_text_blocks(element: Any) -> Iterator[Block]:
         else:
             yield Block(_element_text(child))
         yield from _loose_text_block(child.tail)
+
+
+def _cell_text(cell: Any) -> str:
+    """Return the text of a table cell, with commas between the items of a list."""
+    items = [_element_text(item) for item in cell.iterfind("list/item")]
+    return ", ".join(items) if len(items) > 1 and len(cell) == 1 else _element_text(cell)
 
 
 def _list_item_blocks(element: Any) -> Iterator[Block]:

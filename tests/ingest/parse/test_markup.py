@@ -63,6 +63,16 @@ def test_a_page_is_reduced_to_text_with_its_structure() -> None:
     ]
 
 
+def test_cells_of_links_keep_their_text() -> None:
+    facts = """<table><tr><th scope="row">Founders</th><td><ul><li><a href="/ada">Ada Lovelace</a></li>
+    <li><a href="/max">Max Born</a></li></ul></td></tr><tr><th scope="row"><a href="/income">Operating income</a></th>
+    <td>88 million</td></tr><tr><th scope="row">Seat</th><td><a href="/dover">Dover</a>,
+    <div><a href="/kent">Kent</a></div>
+    </td></tr></table>"""
+    rows = [block.text for block in read(page(ENGLISH + facts)).blocks if block.kind == "row"]
+    assert rows[-3:] == ["Founders | Ada Lovelace, Max Born", "Operating income | 88 million", "Seat | Dover, Kent"]
+
+
 def test_title_author_and_date_are_those_the_page_states() -> None:
     document = read(page(ENGLISH, SAID))
     assert (document.title, document.author, document.published) == ("How kettles work", "Ada Lovelace", "2024-03-05")
