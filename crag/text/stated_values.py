@@ -48,7 +48,8 @@ _PERSON = re.compile(
 )
 _INSTITUTION = re.compile(
     r"\b(?:Court|Council|Board|Committee|Commission|University|College|School|Hospital|Department|Office|Ministry|Agency"
-    r"|Institute|Society|Association|Company|Ltd|Limited|Inc|Trust|Bank|Street|Road|Avenue|Square|Centre|Center)$"
+    r"|Institute|Society|Association|Company|Ltd|Limited|Inc|Trust|Bank|Street|Road|Avenue|Square|Centre|Center"
+    r"|Directorate|Division|Branch|Laboratory|Section|Unit)$"
 )
 _LABELLED_CELL = re.compile(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
 _SPEAKER = re.compile(r"\s*(?:[-*•>]\s*)?((?:From|[A-Z][\w’'.-]+)(?: [A-Z][\w’'.-]+){0,2}):\s+")
@@ -73,7 +74,7 @@ _ROLE = re.compile(
 )
 _BE = r"(?:is|was|are|were|will be|remains|became|becomes|has been|had been)"
 _ROLE_TO_NAME = re.compile(
-    rf"(?:[’']s)?(?:\s(?:of|for|at|to|in|on|from)\s[^,.;:|]{{1,60}}?)?"
+    rf"(?:[’']s)?(?:\s(?:of|for|at|to|in|on|from)\s(?:(?!\b(?:that|which|who|when|and|or|but)\b)[^,.;:|]){{1,60}}?)?"
     rf"(?:\s?[,:|—–(]\s?(?:[^|:]{{1,30}}:\s)?|\s{_BE}\s|\sby\s|\s)"
     r"(?:(?:now|still|again|currently|always|then|also|once more|by|named|called|the|our|an?)\s){0,2}"
 )
@@ -185,7 +186,8 @@ def _names_person(question: AnalyzedQuestion, sentence: str) -> bool:
     held = [
         found
         for found in re.finditer(r"[\w-]+", sentence)
-        if any(terms[-1] == term or shares_root(terms[-1], term) for term in extract_terms(found[0]))
+        if not _INSTITUTION.search(found[0])
+        and any(terms[-1] == term or shares_root(terms[-1], term) for term in extract_terms(found[0]))
     ]
     return any(_is_tied(sentence, span, word.span()) for span in new for word in held)
 

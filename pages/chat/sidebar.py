@@ -169,10 +169,12 @@ def _draw_conversation(conversation: Conversation, search: str, *, dated: bool) 
     """Draw a conversation; `dated` adds its time, for titles that occur twice."""
     current = state.is_open(conversation.id)
     title = _title_markdown(conversation.title, search)
-    if current:
+    if dated:
+        title = f"{_BIDI_ISOLATES[0]}{title}{_BIDI_ISOLATES[1]}"
+    if current:  # outside of the isolates, beside which Markdown takes no asterisks after an ellipsis
         title = f"**{title}**"
     if dated:
-        title = f"{labels.grey_text(_update_time(conversation))} {_BIDI_ISOLATES[0]}{title}{_BIDI_ISOLATES[1]}"
+        title = f"{labels.grey_text(_update_time(conversation))} {title}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
             st.button(

@@ -125,6 +125,14 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("Where is the next regatta?", "The next regatta is in the spring."),
         ("Where are the boats built?", "The boats are built in the right order, based on the list."),
         ("How big is the harbour?", "The harbour was built by 40 men."),
+        (
+            "Who is the director of the Halden Division?",
+            "Code 6: Sea Directorate (SD) Code 7: Halden Division Code 8: Sea Charts",
+        ),
+        (
+            "Who are the founders of the Halden?",
+            "A memoir by the co-founder of the Halden that Moor wanted to sell it.",
+        ),
         ("Who was the judge?", "The harbour may apply again to a High Court judge."),
         ("두 번째 모임은 언제인가요?", "세 번째 모임은 5월 3일이다."),
         ("연차는 며칠인가요?", "출산휴가: 90일"),
