@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from markdown_it import MarkdownIt
 
 from crag.options import RunOptions
 from crag.types import Feedback
@@ -124,6 +125,20 @@ def test_the_conversation_is_in_the_address_and_comes_back(chat, notes, services
     chat.query_params["c"] = conversation.id
     chat.run()
     assert said(chat, "six weeks")
+
+
+def test_the_open_one_of_two_conversations_with_the_same_title_is_bold(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    next(button for button in chat.button if button.label == "New").click().run()
+    ask(chat, QUESTION)
+    for one in services.conversations.list():
+        services.conversations.rename(one.id, "What was the income of the harbour in the first half, and who …")
+    chat.session_state["sidebar_view"] = "Conversations"
+    chat.run()
+    label = next(button.label for button in chat.button if button.key == f"open-{chat.query_params['c']}")
+    assert "**" in label
+    assert "*" not in re.sub("<[^>]*>", "", MarkdownIt().render(label))
 
 
 def test_every_drawing_names_the_chosen_view_of_the_sidebar(chat):
