@@ -132,20 +132,27 @@ export default function ({ data }) {
     }
   }
   const findDialog = () => document.querySelector('[data-testid="stDialog"]')
+  const findSidebar = () => matchMedia("(max-width: 767px)").matches  // where it covers the page
+    && document.querySelector('[data-testid="stSidebar"][data-collapsed="false"]')
   const root = document.getElementById("root")
   const release = () => {  // a dialog that was drawn again while it closed leaves the page inert
     const overlays = '[role="dialog"], [role="menu"], [role="listbox"]'
     const isCovered = [...document.body.children].some((part) => part !== root && part.querySelector(overlays))
     if (!findDialog() && !isCovered) root.inert = false
   }
+  const enter = () => {
+    if ((findDialog() || findSidebar()) && !entry.isDialog) push({ cragDialog: true }, "")
+  }
   new MutationObserver(() => {
-    if (findDialog() && !entry.isDialog) push({ cragDialog: true }, "")
-    else if (root.inert) setTimeout(release, 500)
+    enter()
+    if (!findDialog() && root.inert) setTimeout(release, 500)
   }).observe(document.body, { childList: true })
+  new MutationObserver(enter).observe(document.body, { subtree: true, attributeFilter: ["data-collapsed"] })
   const closeDialog = () => {
-    const dialog = findDialog()
-    dialog?.querySelector('button[aria-label="Close"]')?.click()
-    return Boolean(dialog)
+    const dialog = findDialog(), sidebar = findSidebar()
+    if (dialog) dialog.querySelector('button[aria-label="Close"]')?.click()
+    else if (sidebar) sidebar.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
+    return Boolean(dialog || sidebar)
   }
   const isSamePlace = (one, other) => one.address === other.address && one.isDialog !== other.isDialog
   const setAddress = (address) => replaceState.call(window.history, window.history.state, "", address)

@@ -96,6 +96,21 @@ def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str
     expect(sidebar).to_have_attribute("data-collapsed", "true")
 
 
+def test_back_closes_the_sidebar_and_leaves_the_conversation_open(phone: Page, app_with_notes: str):
+    open_page(phone, app_with_notes)
+    ask(phone, QUESTION)
+    expect(badge(phone, "from your documents")).to_be_visible()
+    conversation, sidebar = phone.url, phone.get_by_test_id("stSidebar")
+    for _ in range(2):
+        phone.get_by_role("button", name="Expand sidebar").tap()
+        expect(sidebar).to_have_attribute("data-collapsed", "false")
+        phone.go_back()
+        expect(sidebar).to_have_attribute("data-collapsed", "true")
+        expect(phone).to_have_url(conversation)
+    phone.go_back()
+    expect(phone.get_by_role("heading", name="Ask your documents")).to_be_visible()
+
+
 def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, app_with_notes: str):
     phone.set_viewport_size({"width": 844, "height": 390})
     open_page(phone, app_with_notes)
