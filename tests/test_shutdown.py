@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the server ends in order, whatever it is doing and whoever is still connected."""
+"""Ctrl-C and SIGTERM: the server shuts down cleanly, whatever it is doing and whoever is still connected."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def _walk_up() -> CTE:
     return walked.union_all(parents)
 
 
-# Built once: every redraw of a conversation asks these, and building one takes longer than SQLite needs to answer.
+# Built once: every redraw of a conversation runs these, and building one takes longer than running it.
 _ABOVE = _walk_up()
 _BRANCH = (
     select(messages, runs.c.state)

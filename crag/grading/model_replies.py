@@ -184,7 +184,7 @@ def ask_in_parallel(
 
     left = set(range(count))
 
-    def is_loading(calls: Cancellation) -> bool:  # a load is not interrupted: the writer would begin it anew
+    def is_loading(calls: Cancellation) -> bool:  # the writer would have to load an interrupted model again
         return len(left) == count and len(calls.list_waits()) >= min(count, model.concurrency)
 
     with cancel_after(GRADING_SECONDS, stop, postpone=is_loading) as limited:

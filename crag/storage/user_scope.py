@@ -102,6 +102,6 @@ def check_visible(database: Database, table: Table, row_id: Any, user: str | Non
 
 @cache
 def _find_visible(table: Table) -> Select[Any]:
-    """Build once what is asked for every message at each redraw."""
+    """Return the statement that looks up one visible row; built once, since every redraw runs it for each message."""
     (key,) = table.primary_key
     return select(key).where(key == bindparam("row"), visible_rows(table, bindparam("user")))

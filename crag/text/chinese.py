@@ -240,7 +240,7 @@ def states_value(question: str, text: str) -> bool:
 
 
 def _counts(noun: str, text: str) -> bool:
-    """Return whether a number belongs to the noun: 三名女生, 女生共312人; a number of order, 二号楼, counts nothing."""
+    """Return whether a number belongs to the noun: 三名女生, 女生共312人; an ordinal such as 二号楼 does not."""
     counted = _ORDINAL.sub("", text)
     return bool(re.search(rf"{_NUMBER}[^，。；：:、]{{0,6}}{noun}|{noun}[^，。；]{{0,10}}?{_NUMBER}", counted))
 

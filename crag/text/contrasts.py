@@ -82,10 +82,11 @@ _NEGATION = re.compile(
 _ASKS_NEGATIVE = re.compile(
     rf"{_NEGATION.pattern}|안 |못|금지|불가|不|[没沒]|未|禁|\b(?:prohibit|forbid|refus|except|avoid|ban)", re.IGNORECASE
 )
-_ERROR = re.compile(  # what is stated is called wrong
+_ERROR = re.compile(  # the sentence itself says that what it states is wrong
     r"\b(?:wrongly|incorrectly|mistakenly|erroneously|falsely|in error|by mistake|misprint\w*|misstated"
     r"|(?:is|are|was|were) (?:wrong|incorrect))\b"
-    r"|잘못 ?(?:기재|표기|안내|적|인쇄|알려|쓰|되|된)|오기|오류|[误誤](?:[写寫植載载作記记]|[导導])|写错|寫錯|有[误誤]",
+    r"|잘못 ?(?:기재|표기|안내|적|인쇄|알려|쓰|되|된)|(?<![가-힣])오기(?![가-힣]{2})|오류로"
+    r"|[误誤](?:[写寫植載载作記记]|[导導])|写错|寫錯|有[误誤]",
     re.IGNORECASE,
 )
 _CLAUSE_BORDER = re.compile(

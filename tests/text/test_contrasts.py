@@ -51,6 +51,7 @@ def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None
         ("How much is parking per day?", "Parking costs £2 an hour or £12 a day."),
         ("How many grey seals were there in 2022?", "Species: Grey seal | 2019: 18 | 2022: 27"),
         ("How many seals were there in 2022?", "Species: Harbour seal | 2019: 18 | 2022: 27"),
+        ("파일은 어디에서 가져오나요?", "파일 가져오기 메뉴에서 가져온다."),
         ("Which time was wrongly given?", "In the leaflet the ferry was wrongly said to leave at 9:15."),
         ("What is the monthly fee?", "Members pay £42 per month."),
         ("성인은 얼마인가요?", "성인은 5천 원, 어린이는 3천 원이다."),

@@ -106,7 +106,7 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
 
 
 def _unlink_cells(tree: Any) -> None:
-    """Replace the links in table cells by their text: trafilatura takes a cell of little else for navigation."""
+    """Replace the links in table cells with their text; trafilatura drops cells of nothing but links as navigation."""
     from lxml import etree
 
     for cell in tree.iter("td", "th"):

@@ -57,7 +57,7 @@ def normalize_heading(title: str) -> str:
 
 
 def remove_running_headers(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
-    """Remove the lines that repeat at the top or bottom of many pages, and lines beside them that repeat as well.
+    """Remove headers and footers: lines that repeat at the top or bottom of many pages, of which there may be several.
 
     Numbers that count up with the pages are ignored in the comparison. Other differing numbers carry meaning: bound
     invoices have their own in the place of a running header.
