@@ -35,8 +35,8 @@ def draw_document(view: DocumentView) -> None:
 
 
 def _draw_pages(view: DocumentView, source: Source) -> None:
-    told = [format_location(source.location), source.collection, f"added {format_date(source.added_at)}"]
-    st.caption(markdown.escape_line(" · ".join(one for one in told if one != source.title), 300))
+    details = [format_location(source.location), source.collection, f"added {format_date(source.added_at)}"]
+    st.caption(markdown.escape_line(" · ".join(one for one in details if one != source.title), 300))
     path = page_view.pdf_file(source.id)
     pages = application().library.count_parts(source)
     number = page_view.shown_page(view.number, pages)
