@@ -345,7 +345,8 @@ class Engine:
     """The models and components that a run uses, by role. Without `coverage`, every answer counts as covered.
 
     `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
-    smallest window. `find_corrections` returns the misspelled words of a question with the words that are meant.
+    smallest window. `quoting_writer` answers where the model wrote nothing or only repeated itself; it is None if
+    `writer` quotes anyway. `find_corrections` returns the misspelled words of a question with the words that are meant.
     """
 
     name: str
@@ -357,4 +358,5 @@ class Engine:
     remote_models: tuple[str, ...] = ()
     shorten: Callable[[str], ShortenedQuestion] = ShortenedQuestion
     coverage: CoverageCheck | None = None
+    quoting_writer: Writer | None = None
     find_corrections: Callable[[str], Mapping[str, str]] = _find_no_corrections

@@ -142,16 +142,18 @@ class Engines:
         )
         resources = GraderResources(self._embedder, self._library, grading, self._cached)
         grader, refiner = GRADER_FACTORIES[assigned.kind](resources)
+        quoting_writer = BuiltinWriter(self._embedder, self._library)
         engine = Engine(
             assigned.answering.model,
             model_label(assigned.answering.model),
             grader,
             refiner,
             ModelRewriter(rewriting) if rewriting else BuiltinRewriter(self._library),
-            ModelWriter(answering) if answering else BuiltinWriter(self._embedder, self._library),
+            ModelWriter(answering) if answering else quoting_writer,
             remote_models=tuple(dict.fromkeys(model_label(model.name) for model in models.values() if model.host)),
             shorten=make_shortener(list(models.values())),
             coverage=BuiltinCoverageCheck(self._embedder, self._library),
+            quoting_writer=quoting_writer if answering else None,
         )
         return engine if answering else replace(engine, find_corrections=self._library.find_corrections)
 

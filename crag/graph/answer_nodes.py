@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from crag.errors import ModelFault
 from crag.events import AnswerChecked, AnswerWritten, Noted, PromptBuilt, ThoughtWritten, TokensWritten
 from crag.graph.answer_support import answer_outcome, check_sentences, is_supported, used_knowledge
@@ -10,7 +12,7 @@ from crag.graph.nodes import gather_knowledge, graph_node
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, question_to_answer, retrieval_question
 from crag.prompts import fill_template, load_prompt
-from crag.protocols import OFF_TOPIC, PromptFit, Quotation
+from crag.protocols import OFF_TOPIC, PromptFit, Quotation, Writer
 from crag.text.formatting import format_count
 from crag.text.language import detect_written_language
 from crag.text.questions import extract_asking_sentences
@@ -22,8 +24,8 @@ FINISH_NOTES = {
     "incomplete": "The model stopped before the end. The text so far is kept.",
     "repetition": "The model repeated itself, so it was stopped.",
 }
-_EMPTY_ANSWER = ("The model wrote nothing.", "Ask again, or choose another model.")
-_EMPTY_ANSWER_BY_REASON = {
+_NOTHING_WRITTEN = ("The model wrote nothing.", "Ask again, or choose another model.")
+_UNUSABLE_BY_REASON = {
     "thought": (
         "The model only reasoned and wrote no answer.",
         "Raise its longest reply in the settings, or turn thinking off.",
@@ -45,28 +47,21 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
     knowledge = gather_knowledge(state, deps)
     if not knowledge:
         return _write_refusal(state, deps)
-    numbering = CitationNumbering()
-    text, usage, fit = _stream_answer(state, knowledge, deps, numbering)
-    if not fit.window:
-        knowledge = numbering.reorder(knowledge)
-    text = drop_invalid_citations(text, knowledge).strip()
-    if not text and not fit.window:
-        return _write_refusal(state, deps, "" if usage.finish_reason == OFF_TOPIC else "refusal_repeated")
+    draft = _draft_answer(state, knowledge, deps)
+    text, knowledge = draft.text, draft.knowledge
     if not text:
-        # A refusal would be wrong here: the documents were judged to contain the answer.
-        raise ModelFault("nothing_written", *_EMPTY_ANSWER_BY_REASON.get(usage.finish_reason or "", _EMPTY_ANSWER))
+        return _write_refusal(state, deps, "" if draft.usage.finish_reason == OFF_TOPIC else "refusal_repeated")
     support = check_sentences(text, knowledge)
-    covered = _is_covered(state, text, support, knowledge, deps, is_quoted=not fit.window)
+    covered = _is_covered(state, text, support, knowledge, deps, is_quoted=draft.is_quoted)
     outcome = answer_outcome(text, support, knowledge, is_covered=covered)
     remark = ""
-    if outcome == "documents_partly" and not fit.window:
+    if outcome == "documents_partly" and draft.is_quoted:
         remark = _describe_unanswered_part(state, text, used_knowledge(text, support, knowledge), deps)
         if remark:
             deps.emit(TokensWritten(remark))
-    deps.emit(AnswerWritten(text + remark, collect_citations(text, knowledge, support), outcome, usage))
-    for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _truncation_note(usage, fit)):
-        if note:
-            deps.emit(Noted(note))
+    deps.emit(AnswerWritten(text + remark, collect_citations(text, knowledge, support), outcome, draft.usage))
+    for note in draft.notes:
+        deps.emit(Noted(note))
     return {"answer": text, "knowledge": knowledge}
 
 
@@ -124,18 +119,56 @@ def _describe_unanswered_part(state: GraphState, text: str, used: list[Knowledge
     return f"\n\n{fill_template(template, part=part)}" if part else ""
 
 
-def _stream_answer(
-    state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps, numbering: CitationNumbering
-) -> tuple[str, Usage, PromptFit]:
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """An answer as written, and the knowledge under the numbers that it cites."""
+
+    text: str
+    usage: Usage
+    knowledge: tuple[Knowledge, ...]
+    is_quoted: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether there is an answer. One that ended in repetition counts only if its sources support the rest."""
+        if self.usage.finish_reason != "repetition" or not self.text:
+            return bool(self.text)
+        support = check_sentences(self.text, self.knowledge)
+        return bool(support) and is_supported(self.text, support)
+
+
+def _draft_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps) -> _Draft:
+    """Let the model write the answer; quote the knowledge if the model writes nothing or only repeats itself.
+
+    Raises `ModelFault` when there is nothing to quote either. A refusal would be wrong then: the documents were judged
+    to contain the answer.
+    """
+    draft = _stream_answer(state, knowledge, deps, deps.engine.writer)
+    if draft.is_quoted or draft.is_usable:
+        return draft
+    reason = draft.usage.finish_reason or ""
+    if draft.text and deps.engine.quoting_writer:
+        deps.emit(TokensWritten("\n\n"))
+    quoted = deps.engine.quoting_writer and _stream_answer(state, knowledge, deps, deps.engine.quoting_writer)
+    if quoted and quoted.text:
+        usage = replace(draft.usage, finish_reason=quoted.usage.finish_reason)
+        what, remedy = _UNUSABLE_BY_REASON.get(reason, _NOTHING_WRITTEN)
+        return replace(quoted, usage=usage, notes=(f"{what} The passages are quoted instead. {remedy}",))
+    if draft.text:
+        return draft
+    raise ModelFault("nothing_written", *_UNUSABLE_BY_REASON.get(reason, _NOTHING_WRITTEN))
+
+
+def _stream_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps, writer: Writer) -> _Draft:
     """Stream the answer; one that quotes with its citations renumbered."""
-    text, usage, fit = "", Usage(), PromptFit(0, 0, 0)
+    text, usage, fit, numbering = "", Usage(), PromptFit(0, 0, 0), CitationNumbering()
     history, begun = state.get("history", ()), state.get("begun_answer", "")
-    for part in deps.engine.writer.write(
-        question_to_answer(state), knowledge, history, deps.stop, partial_answer=begun
-    ):
+    for part in writer.write(question_to_answer(state), knowledge, history, deps.stop, partial_answer=begun):
         if isinstance(part, PromptFit):
             fit = part
-            _report_prompt_fit(fit, deps)
+            if fit.window or writer is deps.engine.writer:
+                _report_prompt_fit(fit, deps)
             continue
         if part.thought:
             deps.emit(ThoughtWritten(part.thought, deps.elapsed()))
@@ -145,7 +178,11 @@ def _stream_answer(
             deps.emit(TokensWritten(piece))
         text = text[: len(text) - part.repeated]
         usage = part.usage or usage
-    return text, usage, fit
+    if not fit.window:
+        knowledge = numbering.reorder(knowledge)
+    notes = FINISH_NOTES.get(usage.finish_reason or "", ""), _truncation_note(usage, fit)
+    text = drop_invalid_citations(text, knowledge).strip()
+    return _Draft(text, usage, knowledge, not fit.window, tuple(note for note in notes if note))
 
 
 def _truncation_note(usage: Usage, fit: PromptFit) -> str:

@@ -338,12 +338,13 @@ SILENT = [
 
 @pytest.mark.parametrize(("reply", "error"), SILENT)
 def test_nothing_is_said(application, ollama, reply, error):
-    """No answer is made up, nor are the documents blamed; thoughts are not shown as an answer."""
+    """The documents are quoted, and the reader learns why; thoughts are not shown as an answer."""
     when_writing(ollama, reply)
     trace = ask(application)
-    assert (trace.state, trace.outcome, trace.error) == ("failed", None, error)
-    assert trace.remedy
-    assert trace.text.strip() == ""
+    assert (trace.state, trace.outcome, trace.error) == ("done", "documents", "")
+    assert "After two failed recordings the fragment is blacklisted" in trace.text
+    (note,) = trace.notes
+    assert note.startswith(f"{error} The passages are quoted instead.")
     assert_all_is_well(application, ollama)
 
 
@@ -353,31 +354,46 @@ def test_63_thoughts_alone_are_folded_and_never_the_answer(application, ollama):
     when_writing(ollama, Say("", thought="The passages speak of fragments."))
     trace = ask(application, thinking=True)
     assert trace.thought == "The passages speak of fragments."
-    assert trace.text == ""
-    assert trace.error == "The model only reasoned and wrote no answer."
-    assert trace.remedy == "Raise its longest reply in the settings, or turn thinking off."
+    assert "The passages speak of fragments." not in trace.text
+    (note,) = trace.notes
+    assert note.startswith("The model only reasoned and wrote no answer. The passages are quoted instead.")
+    assert note.endswith("Raise its longest reply in the settings, or turn thinking off.")
 
 
 SENTENCE = "After two failed recordings the fragment is blacklisted [1]."
+STOPPED = "The model repeated itself, so it was stopped."
+QUOTED = (
+    "The model only repeated itself and was stopped. The passages are quoted instead. "
+    "Ask again, or choose another model."
+)
 REPEATED = [
-    pytest.param("again " * 4000, "again", id="64-a-word"),
-    pytest.param("ha" * 9000, "ha", id="64-a-syllable-without-spaces"),
-    pytest.param(f"{SENTENCE} " * 300, SENTENCE, id="64-a-sentence"),
-    pytest.param(f"{SENTENCE}\n\n" * 300, SENTENCE, id="64-a-paragraph"),
-    pytest.param(f"{SENTENCE} " + "I do not know. " * 900, f"{SENTENCE} I do not know.", id="64-an-end-of-an-answer"),
-    pytest.param("두 번 실패하면 기록하지 않는다. " * 400, "두 번 실패하면 기록하지 않는다.", id="64-korean"),
-    pytest.param("两次失败之后就不再记录。" * 400, "两次失败之后就不再记录。", id="64-chinese"),
+    pytest.param("again " * 4000, ANSWER, QUOTED, id="64-a-word"),
+    pytest.param("ha" * 9000, ANSWER, QUOTED, id="64-a-syllable-without-spaces"),
+    pytest.param(f"{SENTENCE} " * 300, SENTENCE, STOPPED, id="64-a-sentence"),
+    pytest.param(f"{SENTENCE}\n\n" * 300, SENTENCE, STOPPED, id="64-a-paragraph"),
+    pytest.param(f"{SENTENCE} " + "I do not know. " * 900, ANSWER, QUOTED, id="64-an-end-of-an-answer"),
+    pytest.param("두 번 실패하면 기록하지 않는다. " * 400, ANSWER, QUOTED, id="64-korean"),
+    pytest.param(
+        "두 번 실패하면 기록하지 않는다 [1]. " * 400,
+        "두 번 실패하면 기록하지 않는다 [1].",
+        STOPPED,
+        id="64-korean-cited",
+    ),
+    pytest.param("两次失败之后就不再记录。" * 400, ANSWER, QUOTED, id="64-chinese"),
+    pytest.param("两次失败之后就不再记录[1]。" * 400, "两次失败之后就不再记录[1]。", STOPPED, id="64-chinese-cited"),
 ]
 
 
-@pytest.mark.parametrize(("text", "kept"), REPEATED)
-def test_endless_repetition_is_stopped_and_cut(application, ollama, text, kept):
-    """A server that ignores `num_predict`, too: the stream is closed, and one instance of the repeated stays."""
+@pytest.mark.parametrize(("text", "kept", "note"), REPEATED)
+def test_endless_repetition_is_stopped_and_cut(application, ollama, text, kept, note):
+    """A server that ignores `num_predict`, too: the stream is closed. One instance of the repeated stays, if its
+    sources support it; otherwise the passages are quoted.
+    """
     when_writing(ollama, Say(text, unlimited=True, end="hang"))
     trace = ask(application)
     assert (trace.state, trace.text) == ("done", kept)
-    assert trace.notes == ["The model repeated itself, so it was stopped."]
-    assert trace.usage.finish_reason == "repetition"
+    assert trace.notes == [note]
+    assert trace.unfinished == (note == STOPPED)
     wait_until(lambda: ollama.chats[-1].outcome == "dropped")
     assert_all_is_well(application, ollama)
 

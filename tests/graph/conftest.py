@@ -35,12 +35,17 @@ class Bench:
     state: dict[str, Any] = field(default_factory=dict)
     engine_name: str = "double"
     coverage: CoverageCheck | None = None
+    quoting_writer: QuotingWriter | None = None
 
     def ask(self, question: str = "What holds?", history: tuple[Turn, ...] = ()) -> Trace:
         ids = [number for number in self.scores if number > 0]
         self.retriever = ListRetriever([passage(n) for n in ids] if self.passages is None else self.passages)
         self.grader = TableGrader(self.scores)
-        played = replace(engine(self.grader, self.writer, self.engine_name), coverage=self.coverage)
+        played = replace(
+            engine(self.grader, self.writer, self.engine_name),
+            coverage=self.coverage,
+            quoting_writer=self.quoting_writer,
+        )
         self.rewriter = played.rewriter
         trace = Trace()
         given = (self.options, THRESHOLDS, Cancellation(), lambda: 0.0, trace.apply)

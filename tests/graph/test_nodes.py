@@ -250,6 +250,35 @@ def test_a_silent_model_says_nothing_of_the_documents(finish, fault):
         bench.ask()
 
 
+QUOTING = PromptFit(0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish", "note"),
+    [
+        ("  ", "stop", "The model wrote nothing. The passages are quoted instead."),
+        ("", "thought", "The model only reasoned and wrote no answer. The passages are quoted instead."),
+        ("Bananas grow on Jupiter.", "repetition", "The model only repeated itself and was stopped."),
+    ],
+)
+def test_a_reply_that_is_no_answer_is_replaced_by_quotations(reply, finish, note):
+    writer = QuotingWriter(reply=lambda _: [reply], finish=finish)
+    trace = Bench({1: 0.9}, writer=writer, quoting_writer=QuotingWriter(fit=QUOTING)).ask()
+    assert trace.text == "Passage 1 says that fact1 holds. [1]"
+    assert [citation.n for citation in trace.citations] == [1]
+    assert trace.notes[0].startswith(note)
+    assert len(trace.notes) == 1
+    assert trace.prompt.window == 100, "of the model"
+    assert not trace.unfinished
+
+
+def test_an_answer_with_a_source_stays_although_the_model_repeated_it():
+    writer = QuotingWriter(reply=lambda _: ["Passage 1 says that fact1 holds [1]."], finish="repetition")
+    trace = Bench({1: 0.9}, writer=writer, quoting_writer=QuotingWriter(fit=QUOTING)).ask()
+    assert trace.text == "Passage 1 says that fact1 holds [1]."
+    assert trace.notes == ["The model repeated itself, so it was stopped."]
+
+
 def test_five_strips_are_kept_plus_those_of_passages_used_anyway():
     texts = [passage(n, f"Fact{n} one. And two. Fact{n} three. And four. Fact{n} five.") for n in (1, 2, 3)]
     trace = Bench({1: 0.9, 2: 0.8, 3: 0.7}, passages=texts).ask()
