@@ -1,19 +1,24 @@
-"""Guards are found, and switched off one at a time."""
+"""Guards are found, marked, and switched off one at a time."""
 
 import ast
 
 import pytest
 
-from benchmarks.mutants import GUARDED, ROOT, find_guards, list_mutants, mutate
+from benchmarks.mutants import GUARDED, OWNERSHIP, ROOT, Marks, Mutant, add_marks, find_guards, list_mutants, mutate
 
 SOURCE = """
+FOLDERS = ("static", "media")
+HEADERS = {"X-Frame-Options": "DENY"}
+
 def read(path, size) -> bool:
     if size > LIMIT:
         raise TooLarge
     check_name(path)
     print(path)
     text = CONTROLS.sub("", path)
-    rows = select(table).where(table.owner == user, table.id == path)
+    rows = select(table).where(table.kind == "page", self._visible(table))
+    seen = visible_rows(table, key)
+    count(rows, self._user, current_owner())
     return is_whole(rows) and text in rows
 """
 
@@ -24,7 +29,13 @@ def read(path, size) -> bool:
         ("never: if size > LIMIT", "if False:"),
         ("not called: check_name(path)", "    None"),
         ("not cleaned: CONTROLS.sub('', path)", "text = str(path)"),
-        ("without table.owner == user", "where(table.id == path)"),
+        ("without table.kind == 'page'", "where(self._visible(table))"),
+        ("without 'media'", "FOLDERS = ('static',)"),
+        ("without 'X-Frame-Options'", "HEADERS = {}"),
+        ("for everyone: self._visible(table)", "__import__('sqlalchemy').true())"),
+        ("for everyone: visible_rows(table, key)", "visible_rows(table, None)"),
+        ("for everyone: self._user", "count(rows, UserScoped._user, current_owner())"),
+        ("for everyone: current_owner()", "count(rows, self._user, (lambda: None)())"),
         ("without is_whole(rows)", "return text in rows"),
     ],
 )
@@ -34,21 +45,42 @@ def test_a_guard_is_switched_off(change, left):
     mutated, guard = mutate(SOURCE, number)
     assert guard.change.startswith(change)
     assert left in mutated
-    assert len(changes) == 7
+    assert len(changes) == 13
 
 
-def test_every_mutant_is_a_module_of_its_own_that_compiles():
+def test_each_person_s_rows_are_the_only_guards_of_ownership():
+    changes = [guard.change.partition(":")[0] for guard in find_guards(ast.parse(SOURCE), OWNERSHIP)]
+    assert changes == ["for everyone"] * 4
+
+
+def test_a_mark_stands_before_what_a_guard_decides_on():
+    marked = add_marks("def read(size):\n    if size > LIMIT:\n        raise TooLarge\n", "read.py")
+    assert marked.splitlines()[2:] == [
+        "        __import__('benchmarks.guard_marks').guard_marks.mark('read.py:0')",
+        "        raise TooLarge",
+    ]
+
+
+def test_the_tests_that_reach_a_guard_run_their_own_module_first():
+    seconds = {"tests/runs/test_a.py::b": 0.1, "tests/runs/test_queue.py::c": 0.3, "tests/runs/test_queue.py::d": 0.2}
+    slow = {"tests/cli/test_ask.py::e": 900.0, "tests/cli/test_ask.py::f": 0.01}
+    reaching = {"crag/runs/queue.py:0": {*seconds, *slow, "tests/that_fails.py::g"}}
+    marks = Marks(reaching, seconds | slow)
+    a, c, d = seconds
+    assert marks.tests_for(Mutant("", "crag/runs/queue.py", 0)) == [d, c, "tests/cli/test_ask.py::f", a]
+
+
+@pytest.mark.parametrize(("group", "module"), [(group, module) for group in GUARDED for module in GUARDED[group][:2]])
+def test_modules_with_marks_and_mutants_compile(group, module):
+    source = (ROOT / module).read_text(encoding="utf-8")
+    compile(add_marks(source, module, group), module, "exec")
+    texts = [mutate(source, number, group)[0] for number in (0, 1)]
+    assert len({*texts, source}) == 3
+    for text in texts:
+        compile(text, module, "exec")
+
+
+def test_every_named_module_has_guards():
     mutants = list_mutants()
+    assert {mutant.module for mutant in mutants} == {module for modules in GUARDED.values() for module in modules}
     assert len(mutants) >= 120
-    for module in {mutant.module for mutant in mutants}:
-        source = (ROOT / module).read_text(encoding="utf-8")
-        numbers = [mutant.number for mutant in mutants if mutant.module == module]
-        texts = {mutate(source, number)[0] for number in numbers}
-        assert len(texts) == len(numbers)
-        for text in texts:
-            compile(text, module, "exec")
-
-
-def test_the_tests_that_should_notice_exist():
-    named = {tests for modules in GUARDED.values() for listed in modules.values() for tests in listed}
-    assert [name for name in named if not (ROOT / name).exists()] == []
