@@ -1,8 +1,8 @@
 """Switch off each guard once, and run the tests that should notice.
 
-`python -m benchmarks.mutants` tries 120 guards, chosen at random, and with `--sample 0` all of them. Each mutant is a copy
-of one module in which one condition never fires, one check is not called, one part of a condition or one entry of a
-table is missing, one text is not cleaned, or one limit to the rows of a person is gone.
+`python -m benchmarks.mutants` tries 120 guards, chosen at random, and with `--sample 0` all of them. Each mutant is a
+copy of one module in which one condition never fires, one check is not called, one part of a condition or one entry of
+a table is missing, one text is not cleaned, or one limit to the rows of a person is gone.
 
 All tests but those in a browser run once with marks at the guards; then each mutant gets the tests that reach its
 guard, the quickest first, in a process forked from one that has imported the libraries. Two copies of the project are
