@@ -112,7 +112,7 @@ class PageRequests:
 
     def _respond(self, request: Request) -> Response:
         address = request.url.path.strip("/")
-        if address and request.url.path != f"/{address}":  # the document names its files relative to its address
+        if request.url.path != f"/{address}":  # the document names its files relative to its address
             response: Response = RedirectResponse(str(request.url.replace(path=f"/{address}")))
         elif address in {"", *self._pages} - {self._start}:
             nonce = secrets.token_urlsafe(16)

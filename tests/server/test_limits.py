@@ -2,7 +2,8 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 import pytest
 from starlette.applications import Starlette
@@ -46,6 +47,34 @@ def test_sockets_of_one_address_are_limited_and_freed_again():
         assert refused.value.code == 1013
         for socket in sockets:
             socket.send_text("done")
+
+
+def test_another_address_has_sockets_of_its_own():
+    with TestClient(APP) as one, TestClient(APP, client=("192.0.2.1", 1)) as other, ExitStack() as opened:
+        sockets = [opened.enter_context(one.websocket_connect("/socket")) for _ in range(LIMITS.sockets)]
+        sockets.append(opened.enter_context(other.websocket_connect("/socket")))
+        for socket in sockets:
+            socket.send_text("done")
+
+
+@pytest.mark.parametrize("message", [{"text": "x" * 25}, {"bytes": b"x" * 25}, {"text": "x" * 9}, {"bytes": b"x" * 9}])
+def test_a_long_message_counts_as_several(message):
+    limits = replace(LIMITS, messages_per_second=1e-9, messages_at_once=2, bytes_per_message=10)
+    arrived = []
+
+    async def read_message(_scope, receive, _send):
+        arrived.append(await receive())
+
+    async def receive():
+        return message
+
+    async def run():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(LimitRequests(read_message, limits)({"type": "websocket"}, receive, None), 0.1)
+
+    with ThreadPoolExecutor(1) as alone:
+        alone.submit(lambda: asyncio.run(run())).result()
+    assert arrived == ([message] if len(*message.values()) < 10 else [])
 
 
 @pytest.mark.parametrize(("session", "size", "status"), [("new", 100, 200), ("new", 101, 413), ("busy", 20, 413)])

@@ -6,8 +6,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
+from starlette.websockets import WebSocket
 
 from crag.server.page_requests import OWNER_COOKIE, UNKNOWN_PAGE_COOKIE, PageRequests
 from crag.server.security_headers import SecurityHeaders
@@ -23,10 +24,18 @@ def client():
     async def answer(_request):
         return PlainTextResponse("passed on", headers={"Cache-Control": "public"})
 
+    async def greet(socket: WebSocket) -> None:
+        await socket.accept()
+        await socket.send_text("passed on")
+        await socket.close()
+
     page_requests = Middleware(
         PageRequests, document=DOCUMENT, pages=["chat", "documents"], start="chat", token="token", title="Ours"
     )
-    app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])], middleware=[Middleware(SecurityHeaders), page_requests])
+    app = Starlette(
+        routes=[Route("/{path:path}", answer, methods=["GET", "POST"]), WebSocketRoute("/{path:path}", greet)],
+        middleware=[Middleware(SecurityHeaders), page_requests],
+    )
     return TestClient(app, base_url="http://127.0.0.1:8501", follow_redirects=False)
 
 
@@ -60,6 +69,11 @@ def test_everything_else_is_passed_on(client, path):
     assert client.get(path, headers=HTML).text == "passed on"
 
 
+def test_a_socket_is_passed_on(client):
+    with client.websocket_connect("/_stcore/stream", headers=HTML) as socket:
+        assert socket.receive_text() == "passed on"
+
+
 def test_only_a_browser_that_opens_a_page_gets_one(client):
     assert client.post("/documents", headers=HTML).text == "passed on"
     assert client.get("/documents", headers={"Accept": "application/json"}).text == "passed on"
@@ -91,6 +105,7 @@ def test_all_responses_carry_the_headers(client):
         ("/documents/nonsense", "/", True),
         ("/chat", "/", False),
         ("/documents/?document=3", "/documents?document=3", False),
+        ("//", "/", False),
     ],
 )
 def test_other_addresses_lead_to_a_page(client, path, target, is_unknown):

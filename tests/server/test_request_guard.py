@@ -55,6 +55,13 @@ def test_its_own_pages_and_other_programs_are_served(client, headers):
     assert socket_text(client, **headers) == "private"
 
 
+def test_behind_a_proxy_with_a_certificate_the_page_has_its_own_origin(client):
+    with client.websocket_connect(
+        f"wss://127.0.0.1:8501{OWN_SOCKET}", headers={"Origin": "https://127.0.0.1:8501"}
+    ) as one:
+        assert one.receive_text() == "private"
+
+
 @pytest.mark.parametrize(("origin", "method"), list(product(OTHERS, ["GET", "PUT", "POST", "DELETE"])))
 def test_a_request_from_another_origin_is_refused(client, origin, method):
     refused = client.request(method, "/_stcore/health", headers={"Origin": origin})
