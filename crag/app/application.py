@@ -5,28 +5,23 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from crag.app.checklist import check_answering, run_library_checks, run_setup_checks
-from crag.app.checklist_facts import Check, ChecklistFacts, probe_server
 from crag.app.engines import Engines, ModelRole
-from crag.app.environments import Environments
 from crag.app.model_preload import ModelPreloader
 from crag.app.run_resources import EmbedderCatalog, GradingSetup, RunResourceFactory, WebAccess
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversations import UNDO_SECONDS, ConversationOwners, Conversations, DelayedDeletion
 from crag.errors import ModelFault
-from crag.evaluation.calibrator import CalibrationJob, CalibrationRows, Calibrator
-from crag.evaluation.datasets import Datasets
-from crag.evaluation.evaluations import Evaluations
+from crag.evaluation.calibration_rows import CalibrationRows
 from crag.evaluation.langsmith_upload import LangSmithUploader
 from crag.evaluation.rechunked_libraries import RechunkedLibraries
-from crag.evaluation.regression import RegressionMonitor
-from crag.evaluation.runner import Judge
 from crag.grading.registry import BUILTIN
 from crag.ingest.addresses import is_safe_link
 from crag.inspection.coverage_gaps import CoverageGaps
@@ -55,9 +50,18 @@ from crag.sharing.service import ConversationExchange
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import Preferences
-from crag.storage.user_scope import UserScoped
+from crag.storage.user_scope import DeferredPart, UserScoped
 from crag.types import ProgressCallback
 from crag.websearch.quota import SearchQuota
+
+if TYPE_CHECKING:
+    from crag.app.checklist_facts import Check
+    from crag.app.environments import Environments
+    from crag.evaluation.calibrator import Calibrator
+    from crag.evaluation.datasets import Datasets
+    from crag.evaluation.evaluations import Evaluations
+    from crag.evaluation.regression import RegressionMonitor
+    from crag.evaluation.runner import Judge
 
 EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-06-23-agent/",
@@ -80,13 +84,13 @@ class Application(UserScoped):
     def __init__(self, settings: Settings) -> None:
         """Open the home. Raises `HomeFault` if it cannot be used."""
         self.settings = settings
+        self._opened = time.monotonic()
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
         self.database = Database(settings.home)
         self.outbound_log = OutboundLog(self.database)
-        installed = InstalledEmbedders(settings, self.outbound_log)
         self.library = Library(
             self.database,
-            installed,
+            InstalledEmbedders(settings, self.outbound_log),
             count_passage_tokens,
             settings,
             counter_name=passage_counter_name(),
@@ -94,26 +98,29 @@ class Application(UserScoped):
         )
         self.embedders = EmbedderCatalog(settings, self.library)
         self.jobs = IngestJobs(self.database, self.library)
-        self.exchange = PassageExchange(self.database, self.library, count_passage_tokens)
+        self.rechunked_libraries = RechunkedLibraries(self.database, self.library, settings)
         self.conversations = Conversations(self.database)
         self.people = ConversationOwners(self.database)
-        self._opened = time.monotonic()
         self.preferences = Preferences(self.database, settings)
-        self.engines = Engines(
-            settings, self.library, self._builtin_embedder, self.outbound_log, self.preferences.may_send_to
-        )
-        self.web = WebAccess(settings, self.library, self._builtin_embedder, self.outbound_log)
-        self._chosen = CachedModelChoice(settings)
-        self.ollama = OllamaServer(settings, self.invalidate_model_choice)
-        self.model_preloader = ModelPreloader(self.ollama, self._answering_role)
-        self.preferences.on_change = self.model_preloader.follow
-        self._chosen.on_change = self.model_preloader.follow  # a server may have been started
-        choose = partial(choose_fetch, settings, self.outbound_log)
-        self.downloads = Downloads(self.database, choose, lambda _: self._on_model_added())
-        self.traces = TraceUploader(settings.langsmith, self.outbound_log, self.preferences.may_trace)
-        self.uploads = LangSmithUploader(settings.langsmith, self.outbound_log)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.outbound_log)
-        self.rechunked_libraries = RechunkedLibraries(self.database, self.library, settings)
+        self.uploads = LangSmithUploader(settings.langsmith, self.outbound_log)
+        self._open_runs()
+        self._open_models()
+        self.exchange = PassageExchange(self.database, self.library, count_passage_tokens)
+        self.sharing = ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
+        self.gaps = CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
+        self.archive = RunArchive(self.database)
+        self._to_close = ExitStack()  # what comes last is closed first
+        for part in (self.database, self.library, self.jobs, self.rechunked_libraries, self.traces, self.runs):
+            self._to_close.callback(part.close)
+        for worker in (self.queue, self.archive.summaries, self.ollama, self.downloads, self._delayed_deletion):
+            self._to_close.callback(worker.close)
+
+    def _open_runs(self) -> None:
+        settings, log = self.settings, self.outbound_log
+        self.engines = Engines(settings, self.library, self._builtin_embedder, log, self.preferences.may_send_to)
+        self.web = WebAccess(settings, self.library, self._builtin_embedder, log)
+        self.traces = TraceUploader(settings.langsmith, log, self.preferences.may_trace)
         self._run_resources = RunResourceFactory(
             self.engines,
             self.web,
@@ -123,39 +130,70 @@ class Application(UserScoped):
             self.choose_model,
             CalibrationRows(self.database).load,
         )
-        open_resources = self._run_resources.build
-        self.runs = RunService(self.database, open_resources)
+        self.runs = RunService(self.database, self._run_resources.build)
         self.queue = QuestionQueue(self.database, self.runs, self._conversation_options, self.jobs.unfinished)
         self.runs.on_end = self.queue.wake
         self.jobs.notify_on_end(self.queue.wake)
         self._delayed_deletion = DelayedDeletion(self._purge)
-        self.archive = RunArchive(self.database)
-        self.gaps = CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
-        self.sharing = ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
-        self.calibration = Calibrator(self.database, open_resources, self._question_model, self.runs)
-        self.calibration_job = CalibrationJob()
-        self.datasets = Datasets(self.database, self.runs)
-        self.environments = Environments(
-            self.database, self.library, settings, self.engines, open_resources, self.answering
+
+    def _open_models(self) -> None:
+        settings, log = self.settings, self.outbound_log
+        self._chosen = CachedModelChoice(settings)
+        self.ollama = OllamaServer(settings, self.invalidate_model_choice)
+        self.model_preloader = ModelPreloader(self.ollama, self._answering_role)
+        self.preferences.on_change = self.model_preloader.follow
+        self._chosen.on_change = self.model_preloader.follow  # a server may have been started
+        choose = partial(choose_fetch, settings, log)
+        self.downloads = Downloads(self.database, choose, lambda _: self._on_model_added())
+
+    @DeferredPart
+    def calibration(self) -> Calibrator:
+        """Measurement of graders, and their thresholds."""
+        from crag.evaluation.calibrator import Calibrator
+
+        calibration = Calibrator(self.database, self._run_resources.build, self._question_model, self.runs)
+        self._to_close.callback(calibration.job.close)
+        return calibration
+
+    @DeferredPart
+    def datasets(self) -> Datasets:
+        """Datasets of questions."""
+        from crag.evaluation.datasets import Datasets
+
+        return Datasets(self.database, self.runs)
+
+    @DeferredPart
+    def environments(self) -> Environments:
+        """What answers depend on besides the question."""
+        from crag.app.environments import Environments
+
+        return Environments(
+            self.database, self.library, self.settings, self.engines, self._run_resources.build, self.answering
         )
-        self.evaluations = Evaluations(
-            self.database, self.runs, self.environments.look_up, self._open_judge, self._prepare
-        )
-        self.regression = RegressionMonitor(
+
+    @DeferredPart
+    def evaluations(self) -> Evaluations:
+        """Evaluations."""
+        from crag.evaluation.evaluations import Evaluations
+
+        look_up = self.environments.look_up
+        evaluations = Evaluations(self.database, self.runs, look_up, self._open_judge, self._prepare)
+        self._to_close.callback(evaluations.close)
+        return evaluations
+
+    @DeferredPart
+    def regression(self) -> RegressionMonitor:
+        """Automatic test runs."""
+        from crag.evaluation.regression import RegressionMonitor
+
+        environments = self.environments
+        return RegressionMonitor(
             self.evaluations,
             self.datasets,
-            self.environments.look_up,
-            self.environments.external_hosts,
+            environments.look_up,
+            environments.external_hosts,
             self.preferences,
             self._is_busy,
-        )
-        self._page_starts = BackgroundWorker("page-starts", self.library.fill_page_starts)
-        check, clean = self.regression.run_if_due, self.rechunked_libraries.remove_stale
-        self._upkeep = (
-            BackgroundWorker("regression", lambda _: check(time.monotonic()), _UPKEEP_SECONDS),
-            BackgroundWorker("evaluation-orphans", lambda _: self.evaluations.close_orphans(), _UPKEEP_SECONDS),
-            BackgroundWorker("rechunk-cleanup", lambda _: clean(), _UPKEEP_SECONDS),
-            self._page_starts,
         )
 
     def model_choice(self, *, refresh: bool = False) -> ModelChoice:
@@ -179,6 +217,9 @@ class Application(UserScoped):
 
     def checks(self) -> list[Check]:
         """Run the set-up checks; each says how to fix what is wrong."""
+        from crag.app.checklist import run_setup_checks
+        from crag.app.checklist_facts import ChecklistFacts, probe_server
+
         return run_setup_checks(
             ChecklistFacts(
                 settings=self.settings,
@@ -199,6 +240,8 @@ class Application(UserScoped):
 
     def diagnose(self) -> list[Check]:
         """Run the set-up checks, try the model that answers, and check the library."""
+        from crag.app.checklist import check_answering, run_library_checks
+
         options = self.preferences.options()
         choice = self.choose_model(options)
         tried = check_answering(choice.name, choice.reason, lambda: self.engines.open(choice.name, options))
@@ -212,9 +255,18 @@ class Application(UserScoped):
         self.model_preloader.begin()
         self.archive.summaries.begin()
         self.queue.begin()
-        for worker in self._upkeep:
-            worker.start()
-        self._page_starts.wake()
+        run_tests, clean = self.regression.run_if_due, self.rechunked_libraries.remove_stale
+        self._start_upkeep("regression", lambda _: run_tests(time.monotonic()), _UPKEEP_SECONDS)
+        self._start_upkeep("rechunk-cleanup", lambda _: clean(), _UPKEEP_SECONDS)
+        self._start_upkeep("page-starts", self.library.fill_page_starts).wake()
+
+    def _start_upkeep(
+        self, name: str, work: Callable[[Cancellation], object], period: float | None = None
+    ) -> BackgroundWorker:
+        worker = BackgroundWorker(name, work, period)
+        self._to_close.callback(worker.close, _CLOSE_SECONDS)
+        worker.start()
+        return worker
 
     def _load_slow_parts(self) -> None:
         for room in _SLOW_MODULES:
@@ -264,21 +316,7 @@ class Application(UserScoped):
 
     def close(self) -> None:
         """Stop all background work and close everything that is open."""
-        for worker in self._upkeep:
-            worker.close(_CLOSE_SECONDS)
-        self._delayed_deletion.close()
-        self.downloads.close()
-        self.ollama.close()
-        self.calibration_job.close()
-        self.archive.summaries.close()
-        self.evaluations.close()
-        self.queue.close()
-        self.runs.close()
-        self.traces.close()
-        self.rechunked_libraries.close()
-        self.jobs.close()
-        self.library.close()
-        self.database.close()
+        self._to_close.close()
 
     def answering(self, options: RunOptions) -> str:
         """Return the name of the model that answers under these options now."""
@@ -304,7 +342,7 @@ class Application(UserScoped):
 
     def _is_busy(self) -> bool:
         """Return whether anything is being asked, added or measured, as far as this process knows."""
-        at_work = self.library.space_work.progress or self.calibration_job.progress
+        at_work = self.library.space_work.progress or self.calibration.job.progress
         return self.runs.busy or self.jobs.active or at_work is not None
 
     def _may_link(self, address: str) -> bool:
@@ -318,6 +356,8 @@ class Application(UserScoped):
 
     def _open_judge(self, model: str) -> Judge:
         """Open the judge that uses this model. Raises `ModelFault`."""
+        from crag.evaluation.runner import Judge
+
         return Judge(self.engines.chat_model(ModelRole(model)))
 
     def _question_model(self, options: RunOptions) -> ChatModel | None:

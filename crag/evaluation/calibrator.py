@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-
-from sqlalchemy import ColumnElement, Row, delete, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker, run_in_background
-from crag.errors import BadRequest, CragError, NotFound, Stopped
+from crag.errors import BadRequest, CragError, Stopped
 from crag.evaluation.calibration_probes import Probe, ProbeMaker, QuestionWriter
+from crag.evaluation.calibration_rows import CalibrationRows
 from crag.evaluation.threshold_proposal import (
     Calibration,
     ProbeScore,
     ProvidedQuestion,
     ReplayResult,
-    SavedThresholds,
     propose_thresholds,
 )
 from crag.graph.policy import choose_action
@@ -34,94 +29,8 @@ from crag.runs.trace import Trace
 from crag.runs.worker import RunResourceBuilder, RunResources
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY, on_behalf_of
-from crag.storage.tables import calibrations, collections, rulings
 from crag.storage.user_scope import UserScoped
 from crag.types import Passage, Progress, ProgressCallback, Thresholds, Verdict, ignore_progress
-
-LabelledPassage = tuple[Passage, bool]
-
-
-class CalibrationRows:
-    """Saved thresholds by collection and grader."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def save(self, collection: str, grader: str, thresholds: Thresholds, calibration: Calibration) -> None:
-        """Store thresholds with their measurement, replacing earlier ones.
-
-        Raises `NotFound` if the collection was deleted or renamed.
-        """
-        values = {
-            "lower": thresholds.lower,
-            "upper": thresholds.upper,
-            "made_at": time.time(),
-            "report": json.dumps({"scored": [asdict(one) for one in calibration.scored]}),
-        }
-        row = insert(calibrations).values(collection=collection, grader=grader, **values)
-        with self._database.write() as connection:
-            named = select(collections.c.name).where(collections.c.name == collection)
-            if collection and connection.execute(named).first() is None:
-                raise NotFound(f"The collection “{collection}” no longer exists.", "Measure again.")
-            connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
-
-    def load(self, collection: str, grader: str) -> Thresholds | None:
-        """Return the thresholds saved for exactly this grader and collection ("": the whole library)."""
-        query = select(calibrations.c.lower, calibrations.c.upper).where(_calibration_condition(collection, grader))
-        with self._database.read() as connection:
-            row = connection.execute(query).first()
-        return Thresholds(row.lower, row.upper) if row else None
-
-    def forget(self, collection: str, grader: str) -> bool:
-        """Restore the grader's own thresholds; return whether others were saved."""
-        with self._database.write() as connection:
-            return (
-                connection.execute(delete(calibrations).where(_calibration_condition(collection, grader))).rowcount > 0
-            )
-
-    def all(self) -> list[SavedThresholds]:
-        """Return all saved thresholds, newest first."""
-        with self._database.read() as connection:
-            rows = connection.execute(select(calibrations).order_by(calibrations.c.made_at.desc())).all()
-        return [_saved_thresholds_from_row(row) for row in rows]
-
-    def rename_collection(self, name: str, new_name: str) -> None:
-        """Move thresholds and rulings to the new name of a renamed collection."""
-        with self._database.write() as connection:
-            for table in (calibrations, rulings):
-                connection.execute(update(table).where(table.c.collection == name).values(collection=new_name))
-
-    def delete_collection(self, name: str) -> None:
-        """Delete the thresholds of a deleted collection, and the rulings on its passages."""
-        with self._database.write() as connection:
-            for table in (calibrations, rulings):
-                connection.execute(delete(table).where(table.c.collection == name))
-
-    def labels(self, collection: str) -> dict[str, list[LabelledPassage]]:
-        """Return the passages users ruled on, by question, with the last ruling on each: use it or not."""
-        query = select(rulings).order_by(rulings.c.number)
-        if collection:
-            query = query.where(rulings.c.collection == collection)
-        with self._database.read() as connection:
-            rows = {(row.question, row.text): row for row in connection.execute(query)}
-        labels: dict[str, list[LabelledPassage]] = {}
-        for (question, _), row in rows.items():
-            labels.setdefault(question, []).append((_passage_from_ruling(row), row.ruling == "use"))
-        return labels
-
-
-def _calibration_condition(collection: str, grader: str) -> ColumnElement[bool]:
-    return (calibrations.c.collection == collection) & (calibrations.c.grader == grader)
-
-
-def _saved_thresholds_from_row(row: Row[Any]) -> SavedThresholds:
-    count = len(json.loads(row.report).get("scored", ()))
-    return SavedThresholds(row.collection, row.grader, Thresholds(row.lower, row.upper), row.made_at, count)
-
-
-def _passage_from_ruling(row: Row[Any]) -> Passage:
-    return Passage(row.passage_id, "", row.title, "", row.text, row.text)
-
 
 _REPLAYED_RUNS = 200
 _MAX_REPLAY_RESULTS = 50
@@ -166,7 +75,10 @@ class CalibrationPlan:
 
 
 class Calibrator(UserScoped):
-    """Calibrations of one home; thread-safe. `saved` holds the thresholds in use instead of the graders' own."""
+    """Calibrations of one home; thread-safe.
+
+    `saved` holds the thresholds in use instead of the graders' own; `job` is the calibration in the background.
+    """
 
     def __init__(
         self, database: Database, open_resources: RunResourceBuilder, open_model: OpenModel, runs: RunService
@@ -174,6 +86,7 @@ class Calibrator(UserScoped):
         """Take `open_model`, which returns the chat model for some options, None for the built-in engine."""
         self._database = database
         self.saved = CalibrationRows(database)
+        self.job = CalibrationJob()
         self._open_resources = open_resources
         self._open_model = open_model
         self._runs = runs

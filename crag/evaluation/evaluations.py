@@ -49,7 +49,6 @@ class Evaluations(UserScoped):
         """
         self._prepare = prepare
         self._rows = EvaluationRows(database)
-        self._rows.close_orphans()
         self._runs = runs
         self._runner = EvaluationRunner(self._rows, runs, look_up_environment, open_judge)
         self._queue: deque[str] = deque()
@@ -66,10 +65,6 @@ class Evaluations(UserScoped):
         evaluation_id = self._rows.open(plan)
         self._submit(evaluation_id)
         return self._rows.get(evaluation_id)
-
-    def close_orphans(self) -> None:
-        """Mark the evaluations of processes that died as interrupted; every start does so."""
-        self._rows.close_orphans()
 
     def list(self, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
         """Return the evaluations, optionally of one kind, newest first."""

@@ -94,17 +94,6 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedThresholds:
-    """Thresholds in use for a grader on a collection, measured with `n` questions."""
-
-    collection: str
-    grader: str
-    thresholds: Thresholds
-    made_at: float
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
 class ReplayResult:
     """A past question with the action it led to and the action it would lead to now."""
 

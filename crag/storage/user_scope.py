@@ -6,10 +6,11 @@ belongs to a user leads to one of these through foreign keys.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import threading
+from collections.abc import Callable, Collection
 from copy import copy
 from functools import cache
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -45,6 +46,7 @@ class UserScoped:
     """
 
     _user: str | None = None
+    _unlimited: UserScoped | None = None
 
     def for_user(self, user: str | None) -> Self:
         """Return this service and its parts, limited to a user (None: not limited). A limit cannot be changed."""
@@ -53,14 +55,39 @@ class UserScoped:
         if self._user is not None:
             raise ValueError("This service is limited to another user.")
         limited = copy(self)
-        limited._user = user  # noqa: SLF001 — of the same class
-        for name, part in vars(self).items():
+        limited._user, limited._unlimited = user, self  # noqa: SLF001 — of the same class
+        for name, part in list(vars(self).items()):
             if isinstance(part, UserScoped):
                 setattr(limited, name, part.for_user(user))
         return limited
 
     def _visible(self, table: Table) -> ColumnElement[bool]:
         return visible_rows(table, self._user)
+
+
+Part = TypeVar("Part")
+
+
+class DeferredPart(Generic[Part]):
+    """Decorator of a method that builds a part of a service when it is first read, then an attribute. Thread-safe.
+
+    The part is built once for all users. A service that is limited to a user has it limited to that user, too.
+    """
+
+    def __init__(self, build: Callable[[Any], Part]) -> None:
+        self._build = build
+        self._lock = threading.RLock()
+
+    def __get__(self, service: UserScoped, _: type[UserScoped]) -> Part:
+        """Return the part, and keep it as an attribute of the service, which is what later reads find."""
+        name, user = self._build.__name__, service._user  # noqa: SLF001 — of the same module
+        whole = service._unlimited or service  # noqa: SLF001
+        with self._lock:
+            part: Part = vars(whole).get(name) or vars(whole).setdefault(name, self._build(whole))
+        if isinstance(part, UserScoped):
+            part = part.for_user(user)
+        vars(service)[name] = part
+        return part
 
 
 def visible_rows(table: Table, user: str | BindParameter[str] | None) -> ColumnElement[bool]:

@@ -39,13 +39,13 @@ def main() -> None:
     layout.draw_watching(
         busy, _is_measuring, _REFRESH_SECONDS if busy else None, lambda: _draw_measurement(options, plan)
     )
-    if result := application().calibration_job.result:
+    if result := application().calibration.job.result:
         st.fragment(thresholds.draw_calibration)(result)
     thresholds.draw_saved_thresholds()
 
 
 def _is_measuring() -> bool:
-    return application().calibration_job.progress is not None
+    return application().calibration.job.progress is not None
 
 
 def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
@@ -75,7 +75,7 @@ def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
 
 def _draw_measurement(options: RunOptions, plan: CalibrationPlan) -> None:
     """Draw the button, or the progress of the measurement, refreshed every second while it runs."""
-    measuring = application().calibration_job
+    measuring = application().calibration.job
     progress = measuring.progress
     if progress is None:
         st.button(
@@ -95,7 +95,7 @@ def _draw_measurement(options: RunOptions, plan: CalibrationPlan) -> None:
 
 def _begin_measurement(options: RunOptions, plan: CalibrationPlan) -> None:
     calibration = application().calibration
-    application().calibration_job.begin(lambda report, stop: calibration.run(options, plan, report, stop))
+    application().calibration.job.begin(lambda report, stop: calibration.run(options, plan, report, stop))
     st.rerun()
 
 

@@ -8,13 +8,13 @@ from typing import Any, get_args
 import streamlit as st
 
 from crag.errors import CragError
+from crag.evaluation.calibration_rows import SavedThresholds
 from crag.evaluation.threshold_proposal import (
     THRESHOLD_GRID,
     ActionShares,
     Calibration,
     ProbeScore,
     ReplayResult,
-    SavedThresholds,
     ShareEstimate,
     ThresholdFigures,
     measure_thresholds,

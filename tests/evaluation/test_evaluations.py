@@ -4,7 +4,6 @@ import threading
 from dataclasses import dataclass, field
 
 import pytest
-from sqlalchemy import select
 
 from crag.cancellation import Cancellation
 from crag.conversations.conversations import Conversations
@@ -20,7 +19,6 @@ from crag.sharing.backup import write_backup
 from crag.sharing.restore import restore_backup
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
-from crag.storage.tables import evaluations
 from crag.types import Progress, ignore_progress
 from tests.crashing import Forked
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
@@ -281,19 +279,6 @@ def test_a_process_that_dies_leaves_it_to_be_gone_on_with(lab, tmp_path):
     assert (left.state, left.done) == ("interrupted", 2)
     lab.evaluations.resume(left.id)
     assert lab.evaluations.wait(left.id).done == 24
-
-
-def stored_state(database):
-    """The state of the only evaluation, read without looking after those that own it."""
-    with database.read() as connection:
-        return connection.execute(select(evaluations.c.state)).scalar_one()
-
-
-def test_the_next_start_interrupts_what_a_dead_process_was_running(lab, laboratory):
-    begun = lab.evaluations.wait(lab.begin().id)
-    lab.evaluations._rows.change(begun.id, state="running", owner="1-1")
-    laboratory()
-    assert stored_state(lab.database) == "interrupted"
 
 
 def test_closing_interrupts_and_the_next_start_resumes(lab, laboratory):

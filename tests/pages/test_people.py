@@ -119,8 +119,8 @@ def browsers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browsers]:
 def anns(browsers: Browsers, services: Application) -> Belongings:
     made = make_belongings(services, ANN)
     calibration = services.calibration
-    services.calibration_job.begin(lambda *given: calibration.run(RunOptions(), CalibrationPlan(count=2), *given))
-    wait_until(lambda: services.calibration_job.result)
+    services.calibration.job.begin(lambda *given: calibration.run(RunOptions(), CalibrationPlan(count=2), *given))
+    wait_until(lambda: services.calibration.job.result)
     return made
 
 

@@ -22,7 +22,7 @@ from crag.runs.revisions import Revision
 from crag.runs.run import LiveRun, LoggedRun
 from crag.settings import Settings
 from crag.storage.tables import metadata, model_calls, queued_questions
-from crag.storage.user_scope import UserScoped, visible_rows
+from crag.storage.user_scope import DeferredPart, UserScoped, visible_rows
 from crag.types import Thresholds
 from tests.belongings import ANN, BEN, OFF, PAGE, WORD, Belongings, finish, make_belongings, wait_until_done
 from tests.doubles.ollama import closed_address
@@ -38,7 +38,7 @@ COMMON = {
     *("Calibrator.run", "Calibrator.save", "Library.remove"),
     "ConversationOwners.claim_unowned",  # what belongs to nobody goes to the first visitor
     "Conversations.rename_collection",
-    *("Evaluations.close", "Evaluations.close_orphans"),
+    "Evaluations.close",
     "OutboundLog.record",
     "PassageExchange.import_passages",
     *("QuestionQueue.begin", "QuestionQueue.close", "QuestionQueue.unread_files", "QuestionQueue.wake"),
@@ -121,11 +121,17 @@ def read_rows(application: Application) -> dict[str, set[Any]]:
         }
 
 
+def public_parts(service: object) -> list[Any]:
+    """What a service holds under public names, also what it builds when it is first read."""
+    deferred = {name for name, one in vars(type(service)).items() if isinstance(one, DeferredPart)}
+    return [getattr(service, name) for name in {*vars(service), *deferred} if not name.startswith("_")]
+
+
 def limited_services(service: UserScoped) -> Iterator[UserScoped]:
     """The service, and what can be reached from it by public names."""
     yield service
-    for name, part in vars(service).items():
-        if isinstance(part, UserScoped) and not name.startswith("_"):
+    for part in public_parts(service):
+        if isinstance(part, UserScoped):
             yield from limited_services(part)
 
 
@@ -325,6 +331,17 @@ def test_a_limit_cannot_be_taken_off(home):
             ben.runs.for_user(user)
 
 
+def test_what_is_built_when_first_read_is_one_for_all_users_and_limited_to_each(tmp_path):
+    application = open_application(Settings(home=tmp_path / "home", ollama_host=closed_address()))
+    ann, ben = (application.for_user(user) for user in (ANN, BEN))
+    pinned = ann.datasets.pinned()
+    assert ann.datasets is ann.datasets
+    assert [one.datasets.pinned().owner_id for one in (ann, ben)] == [ANN, BEN]
+    assert application.for_user(ANN).datasets.pinned() == pinned
+    assert ann.calibration.job is ben.calibration.job is application.calibration.job
+    application.close()
+
+
 @pytest.mark.parametrize("name", sorted(metadata.tables.keys() - SHARED))
 def test_each_row_is_visible_to_its_owner_alone(home, name):
     table = metadata.tables[name]
@@ -349,8 +366,8 @@ def test_what_no_user_limits_reads_no_table_of_theirs(home):
 
 def reachable(service: object) -> Iterator[type]:
     """The classes of what is no limited service, but reached from this one by public names."""
-    for name, part in vars(service).items():
-        if not name.startswith("_") and type(part).__module__ in CRAG:
+    for part in public_parts(service):
+        if type(part).__module__ in CRAG:
             if not isinstance(part, UserScoped):
                 yield type(part)
             if hasattr(part, "__dict__"):
