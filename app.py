@@ -34,7 +34,7 @@ def main() -> None:
     chosen = st.navigation([*pages], position="top")
     st.set_page_config(page_title=f"{chosen.title} · CRAG Chat", layout=pages[chosen].layout)
     st.html(STYLE)
-    st.logo(LOGO, size="medium" if session.is_phone() else "large")  # a phone has no room for more beside the menu
+    st.logo(LOGO, size="large")
     if session.pop_unknown_page() and pages[chosen] is Page.CHAT:  # another page may be opened meanwhile
         st.toast("There is no page at this address. This is the start page.", icon=":material/info:", duration="long")
     dialogs.show_refusal()

@@ -37,7 +37,6 @@ from pages.chat.messages import (
 from pages.parts import dialogs, layout, reruns, setup_checklist, sharing, source_drawer
 from pages.parts.components import clicked_citation, install_history, sync_page
 from pages.parts.services import application
-from pages.parts.session import is_phone
 
 _DIALOGS: dict[str, Callable[[Any], None]] = {
     answer_actions.REASON_DIALOG: answer_actions.draw_reason_dialog,
@@ -163,7 +162,7 @@ def _draw_open_dialog() -> None:
         source_drawer.open_drawer(
             source, source_drawer.DrawerActions(state.close_source, _ask_only_source, _override_and_close)
         )
-    elif (run_id := state.opened_trace()) and is_phone():
+    elif run_id := state.opened_trace():
         _draw_trace_drawer(run_id)
     else:
         dialogs.draw_open_dialog(_DIALOGS)

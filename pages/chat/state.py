@@ -208,7 +208,8 @@ def follow_last_run(run_id: str | None) -> None:
 def open_trace(run_id: str) -> None:
     """Show a run in the sidebar, or in a drawer on a phone."""
     show_trace(run_id)
-    st.session_state[_TRACE_KEY] = run_id
+    if is_phone():
+        st.session_state[_TRACE_KEY] = run_id
 
 
 def open_source(run_id: str, passage_id: int, quote: str = "") -> None:

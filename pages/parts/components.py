@@ -24,10 +24,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (status && status.textContent !== data.status) status.textContent = data.status
   const main = document.querySelector('[data-testid="stMain"]')
   const content = document.querySelector('[data-testid="stMainBlockContainer"]')
-  const toEnd = () => {  // on a phone on its side only as far as the beginning of the answer stays in view
+  const toEnd = () => {  // on a phone only as far as the beginning of the answer stays in view
     const newest = [...main.querySelectorAll('[data-testid="stChatMessage"]')].at(-1)
-    const isLow = matchMedia("(max-height: 500px)").matches
-    main.scrollTo({ top: isLow && newest ? newest.offsetTop - BELOW_HEADER : main.scrollHeight })
+    const isPhone = matchMedia("(max-width: 640px), (max-height: 500px)").matches
+    main.scrollTo({ top: isPhone && newest ? newest.offsetTop - BELOW_HEADER : main.scrollHeight })
   }
   if (window.__cragRun !== data.run) window.__cragAtEnd = Boolean(data.run) && !data.stays
   window.__cragRun = data.run
@@ -140,9 +140,15 @@ export default function ({ data }) {
     const isCovered = [...document.body.children].some((part) => part !== root && part.querySelector(overlays))
     if (!findDialog() && !isCovered) root.inert = false
   }
+  const forgetSidebar = () => {  // Streamlit would open it again after a reload, over the page
+    const kept = Object.keys(window.localStorage).filter((name) => name.startsWith("stSidebarCollapsed-"))
+    kept.forEach((name) => window.localStorage.removeItem(name))
+  }
   const enter = () => {
+    if (findSidebar()) forgetSidebar()
     if ((findDialog() || findSidebar()) && !entry.isDialog) push({ cragDialog: true }, "")
   }
+  enter()
   new MutationObserver(() => {
     enter()
     if (!findDialog() && root.inert) setTimeout(release, 500)

@@ -30,8 +30,9 @@ def draw_document(view: DocumentView) -> None:
     except CragError as error:
         dialogs.dialog("Document", icon=":material/description:")(dialogs.draw_error)(error)
         return
-    title = markdown.escape_line(source.title, 120) or "Untitled"
-    dialogs.dialog(title, width=720, position="right", icon=":material/description:")(_draw_pages)(view, source)
+    dialogs.dialog(markdown.escape_title(source.title), width=720, position="right", icon=":material/description:")(
+        _draw_pages
+    )(view, source)
 
 
 def _draw_pages(view: DocumentView, source: Source) -> None:

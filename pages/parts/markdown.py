@@ -41,6 +41,11 @@ def escape_line(text: str, length: int = _LABEL_LENGTH) -> str:
     return _escape(line)
 
 
+def escape_title(title: str) -> str:
+    """Escape the title of a document for a dialog, which shows two lines of it and the rest on request."""
+    return escape_line(title, 300) or "Untitled"
+
+
 def escape_paragraphs(text: str) -> str:
     """Escape untrusted text of several lines, such as a question, keeping its line breaks."""
     lines = visible(text).strip().split("\n")

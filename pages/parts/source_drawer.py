@@ -123,15 +123,16 @@ def open_drawer(view: SourceView, actions: DrawerActions) -> None:
     if passage is None:
         return
     icon = ":material/public:" if passage.origin == "web" else ":material/description:"
-    title = markdown.escape_line(passage.title, 120) or "Untitled"
-    dialog = st.dialog(title, width=720, position="right", icon=icon, on_dismiss=actions.close)
+    dialog = st.dialog(
+        markdown.escape_title(passage.title), width=720, position="right", icon=icon, on_dismiss=actions.close
+    )
     dialog(_draw_run_passage)(view, trace, passage, actions)
 
 
 def open_passage(view: SourceView, on_close: Callable[[], None]) -> None:
     """Draw the drawer for a passage of the library that belongs to no run."""
     passage = application().library.passage(view.passage_id)
-    title = markdown.escape_line(passage.title, 120) if passage else "This document is no longer in the library"
+    title = markdown.escape_title(passage.title) if passage else "This document is no longer in the library"
     dialog = st.dialog(title, width=720, position="right", icon=":material/description:", on_dismiss=on_close)
     dialog(_draw_library_passage)(view, passage)
 

@@ -119,3 +119,59 @@ def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, app_with_notes
         expect(phone.locator('[data-testid="stChatMessage"]', has_text=question)).to_be_attached()
         expect(badge(phone, "from your documents")).to_be_in_viewport()
         expect(phone.locator('a[href^="#cite-"]').last).to_be_in_viewport()
+
+
+def test_the_badge_of_an_answer_is_below_the_header(phone: Page, app_with_notes: str):
+    phone.set_viewport_size({"width": 390, "height": 640})
+    open_page(phone, app_with_notes)
+    for question in (QUESTION, "When is the grinder cleaned?"):
+        ask(phone, question)
+        expect(phone.get_by_test_id("stChatMessage").filter(has_text=question)).to_be_attached()
+        answer = phone.get_by_test_id("stChatMessage").last
+        expect(answer.get_by_role("button", name="More")).to_be_attached()
+        header, shown = phone.get_by_test_id("stHeader"), answer.locator(".stMarkdownBadge").first
+        phone.wait_for_function(
+            "([header, shown]) => shown.getBoundingClientRect().top >= header.getBoundingClientRect().bottom",
+            arg=[header.element_handle(), shown.element_handle()],
+        )
+
+
+def test_the_main_menu_is_whole_in_a_narrow_window(browser: Browser, app_on_ollama: str):
+    context = new_context(browser, viewport={"width": 390, "height": 844})
+    page = open_page(context.new_page(), app_on_ollama)
+    expect(page.get_by_test_id("stMainMenuButton")).to_be_in_viewport(ratio=1)
+    context.close()
+
+
+def test_a_long_title_takes_two_lines_until_it_is_tapped(phone: Page, app: str):
+    title = "Maintenance of espresso machines and grinders in the kitchens " * 3
+    open_page(phone, app)
+    upload(phone, "brewing.md", NOTES.replace("Brewing notes", title).encode())
+    ask(phone, QUESTION)
+    phone.locator('a[href^="#cite-"]').first.tap()
+    heading = phone.get_by_role("dialog").get_by_role("heading").first
+    expect(heading).to_contain_text(title.strip())
+
+    def height() -> float:
+        box = heading.bounding_box()
+        assert box is not None
+        return box["height"]
+
+    expect(phone.get_by_text("Only this document")).to_be_visible()
+    folded = height()
+    assert folded < 120
+    heading.get_by_text("Maintenance").tap()
+    phone.wait_for_function(
+        "([heading, folded]) => heading.getBoundingClientRect().height > 2 * folded",
+        arg=[heading.element_handle(), folded],
+    )
+
+
+def test_the_sidebar_is_closed_after_a_reload(phone: Page, app_with_notes: str):
+    open_page(phone, app_with_notes)
+    sidebar = phone.get_by_test_id("stSidebar")
+    phone.get_by_role("button", name="Expand sidebar").tap()
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
+    phone.reload()
+    expect(phone.get_by_test_id("stChatInputTextArea")).to_be_visible()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
