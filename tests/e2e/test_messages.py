@@ -157,6 +157,8 @@ def test_another_tab_follows(page: Page, app_with_notes: str):
     other = page.context.new_page()
     try:
         open_page(other, page.url)
+        other.locator("[class*=trace-of-] button:visible").last.click()
+        settled(other)
         ask(page, EDITED)
         expect(other.get_by_test_id("stChatMessage").nth(2)).to_contain_text(EDITED)
         expect(other.get_by_test_id("stChatMessage").nth(3)).to_contain_text("citric acid")
