@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from crag.cancellation import Cancellation
-from crag.ingest.parse.document import MAX_COLUMNS_LENGTH, Block, Document
+from crag.ingest.parse.document import Block, Document
+from crag.ingest.parse.table_rows import MAX_COLUMNS_LENGTH
 from crag.text.language import is_label_border, is_list_item, is_table_row, restricts_previous, split_sentences
-from crag.text.tables import find_column_names
+from crag.text.tables import find_column_names, table_cells, write_row
 from crag.types import HEADING_SEPARATOR, Chunk, PageStarts, Progress, ProgressCallback, Vectors
 
 CHUNK_TOKENS = 250
@@ -59,11 +60,12 @@ def split_document(document: Document, count_tokens: CountTokens, size: int, ove
     pieces = list(_split_into_pieces(document, count_tokens, size))
     spans = list(_group_pieces(pieces, count_tokens, size, overlap))
     headings = [_span_heading(pieces[span.start : span.end]) for span in spans]
+    columns = [_find_chunk_columns(pieces[span.start : span.end]) for span in spans]
     chunks = []
     for ordinal, span in enumerate(spans):
-        start, end = _context_range(ordinal, spans, headings, _CONTEXT_SIZES * size)
+        start, end = _context_range(ordinal, spans, list(zip(headings, columns, strict=True)), _CONTEXT_SIZES * size)
         inside = pieces[span.start : span.end]
-        heading = HEADING_SEPARATOR.join(filter(None, (headings[ordinal], _columns_above(inside[0]))))
+        heading = HEADING_SEPARATOR.join(filter(None, (headings[ordinal], columns[ordinal])))
         place = (inside[0].block.page, heading, ordinal, start, end)
         chunks.append(Chunk(span.text, *place, _find_page_starts(inside)))
     return chunks
@@ -79,7 +81,7 @@ def _split_into_pieces(document: Document, count_tokens: CountTokens, size: int)
         if block.kind == "heading":
             path = [entry for entry in path if entry[0] < block.level] + [(block.level, block.text)]
         heading = HEADING_SEPARATOR.join(text for _, text in path)
-        columns = _find_columns(document.blocks, at, columns, path)
+        columns = _find_columns(document.blocks, at, columns)
         leads = block.kind == "heading" or _leads_to_next_block(block, after)
         parts = list(_split_block(block, count_tokens, size))
         for n, (text, joint, tokens) in enumerate(parts):
@@ -89,33 +91,39 @@ def _split_into_pieces(document: Document, count_tokens: CountTokens, size: int)
         before = block
 
 
-def _find_columns(blocks: Sequence[Block], at: int, before: str, path: Sequence[tuple[int, str]]) -> str:
-    """Return the row that names the columns of the table that a block belongs to; empty if a heading does, or none."""
-    if blocks[at].kind != "row" or (path and is_table_row(path[-1][1])):
-        return ""
-    names = find_column_names([block.text for block in blocks[at : at + 3]])
-    is_header = not before and blocks[at].text in names and len(blocks[at].text) <= MAX_COLUMNS_LENGTH
-    return blocks[at].text.strip("| ") if is_header else before
+def _find_columns(blocks: Sequence[Block], at: int, before: str) -> str:
+    """Return the row that names the columns of the table that a block belongs to; empty if there is none."""
+    block = blocks[at]
+    if block.kind == "header":
+        return write_row(table_cells(block.text))
+    if block.kind != "row" or before:
+        return before if block.kind == "row" else ""
+    header = find_column_names([block.text for block in blocks[at : at + 3]])
+    is_header = header[:1] == [block.text] and len(block.text) <= MAX_COLUMNS_LENGTH
+    return write_row(table_cells(block.text)) if is_header else ""
 
 
-def _columns_above(piece: _Piece) -> str:
-    """Return the names of the columns for a chunk that begins with this piece, a later row of a table."""
-    return "" if piece.text.strip("| ") == piece.columns else piece.columns
+def _find_chunk_columns(pieces: Sequence[_Piece]) -> str:
+    """Return the names of the columns for a chunk of a single table; not if a row of its text is known to name them."""
+    columns = {piece.columns for piece in pieces if piece.columns}
+    is_row = pieces[0].block.kind == "row" and table_cells(pieces[0].text) != table_cells(pieces[0].columns)
+    is_named = is_row or any(piece.block.kind == "header" for piece in pieces)
+    return columns.pop() if is_named and len(columns) == 1 else ""
 
 
 def _leads_to_next_block(block: Block, after: Block | None) -> bool:
     """Return whether a paragraph introduces a list, a table or code right after it."""
-    return block.kind == "paragraph" and after is not None and after.kind in ("item", "row", "code")
+    return block.kind == "paragraph" and after is not None and after.kind in ("item", "header", "row", "code")
 
 
 def _block_separator(before: Block | None, block: Block) -> str:
-    together = before is not None and before.kind == block.kind and block.kind in ("item", "row")
-    return "\n" if together else "\n\n"
+    kinds = (before.kind if before else "", block.kind)
+    return "\n" if kinds in (("item", "item"), ("row", "row"), ("header", "row")) else "\n\n"
 
 
 def _split_block(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
     """Yield (text, separator from the part before, tokens) for one block, each below `size` tokens."""
-    whole = block.kind in ("heading", "item", "row") and "\n" not in block.text
+    whole = block.kind in ("heading", "item", "header", "row") and "\n" not in block.text
     lines = block.kind == "code"
     texts = [block.text] if whole else block.text.splitlines() if lines else split_sentences(block.text)
     before = ""
@@ -174,12 +182,20 @@ def _find_border(pieces: list[_Piece], start: int, size: int) -> int:
         piece = pieces[n]
         if piece.block.kind == "heading" and n > start and tokens >= _NEW_SECTION_FILL * size:
             return n
+        if _begins_other_table(pieces[start : n + 1]):
+            return n
         if piece.starts_block and tokens >= _NEW_BLOCK_FILL * size:
             border = n
         tokens += piece.tokens
         if tokens > size and n > start:
             return border if border > start else n
     return len(pieces)
+
+
+def _begins_other_table(pieces: Sequence[_Piece]) -> bool:
+    """Return whether the last piece is a row under other columns than a row before it: one chunk names one table's."""
+    rows = [piece for piece in pieces if piece.block.kind in ("header", "row") and is_table_row(piece.text)]
+    return len(rows) > 1 and rows[-1] is pieces[-1] and rows[-1].columns != rows[-2].columns
 
 
 def _keep_lead_ins_together(pieces: list[_Piece], start: int, end: int) -> int:
@@ -224,19 +240,26 @@ def _span_heading(pieces: list[_Piece]) -> str:
     return next((piece.heading for piece in pieces if piece.block.kind != "heading"), pieces[0].heading)
 
 
-def _context_range(n: int, spans: list[_Span], headings: list[str], size: int) -> tuple[int, int]:
+def _context_range(n: int, spans: list[_Span], sections: list[tuple[str, str]], size: int) -> tuple[int, int]:
     """Return the first and last chunk of the context of chunk `n`: neighbours in its section, up to `size` tokens.
 
-    The context grows by turns before and after.
+    `sections` are heading and columns of each chunk; those of two tables do not mix. The context grows by turns before
+    and after.
     """
+    heading, columns = sections[n]
+
+    def belongs(at: int) -> bool:
+        other = sections[at]
+        return other[0] == heading and (not columns or not other[1] or other[1] == columns)
+
     start, end, left = n, n, size - spans[n].tokens
     grown = True
     while grown:
         grown = False
-        if start > 0 and headings[start - 1] == headings[n] and spans[start - 1].tokens <= left:
+        if start > 0 and belongs(start - 1) and spans[start - 1].tokens <= left:
             start, grown = start - 1, True
             left -= spans[start].tokens
-        if end + 1 < len(spans) and headings[end + 1] == headings[n] and spans[end + 1].tokens <= left:
+        if end + 1 < len(spans) and belongs(end + 1) and spans[end + 1].tokens <= left:
             end, grown = end + 1, True
             left -= spans[end].tokens
     return start, end

@@ -86,7 +86,9 @@ class Library(UserScoped):
         self.space_work = SpaceSwitchWorker(self.spaces)
         cache.on_change = self.space_work.wake
         limit = settings.max_upload_bytes
-        chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}+columns"  # tables carry the names of their columns
+        chunker = (
+            f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}+headers"  # tables carry their captions and names of columns
+        )
         self._read = read or GuardedReader(count_tokens, limit)
         intake = Intake(settings, OutboundLog(database))
         self.pipeline = IngestPipeline(

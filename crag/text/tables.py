@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from crag.text.language import is_table_row, split_sentences
+from crag.text.table_headers import CAPTION_SEPARATOR, find_header, is_figure
 from crag.types import HEADING_SEPARATOR, Knowledge
 
-_FIGURE_CELL = re.compile(
-    r"[^\w]*\d[\d.,:%/+\s-]*[^\w]*(?:[A-Za-z%]{1,12}(?: [a-z]{1,9}){0,2}|[가-힣\u4e00-\u9fff]{1,3})?"
-)
-_PERIOD_CELL = re.compile(
-    r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|\d분기|\d{1,2}차"
-)  # names columns where there are several
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
 _KOREAN_TOTAL = r"총(?!무|장(?!비)|리|회|괄|재(?![고산])|칙|론|각|알|기(?!간)|선|영사|학|지배|감독|경(?!비)|평)"
 _CHINESE_TOTAL = r"[总總](?![部经經裁监監书書理统統局])"
@@ -30,6 +26,7 @@ _TOTAL_CELL = re.compile(
 )
 
 
+_MAX_HEADER_HEIGHT = 4  # rows
 _IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _COUNTING = frozenset({"number", "of", "no", "수", "수량", "인원", "数量", "數量"})
 
@@ -60,25 +57,34 @@ def find_column_names(units: Sequence[str]) -> list[str]:
 def _pair_with_labels(units: Sequence[str], heading: str) -> Iterator[tuple[str, str]]:
     """Yield each unit with itself as it reads with its columns: empty for headers and rules."""
     columns = heading.rpartition(HEADING_SEPARATOR)[2]
-    named = table_cells(columns) if is_table_row(columns) else []
+    named = tuple(table_cells(columns)) if is_table_row(columns) else ()
     header = named
+    header_end = 0
     for at, unit in enumerate(units):
         if not is_table_row(unit):
             header = named
             yield unit, unit
             continue
-        cells = table_cells(unit)
-        if not re.search(r"\w", unit) or (cells == header and header is named):
+        cells = tuple(table_cells(unit))
+        if at < header_end or not re.search(r"\w", unit) or (cells == header and header is named):
             yield unit, ""
             continue
         is_first = at > 0 and not is_table_row(units[at - 1])  # the table of another sheet may begin
-        if not header or is_first:
-            below = units[at + 1 : at + 3]
-            if not _find_figures(cells) and any(_is_below(other, cells) for other in below):
-                header = cells
-                yield unit, ""
-                continue
+        if (not header or is_first) and (found := find_header(_take_rows(units[at : at + _MAX_HEADER_HEIGHT + 2]))):
+            header, header_end = found.cells, at + found.height
+            yield unit, ""
+            continue
         yield unit, _label(cells, header) if len(cells) == len(header) else unit
+
+
+def _take_rows(units: Sequence[str]) -> list[list[str]]:
+    return [table_cells(unit) for unit in takewhile(is_table_row, units)]
+
+
+def write_row(cells: Sequence[str]) -> str:
+    """Return a table row, the inverse of `table_cells`; bars at both ends keep an empty first cell."""
+    row = " | ".join(cells).rstrip(" ")
+    return row if cells[0] or len(cells) == 1 else f"| {' | '.join(cells)} |"
 
 
 def table_cells(row: str) -> list[str]:
@@ -110,8 +116,9 @@ def names_column(question: str, rows: str) -> bool:
     """Return whether a row holds a figure, be it without a unit, in a column that the question names."""
     asked = question.casefold()
     for name, value in (cell for row in rows.split("\n") for cell in _read_cells(row)):
-        words = [word for word in re.findall(r"\w+", _IN_BRACKETS.sub("", name).casefold()) if word not in _COUNTING]
-        if words and _FIGURE_CELL.fullmatch(value) and all(_names(asked, word) for word in words):
+        bare = _IN_BRACKETS.sub("", name.rpartition(CAPTION_SEPARATOR)[2]).casefold()
+        words = [word for word in re.findall(r"\w+", bare) if word not in _COUNTING]
+        if words and is_figure(value) and all(_names(asked, word) for word in words):
             return True
     return False
 
@@ -126,21 +133,6 @@ def _read_cells(row: str) -> list[tuple[str, str]]:
     """Return the cells of a row with the names of their columns, which may be empty."""
     parts = (cell.rpartition(": ") for cell in table_cells(row)) if "|" in row else ()
     return [(name, value) for name, _, value in parts]
-
-
-def _find_figures(cells: Sequence[str]) -> list[str]:
-    """Return the cells that hold figures; several years or months in a row are the names of columns."""
-    figures = [cell for cell in cells if _FIGURE_CELL.fullmatch(cell)]
-    periods = [cell for cell in figures if _PERIOD_CELL.fullmatch(cell)]
-    return [] if len(periods) > 1 and periods == figures else figures
-
-
-def _is_below(unit: str, header: Sequence[str]) -> bool:
-    """Return whether a unit shows that the row above is a header: a rule, or figures in as many cells."""
-    cells = table_cells(unit)
-    is_rule = not re.search(r"\w", unit)
-    has_figures = len(cells) == len(header) and bool(_find_figures(cells))
-    return is_table_row(unit) and (is_rule or has_figures)
 
 
 def _label(cells: Sequence[str], header: Sequence[str]) -> str:

@@ -199,6 +199,25 @@ def sheets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
             "Fair budget",
             [["Fair budget, second draft"], [], ["Area", "2024", "2025", "Change"], *budget, ["Total", 21150, 22350]],
         ),
+        "results.xlsx": write_sheet(
+            "Results",
+            [
+                ["Corvin plc"],
+                [],
+                ["Year ended June 30, 2023"],
+                ["Segment", "Revenue", "Income"],
+                ["Asia", 30, -3],
+                ["Europe", 60, -6],
+                ["Year ended June 30, 2022"],
+                ["Segment", "Revenue", "Income"],
+                ["Asia", 20, -2],
+                ["Europe", 40, -4],
+            ],
+        ),
+        "보고.xlsx": write_sheet(
+            "보고",
+            [["", "2023년", "", "2022년"], ["지점", "매출", "지출", "매출", "지출"], ["남관", 810, 520, 770, 505]],
+        ),
         "손님.xlsx": write_sheet(
             "손님", [["구역", "1월", "2월"], ["동관", 310, 280], ["서관", 150, 170], ["합계", 460, 450]]
         ),
@@ -227,6 +246,18 @@ def sheets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
             "Order: B-1254 — Town: Varn — Goods: sails — Pieces: 14 — Value (EUR): 264 [1]",
         ),
         (
+            "What was the revenue of Europe in 2022?",
+            "Year ended June 30, 2022 · Segment: Europe — Revenue: 40 — Income: -4 [1]",
+        ),
+        (
+            "What was the revenue of Europe in 2023?",
+            "Year ended June 30, 2023 · Segment: Europe — Revenue: 60 — Income: -6 [1]",
+        ),
+        (
+            "2022년 남관 매출은 얼마인가요?",
+            "지점: 남관 — 2023년 · 매출: 810 — 2023년 · 지출: 520 — 2022년 · 매출: 770 — 2022년 · 지출: 505 [1]",
+        ),
+        (
             "How much is the budget of the kitchen in 2024?",
             "Area: Kitchen — 2024: 8200 — 2025: 7900 — Change: -300 [1]",
         ),
@@ -241,6 +272,14 @@ def test_a_question_about_a_sheet_is_answered_by_the_row_that_holds_it(
 
 def test_one_row_is_no_total(sheets: Application) -> None:
     assert ask(sheets, "What is the total value of the orders from Odby?").outcome != "documents"
+
+
+def test_a_figure_of_several_years_is_shown_with_each_of_them(sheets: Application) -> None:
+    trace = ask(sheets, "What was the revenue of Europe?")
+    assert trace.outcome == "documents_partly"
+    assert "2022 · Segment: Europe — Revenue: 40" in trace.text
+    assert "2023 · Segment: Europe — Revenue: 60" in trace.text
+    assert ask(sheets, "What was the revenue of Europe in 2021?").outcome != "documents"
 
 
 def test_every_passage_of_a_sheet_carries_the_names_of_its_columns(sheets: Application) -> None:

@@ -172,6 +172,13 @@ def test_a_chunk_within_a_table_has_the_names_of_the_columns_in_its_heading(head
     assert chunks[0].heading == "Staff"
 
 
+def test_a_chunk_names_the_columns_of_one_table() -> None:
+    tables = [[Block(f"{year} · Site | Staff", "header"), Block("Moor | 4", "row")] for year in (2023, 2022)]
+    chunks = split_document(document(Block("Staff", "heading", level=1), *tables[0], *tables[1]), words, 100)
+    assert [chunk.heading for chunk in chunks] == ["Staff › 2023 · Site | Staff", "Staff › 2022 · Site | Staff"]
+    assert [(chunk.context_start, chunk.context_end) for chunk in chunks] == [(0, 0), (1, 1)]
+
+
 def test_a_small_section_stays_in_the_chunk_before() -> None:
     chunks = split_document(
         document(Block("One", "heading", level=1), Block("a b c"), Block("Two", "heading", level=1), Block("d e f")),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from crag.errors import SourceRefused
 
-BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
+BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, paragraph, list item, table row (`a | b`) or piece of code.
+    """A heading, paragraph, list item, table row (`a | b`), table header or piece of code.
+
+    A header names the columns of the rows after it.
 
     `page` is the page or slide, counted from 1, or None where the format has no pages. `level` is 1 to 6 for headings,
     otherwise 0.
@@ -57,26 +59,6 @@ class Document:
 def choose_title(stated: str | None, blocks: Iterable[Block]) -> str:
     """Return the title that the file states, or else its first heading of level 1."""
     return (stated or "").strip() or next((block.text for block in blocks if block.level == 1), "")
-
-
-MAX_COLUMNS_LENGTH = 300  # characters; longer names of columns are not repeated in every passage of a table
-
-
-def is_header_row(cells: Sequence[str]) -> bool:
-    """Return whether the first row names the columns: all cells filled, distinct, and not starting with a digit."""
-    bare = [cell.strip() for cell in cells]
-    return len(bare) > 1 and len(set(bare)) == len(bare) and all(cell and not cell[0].isdigit() for cell in bare)
-
-
-def write_rows(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the text of each row of a sheet, padded with empty cells to the width of the first row with several.
-
-    Not if that row is too long to be repeated: nothing would use the empty cells, of which there may be many.
-    """
-    filled = [row[: max((at for at, cell in enumerate(row, 1) if cell), default=0)] for row in rows]
-    first = next((row for row in filled if len(row) > 1), [])
-    width = len(first) if len(" | ".join(first)) <= MAX_COLUMNS_LENGTH else 1
-    return [" | ".join([*row, *[""] * (width - len(row) if len(row) > 1 else 0)]).rstrip(" ") for row in filled]
 
 
 def describe_unread_pages(pages: int, reasons: Mapping[str, int]) -> str:

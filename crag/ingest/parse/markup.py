@@ -16,8 +16,10 @@ from urllib.parse import unquote
 from crag.errors import SourceRefused
 from crag.ingest.parse.document import Block, Document, ParseRequest
 from crag.ingest.parse.plain_text import decode_text, request_text, text_blocks
+from crag.ingest.parse.table_rows import table_blocks
 from crag.ingest.parse.zip_container import read_xml
 from crag.text.language import is_cjk
+from crag.text.tables import write_row
 
 _SKIPPED_TAGS = frozenset({"script", "style", "template", "svg", "head", "rt", "rp"})
 _HEADING_TAG = re.compile("h[1-6]")
@@ -164,8 +166,7 @@ def _main_text_blocks(element: Any) -> Iterator[Block]:
         if child.tag == "head":
             yield Block(_element_text(child), "heading", level=int(child.get("rend", "h2")[-1]))
         elif child.tag == "table":
-            for row in child.iter("row"):
-                yield Block(" | ".join(_cell_text(cell) for cell in row.iter("cell")), "row")
+            yield from _table_blocks(child)
         elif child.tag == "list":
             yield from _list_item_blocks(child)
         elif child.tag == "code":
@@ -176,6 +177,17 @@ def _main_text_blocks(element: Any) -> Iterator[Block]:
         else:
             yield Block(_element_text(child))
         yield from _loose_text_block(child.tail)
+
+
+def _table_blocks(table: Any) -> list[Block]:
+    """Return the rows of a table; a list of properties, with a heading in each row, has no names of columns."""
+    rows = [[(_cell_text(cell), cell.get("role") == "head") for cell in row.iter("cell")] for row in table.iter("row")]
+    texts = [[text for text, _ in row] for row in rows]
+    wide = next((row for row in rows if sum(bool(text) for text, _ in row) > 1), [])
+    first = [is_head for text, is_head in wide if text]
+    if all(first) or (len(first) > 2 and not any(first)):
+        return table_blocks(texts)
+    return [Block(write_row(row) if any(row) else "", "row") for row in texts if row]
 
 
 def _cell_text(cell: Any) -> str:

@@ -6,23 +6,24 @@ import datetime as dt
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from crag.ingest.parse.document import (
-    MAX_COLUMNS_LENGTH,
     Block,
     Document,
     ParseRequest,
     choose_title,
     damaged_refusal,
-    is_header_row,
     password_refusal,
     too_large_refusal,
     too_much_text_refusal,
-    write_rows,
 )
+from crag.ingest.parse.table_rows import table_blocks
 from crag.ingest.parse.zip_container import read_xml
+from crag.text.table_headers import is_figure, names_period
 
 _HEADING_STYLE = re.compile(r"heading (\d)", re.IGNORECASE)
 
@@ -46,7 +47,7 @@ def _word_blocks(part: Any) -> list[Block]:
     from docx.table import Table
 
     if isinstance(part, Table):
-        return [Block(_word_row_text(row), "row") for row in part.rows]
+        return _word_table_blocks(part)
     style = (part.style.name if part.style is not None else "") or ""
     if style == "Title":
         return [Block(part.text, "heading", level=1)]
@@ -62,15 +63,17 @@ def _is_numbered(paragraph: Any) -> bool:
     return properties is not None and properties.numPr is not None
 
 
-def _word_row_text(row: Any) -> str:
-    """Join the cells with bars. `row.cells` repeats a cell for each column it spans; it is written once."""
-    texts: list[str] = []
-    cells = row.cells
-    column = 0
-    while column < len(cells):
-        texts.append(" ".join(cells[column].text.split()))
-        column += max(1, cells[column].grid_span)
-    return " | ".join(texts)
+def _word_table_blocks(table: Any) -> list[Block]:
+    """Return the rows of a table. `row.cells` repeats a cell for each column and row that it spans."""
+    rows = []
+    for row in table.rows:
+        texts = [" ".join(cell.text.split()) for cell in row.cells]
+        elements = [cell._tc for cell in row.cells]  # noqa: SLF001 — python-docx has no public API for merged cells
+        again = [at > 0 and elements[at] is elements[at - 1] for at in range(len(elements))]
+        is_single = sum(bool(text) and not each for text, each in zip(texts, again, strict=True)) == 1
+        pairs = zip(texts, again, strict=True)
+        rows.append(["" if each and (is_single or is_figure(text)) else text for text, each in pairs])
+    return table_blocks(rows)
 
 
 _DEFAULT_TITLE = "PowerPoint Presentation"  # PowerPoint's default title
@@ -134,12 +137,15 @@ def _shape_blocks(shape: Any, number: int) -> Iterator[Block]:
         yield from (Block(f"- {text}", "item", number) if listed else Block(text, page=number) for text in texts)
 
 
+_LEAST_NAMES = 3  # of columns, in a sheet without figures
+
+
 def read_xlsx(request: ParseRequest) -> Document:
     """Parse each sheet: its name as heading, then its non-empty rows. Raises `SourceRefused` (`too_large`)."""
     from openpyxl import load_workbook
 
     workbook = load_workbook(io.BytesIO(request.data), read_only=True, data_only=True, keep_links=False)
-    blocks: list[Block] = []
+    sheets: list[tuple[str, list[list[str]]]] = []
     left = request.limits.characters
     for number, sheet in enumerate(workbook.worksheets, 1):
         request.progress("Reading sheet", number, len(workbook.worksheets))
@@ -149,25 +155,88 @@ def read_xlsx(request: ParseRequest) -> Document:
             if left < 0:
                 raise too_much_text_refusal(request.limits)
             rows.append(row)
-        blocks += [Block(sheet.title, "heading", level=1), *_sheet_blocks(rows)] if rows else []
-    return Document(workbook.properties.title or "", None, tuple(blocks))
+        sheets.append((sheet.title, rows))
+    return Document(workbook.properties.title or "", None, tuple(_workbook_blocks(sheets)))
+
+
+def _workbook_blocks(sheets: Sequence[tuple[str, list[list[str]]]]) -> Iterator[Block]:
+    """Yield the sheets, with their names above tables that are otherwise alike, or whose period the name tells."""
+    blocks = [(name, rows, table_blocks(rows, least_names=_LEAST_NAMES)) for name, rows in sheets if rows]
+    headers = Counter(
+        text for *_, found in blocks for text in {block.text for block in found if block.kind == "header"}
+    )
+    for name, rows, found in blocks:
+        is_alike = any(block.kind == "header" and headers[block.text] > 1 for block in found)
+        yield Block(name, "heading", level=1)
+        if is_alike or names_period(name):
+            yield from table_blocks(rows, least_names=_LEAST_NAMES, title=name)
+        else:
+            yield from found
 
 
 def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
+    """Yield the rows of a sheet, with merged cells filled and one empty row for blank rows between others."""
+    merged = _read_merged_ranges(sheet)
     sheet.reset_dimensions()  # the declared dimensions are not trusted
-    for row in sheet.iter_rows():
-        if any(cells := [_cell_text(cell) for cell in row]):
+    is_blank = False
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        cells = [_cell_text(cell) for cell in row]
+        for area in merged.get(number, ()):
+            area.fill(number, cells)
+        if any(cells):
+            if is_blank:
+                yield []
             yield cells
+        is_blank = not any(cells)
 
 
-def _sheet_blocks(rows: list[list[str]]) -> Iterator[Block]:
-    """Yield the rows of a sheet; names of columns are a heading, so that every passage of the sheet carries them."""
-    first = next((at for at, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
-    for at, (row, text) in enumerate(zip(rows, write_rows(rows), strict=True)):
-        names = [cell for cell in row if cell]
-        is_header = at == first < len(rows) - 1 and is_header_row(row[: len(names)]) and len(names) > 2
-        is_header = is_header and len(text) <= MAX_COLUMNS_LENGTH
-        yield Block(text, "heading", level=2) if is_header else Block(text, "row")
+_MERGED_RANGE = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
+_READ_AT_ONCE = 1 << 20
+_MAX_MERGED_CELLS = 100_000  # in all ranges of a sheet; of more nothing is filled
+_MAX_RANGE_SOURCE = 200  # bytes of one range in the file
+
+
+@dataclass(slots=True)
+class _MergedRange:
+    """Merged cells, from `first` to `last` column of a row, with the text of the first cell."""
+
+    top: int
+    first: int
+    last: int
+    text: str = ""
+
+    def fill(self, row: int, cells: list[str]) -> None:
+        """Repeat the text in the other cells of a row that says something else, too; but no figure."""
+        if row == self.top:
+            self.text = cells[self.first] if self.first < len(cells) else ""
+        others = [*cells[: self.first], *cells[self.last + 1 :]]
+        if self.text and any(others) and (not is_figure(self.text) or names_period(self.text)):
+            cells += [""] * (self.last + 1 - len(cells))
+            for column in range(self.first, self.last + 1):
+                cells[column] = cells[column] or self.text
+
+
+def _read_merged_ranges(sheet: Any) -> dict[int, list[_MergedRange]]:
+    """Return the merged ranges of a sheet by each row that they cover, read from the XML."""
+    from openpyxl.utils import column_index_from_string
+
+    found: set[tuple[bytes, ...]] = set()
+    with sheet.parent._archive.open(sheet._worksheet_path) as xml:  # noqa: SLF001 — no public API
+        rest = b""
+        while block := xml.read(_READ_AT_ONCE):
+            found.update(match.groups() for match in _MERGED_RANGE.finditer(rest + block))
+            rest = block[-_MAX_RANGE_SOURCE:]
+    by_row: dict[int, list[_MergedRange]] = {}
+    size = 0
+    for left, top, right, bottom in found:
+        first, last = (column_index_from_string(name.decode()) - 1 for name in (left, right))
+        size += (last + 1 - first) * (int(bottom) + 1 - int(top))
+        if size > _MAX_MERGED_CELLS:
+            return {}
+        area = _MergedRange(int(top), first, last)
+        for row in range(int(top), int(bottom) + 1):
+            by_row.setdefault(row, []).append(area)
+    return by_row
 
 
 def _cell_text(cell: Any) -> str:
@@ -179,8 +248,10 @@ def _cell_text(cell: Any) -> str:
         return value.date().isoformat() if value.time() == dt.time.min else value.isoformat(" ", "minutes")
     if isinstance(value, dt.time):
         return value.isoformat("minutes")
+    if isinstance(value, int | float) and not isinstance(value, bool) and "%" in cell.number_format:
+        return f"{100 * value:.6g}%"
     if isinstance(value, float):
-        return f"{100 * value:.6g}%" if "%" in cell.number_format else f"{value:.15g}"
+        return f"{value:.15g}"
     return " ".join(str(value).split())
 
 

@@ -13,16 +13,9 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import SourceRefused
-from crag.ingest.parse.document import (
-    MAX_COLUMNS_LENGTH,
-    Block,
-    BlockKind,
-    Document,
-    ParseRequest,
-    is_header_row,
-    write_rows,
-)
+from crag.ingest.parse.document import Block, BlockKind, Document, ParseRequest
 from crag.ingest.parse.formats import unsupported_refusal
+from crag.ingest.parse.table_rows import table_blocks
 from crag.text.language import is_label_border
 
 if TYPE_CHECKING:
@@ -297,18 +290,15 @@ _SAMPLE_CHARACTERS = 65_536
 
 
 def read_csv(request: ParseRequest) -> Document:
-    """Parse rows; the column names become the heading, so that every passage of the table carries them.
+    """Parse rows; every passage of the table carries the names of its columns.
 
     Raises `SourceRefused`.
     """
     text = request_text(request)
     csv.field_size_limit(request.limits.characters)
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
-    rows = [row for row in csv.reader(lines, delimiter=_detect_delimiter(text)) if any(map(str.strip, row))]
-    blocks = [Block(row, "row") for row in write_rows([[" ".join(cell.split()) for cell in row] for row in rows])]
-    if len(rows) > 1 and is_header_row(rows[0]) and len(blocks[0].text) <= MAX_COLUMNS_LENGTH:
-        blocks[0] = Block(blocks[0].text, "heading", level=1)
-    return Document("", None, tuple(blocks))
+    rows = [[" ".join(cell.split()) for cell in row] for row in csv.reader(lines, delimiter=_detect_delimiter(text))]
+    return Document("", None, tuple(table_blocks(rows, least_names=2)))
 
 
 def _detect_delimiter(text: str) -> str:

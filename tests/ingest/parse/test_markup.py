@@ -51,7 +51,7 @@ def test_a_page_is_reduced_to_text_with_its_structure() -> None:
         ("item", "- made of two metals"),
         ("item", "- a whistle"),
         ("heading", "Times to boil"),
-        ("row", "Volume | Time"),
+        ("header", "Volume | Time"),
         ("row", "1 litre | 150 seconds"),
         ("code", "def seconds(litres, watts):\n    return litres * 4186 * 80 / watts"),
     ]
@@ -71,6 +71,15 @@ def test_cells_of_links_keep_their_text() -> None:
     </td></tr></table>"""
     rows = [block.text for block in read(page(ENGLISH + facts)).blocks if block.kind == "row"]
     assert rows[-3:] == ["Founders | Ada Lovelace, Max Born", "Operating income | 88 million", "Seat | Dover, Kent"]
+
+
+def test_a_caption_above_several_columns_is_above_each_of_them() -> None:
+    table = """<table><caption>Kettles of Odby</caption>
+    <tr><th></th><th colspan="2">2023</th><th colspan="2">2022</th></tr>
+    <tr><th>Kind</th><th>Sold</th><th>Returned</th><th>Sold</th><th>Returned</th></tr>
+    <tr><td>Steel</td><td>40</td><td>3</td><td>38</td><td>(2)</td></tr></table>"""
+    headers = [block.text for block in read(page(ENGLISH + table)).blocks if block.kind == "header"]
+    assert headers[-1] == "Kettles of Odby · Kind | 2023 · Sold | 2023 · Returned | 2022 · Sold | 2022 · Returned"
 
 
 def test_title_author_and_date_are_those_the_page_states() -> None:
@@ -114,7 +123,7 @@ def test_short_pages_in_other_scripts_keep_their_shape(main: str, author: str, n
     after = f'<div id="comments"><p>{notice}</p></div><div class="footer">© 2026</div>'
     document = read(f"<html><head><title>x</title>{head}</head><body>{body}{after}</body></html>")
     kinds = [block.kind for block in document.blocks]
-    assert kinds == ["heading", "paragraph", "heading", "item", "item", "row", "row"]
+    assert kinds == ["heading", "paragraph", "heading", "item", "item", "header", "row"]
     assert document.author == author
     assert notice not in " ".join(block.text for block in document.blocks)
 

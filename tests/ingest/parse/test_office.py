@@ -93,7 +93,7 @@ def test_sheets_give_their_names_and_rows_as_a_reader_sees_them() -> None:
     assert (document.kind, document.pages) == ("xlsx", None)
     assert document.blocks == (
         Block("Sales", "heading", level=1),
-        Block("month | fox | share", "heading", level=2),
+        Block("month | fox | share", "header"),
         Block("2024-05-01 | 0.3 | 25.5%", "row"),
         Block("2024-05-02 14:30 |  | True", "row"),
     )
@@ -103,14 +103,14 @@ def test_a_formula_gives_the_value_that_was_kept_with_it() -> None:
     with zipfile.ZipFile(io.BytesIO(sheets())) as archive:
         sheet = archive.read("xl/worksheets/sheet1.xml")
     formula = sheet.replace(b"</sheetData>", b'<row r="9"><c r="A9"><f>6*7</f><v>42</v></c></row></sheetData>')
-    assert read("a.xlsx", changed(sheets(), xl__worksheets__sheet1_dot_xml=formula)).blocks[-1] == Block("42", "row")
+    assert read("a.xlsx", changed(sheets(), xl__worksheets__sheet1_dot_xml=formula)).blocks[-1].text == "42"
 
 
 @pytest.mark.parametrize(
     ("rows", "blocks"),
     [
         ([["Fair"], ["Area", "Head", "Phone"], ["Stage", "Moor"]], ["Fair", "# Area | Head | Phone", "Stage | Moor |"]),
-        ([["Area", "2024", "2025"], ["Stage", 4, None]], ["Area | 2024 | 2025", "Stage | 4 |"]),
+        ([["Area", "2024", "2025"], ["Stage", 4, None]], ["# Area | 2024 | 2025", "Stage | 4 |"]),
         ([["Contact", "Moor"], ["Town", "Odby"]], ["Contact | Moor", "Town | Odby"]),
         ([["a", "b", "c"]], ["a | b | c"]),
     ],
@@ -122,7 +122,56 @@ def test_the_first_wide_row_of_a_sheet_may_name_its_columns(rows: list[list[obje
     out = io.BytesIO()
     workbook.save(out)
     _, *found = read("a.xlsx", out.getvalue()).blocks
-    assert [f"{'# ' * (block.kind == 'heading')}{block.text}" for block in found] == blocks
+    assert [f"{'# ' * (block.kind == 'header')}{block.text}" for block in found] == blocks
+
+
+def test_merged_cells_say_the_same_in_each_row_and_column_but_count_once() -> None:
+    workbook = Workbook()
+    for row in (
+        ["Figures of the fair"],
+        [],
+        ["Area", "2023", None, "2022"],
+        [None, "Plan", "Spent", "Plan", "Spent"],
+        ["Stage", 4, None, 3, 2],
+        [None, 7, 8, 6, 5],
+    ):
+        workbook.active.append(row)
+    for area in ("A1:E1", "A3:A4", "B3:C3", "D3:E3", "A5:A6", "B5:C5"):
+        workbook.active.merge_cells(area)
+    out = io.BytesIO()
+    workbook.save(out)
+    assert [block.text for block in read("a.xlsx", out.getvalue()).blocks[1:]] == [
+        "Figures of the fair",
+        "Area | 2023 · Plan | 2023 · Spent | 2022 · Plan | 2022 · Spent",
+        "Stage | 4 |  | 3 | 2",
+        "Stage | 7 | 8 | 6 | 5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "titles"),
+    [(("Odby", "Moor"), ["Odby · Month", "Moor · Month"]), (("Plan", "FY2023"), ["Plan · Month", "FY2023 · Month"])],
+)
+def test_sheets_that_are_alike_are_told_apart_by_their_names(names: tuple[str, str], titles: list[str]) -> None:
+    workbook = Workbook()
+    for name in names:
+        for row in (["Month", "Visitors", "Staff"], ["May", 120, 4]):
+            sheet = workbook[name] if name in workbook.sheetnames else workbook.create_sheet(name)
+            sheet.append(row)
+    out = io.BytesIO()
+    workbook.save(out)
+    headers = [block.text for block in read("a.xlsx", out.getvalue()).blocks if block.kind == "header"]
+    assert headers == [f"{title} | Visitors | Staff" for title in titles]
+
+
+def test_a_percentage_is_one_be_it_whole_or_not() -> None:
+    workbook = Workbook()
+    workbook.active.append(["share", 1, 0.5, -0.25])
+    for cell in workbook.active[1][1:]:
+        cell.number_format = "0%"
+    out = io.BytesIO()
+    workbook.save(out)
+    assert read("a.xlsx", out.getvalue()).blocks[-1].text == "share | 100% | 50% | -25%"
 
 
 def test_a_sheet_that_claims_to_be_huge_is_read_by_what_it_holds() -> None:

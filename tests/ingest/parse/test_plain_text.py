@@ -24,7 +24,7 @@ def test_a_table_is_read_whatever_parts_its_cells(delimiter: str, encoding: str)
     document = read("a.csv", text.encode(encoding))
     assert (document.title, document.kind) == ("a.csv", "csv")
     assert document.blocks == (
-        Block("Name | Straße", "heading", level=1),
+        Block("Name | Straße", "header"),
         Block("Zoë Müller | Große Allee 1, Hof; hinten", "row"),
         Block("Jörg | Äußere Höfe 2", "row"),
     )

@@ -1,0 +1,75 @@
+"""Headers of tables with captions, units and merged cells above the names of columns."""
+
+import pytest
+
+from crag.text.table_headers import find_header
+
+FIGURES = ["Asia", "3", "-1", "2", "(4)", "—"]
+
+
+def header(*rows: list[str]) -> tuple[str, ...]:
+    """The names that are found above figures."""
+    found = find_header([*rows, FIGURES[: len(rows[-1])]])
+    return found.cells if found else ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        ([["Zone", "Sales", "Profit"]], ("Zone", "Sales", "Profit")),
+        ([["Year ended June 30, 2023", "", ""], ["Zone", "Sales", "Profit"]],
+         ("Year ended June 30, 2023 · Zone", "Sales", "Profit")),
+        ([["", "", "2023"], ["Zone", "Sales", "Profit"]], ("2023 · Zone", "Sales", "Profit")),
+        ([["in thousands", "", "2023"], ["", "Sales", "Profit"]], ("2023 · in thousands", "Sales", "Profit")),
+        ([["Odby", "", ""], ["(in millions)", "", ""], ["Zone", "Sales", "Profit"]],
+         ("Odby · (in millions) · Zone", "Sales", "Profit")),
+        ([["In CHF", "2023"]], ("In CHF", "2023")),
+        ([["지점", "2023년", "2022년"]], ("지점", "2023년", "2022년")),
+        ([["单位：万元", "2023年", "2023年"], ["门店", "收", "利"]], ("2023年 · 单位：万元 · 门店", "收", "利")),
+    ],
+)  # fmt: skip
+def test_a_caption_stands_above_the_whole_table(rows: list[list[str]], names: tuple[str, ...]) -> None:
+    assert header(*rows) == names
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        ["", "2023", "2023", "2022", "2022"],
+        ["Zone", "2023", "", "2022", ""],
+        ["", "", "2023", "", "2022"],
+    ],
+)
+def test_a_caption_stands_above_the_columns_that_it_spans(above: list[str]) -> None:
+    names = ("Zone", "2023 · Sales", "2023 · Profit", "2022 · Sales", "2022 · Profit")
+    assert header(above, ["Zone", "Sales", "Profit", "Sales", "Profit"]) == names
+
+
+def test_columns_without_names_part_the_captions() -> None:
+    found = find_header([["", "", "2023", "", "2022"], ["Zone", "Sales", "Profit", "", "Sales"], FIGURES[:5]])
+    assert found is not None
+    assert found.cells == ("Zone", "2023 · Sales", "2023 · Profit", "", "2022 · Sales")
+
+
+def test_captions_that_may_stand_above_other_columns_are_given_to_none() -> None:
+    names = header(["", "", "2023", "", "2022"], ["Zone", "Sales", "Costs", "Profit", "Tax", "Net"])
+    assert names == ("2023 · 2022 · Zone", "Sales", "Costs", "Profit", "Tax", "Net")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["Rope", "4", "5"], ["Clamp", "7", "8"]],
+        [["Founded", "2015"], ["Staff", "20"]],
+        [["Town", "Odby"], ["Head", "Moor"]],
+        [["Zone", "Sales"], ["a sentence that holds 5 words"]],
+    ],
+)
+def test_rows_of_figures_and_texts_have_no_header(rows: list[list[str]]) -> None:
+    assert find_header(rows) is None
+
+
+def test_a_row_of_texts_below_the_names_is_no_header() -> None:
+    found = find_header([["Item", "Price", "Note"], ["Rope", "on request", ""], ["Clamp", "4", ""]])
+    assert found is not None
+    assert (found.cells, found.height) == (("Item", "Price", "Note"), 1)
