@@ -107,6 +107,10 @@ class Library(UserScoped):
         """Return the sources of a collection, or all, newest first."""
         return self._hide_questions(self._store.sources(*([sources.c.collection == collection] if collection else [])))
 
+    def sources_at(self, locations: Sequence[str]) -> list[Source]:
+        """Return the sources of these addresses or paths, newest first."""
+        return self._hide_questions(self._store.sources(sources.c.location.in_(locations)))
+
     def source(self, source_id: str) -> Source:
         """Return the source with this id. Raises `NotFound`."""
         for source in self._hide_questions(self._store.sources(sources.c.id == source_id)):

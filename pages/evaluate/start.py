@@ -155,7 +155,7 @@ def draw_start_card() -> None:
     with st.container(border=True):
         st.header("New evaluation", anchor=False)
         dataset = _choose_questions(_choose_dataset())
-        _draw_empty_library_hint(dataset)
+        _draw_missing_documents_hint(dataset)
         start_options.draw_options()
         repetitions, judge = _choose_repetitions_and_judge()
         variants = start_options.draw_variants(start_options.current_options(), len(dataset.examples))
@@ -234,22 +234,29 @@ def _choose_repetitions_and_judge() -> tuple[int, str]:
     return int(repetitions), judge
 
 
-def _draw_empty_library_hint(dataset: Dataset) -> None:
-    """Say that the library is empty and offer Documents, or, for the built-in dataset, the posts it asks about."""
-    if application().library.counts()[0]:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if dataset.id == SEED_DATASET.id:
-            st.markdown(
-                ":orange[:material/info:] Your library is empty. These questions are about three posts on "
-                "lilianweng\\.github\\.io.",
-                width="content",
-            )
-            st.button("Add the three posts", icon=":material/auto_stories:", on_click=document_intake.add_example_posts)
-        else:
+def _draw_missing_documents_hint(dataset: Dataset) -> None:
+    """Say that the library is empty, or lacks the posts that the built-in dataset asks about, and offer to add them."""
+    if dataset.id == SEED_DATASET.id:
+        _draw_missing_posts_hint()
+    elif not application().library.counts()[0]:
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(":orange[:material/info:] Your library is empty, so nothing will be found.", width="content")
             if st.button(Page.DOCUMENTS.title, icon=Page.DOCUMENTS.icon):
                 open_page(Page.DOCUMENTS)
+
+
+def _draw_missing_posts_hint() -> None:
+    urls = application().example_urls
+    missing = len(urls) - len(application().library.sources_at(urls))
+    if not missing:
+        return
+    lacks = ", which are" if missing == len(urls) else f"; {missing} of them {'is' if missing == 1 else 'are'}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f":orange[:material/info:] These questions are about three posts on lilianweng\\.github\\.io{lacks} not in "
+            "your library. Add them, or choose other questions above.",
+        )
+        st.button("Add the three posts", icon=":material/auto_stories:", on_click=document_intake.add_example_posts)
     document_intake.draw_example_posts_notice()
     document_intake.draw_jobs()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -68,10 +69,22 @@ def test_some_of_the_questions_are_the_same_ones_each_time(chat, services, notes
     assert first.name == "kitchen (random 2, seed 0, of 3)"
 
 
-def test_the_seed_offers_its_posts_and_names_their_origin(chat, services):
+def test_the_seed_says_which_of_its_posts_are_missing_and_offers_them(chat, services, notes, tmp_path, monkeypatch):
+    posts = [str(tmp_path / f"{name}.md") for name in ("agents", "prompts", "attacks")]
+    monkeypatch.setattr(services, "example_urls", posts, raising=False)
     opened(chat)
-    assert said(chat, "lilianweng.github.io")
+    assert said(chat, "three posts on lilianweng.github.io, which are not in your library")
     assert "Add the three posts" in labels(chat)
+    for number, post in enumerate(posts):
+        Path(post).write_text(f"# Post {number}\n\nIt is about subject number {number}.", encoding="utf-8")
+    for post in posts[:2]:
+        services.library.pipeline.add_path(Path(post))
+    chat.run()
+    assert said(chat, "1 of them is not in your library")
+    services.library.pipeline.add_path(Path(posts[2]))
+    chat.run()
+    assert not said(chat, "not in your library")
+    assert "Add the three posts" not in labels(chat)
 
 
 def test_external_hosts_are_named_before_anything_is_sent(chat, services, notes, monkeypatch):
