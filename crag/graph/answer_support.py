@@ -23,9 +23,10 @@ from crag.graph.statements import (
     subject_terms,
 )
 from crag.text.language import extract_words
+from crag.text.patterns import lazy_regex
 from crag.types import Knowledge, Outcome, Support, SupportStrength
 
-_INSTRUCTION = re.compile(
+_INSTRUCTION = lazy_regex(
     r"\b(?:ignore|disregard|forget|override|bypass|drop)\b.{0,50}"
     r"\b(?:instructions?|prompts?|rules?|guidelines?|context|above|before|previous|everything|restrictions?)\b"
     r"|\b(?:new|real|actual|updated|following|secret|hidden) (?:instructions?|rules?|orders?|task)\b"
@@ -53,7 +54,7 @@ def is_instruction(sentence: str) -> bool:
 
 
 _MAX_HEADING_WORDS = 4
-_COURTESY = re.compile(
+_COURTESY = lazy_regex(
     r"(?:hi|hello|hey|sure|certainly|of course|absolutely|okay|ok|great question|good question|thanks|thank you"
     r"|you(?:'|’)?re welcome|(?:i )?hope (?:this|that) helps|let me know if{rest}|feel free to{rest}"
     r"|(?:please )?ask (?:me )?(?:again|if){rest}|here is (?:the|my|a|an) (?:short |brief )?(?:answer|summary)"
@@ -63,8 +64,8 @@ _COURTESY = re.compile(
     ),
     re.IGNORECASE,
 )
-_YES_OR_NO = re.compile(r"yes|no|네|예|아니요|아닙니다|是的?|不是|对|對|不", re.IGNORECASE)
-_LEAD_IN = re.compile(
+_YES_OR_NO = lazy_regex(r"yes|no|네|예|아니요|아닙니다|是的?|不是|对|對|不", re.IGNORECASE)
+_LEAD_IN = lazy_regex(
     r"\b(?:here|below|following|follows|these|this)\b|다음|아래|이렇습니다|같습니다|如下|以下|下面|下列", re.IGNORECASE
 )
 _SOURCE_NOUNS = r"(?:documents?|knowledge|passages?|sources?|text|context|materials?|information|excerpts?|results?)"
@@ -72,7 +73,7 @@ _STATING_VERBS = (
     r"(?:say|state|mention|contain|provide|answer|specify|include|give|describe|explain|address|cover|discuss|tell"
     r"|hold|indicate|name|list|define|show)"
 )
-_SOURCES_ARE_SILENT = re.compile(
+_SOURCES_ARE_SILENT = lazy_regex(
     rf"\b{_SOURCE_NOUNS}\b[^,.;]{{0,40}}\b(?:do(?:es)?|did|could|can)(?: not|n[’']t|not)\b (?:\w+ )?{_STATING_VERBS}\b"
     rf"|\bnot (?:\w+ )?{_STATING_VERBS}\w*\b[^,.;]{{0,30}}"
     rf"\b(?:in|by) (?:the|these|your)\b[^,.;]{{0,20}}\b{_SOURCE_NOUNS}\b"
@@ -84,13 +85,13 @@ _SOURCES_ARE_SILENT = re.compile(
     r"(?:(?:没有|沒有|并未|並未|未)(?:提到|提及|说明|說明|提供|回答|涉及|给出|給出|包含|相关|相關|答案)|无法回答|無法回答)",
     re.IGNORECASE,
 )
-_CONTRAST = re.compile(
+_CONTRAST = lazy_regex(
     r"\b(?:but|however|though|although|yet|instead|still|nevertheless|because|since"
     r"|and (?:the|it|this|that|he|she|they|you|there|so))\b"
     r"|[;:—]|지만|그러나|하지만|는데|但|不过|不過|然而|而是",
     re.IGNORECASE,
 )
-_MARKED_HEADING = re.compile(r"\s*(?:#{1,6}\s+.*|\*\*[^*]+\*\*:?|__[^_]+__:?)\s*")
+_MARKED_HEADING = lazy_regex(r"\s*(?:#{1,6}\s+.*|\*\*[^*]+\*\*:?|__[^_]+__:?)\s*")
 
 
 def is_yes_or_no(sentence: str) -> bool:

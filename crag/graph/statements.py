@@ -16,19 +16,20 @@ from crag.text.language import (
     is_cjk,
     split_sentences,
 )
+from crag.text.patterns import lazy_regex
 from crag.text.questions import find_name_terms
 from crag.text.tables import find_column_names
 from crag.types import Knowledge, Language
 
-_NUMBER = re.compile(
+_NUMBER = lazy_regex(
     r"(?P<sign>(?:^|(?<=[\s(]))[-−])?(?P<digits>\d+(?:[.,]\d+)*)"
     r"(?:\s?(?P<scale>thousand|million|billion|trillion|[천만억조千万萬亿億兆]))?",
     re.IGNORECASE,
 )
 _POWERS = {3: "thousand 천 千", 4: "만 万 萬", 6: "million", 8: "억 亿 億", 9: "billion", 12: "trillion 조 兆"}
 _SCALES = {name: 10**power for power, names in _POWERS.items() for name in names.split()}
-_PLAIN_NUMBER = re.compile(r"(?:(?:^|(?<=[\s(]))-)?\d+(?:\.\d+)?")
-_GROUPED_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_PLAIN_NUMBER = lazy_regex(r"(?:(?:^|(?<=[\s(]))-)?\d+(?:\.\d+)?")
+_GROUPED_NUMBER = lazy_regex(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _SMALL_NUMBER_WORDS = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
     " nineteen twenty"
@@ -46,16 +47,16 @@ _TENS_WORDS = {
 _NUMBER_WORDS = (
     {word: value for value, word in enumerate(_SMALL_NUMBER_WORDS.split(), start=2)} | _TENS_WORDS | {"dozen": 12}
 )
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
-_WORD_ONE = re.compile(r"\bone\b|一(?=[個个種种次位名])", re.IGNORECASE)
+_NUMBER_WORD = lazy_regex(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
+_WORD_ONE = lazy_regex(r"\bone\b|一(?=[個个種种次位名])", re.IGNORECASE)
 _CHINESE_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
-_CHINESE_NUMBER = re.compile(
+_CHINESE_NUMBER = lazy_regex(
     r"(?!一[個个種种次位名])[零〇一二两兩三四五六七八九十百]{1,12}(?=[年月日號号個个名位次倍座條条種种人歲岁天週周屆届])"
 )
 MONTH_NAMES = "January February March April May June July August September October November December"
 _MONTHS = {name.lower(): str(number) for number, name in enumerate(MONTH_NAMES.split(), start=1)}
 _OTHER_MONTHS = MONTH_NAMES.replace("May ", "").replace(" ", "|")
-_MONTH = re.compile(rf"\b({_OTHER_MONTHS}|(?<=\d )May|May(?= \d))\b")
+_MONTH = lazy_regex(rf"\b({_OTHER_MONTHS}|(?<=\d )May|May(?= \d))\b")
 
 
 def normalize_figures(text: str) -> str:
@@ -111,7 +112,7 @@ def _parse_chinese_number(digits: str) -> str:
 
 
 # The first word of a sentence is capitalised anyway; before these words it can only be the subject.
-_SENTENCE_SUBJECT = re.compile(
+_SENTENCE_SUBJECT = lazy_regex(
     r"([A-Z][\w-]+)(?:[’']s\b| (?=(?:is|was|has|had|will|did|does|became|won|wrote|said|made|built|led|found|born|died"
     r"|[a-z]{2,}ed|[A-Z]\w+)\b))"
 )
@@ -126,19 +127,19 @@ _ENGLISH_WORDS = frozenset(
     the of and is in to a was for that with it as are by on from this be an at were has have or its their
     """.split()  # noqa: SIM905 — as above
 )
-_ENGLISH_NEGATION = re.compile(
+_ENGLISH_NEGATION = lazy_regex(
     r"\b(?:not(?! only| just| merely)|never|no(?! doubt| longer than)|none|neither|nor|without|cannot|nobody|nothing"
     r"|hardly|(?:fails?|failed|refuses?|refused|unable) to)\b|n[’']t\b",
     re.IGNORECASE,
 )
 _MONTH_TERMS = frozenset(extract_terms(MONTH_NAMES))
-_KOREAN_NOUN = re.compile(f"[{HANGUL_RANGES}]{{2,}}(?=(?:은|는|이|가|을|를|에서|에게|의|와|과)(?![{HANGUL_RANGES}]))")
+_KOREAN_NOUN = lazy_regex(f"[{HANGUL_RANGES}]{{2,}}(?=(?:은|는|이|가|을|를|에서|에게|의|와|과)(?![{HANGUL_RANGES}]))")
 _NEGATION_SCOPE_TERMS = 2
 _CONTEXT_TERMS = 3
 _CONTEXT_CHARACTERS = 40  # characters
-_KOREAN_NEGATION = re.compile(r"지\s?(?:는|도|를)?\s?(?:않|못)|(?:^|\s)(?:안|못)\s|없|아니|아닌|아닙")
+_KOREAN_NEGATION = lazy_regex(r"지\s?(?:는|도|를)?\s?(?:않|못)|(?:^|\s)(?:안|못)\s|없|아니|아닌|아닙")
 _KOREAN_NEGATION_MARK = "지 않다"
-_CHINESE_NEGATION = re.compile(
+_CHINESE_NEGATION = lazy_regex(
     r"(?:不(?![僅仅只但過过同斷断論论管久])|[沒没]有?|[無无](?![論论線线數数])|未(?![來来])|非(?![常洲])|並非|并非)"
     rf"[有能會会可要被曾]?([{HAN_KANA_RANGES}]{{1,4}})"
 )
@@ -162,7 +163,7 @@ _DIRECTION_PATTERNS: tuple[tuple[str, str], ...] = (
     ),
 )
 _OPPOSITE_DIRECTIONS = [
-    (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE)) for one, other in _DIRECTION_PATTERNS
+    (lazy_regex(one, re.IGNORECASE), lazy_regex(other, re.IGNORECASE)) for one, other in _DIRECTION_PATTERNS
 ]
 
 

@@ -16,20 +16,21 @@ from crag.options import RunOptions
 from crag.protocols import MAX_QUERY_LENGTH, CondensedQuestion, PassageFinder, Rewriter
 from crag.text import chinese, korean
 from crag.text.language import detect_language, extract_key_words, extract_terms, extract_words
+from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, TermStatistics, drop_document_reference, find_name_terms, separate_words
 from crag.text.small_talk import detect_small_talk, is_summary_request
 from crag.types import Passage, Turn
 
 KeyWord = tuple[str, tuple[str, ...]]  # as written, with its terms
 
-_BORROWED = re.compile(r" \([^()]+\)$")  # words that were added to a follow-up
+_BORROWED = lazy_regex(r" \([^()]+\)$")  # words that were added to a follow-up
 _MIN_KEY_WORDS = 2
 _MAX_BORROWED_WORDS = 6
 _MAX_KEYWORDS = 3
 _TOGETHER = 0.6  # share of the words of both questions that one passage must hold; other topics reach 0.5
 _HELD = 0.5  # share of the words of one question
 _NEAR_BEST = 0.9
-_REFERENCE = re.compile(
+_REFERENCE = lazy_regex(
     r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|(?<!is )(?<!are )(?<!was )"
     r"(?<!were )there|former|latter|ones?|both|the (?:other|two|three|four|five)"
     r"|er|sie|es|ihn|ihm|ihr|ihre[nrms]?|sein|seine[nrms]?"
@@ -38,7 +39,7 @@ _REFERENCE = re.compile(
     r"|它|(?<![吉其])他|她|其(?![他她它實实餘余])|這|这|那",
     re.IGNORECASE,
 )
-_LEAD_IN = re.compile(  # continues what was said before
+_LEAD_IN = lazy_regex(  # continues what was said before
     r"^(?:(?:and|but|so|or|then|also|what about|how about|und|aber|oder|nein|no|nope|sorry|actually|ok(?:ay)?)\b"
     r"[\s,.!–-]*)+(?:(?:i (?:just )?meant?|ich mein(?:t)?e|what about|how about)\s+(?:only\s+)?)?"
     r"|^(?:i meant?|ich mein(?:t)?e)\s+"
@@ -47,34 +48,34 @@ _LEAD_IN = re.compile(  # continues what was said before
     re.IGNORECASE,
 )
 _MAX_FRAGMENT_WORDS = 4
-_FRAGMENT = re.compile(  # a subject alone, set beside the one before it: "전기 요금은?", "磨豆机呢？"
+_FRAGMENT = lazy_regex(  # a subject alone, set beside the one before it: "전기 요금은?", "磨豆机呢？"
     r"^\W*[가-힣\w]+(?:\s[가-힣\w]+){0,2}(?:은|는|도|요|말이야|말이에요|말입니다)\W*$|^.{1,10}呢\W*$",
     re.IGNORECASE,
 )
-_ADJUNCT = re.compile(  # says when, where or how of something: "In euros?"
+_ADJUNCT = lazy_regex(  # says when, where or how of something: "In euros?"
     r"^(?:in|on|at|for|from|by|with|without|during|after|before|under|per|since)\s(?:[\w’'-]+\s?){1,4}\W*$",
     re.IGNORECASE,
 )
-_CLAUSE_BORDER = re.compile(r",|\b(?:and|but|or|if|when|than|because|while|und|oder|wenn|als)\b", re.IGNORECASE)
-_LAST_REFERENCE = re.compile(
+_CLAUSE_BORDER = lazy_regex(r",|\b(?:and|but|or|if|when|than|because|while|und|oder|wenn|als)\b", re.IGNORECASE)
+_LAST_REFERENCE = lazy_regex(
     r"\b(?:in|on|at|for|from|of|by|with|about|during|after|before|to|than)\s(?:it|this|that|them|these|those)\W*$",
     re.IGNORECASE,
 )
-_KOREAN_QUESTION_END = re.compile(r"(?:나요|가요|까요|니까|래요|어요|아요|해요|예요|에요|세요|죠|지요)\W*$")
-_CONTINUATION = re.compile(  # asks to go on, about nothing new
+_KOREAN_QUESTION_END = lazy_regex(r"(?:나요|가요|까요|니까|래요|어요|아요|해요|예요|에요|세요|죠|지요)\W*$")
+_CONTINUATION = lazy_regex(  # asks to go on, about nothing new
     r"\b(?:more|further|again|next|else|since|details?|detailed|elaborate|examples?|beispiele?|nenne|mehr|dann|genauer)\b"
     r"|더|자세히|자세하게|예를? ?들어?|그 ?다음|계속|다른 (?:것|거)|말이야|말이에요|(?<=[은는도])요(?=\W*$)"
     r"|再|更|[详詳][细細]|一[点點些]|然[后後]|[还還]有|[继繼][续續]|例子|例如|[举舉]例|另一?[个個]|其他",
     re.IGNORECASE,
 )
-_DEFINITION = re.compile(  # of one word, which is the topic: "What is a mutex?"
+_DEFINITION = lazy_regex(  # of one word, which is the topic: "What is a mutex?"
     r"^what(?:['’]s| is| are) (?:an? )?(?!(?:new|next|different|wrong|missing|left|best|worst|important)\b)"
     r"(?![\w-]+ed\b)[a-z][\w’'-]+\W*$"
     r"|^(?:was|wer) (?:ist|sind|bedeutet) (?:eine? )?(?!das\b|der\b|die\b|er\b|sie\b|es\b)[\w-]+\W*$"
     r"|^[가-힣]+란 (?:무엇|뭐|뭔)",
     re.IGNORECASE,
 )
-_FILLER = re.compile(
+_FILLER = lazy_regex(
     r"^(?:(?:hi|hello|hey|ok|okay|so|well|thanks|please)\b[\s,.!]*)*"
     r"(?:(?:can|could|would|will) you (?:please )?(?:tell|explain to|show|give) me\s+"
     r"|(?:please )?tell me\s+(?:about\s+)?|i(?: would|'d)? (?:like|want) to know\s+|do you know\s+|i wonder\s+)?"

@@ -13,15 +13,16 @@ from crag.options import RunOptions
 from crag.prompts import compose_prompt
 from crag.protocols import MAX_QUERY_LENGTH, ChatModel, CondensedQuestion, PassageFinder, PromptFit, ReplyPiece
 from crag.text.language import detect_language, is_in_language_of
+from crag.text.patterns import lazy_regex
 from crag.types import Knowledge, Turn
 
 _MAX_REPEATED_CHARACTERS = 80  # characters within which a model may repeat the end of the begun answer
 _MIN_OVERLAP = 4
 _UNSPACED_SCRIPTS = r"\u2e80-\u312f\u3190-\ua95f\ua980-\uabff\uf900-\uffef"  # Chinese, Japanese; not Korean
-_LAST_WORD = re.compile(rf"\s+[^\s{_UNSPACED_SCRIPTS}]*\w$")
-_OPEN_CITATION = re.compile(r"\s*\[[\d\s,]*$")
-_WORD_CHARACTER = re.compile(r"\w")
-_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED_SCRIPTS}]")
+_LAST_WORD = lazy_regex(rf"\s+[^\s{_UNSPACED_SCRIPTS}]*\w$")
+_OPEN_CITATION = lazy_regex(r"\s*\[[\d\s,]*$")
+_WORD_CHARACTER = lazy_regex(r"\w")
+_UNSPACED_CHARACTER = lazy_regex(f"[{_UNSPACED_SCRIPTS}]")
 
 
 def trim_broken_word(text: str) -> str:
@@ -70,7 +71,7 @@ def _needs_space(before: str, after: str) -> bool:
 
 
 _MAX_EARLIER_QUESTIONS = 4
-_REPLY_LABEL = re.compile(
+_REPLY_LABEL = lazy_regex(
     r"^\W*(?:(?:here (?:is|are) )?(?:the |your )?(?:rewritten|rephrased|improved|standalone|stand-alone|new|final)?\s*"
     r"(?:search )?(?:question|query|keywords)(?: are| is)?|(?:다시 쓴 |바꾼 |독립된 )?(?:질문|검색어|핵심어|키워드)"
     r"|(?:改[写寫][后後]的|[独獨]立的?|新的?|完整的?)?(?:[问問][题題]|[关關][键鍵][词詞]|搜索[词詞]|查[询詢]))\s*[:：]\s*",
@@ -78,8 +79,8 @@ _REPLY_LABEL = re.compile(
 )
 _MAX_KEYWORDS = 3  # as in CRAG (arXiv 2401.15884, section 4.5)
 _MAX_KEYWORD_WORDS = 6  # words; more of them are a sentence
-_KEYWORD_SEPARATOR = re.compile(r"[,，、;；|\n]+")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_KEYWORD_SEPARATOR = lazy_regex(r"[,，、;；|\n]+")
+_BULLET = lazy_regex(r"^\s*(?:[-*•]|\d+[.)])\s+")
 _SURROUNDING_MARKS = " \t\"'`“”‘’«»「」*_"
 
 

@@ -10,34 +10,35 @@ import re
 
 from crag.protocols import Quotation
 from crag.text.language import extract_terms, split_sentences
+from crag.text.patterns import lazy_regex
 from crag.text.question_forms import detect_question_form, states_phrase
 from crag.text.questions import announces_more, detect_answer_type
 from crag.text.spelling import shares_root
 
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_COUNT = re.compile(rf"\b({'|'.join(_COUNTS[2:])})\s+(?:[\w-]+\s+){{0,3}}?\w+s\b", re.IGNORECASE)
-_ASKS_FOR_COUNTED = re.compile(
+_COUNT = lazy_regex(rf"\b({'|'.join(_COUNTS[2:])})\s+(?:[\w-]+\s+){{0,3}}?\w+s\b", re.IGNORECASE)
+_ASKS_FOR_COUNTED = lazy_regex(
     rf"\s*(?:(?:what|which) (?:are|were) |name |list )the (?:{'|'.join(_COUNTS[2:])})\b", re.IGNORECASE
 )
-_SEPARATOR = re.compile(r"[;,•]|\b(?:and|or)\b")
-_CUT_LIST = re.compile(  # ends with the number of the next item, not with a figure as in "under 18."
+_SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
+_CUT_LIST = lazy_regex(  # ends with the number of the next item, not with a figure as in "under 18."
     r"(?:^|[.:;!?…]\s|\n|[\u3131-\u9fff\uac00-\ud7af]\s?)\s*\d{1,2}[.)]\s*$"
 )
-_PARTIAL_LIST = re.compile(
+_PARTIAL_LIST = lazy_regex(
     r"\b(?:among other (?:things|\w+s)|such as|for example|e\.g\.|including)(?!\w)", re.IGNORECASE
 )
 # An item without a verb or value says nothing without what leads to it, such as "Not covered:".
-_STATEMENT = re.compile(
+_STATEMENT = lazy_regex(
     r"\d|[:|—]|n['’]t\b|[^\x00-\u024f\u2000-\u206f]"
     r"|\b(?:is|are|was|were|be|has|have|had|do|does|did|can|could|may|might|must|shall|should|will|would|cannot)\b",
     re.IGNORECASE,
 )
-_ASKS_HOW = re.compile(
+_ASKS_HOW = lazy_regex(
     r"\b(?:steps|procedure|instructions)\b|\bhow (?:do|can|should|must) (?:I|we|you|one|people)\b|\bhow to\b"
     r"|\bhow\W*$",
     re.IGNORECASE,
 )
-_INSTRUCTION = re.compile(  # with the verb that says what to do
+_INSTRUCTION = lazy_regex(  # with the verb that says what to do
     r"\b(?:must|should|shall|needs? to|ha(?:s|ve) to|please|you (?:can|may|will|first))\s+"
     r"(?:(?:be|first|then|also|always|either)\s+)*([a-z]+)"
     r"|\bby (\w+ing) (?=(?:the|an?|your|it|them|this|to|in|on|with|at|for|from|out|off|up|down|via)\b|(?-i:[A-Z])|\d)"
@@ -47,16 +48,16 @@ _INSTRUCTION = re.compile(  # with the verb that says what to do
     r"([A-Za-z]+) (?:the|an?|your|it|them)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_ASKS_HOW_KOREAN = re.compile(
+_ASKS_HOW_KOREAN = lazy_regex(
     r"어떻게 ?(?:하[나면죠여]|해|합|신청|쓰|써|바꾸|켜|끄)|(?:방법|절차)[은이]?\s?(?:\W|무엇|뭐|알려|$)"
 )
-_INSTRUCTS_KOREAN = re.compile(
+_INSTRUCTS_KOREAN = lazy_regex(
     r"으로|로 |에서 |에게 |통해|통하여|이용[해하]|사용[해하]|거쳐|눌러|[은한 ][후뒤]|다음|먼저"
     r"|주세요|[시십]시오|(?:야|여야) (?:한다|합니다|해요)"
 )
-_ASKS_HOW_CHINESE = re.compile(r"怎[樣样麼么]|如何")
-_INSTRUCTS_CHINESE = re.compile(r"[請请將将把先再按可應应需須须要]")
-_PURPOSE = re.compile(  # "To cancel, write …": instructions for one thing, not for another
+_ASKS_HOW_CHINESE = lazy_regex(r"怎[樣样麼么]|如何")
+_INSTRUCTS_CHINESE = lazy_regex(r"[請请將将把先再按可應应需須须要]")
+_PURPOSE = lazy_regex(  # "To cancel, write …": instructions for one thing, not for another
     r"(?:^|[.!?;:]\s)(?:in order )?to ([a-z]+)\b[^.;]*?,"
     r"|(?:如[需要果]|若[需要]?|[想要]要?)([\u4e00-\u9fff]{2})[^，。]*，"
     r"|([가-힣]{2})[가-힣]*려면",
@@ -64,8 +65,8 @@ _PURPOSE = re.compile(  # "To cancel, write …": instructions for one thing, no
 )
 _PERMISSIONS = (  # what asks whether something is allowed: what tells so
     (
-        re.compile(r"^\W*(?:(?:and|so|but) )?(?:can|may|must|am i allowed|are \w+ allowed)\b", re.IGNORECASE),
-        re.compile(
+        lazy_regex(r"^\W*(?:(?:and|so|but) )?(?:can|may|must|am i allowed|are \w+ allowed)\b", re.IGNORECASE),
+        lazy_regex(
             r"\b(?:can|may|must|should|shall|might|need|have to|has to|only|not|no|never|without|free|unless|except"
             r"|(?:dis)?allow\w*|permit\w*|permission|forbid\w*|forbidden|prohibit\w*|bann?ed|require\w*|possible|entitled)\b"
             r"|\b\w*n[’']t\b",
@@ -73,35 +74,35 @@ _PERMISSIONS = (  # what asks whether something is allowed: what tells so
         ),
     ),
     (
-        re.compile(
+        lazy_regex(
             r"^(?!.*(?:며칠|몇|얼마|언제|어디|누[구가]|무엇|뭐|어떻게|어떤|어느))"  # asks for a value and not whether
             r".*(?:(?:도|면|수) ?(?:되나요|돼요|될까요|됩니까|되죠|있나요|있어요|있습니까|안 ?되나요)\W*$"
             r"|가능한가요|가능해요)"
         ),
-        re.compile("수 (?:있|없)|된다|됩니다|돼요|되며|안 |가능|금지|불가|허용|허가|않|못|없|아니"),
+        lazy_regex("수 (?:있|없)|된다|됩니다|돼요|되며|안 |가능|금지|불가|허용|허가|않|못|없|아니"),
     ),
-    (re.compile("(?:可以|能|可).*[吗嗎]|[能可][否不]"), re.compile("可|能|不|禁|允[许許]|[请請]勿|[须須]|[应應]")),
+    (lazy_regex("(?:可以|能|可).*[吗嗎]|[能可][否不]"), lazy_regex("可|能|不|禁|允[许許]|[请請]勿|[须須]|[应應]")),
 )
-_ASKS_WHY = re.compile(r"\bwhy\b", re.IGNORECASE)
-_REASON = re.compile(
+_ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
+_REASON = lazy_regex(
     r"\b(?:because|since|due|owing|as|so|therefore|thus|hence|reasons?"
     r"|caus\w+|result\w*|led|leads?|thanks to|prevent\w*"
     r"|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response|for|by \w+ing|means?|given)\b",
     re.IGNORECASE,
 )
-_ASKS_CAUSE = re.compile(r"\bwhat (?:\w+ )?(?:causes?|caused)\b|\bcauses? of\b", re.IGNORECASE)
-_CAUSE = re.compile(  # not "died of other causes"
+_ASKS_CAUSE = lazy_regex(r"\bwhat (?:\w+ )?(?:causes?|caused)\b|\bcauses? of\b", re.IGNORECASE)
+_CAUSE = lazy_regex(  # not "died of other causes"
     r"\b(?:caused?|because|due to|owing to|led to|leads to|brought about|triggered|blamed on)\b"
     r"|\bresult(?:s|ed)? (?:of|from)\b"
     r"|(?<!other )\bcauses (?:an?|the|it|its|their|this|these|many|most|more|less)\b|\bstarted (?:by|when|with)\b",
     re.IGNORECASE,
 )
-_ASKS_FREQUENCY = re.compile(
+_ASKS_FREQUENCY = lazy_regex(
     r"\bhow (?:often|frequently|regularly|many times (?:an?|per))\b|얼마나 자주|몇 ?(?:일|주|달|개월|년)마다"
     r"|多久[^，。？]{0,4}[一1]次|多久.{1,2}[？?]?$|[幾几]次",
     re.IGNORECASE,
 )
-_FREQUENCY = re.compile(
+_FREQUENCY = lazy_regex(
     r"\b(?:every|each|per|once|twice|times|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annual(?:ly)?|hourly"
     r"|regularly|rarely|seldom|never|always|intervals?|(?:second|minute|hour|day|week|month|year)s? apart"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun|week)days)\b"
@@ -109,10 +110,10 @@ _FREQUENCY = re.compile(
     r"|每|[一二兩两三四五六七八九十\d]次|定期|隔",
     re.IGNORECASE,
 )
-_ASKS_DEGREE = re.compile(
+_ASKS_DEGREE = lazy_regex(
     r"\bhow (?:fast|tall|high|deep|heavy|wide|hot|cold|far|big|large|long|old|thick|loud)\b(?! ago)", re.IGNORECASE
 )
-_FIGURE = re.compile(
+_FIGURE = lazy_regex(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|hundred|thousand|half|twice)\b", re.IGNORECASE
 )
 _NEEDED = (  # what a question asks, and what its answer must hold
@@ -124,10 +125,10 @@ _NEEDED = (  # what a question asks, and what its answer must hold
     (_ASKS_FREQUENCY, _FREQUENCY),
     *_PERMISSIONS,
 )
-_BOTH_SIDES = re.compile(
+_BOTH_SIDES = lazy_regex(
     r"\bdifferences? between (?:(?:the|an?) )?([\w-]+)\b.*? and (?:(?:the|an?) )?([\w-]+)", re.IGNORECASE
 )
-_OTHER_LANGUAGE = re.compile(  # German, French, Spanish: no rules tell what such a question asks for
+_OTHER_LANGUAGE = lazy_regex(  # German, French, Spanish: no rules tell what such a question asks for
     r"\W*(?:was (?:ist|sind|war|waren|bedeutet|kostet|macht|sagt)|wer|wie|wo|wann|warum|wieviel|welche[rsmn]?"
     r"|où|comment|pourquoi|quand|combien|quel(?:le)?s?|qu’est|qu'est"
     r"|¿.*|qué|quién|cómo|dónde|cuándo|cuánt[oa]s?)\b",

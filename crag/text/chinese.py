@@ -14,20 +14,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from crag.text.patterns import lazy_regex
 from crag.text.synonyms import index_synonyms
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
-_FIGURE = re.compile(r"\d[\d,.]*\d|\d")
-_LATIN = re.compile(r"[A-Za-z][A-Za-z\d-]*")
+_HAN = lazy_regex("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
+_LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
 _CLASSIFIER = (
     "[个個名位种種家座条條所間间次部本屆届只隻些顆颗箱班样樣门門項项句段场場件张張辆輛艘層层棟栋号號歲岁"
     "年月天日点點級级度成倍]"
 )
-_QUESTION_WORD = re.compile(
+_QUESTION_WORD = lazy_regex(
     rf"[什甚][麼么][時时]候|[什甚][麼么]地方|[為为]什[麼么]|[為为]何|什[麼么][樣样]?|甚[麼么]|哪一?{_CLASSIFIER}|哪[幾几兩两]{_CLASSIFIER}|哪[裡里兒儿]|哪"
     rf"|何[時时處处人種种]|何|[誰谁]|多少{_CLASSIFIER}?|[幾几]{_CLASSIFIER}?|如何|怎[麼么][樣样辦办]?|怎|是否|[多有][長长久大高遠远重深厚寬宽快]"
 )
-_FRAME = re.compile(
+_FRAME = lazy_regex(
     "[請请][問问]|告[訴诉]我|我想知道|名字|名[稱称]|[稱称][為为]|被[稱称]|[叫稱称]做|叫作|[時时][候間间]|地[方點点]|原因|理由|意思|[應应][該该當当]|需要|可以|能[夠够]|必[須须]"
     "|是[誰谁]|星期|[禮礼]拜|情[況况形]|方面|一共|[總总]共|大[約约]|其中|之[間间後后前中]|目前|[現现]在|[當当][時时]|[這这][個个些樣样款台]?|那[個个些]?|[進进]行|[發发]生|出[現现]"
     "|哪些|包括|[內内]容|[關关]於|[關关]于|[對对]於|[對对]于|[屬属]於|[屬属]于|位[於于]|由於|由于|因[為为]|具[體体]|分[別别]|主要|[認认][為为]|知道|[覺觉]得"
@@ -38,63 +39,63 @@ _FUNCTION = (
     "可等及所其此該该那這这哪何誰谁什麼么多少幾几最更很太可應当時间候中上下前後后內内外起止讓让叫做稱称因此則则一二兩两個个名位"
     "请請休座家種种次隻只顆颗條条間间號号第每各共約约開开段點点款台"
 )
-_ASKED_NOUN = re.compile(
+_ASKED_NOUN = lazy_regex(
     rf"(?:(?![的在是被與与和於于了])[\u4e00-\u9fff]){{3,6}}[是為为]?(?:{_QUESTION_WORD.pattern}|[？?]|$)"
 )
 _CLASS_LENGTH = 4
 """Characters after 什麼 or 哪個 that may name a kind of thing and need not be in the answer: 哪個大學, 什麼獎."""
 _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _SYNONYMS = index_synonyms(_WORDS["synonyms"])
-_SYNONYM = re.compile("|".join(sorted(map(re.escape, _SYNONYMS), key=len, reverse=True)))
+_SYNONYM = lazy_regex("|".join(sorted(map(re.escape, _SYNONYMS), key=len, reverse=True)))
 _NUMERAL = "[一二三四五六七八九十百千萬万億亿兩两半数數]"
 _NUMBER = rf"(?:\d[\d,.]*\s?|{_NUMERAL}+)"
-_DATE = re.compile(
+_DATE = lazy_regex(
     r"\d+\s?[年月日號号]|[〇零一二三四五六七八九十]+[年月日]|世[紀纪]|年代|星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天週周月年]|期[間间]|季|時期|时期|朝"
     r"|\d\s?[點点時时]|[前後后]|上午|下午|晚上|清晨"
 )
-_PLACE = re.compile(rf"[在於于](?![\d{_NUMERAL[1:-1]}])|地[點点]|位[於于]")
-_MONEY = re.compile(r"[元圓圆塊块鎊镑]|美金|免[費费]|NT|[$€£¥]|半[價价]|[\d萬万億亿]\s?[萬万億亿]|法郎|盧布")
-_REASON = re.compile(
+_PLACE = lazy_regex(rf"[在於于](?![\d{_NUMERAL[1:-1]}])|地[點点]|位[於于]")
+_MONEY = lazy_regex(r"[元圓圆塊块鎊镑]|美金|免[費费]|NT|[$€£¥]|半[價价]|[\d萬万億亿]\s?[萬万億亿]|法郎|盧布")
+_REASON = lazy_regex(
     "因|由[於于]|以免|以便|為了|为了|否[則则]|[導导]致|使|故|所以|以致|避免|防止|[緣缘]|受|[讓让]|之後|以後|鑑於|鉴于|出[於于]|基[於于]|容易|[會会]"
 )
 _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    (re.compile("(?:星期|[週周]|[禮礼]拜)[幾几]"), re.compile("星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天]|平日")),
+    (lazy_regex("(?:星期|[週周]|[禮礼]拜)[幾几]"), lazy_regex("星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天]|平日")),
     (
-        re.compile("哪一?年|何年|[幾几]年(?![級级])(?=出|建|成|开|開|發|发|被|正|改|去|逝|過|过)"),
-        re.compile(rf"\d+\s?年|[〇零一二三四五六七八九十]+年|年代|元年|{_NUMERAL}+年"),
+        lazy_regex("哪一?年|何年|[幾几]年(?![級级])(?=出|建|成|开|開|發|发|被|正|改|去|逝|過|过)"),
+        lazy_regex(rf"\d+\s?年|[〇零一二三四五六七八九十]+年|年代|元年|{_NUMERAL}+年"),
     ),
-    (re.compile("[幾几][點点]"), re.compile(r"[\d一二三四五六七八九十兩两]\s?[點点時时]|\d:\d\d")),
+    (lazy_regex("[幾几][點点]"), lazy_regex(r"[\d一二三四五六七八九十兩两]\s?[點点時时]|\d:\d\d")),
     (
-        re.compile(
+        lazy_regex(
             "多久|多[長长][時时][間间]|期.{0,2}多[長长]|[幾几多][少]?[年天日週周]|[幾几多]少?[個个](?:月|小[時时]|星期)|多少[個个]?小[時时]|[幾几]分[鐘钟]"
         ),
-        re.compile(
+        lazy_regex(
             rf"{_NUMBER}\s?[個个]?(?:年|月|天|日|小[時时]|分[鐘钟]|[週周]|星期|世紀|秒)|每[日天週周月年]|終身|半[年天]"
         ),
     ),
     (
-        re.compile(
+        lazy_regex(
             "多少[錢钱]|[價价]格|[費费]用是|票[價价]|[經经][費费]是|工[資资]是多少|月薪|租金|[幾几]元|[幾几][塊块]"
         ),
         _MONEY,
     ),
-    (re.compile("百分之[幾几多]|比例|多少成|[幾几]成|百分比"), re.compile("[%％成]|百分之|分之|一半")),
+    (lazy_regex("百分之[幾几多]|比例|多少成|[幾几]成|百分比"), lazy_regex("[%％成]|百分之|分之|一半")),
     (
-        re.compile("多少|[幾几]|[為为]多少|多[高大重遠远深寬宽快](?:[？?]|$)|[數数率量](?:是|為|为)?(?:[？?]|$)"),
-        re.compile(rf"\d|{_NUMERAL}[\u4e00-\u9fff]"),
+        lazy_regex("多少|[幾几]|[為为]多少|多[高大重遠远深寬宽快](?:[？?]|$)|[數数率量](?:是|為|为)?(?:[？?]|$)"),
+        lazy_regex(rf"\d|{_NUMERAL}[\u4e00-\u9fff]"),
     ),
-    (re.compile("何[時时]|[時时]候|日期|哪[一]?[天日月]|[幾几]月|[幾几][號号]|年份"), _DATE),
+    (lazy_regex("何[時时]|[時时]候|日期|哪[一]?[天日月]|[幾几]月|[幾几][號号]|年份"), _DATE),
     (
-        re.compile("哪[裡里兒儿]|在哪|何[處处地]|[什甚][麼么]地方|地[點点](?:是|在)"),
-        re.compile(
+        lazy_regex("哪[裡里兒儿]|在哪|何[處处地]|[什甚][麼么]地方|地[點点](?:是|在)"),
+        lazy_regex(
             r"[在到至往](?!\d)|[於于](?!\d)|地址|[省市縣县區区鎮镇村路街道巷樓楼層层室廳厅館馆站門门園园場场山河湖島岛國国州院校]"
         ),
     ),
-    (re.compile("[為为]什[麼么]|[為为]何|原因|理由|怎[麼么][會会]"), _REASON),
+    (lazy_regex("[為为]什[麼么]|[為为]何|原因|理由|怎[麼么][會会]"), _REASON),
 )
-_COUNTED = re.compile(f"(?:多少|[幾几])({_CLASSIFIER})")
-_COUNTED_NOUN = re.compile(f"(?:多少|[幾几])(?:{_CLASSIFIER}|是)?([\u4e00-\u9fff]{{2,4}}?)(?:[？?]|$)")
-_ORDINAL = re.compile(rf"第{_NUMBER}|{_NUMBER}[号號]")
+_COUNTED = lazy_regex(f"(?:多少|[幾几])({_CLASSIFIER})")
+_COUNTED_NOUN = lazy_regex(f"(?:多少|[幾几])(?:{_CLASSIFIER}|是)?([\u4e00-\u9fff]{{2,4}}?)(?:[？?]|$)")
+_ORDINAL = lazy_regex(rf"第{_NUMBER}|{_NUMBER}[号號]")
 _COUNTERS = (
     *(
         "名位人個个",
@@ -118,14 +119,14 @@ _SURNAME = (
     "鍾钟姜崔譚谭陸陆范汪廖石金韋韦賈贾夏付方鄒邹熊白孟秦邱侯江尹薛閻阎段雷龍龙史陶賀贺毛郝顧顾龔龚邵萬万覃武錢钱戴嚴严莫孔向常湯汤康施牛樊葛邢安齊齐易喬乔伍龐庞"
     "顏颜倪莊庄聶聂章魯鲁岳翟殷申關关焦柳洪左柏歐欧松木山佐鈴藤"
 )
-_PERSON = re.compile(
+_PERSON = lazy_regex(
     rf"(?:^|[，。、；：:（「《\s由為为是與与和及對对於于給给被]|[師师家員员者長长人士授商官帝王后生手任監监導导演星者])[{_SURNAME}][\u4e00-\u9fff]{{1,2}}"
     r"|[爾尔納纳瓦勒斯特克德拉巴貝贝亞亚里羅罗馬马維维倫伦蘭兰格丁夫·・卡萊莱奧奥諾诺迪洛]{2,}|[帝王宗祖]|[A-Z][a-z]+|主管|[經经]理|主任|[負负][責责]人|[單单]位|部[門门]"
 )
-_ASKS_ROLE = re.compile("([\u4e00-\u9fff]{2})(?:是|為|为)[誰谁][？?]?$|[誰谁]是[^？?]*?([\u4e00-\u9fff]{2})[？?]?$")
+_ASKS_ROLE = lazy_regex("([\u4e00-\u9fff]{2})(?:是|為|为)[誰谁][？?]?$|[誰谁]是[^？?]*?([\u4e00-\u9fff]{2})[？?]?$")
 _MAX_TITLE = 4  # characters of a role with what it is for: 儿科主任
-_OTHER_HOLDER = re.compile("上一任|上任|前任|下一任|下任|前一|上一|下一|副")
-_WHEN_AND_WHERE = re.compile(
+_OTHER_HOLDER = lazy_regex("上一任|上任|前任|下一任|下任|前一|上一|下一|副")
+_WHEN_AND_WHERE = lazy_regex(
     "(?:何[時时]|[時时]候|[時时][間间]|哪[天一]).{0,6}(?:哪[裡里兒儿]|何[處处地]|什[麼么]地方|地[點点])"
     "|(?:哪[裡里兒儿]|何[處处地]|什[麼么]地方|地[點点]).{0,6}(?:何[時时]|[時时]候|[時时][間间])"
 )

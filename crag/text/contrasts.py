@@ -6,9 +6,10 @@ import re
 from itertools import pairwise
 
 from crag.text.language import extract_terms
+from crag.text.patterns import lazy_regex
 
 _OPPOSITES = tuple(
-    (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE))
+    (lazy_regex(one, re.IGNORECASE), lazy_regex(other, re.IGNORECASE))
     for one, other in (
         (r"\bupper\b", r"\blower\b"),
         (r"\bhigh(?:er|est)?\b", r"\blow(?:er|est)?\b"),
@@ -57,7 +58,7 @@ _OPPOSITES = tuple(
     )
 )
 _RATES = tuple(  # a price by the hour is none by the day
-    re.compile(rf"\b(?:per|an?|each|every) {unit}\b|/ ?{unit}\b|\b{adverb}\b|{others}", re.IGNORECASE)
+    lazy_regex(rf"\b(?:per|an?|each|every) {unit}\b|/ ?{unit}\b|\b{adverb}\b|{others}", re.IGNORECASE)
     for unit, adverb, others in (
         ("hour", "hourly", "시간당|시간에|매시간|每(?:[个個])?小[时時]|一小[时時]"),
         ("day", "daily", "하루|일당|매일|1일|每[天日]|一天"),
@@ -68,35 +69,35 @@ _RATES = tuple(  # a price by the hour is none by the day
         ("(?:person|head)", "per capita", "인당|1인|한 사람당|每[人位]"),
     )
 )
-_DESIGNATION = re.compile(r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+)(?![\d.,:%]*\d|%)")  # Corbel 3
-_COUNT = re.compile(  # "three major cities"
+_DESIGNATION = lazy_regex(r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+)(?![\d.,:%]*\d|%)")  # Corbel 3
+_COUNT = lazy_regex(  # "three major cities"
     r"\b(\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (?:[a-z-]+ )?([a-z]{3,}s)\b", re.IGNORECASE
 )
-_NEGATION = re.compile(
+_NEGATION = lazy_regex(
     r"\b(?:not(?! (?:only|until|least)\b)|never|no|none|neither|nor|cannot|without|unlike|lack(?:s|ed|ing)?"
     r"|fail(?:s|ed)? to|refused?)\b|n[’']t\b"
     r"|실패|지 (?:않|못)|없[다었습]|[아안]니[다라]|거부|거절"
     r"|[没沒]有|不[是能得再会會可予]|未[能曾]|[并並]未|失[败敗]|拒[绝絕]",
     re.IGNORECASE,
 )
-_ASKS_NEGATIVE = re.compile(
+_ASKS_NEGATIVE = lazy_regex(
     rf"{_NEGATION.pattern}|안 |못|금지|불가|不|[没沒]|未|禁|\b(?:prohibit|forbid|refus|except|avoid|ban)", re.IGNORECASE
 )
-_ERROR = re.compile(  # the sentence itself says that what it states is wrong
+_ERROR = lazy_regex(  # the sentence itself says that what it states is wrong
     r"\b(?:wrongly|incorrectly|mistakenly|erroneously|falsely|in error|by mistake|misprint\w*|misstated"
     r"|(?:is|are|was|were) (?:wrong|incorrect))\b"
-    r"|잘못 ?(?:기재|표기|안내|적|인쇄|알려|쓰|되|된)|(?<![가-힣])오기(?![가-힣]{2})|오류로"
+    r"|잘못 ?(?:기재|표기|안내|적|인쇄|알려|쓰|되|된)|(?<!(?-i:[가-힣]))오기(?!(?-i:[가-힣]{2}))|오류로"
     r"|[误誤](?:[写寫植載载作記记]|[导導])|写错|寫錯|有[误誤]",
     re.IGNORECASE,
 )
-_CLAUSE_BORDER = re.compile(
+_CLAUSE_BORDER = lazy_regex(
     r"(?<!\d),|,(?!\d)|[;:()—“”\"，；：、。（）「」『』]|\b(?:but|and|which|although|while|whereas|because|so)\b|(?<=지만)\s|(?<=으나)\s|(?<=는데)\s|(?<=[고며])\s"
 )
-_HAN = re.compile("[\u4e00-\u9fff]")
+_HAN = lazy_regex("[\u4e00-\u9fff]")
 _MIN_SHARED_LETTERS = 2  # of Chinese words, which one letter may part: 得了奖, 得奖
-_MOST = re.compile(r"\b(?:most|least)\b", re.IGNORECASE)
-_HIGHEST = re.compile(r"\b(?:most|least|main(?:ly)?|top|record|\w{3,}est)\b", re.IGNORECASE)
-_CONDITION = re.compile(
+_MOST = lazy_regex(r"\b(?:most|least)\b", re.IGNORECASE)
+_HIGHEST = lazy_regex(r"\b(?:most|least|main(?:ly)?|top|record|\w{3,}est)\b", re.IGNORECASE)
+_CONDITION = lazy_regex(
     r"\b(?:if|unless|in case|in the event|provided that|as long as)\b([^,.;:]*)|(?:如果|若|倘若|假如)([^，。；]*)",
     re.IGNORECASE,
 )

@@ -27,6 +27,7 @@ from crag.text.language import (
     is_table_row,
 )
 from crag.text.opening_hours import tells_other_opening
+from crag.text.patterns import lazy_regex
 from crag.text.possible_values import may_hold_value
 from crag.text.question_parts import split_question
 from crag.text.questions import (
@@ -43,18 +44,18 @@ _MIN_LIST_ITEMS = 2
 _VALUE_TYPES = frozenset({"person", "time", "number", "place"})
 _MAX_WINDOWS = 8
 _MIN_WEIGHT_SHARE = 0.4
-_REFERENCE = re.compile(
+_REFERENCE = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
     r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|then|here)\b",
     re.IGNORECASE,
 )
-_DEFINITE_NOUN = re.compile(
+_DEFINITE_NOUN = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:[\w-]+\s){1,3})",
     re.IGNORECASE,
 )
-_BORROWED_WORDS = re.compile(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
+_BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
-    (re.compile(asking, re.IGNORECASE), re.compile(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
+    (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
     for asking, label in (
         (
             r"\bwhen\b|\bwhat (?:time|date)\b|언제|몇 ?시|며칠|[何甚什][麼么]?[時时]|[幾几][點点]|日期|[時时][間间]",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from crag.protocols import Embedder
 from crag.text.language import extract_terms, extract_words
+from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
 
@@ -19,14 +20,14 @@ _REMOTE = 0.2
 _MIN_OTHER_WORDS = 3
 _OTHER_VERBS = frozenset({"found", "saw", "felt", "wound", "bore"})
 """Stems that are also the past of another verb: a company that was *founded* is not what people *found*."""
-_CLASS_NOUN = re.compile(
+_CLASS_NOUN = lazy_regex(
     r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
 )
-_DEGREE = re.compile(r"\bhow (big|large)\b", re.IGNORECASE)
+_DEGREE = lazy_regex(r"\bhow (big|large)\b", re.IGNORECASE)
 _COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
-_CURRENCY = re.compile(r"[$€£¥₩]\s?\d|\d\s?(?:euros?|pounds?|dollars?|EUR|GBP|USD)\b", re.IGNORECASE)
+_CURRENCY = lazy_regex(r"[$€£¥₩]\s?\d|\d\s?(?:euros?|pounds?|dollars?|EUR|GBP|USD)\b", re.IGNORECASE)
 _QUALIFIERS = tuple(  # stop words that change what is asked: the answer must hold one of the same kind
-    re.compile(words, re.IGNORECASE)
+    lazy_regex(words, re.IGNORECASE)
     for words in (
         r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b",
         r"\b(?:only|sole|single)\b",
@@ -34,8 +35,8 @@ _QUALIFIERS = tuple(  # stop words that change what is asked: the answer must ho
         r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b",
     )
 )
-_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
-_IDENTIFIER = re.compile(r"\b[A-Za-z]+-?\d[\w-]*|\b\d+[A-Z]\b")
+_YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+_IDENTIFIER = lazy_regex(r"\b[A-Za-z]+-?\d[\w-]*|\b\d+[A-Z]\b")
 
 
 def find_missing_words(

@@ -15,54 +15,55 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+from crag.text.patterns import lazy_regex
 from crag.text.synonyms import index_synonyms
 
-_HANGUL = re.compile("[가-힣]+")
-_TOKEN = re.compile(r"[가-힣]+|[A-Za-z][A-Za-z\d.-]*|\d[\d,.]*\d|\d")
-_FIGURE = re.compile(r"(?<![A-Za-z\d.-])(제\s?)?(\d[\d,.]*\d|\d)\s?(회|번째|번|호|차|조|층|동|급|항|장|기)?")
+_HANGUL = lazy_regex("[가-힣]+")
+_TOKEN = lazy_regex(r"[가-힣]+|[A-Za-z][A-Za-z\d.-]*|\d[\d,.]*\d|\d")
+_FIGURE = lazy_regex(r"(?<![A-Za-z\d.-])(제\s?)?(\d[\d,.]*\d|\d)\s?(회|번째|번|호|차|조|층|동|급|항|장|기)?")
 _ORDINALS = {"두": "2", "세": "3", "네": "4", "다섯": "5"}
-_ORDINAL = re.compile(rf"({'|'.join(_ORDINALS)}) ?번째")
-_PARTICLE = re.compile(
+_ORDINAL = lazy_regex(rf"({'|'.join(_ORDINALS)}) ?번째")
+_PARTICLE = lazy_regex(
     "(?:에게서는|에게서|에서는|에서의|에서도|에서|에게는|에게|께서는|께서|한테|으로는|으로서|으로써|으로의|으로도|으로|로서|로써"
     "|로의|로는|까지의|까지는|까지|부터의|부터|처럼|만큼|보다|이라는|라는|이라고|라고|이란|과의|와의|과는|와는|이나|이며|이고|이자"
     "|이랑|하고|마다|들의|들이|들은|들을|들|랑|로|과|와|나|도|만|란|의|은|는|이|가|을|를|에|께)$"
 )
 _AFTER_ONE_SYLLABLE = ("은", "는", "을", "를", "의", "에", "이", "가", "에서", "으로", "부터", "까지")  # 책은, 병이
 _BEFORE_CASE = ("만", "까지", "부터", "에서", "들")  # particles that 이, 가, 을 and 를 may follow
-_NOUN_ENDING = re.compile(
+_NOUN_ENDING = lazy_regex(
     "(?:어린|젊은|늙은|고양|호랑|원숭|쌍둥|달팽|놀|높|길|넓|깊|종|아|나|차|사|목걸|귀걸|손잡|옷걸|떡볶|물놀|우리말풀)이$|(?:(?<!연)휴|허)가$|논의$"
 )
-_NOUN_LIKE_PARTICLE = re.compile(  # two syllables that would leave one without what looks like a particle
+_NOUN_LIKE_PARTICLE = lazy_regex(  # two syllables that would leave one without what looks like a particle
     "(?:[회합협동주정건결거]의|[휴병평작국물단원정추증참허인]가|나이|종이|차이|사이|도로|[경진]로|[결효성통]과)"
 )
-_COPULA = re.compile(
+_COPULA = lazy_regex(
     "(?:이었습니까|였습니까|이었나요|였나요|이었는가|였는가|이었나|였나|입니까|인가요|인가|인지|일까요|일까|이에요|예요|에요|이야|야|이죠|죠)$"
 )
-_VERB_ENDING = re.compile(
+_VERB_ENDING = lazy_regex(
     "(?:았습니까|었습니까|였습니까|습니까|니까|았나요|었나요|였나요|나요|았는가|었는가|는가|은가|ㄴ가|을까요|까요|을까|을지|는지|은지"
     "|려면|으면|면|려고|어야|아야|여야|야|어서|아서|여서|서|도록|어도|아도|여도|어요|아요|여요|어|아|여|고|며|지|게|기|던|는|은|을|요|나|니|죠|다)$"
 )
-_CONNECTED_VERB = re.compile(
+_CONNECTED_VERB = lazy_regex(
     "(?:려면|으면|면|[어아워와여려져켜쳐]도|[어아여려워써내줘둬봐해돼와]야|어서|아서|려고|도록|으려)$"
 )
-_NOUN_VERB = re.compile(  # 제작했습니까, 안장된, 파손시킨: a noun with the verb that carries the ending
+_NOUN_VERB = lazy_regex(  # 제작했습니까, 안장된, 파손시킨: a noun with the verb that carries the ending
     "^([가-힣]{2,}?)(?:하|한|할|함|합|했|해|하였|되|된|될|됨|됩|됐|돼|되었|시키|시킨|시킬|시켰|시켜|당한|당하|당했|받은|받는|받았|받을|받아)"
     "(?:(?:였|었|시|셨|지|려)?(?:는가|는지|던가|을까|을까요|니까|나요|습니까|나|니|냐|죠|요|던|는|을|여|서|고|며|면|게|기|도|야|도록|어야|어서|기로|기에|ㄴ)*)$"
 )
 _NOUN_FINALS = "반관원판란권년월물술율률론편단"  # with ㄴ or ㄹ, but hardly ever of verbs: 로봇반, 도서관
-_DERIVED = re.compile(  # after a noun: its plural, copula and verb, and bound nouns often written without a space
+_DERIVED = lazy_regex(  # after a noun: its plural, copula and verb, and bound nouns often written without a space
     "(?:[들적별형님씨째쯤씩시후전중때]|하|한|할|함|합|했|해|되|된|될|됨|됩|됐|돼|인|임|이[다며고자란라]|이었|였|다|며|고|예요|에요|이에요|입니다|야|죠)+"
 )
 _DETERMINERS = frozenset("총각매본당현첫새")  # one syllable before a noun that leaves it the same word
-_DOCUMENT_NOUN = re.compile("(?<=[가-힣]{2})[록서표문집](?![가-힣])")  # 회의록 is about 회의
-_QUESTION_WORD = re.compile(
+_DOCUMENT_NOUN = lazy_regex("(?<=[가-힣]{2})[록서표문집](?![가-힣])")  # 회의록 is about 회의
+_QUESTION_WORD = lazy_regex(
     "^(?:무엇|무슨|무어|누구|누가|뉘|언제|어디|어느|어떤|어떻게|어떠|어떡|얼마|몇|며칠|왜|뭐|뭔|뭘)"
 )
 _SELECTING = frozenset({"어느", "어떤", "무슨", "몇"})
 _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _FRAME = frozenset(_WORDS["frame"].split())
 """Words that frame a question and need not occur in its answer."""
-_LIGHT_VERB = re.compile(
+_LIGHT_VERB = lazy_regex(
     "^(?:있|없|하|했|한|할|해|합|되|된|될|됐|돼|됩|이루어지|이루어진|이루어졌|이뤄지|이뤄진|이뤄졌|보|본|볼|봤|쓰|써|쓴|썼|쓸|주|준|줄|줘|받|얻|가|간|갈|갔|오|온|올|왔"
     "|나오|나온|나왔|들|든|두|둔|놓|알|안|싶|않|못하|못한|못했|모르|내|낸|지|졌|이|인|일|였|나타나|나타난|나타났|나타내|가지|가진|가졌|불리|불린|불렸"
     "|부르|부른|일컫|알려지|알려진|알려졌|따르|따른|걸리|걸린|걸렸|어떠|생기|생긴|생겼|갖)"
@@ -98,67 +99,67 @@ _UNITS = {  # what is counted: how a text may count it
     "퍼센트": "%|퍼센트|％|할|분의",
     "프로": "%|퍼센트|％",
 }
-_COUNTED = re.compile(r"몇\s?(?:퍼센트|프로|개월|시간|사람|차례|가지|미터|킬로그램|킬로미터|[가-힣])")
-_MONEY = re.compile(
+_COUNTED = lazy_regex(r"몇\s?(?:퍼센트|프로|개월|시간|사람|차례|가지|미터|킬로그램|킬로미터|[가-힣])")
+_MONEY = lazy_regex(
     r"\d[\d,.]*\s?(?:[만천백억조]\s?)*(?:\d+\s?[만천백]?\s?)*(?:원|달러|엔|유로|위안|프랑|파운드)|\((?:원|달러|엔|유로|위안)\)\s?[:：]\s?\d|무료|[$€£¥₩]|\d\s?[만억]|%"
 )
-_DAY = re.compile(
+_DAY = lazy_regex(
     r"\d+\s?(?:년|월|일|시|세기)|세기|[월화수목금토일]요일|[월화수목금토]·|매일|매주|매달|매월|매년|평일|주말|연중|(?:봄|여름|가을|겨울)철?에"
     r"|(?:새벽|아침|오전|정오|오후|저녁|밤)(?:에|부터|까지)|\d+\s?(?:일|주|개월|시간|분)|설날|추석|이내|즉시|직후|당일|초하루|보름"
 )
-_PLACE = re.compile(
+_PLACE = lazy_regex(
     "장소|위치|소재|[가-힣]{2,}(?:에서|시|군|구|읍|면|동|리|역|관|당|실|층|홀|센터|공원|광장|학교|회관|청|장|터)(?:에|에서|이다|이며|입니다|이고|의|으로|로|$|\\W)"
 )
-_DURATION_LIMIT = re.compile(
+_DURATION_LIMIT = lazy_regex(
     r"\d+\s?(?:일|주|개월|년|시간|분)[을를]?\s?(?:초과|이상|이하|미만|동안|넘)"
 )  # says how long
-_LOCATION = re.compile(
+_LOCATION = lazy_regex(
     r"(?<![\d가-힣])[가-힣A-Za-z\d)]{2,}(?<!\d[년월일시분])(?:에서|에게|에|으로|로)(?:는|도|만|의)?(?![가-힣])"
     r"|(?:장소|위치|소재지?|주소)\s?[:：는은가이]"
 )
-_ASKS_RANGE = re.compile("(?:언제|몇 ?[가-힣]{1,2})부터 ?(?:언제|몇 ?[가-힣]{1,2})까지")
-_RANGE = re.compile(r"\d\S*\s?[~～∼–-]\s?\S*\d|(?:에서|부터).{1,20}까지")
-_REASON = re.compile(
+_ASKS_RANGE = lazy_regex("(?:언제|몇 ?[가-힣]{1,2})부터 ?(?:언제|몇 ?[가-힣]{1,2})까지")
+_RANGE = lazy_regex(r"\d\S*\s?[~～∼–-]\s?\S*\d|(?:에서|부터).{1,20}까지")
+_REASON = lazy_regex(
     "때문|므로|으로인|로인|위해|위하|위한|여서|해서|아서|어서|워서|니까|까닭|이유|탓|덕분|도록|혐의|바람에|따라|인해|려고|고자|자[,\\s]|면서|기에|로(?=\\s)|여[,\\s]|어[,\\s]|아[,\\s]|돼[,\\s]|해[,\\s]|다고|라고"
 )
-_QUANTITY = re.compile(rf"\d|(?:{_NUMERAL})\s?[가-힣]|무료|[이삼사오육칠팔구십백천만억]+\s?[가-힣]")
-_SPAN = re.compile(
+_QUANTITY = lazy_regex(rf"\d|(?:{_NUMERAL})\s?[가-힣]|무료|[이삼사오육칠팔구십백천만억]+\s?[가-힣]")
+_SPAN = lazy_regex(
     rf"(?:{_NUMBER})(?:년|개월|달|주|일|시간|분|초|동안|박|세기)|[하이사나]?루|이틀|사흘|나흘|열흘|보름|부터|까지"
 )
 _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    (re.compile(r"언제|며칠|날짜|일자|일시|무슨 ?요일|시기(?:는|가)|개봉일|(?<![가-힣])날은|기념일은"), _DAY),
+    (lazy_regex(r"언제|며칠|날짜|일자|일시|무슨 ?요일|시기(?:는|가)|개봉일|(?<![가-힣])날은|기념일은"), _DAY),
     (
-        re.compile(r"(?:^|\s)(?:해|연도|년도)(?:는|가)|몇 ?년도|몇 ?년(?:에|인가|이었|의)"),
-        re.compile(r"\d+\s?년|\d{4}"),
+        lazy_regex(r"(?:^|\s)(?:해|연도|년도)(?:는|가)|몇 ?년도|몇 ?년(?:에|인가|이었|의)"),
+        lazy_regex(r"\d+\s?년|\d{4}"),
     ),
-    (re.compile(r"요일"), re.compile("요일|[월화수목금토일](?:·|,|과|와)|매일|평일|주말")),
+    (lazy_regex(r"요일"), lazy_regex("요일|[월화수목금토일](?:·|,|과|와)|매일|평일|주말")),
     (
-        re.compile(
+        lazy_regex(
             r"기간(?:은|이)|얼마나 (?:오래|걸)|얼마 ?동안|얼마 ?만에|몇 ?(?:년|달|개월|시간|분|일|주)(?:간|동안| ?만에)"
         ),
         _SPAN,
     ),
     (
-        re.compile(
+        lazy_regex(
             r"(?:가격|비용|요금|금액|값|예산|매출\w*|보증금|월세|연봉|월급|급여|수당|상금|벌금|과태료|제작비|공사비|[가-힣]료|[가-힣]비)(?:은|는|이|가)?"
             r"\s?(?:[가-힣]+에 |[가-힣]+당 )?(?:얼마|몇 ?원|\?|$)|얼마(?:예요|에요|야|죠|입니까|를|인지)|돈"
         ),
         _MONEY,
     ),
     (
-        re.compile(
+        lazy_regex(
             r"얼마(?!나 자주)|비율은|(?:수|숫자|횟수|무게|높이|길이|면적|크기|거리|속도|온도|나이)(?:는|은)\s?(?:\?|$)"
         ),
         _QUANTITY,
     ),
-    (re.compile("(?:장소|위치|주소)[는가] ?어디"), _PLACE),
-    (re.compile("어디(?:에서|서|에|로)(?![가-힣])"), _LOCATION),
-    (re.compile(r"퍼센트|비율"), re.compile("%|％|퍼센트|할|분의|절반")),
-    (re.compile(r"(?:^|\s)왜(?![가-힣]{2})|이유|까닭|원인"), _REASON),
+    (lazy_regex("(?:장소|위치|주소)[는가] ?어디"), _PLACE),
+    (lazy_regex("어디(?:에서|서|에|로)(?![가-힣])"), _LOCATION),
+    (lazy_regex(r"퍼센트|비율"), lazy_regex("%|％|퍼센트|할|분의|절반")),
+    (lazy_regex(r"(?:^|\s)왜(?![가-힣]{2})|이유|까닭|원인"), _REASON),
 )
-_ASKS_PERSON = re.compile("누구|누가|(?:사람|인물|작가|저자|감독|배우|화가|왕|장군|학자|선수|가수)[은는]\\s?[?？]?$")
-_ASKS_ROLE = re.compile("([가-힣]{2,}?)(?:은|는|이|가)? ?(?:누구(?!를|와|랑|의|에게|한테)|누가)")
-_ASKS_DOER = re.compile("누가(?! ?(?:맡|되|됐|돼|임명|취임|선출|뽑))")  # 구성안은 누가 내나요
+_ASKS_PERSON = lazy_regex("누구|누가|(?:사람|인물|작가|저자|감독|배우|화가|왕|장군|학자|선수|가수)[은는]\\s?[?？]?$")
+_ASKS_ROLE = lazy_regex("([가-힣]{2,}?)(?:은|는|이|가)? ?(?:누구(?!를|와|랑|의|에게|한테)|누가)")
+_ASKS_DOER = lazy_regex("누가(?! ?(?:맡|되|됐|돼|임명|취임|선출|뽑))")  # 구성안은 누가 내나요
 _HOLDS_ROLE = "(?:맡|임명|취임|선임|선출|되|지내|역임|뽑|추대|이다|이며|이었|였|입니다)"
 _SURNAME = (
     "[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진나지엄채원천방공현함변염여추도소석선설마길연위표명기반"
@@ -168,7 +169,7 @@ _TITLE = (
     "(?:인턴|사원|주임|대리|과장|차장|부장|팀장|실장|소장|본부장|이사|상무|전무|사장|회장|대표|원장|교장|교사|교수|박사"
     "|선생|의원|위원장|위원|장관|감독|코치|기자|작가|선수|변호사|연구원|매니저|주무관|간사|총무|님|씨)"
 )
-_PERSON = re.compile(
+_PERSON = lazy_regex(
     rf"(?<![가-힣]){_SURNAME}[가-힣]?[가-힣](?<![상군관회국당품물권법액])"  # no 은곰상, 조선군
     r"(?:이|가|은|는|을|를|의|에게|와|과|이다|이며|이고|이었|였|으로|로|도|[,()]|(?<!다)(?:\.|$)"
     r"| ?씨| ?님|[가-힣]{2,3}원)"

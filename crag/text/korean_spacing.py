@@ -6,31 +6,31 @@ words of the documents whose meeting syllables the documents never hold together
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from crag.text.korean import fits_particle
+from crag.text.patterns import lazy_regex
 
 _MIN_LENGTH = 5  # characters; from `_LONG` a piece is split even if no question word is inside
 _LONG = 8
-_PIECE = re.compile(rf"\S{{{_MIN_LENGTH},}}")
-_RUN = re.compile("[가-힣]+")
-_ASKING = re.compile(
+_PIECE = lazy_regex(rf"\S{{{_MIN_LENGTH},}}")
+_RUN = lazy_regex("[가-힣]+")
+_ASKING = lazy_regex(
     "(?:몇(?:명|사람|세|살|번|회|차례|개월|개|가지|곳|년도|년|시간|시|분|일|월|주|달|층|도|퍼센트|프로|원|호|권|대|장)?"
     "|며칠|언제|어디|어느|어떤|어떻게|누구|누가|얼마나|얼마|무엇|무슨|뭐|뭘|(?<=[은는이가을를])왜)"
     "(?:까지|부터|에서|에게|서|에|을|를|으로|로|와|과|도|동안|간|마다|만에)?"
 )
-_COPULA = re.compile("이?(?:인[가지]|였|었|예요|에요|야|죠|지요)|입니|일까")
-_PARTICLE = re.compile("(?:에서|까지|부터|으로|에|로)는|에서|에게|까지|부터|으로|은|는|이|가|을|를|에|의|와|과|로")
-_AUXILIARY = re.compile(  # 쓸 수 있나요, 정산해야 하나요
+_COPULA = lazy_regex("이?(?:인[가지]|였|었|예요|에요|야|죠|지요)|입니|일까")
+_PARTICLE = lazy_regex("(?:에서|까지|부터|으로|에|로)는|에서|에게|까지|부터|으로|은|는|이|가|을|를|에|의|와|과|로")
+_AUXILIARY = lazy_regex(  # 쓸 수 있나요, 정산해야 하나요
     "(?<=[야도게고])(?=[하해합한할되됩돼된있없않안][가-힣]{0,6}$)|(?=수[있없][가-힣]*$)|(?<=수)(?=[있없][가-힣]*$)"
     "|(?<=[가-힣]{2})(?=[것곳](?:은|는|이|을)$)"
 )
-_UNIT = re.compile(
+_UNIT = lazy_regex(
     "(?:년(?:도(?=[에의는]))?|월|일|시|분|명|개|원|층|호|회|번|대|살|세|점|퍼센트|미터)(?:에는|에|까지|부터|의)?"
 )
-_ENDING = re.compile("[가-힣]{0,4}(?:요|까|나|니|냐|죠|다|지)$")
+_ENDING = lazy_regex("[가-힣]{0,4}(?:요|까|나|니|냐|죠|다|지)$")
 
 
 def restore_spaces(question: str, select_known: Callable[[Sequence[str]], set[str]]) -> str:

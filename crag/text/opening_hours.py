@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_ASKS_HOURS = re.compile(
+from crag.text.patterns import lazy_regex
+
+_ASKS_HOURS = lazy_regex(
     r"\b(?:when|(?:from |until )?what (?:time|days?|hours?)|which days?|how (?:late|early|long))\b"
     r".*\b(?:(?:is|are|do|does)\b.*\b(?:open|closed?|shut)\b|(?:opens|closes|shuts)\b)"
     r"|\b(?:opening|closing|business|visiting) (?:hours|times?|days)\b"
@@ -14,14 +16,14 @@ _ASKS_HOURS = re.compile(
     r"|(?:[营營][业業]|[开開]放|[开開][门門])[时時][间間]",
     re.IGNORECASE,
 )
-_ASKS_OPENING = re.compile(
+_ASKS_OPENING = lazy_regex(
     r"\bwhen (?:did\b.*\b(?:open|close|shut)|(?:was|were|has|have|had)\b.*\b(?:opened|closed|shut))\b"
     r"|\b(?:what|which) year\b.*\b(?:open|close)(?:ed)?\b"
     r"|(?:언제|몇 ?년).*(?:열[었렸]|닫았|문을 연|생겼|개[업점관장설](?:했|한|하였|되었|됐))"
     r"|(?:[什甚][么麼][时時]候|何[时時]|哪一?年).*(?:[开開](?:[业業张張幕]|的)|成立|[创創]立|[创創][办辦])",
     re.IGNORECASE,
 )
-_HOURS = re.compile(
+_HOURS = lazy_regex(
     r"\d[:.]\d\d(?!\d)|\d ?[ap]\.?m\b|\bo[’']clock\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b"
     r"|\b(?:week(?:days?|ends?)|daily|noon|midnight|hours?|holidays?|year[ -]round|all year)\b"
     r"|\b(?:every|each) (?:day|night|week|month|morning|evening)\b"
@@ -29,9 +31,9 @@ _HOURS = re.compile(
     r"|\d ?[点點時时]|上午|下午|星期|[周週][一二三四五六日末]|每[天日周週]|工作日|全年|假日|[节節]日",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?<![\d.,:])(?:1\d|20)\d\d(?![\d:])(?![.,]\d)")
+_YEAR = lazy_regex(r"(?<![\d.,:])(?:1\d|20)\d\d(?![\d:])(?![.,]\d)")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_DATE = re.compile(rf"{_YEAR.pattern}|\b(?:{_MONTHS})\b|\d ?[월月]|세기|世[纪紀]|\b(?:centur(?:y|ies)|ago)\b")
+_DATE = lazy_regex(rf"{_YEAR.pattern}|\b(?:{_MONTHS})\b|\d ?[월月]|세기|世[纪紀]|\b(?:centur(?:y|ies)|ago)\b")
 
 
 def find_hours(text: str) -> list[str]:

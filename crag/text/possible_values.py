@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from crag.text.language import extract_terms
+from crag.text.patterns import lazy_regex
 from crag.text.questions import AnalyzedQuestion, AnswerType
 
 _NUMBER_WORDS = (
@@ -20,26 +21,26 @@ _CALENDAR_WORDS = (
     r"(?:\w*day|\w*ber|\w*ary|\w*il|ch|e|y|ust|t)?\b"
 )
 _POSSIBLE: dict[AnswerType, re.Pattern[str]] = {
-    "number": re.compile(_NUMBER_WORDS, re.IGNORECASE),
-    "time": re.compile(
+    "number": lazy_regex(_NUMBER_WORDS, re.IGNORECASE),
+    "time": lazy_regex(
         rf"{_NUMBER_WORDS}|{_CALENDAR_WORDS}|\b(?:today|tomorrow|noon|midnight|morning|afternoon|evening|night|day|week"
         r"|month|year|season|spring|summer|autumn|winter|immediately|before|after|when|until|while|during|always)\w*"
         r"|[년월일주]|때|요일|매|평일|주말|오전|오후|아침|저녁|당일|즉시|전|후|[봄여름겨울]|까지|부터|[年月日天週周時时]|[前後后]",
         re.IGNORECASE,
     ),
 }
-_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]+")
-_PREPOSITION = re.compile(
+_NAME = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]+")
+_PREPOSITION = lazy_regex(
     rf"\b(?:in|at|on|near|inside|outside|beside|behind|to|from|opposite|under|above)\s+(?!\d|{_CALENDAR_WORDS})",
     re.IGNORECASE,
 )
-_KOREAN_PLACE = re.compile(
+_KOREAN_PLACE = lazy_regex(
     r"(?<![가-힣\d])[가-힣A-Za-z]{2,}(?:에서|에게|에|으로|로)(?:는|도|만)?(?![가-힣])|장소|위치|[:：|—]"
 )
-_KOREAN_ACTOR = re.compile(r"([가-힣]{2,}?)(?:이|가|은|는|께서|에게|한테|의|와|과)(?![가-힣])|담당|[:：|—]")
-_CHINESE_PLACE = re.compile(r"[在於于到至往](?![\d一二三四五六七八九十])|地[點点址]|[：:|]")
-_HAN = re.compile("[\u4e00-\u9fff]")
-_HANGUL = re.compile("[가-힣]")
+_KOREAN_ACTOR = lazy_regex(r"([가-힣]{2,}?)(?:이|가|은|는|께서|에게|한테|의|와|과)(?![가-힣])|담당|[:：|—]")
+_CHINESE_PLACE = lazy_regex(r"[在於于到至往](?![\d一二三四五六七八九十])|地[點点址]|[：:|]")
+_HAN = lazy_regex("[\u4e00-\u9fff]")
+_HANGUL = lazy_regex("[가-힣]")
 
 
 def may_hold_value(question: AnalyzedQuestion, text: str) -> bool:

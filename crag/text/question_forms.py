@@ -6,14 +6,15 @@ import re
 from typing import Literal
 
 from crag.text.language import detect_language, extract_terms
+from crag.text.patterns import lazy_regex
 from crag.types import Language
 
 QuestionForm = Literal["question", "phrase", "statement"]
 
-_BORROWED_WORDS = re.compile(r" \([^()]+\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
-_WANTS = re.compile(r"\b(?:know|wonder(?:ing)?|tell me|need|want|looking for|would like)\b", re.IGNORECASE)
+_BORROWED_WORDS = lazy_regex(r" \([^()]+\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
+_WANTS = lazy_regex(r"\b(?:know|wonder(?:ing)?|tell me|need|want|looking for|would like)\b", re.IGNORECASE)
 _ASKS: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(
+    "en": lazy_regex(
         r"\b(?:who|whom|whose|what|which|when|where|why|how)\b"
         r"|^\W*(?:(?:and|so|but|or|then|please|ok(?:ay)?)\W+)*"
         r"(?:is|are|am|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)(?:n[’']t)?\b"
@@ -22,25 +23,25 @@ _ASKS: dict[Language, re.Pattern[str]] = {
         rf"|{_WANTS.pattern}",
         re.IGNORECASE,
     ),
-    "ko": re.compile(
+    "ko": lazy_regex(
         r"무엇|무슨|누구|누가|언제|어디|어느|어떤|어떻|얼마|(?<![가-힣])몇|며칠|(?<![가-힣])왜|뭐|뭔|뭘"
         r"|알려|말해|설명|보여|찾아|정리|요약|줘|주세요|주십시오|주시"
         r"|(?:나요|까요?|는가|은가|인가|인지|는지|니|냐|죠)\s?[?？.]*$|(?:요|나|야|지|해|돼|어|아|가|래)\s?[?？]+$"
         r"|\S\s+\S+\s+\S*[은는]\s?[?？]*$"
     ),
-    "zh": re.compile(
+    "zh": lazy_regex(
         r"[什甚][么麼]|[谁誰]|哪|多少|[几幾]|如何|怎|何|是否|[吗嗎呢]|有[没沒]有|(.)[不没沒]\1|[能可]否|多[久长長大高远遠重深]"
         r"|[是為为]\s?[?？]*$|[请請]|告[诉訴]|列出|[说說]明|解[释釋]|介[绍紹]"
     ),
 }
 _STATES: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(
+    "en": lazy_regex(
         r"^\W*(?:i|you|we|they|he|she|it|this|that|these|those|there)(?:[’'](?:s|m|re|ve|d|ll))?\s"
         r"|^\W*\w+\s(?:[\w’'-]+\s){0,6}?(?:is|are|was|were|has|had|will|can|could|should|must|did|does)\b",
         re.IGNORECASE,
     ),
-    "ko": re.compile(r"(?:다|요|군|네|음|임)\s?[.!~…]*$"),
-    "zh": re.compile(r"^\s*[我你您它他她这這那]|[。！!]\s*$|了\s*$"),
+    "ko": lazy_regex(r"(?:다|요|군|네|음|임)\s?[.!~…]*$"),
+    "zh": lazy_regex(r"^\s*[我你您它他她这這那]|[。！!]\s*$|了\s*$"),
 }
 
 

@@ -6,19 +6,20 @@ import re
 from dataclasses import replace
 
 from crag.text.language import detect_language, extract_terms
+from crag.text.patterns import lazy_regex
 from crag.text.questions import AnalyzedQuestion, analyze_question, detect_answer_type
 
 _QUESTION_WORDS = (
     r"(?:(?:until|by|since|from|to|for|at|in|on|with) )?"
     r"(?:who|whom|whose|when|where|why|what|which|how(?: (?:many|much|long|old|far|often|soon))?)\b"
 )
-_JOINT = re.compile(rf",? (?:and|or) (?={_QUESTION_WORDS})", re.IGNORECASE)
-_LEADING_WORDS = re.compile(rf"\W*{_QUESTION_WORDS}", re.IGNORECASE)
+_JOINT = lazy_regex(rf",? (?:and|or) (?={_QUESTION_WORDS})", re.IGNORECASE)
+_LEADING_WORDS = lazy_regex(rf"\W*{_QUESTION_WORDS}", re.IGNORECASE)
 _KOREAN_WORDS = r"(?:언제(?:까지|부터)?|어디(?:에서|서|로)?|누가|누구(?:와|랑|에게)?|얼마(?:에|나)?)"
 _CHINESE_WORDS = r"(?:何[时時]|什[么麼][时時][候间間]|[谁誰]|多少[钱錢]|在?哪[里裡兒儿]|在?何[处處地]|在?什[么麼]地方)"
 _NEIGHBOURS = {
-    "ko": re.compile(rf"({_KOREAN_WORDS})(?:,? (?:그리고 )?)({_KOREAN_WORDS})"),
-    "zh": re.compile(rf"({_CHINESE_WORDS})(?:[、,，和与與及]|以及)?({_CHINESE_WORDS})"),
+    "ko": lazy_regex(rf"({_KOREAN_WORDS})(?:,? (?:그리고 )?)({_KOREAN_WORDS})"),
+    "zh": lazy_regex(rf"({_CHINESE_WORDS})(?:[、,，和与與及]|以及)?({_CHINESE_WORDS})"),
 }
 
 

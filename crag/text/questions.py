@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from crag.text.korean_spacing import restore_spaces
 from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
 from crag.text.opening_hours import find_hours, tells_other_opening
+from crag.text.patterns import lazy_regex
 
 
 class TermStatistics(Protocol):
@@ -65,11 +66,11 @@ _NOUN_PATTERNS: dict[
     r"|旗手|首相|[总總][统統]",
 }
 _ANSWER_TYPE_PATTERNS = [
-    (kind, re.compile(words, re.IGNORECASE)) for kind, words in (*_QUESTION_PATTERNS.items(), *_NOUN_PATTERNS.items())
+    (kind, lazy_regex(words, re.IGNORECASE)) for kind, words in (*_QUESTION_PATTERNS.items(), *_NOUN_PATTERNS.items())
 ]
-_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]*[a-zA-Z]\b", re.MULTILINE)
-_CAPITALS = re.compile(r"\b(?:[A-Z]{2,}\w*|\d[\d.,]*)\b")
-_LATIN_WORD = re.compile(r"[A-Za-z]+")
+_NAME = lazy_regex(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]*[a-zA-Z]\b", re.MULTILINE)
+_CAPITALS = lazy_regex(r"\b(?:[A-Z]{2,}\w*|\d[\d.,]*)\b")
+_LATIN_WORD = lazy_regex(r"[A-Za-z]+")
 FRAME_TERMS = frozenset(
     extract_terms(
         "kind type sort way step example name term word number amount total year date day month week time period hour"
@@ -145,7 +146,7 @@ _DOCUMENT_NAME = (
     r"(?:it|they|(?:this|that|the|my|these|those)(?: \w+)?? (?:documents?|files?|papers?|texts?|articles?|reports?"
     r"|books?|pages?|pdfs?|handbook|manual|contract|lease|guide)|this|that)"
 )
-_DOCUMENT_REFERENCE = re.compile(
+_DOCUMENT_REFERENCE = lazy_regex(
     rf"^(?:and |so |but )?(?:what (?:else )?|where |how )?(?:do|does|did|is|are) {_DOCUMENT_NAME}(?: also| even)? "
     r"(?:says?|mentions?|states?|tells?(?: (?:me|us))?|writes?|covers?|contains?|discuss(?:es)?|talks?)"
     r"(?: (?:anything|something|more|much))?(?: (?:about|on|of|regarding))?\s+"
@@ -153,11 +154,11 @@ _DOCUMENT_REFERENCE = re.compile(
     r"(?:about|on|regarding) "
     r"|^(?:(?:이|그|해당) ?)(?:문서|파일|자료|글|책|보고서|규정)(?:에서는|에는|에서|은|는|에) "
     r"|^(?:거기|여기)(?:에는?|서는?)? "
-    r"|(?<=[가-힣])에 (?:대해서?|관해서?)(?:는)? (?:뭐라고|무엇이라고|어떻게|무슨).*$"
-    r"|(?<=[가-힣])에 (?:대한|관한) (?:내용|언급|설명|말|이야기)[이도은]? ?(?:있|나오).*$"
+    r"|(?<=(?-i:[가-힣]))에 (?:대해서?|관해서?)(?:는)? (?:뭐라고|무엇이라고|어떻게|무슨).*$"
+    r"|(?<=(?-i:[가-힣]))에 (?:대한|관한) (?:내용|언급|설명|말|이야기)[이도은]? ?(?:있|나오).*$"
     r"|^(?:它|[这這那][裡里]?|[这這那该該][份个個篇本](?:文件|文[档檔]|[资資]料|文章|手[册冊]|[报報]告))(?:[里裡中上]面?)?"
     r"(?:有[没沒]有)?(?:提到|提及|[说說]到|[谈談]到|[对對]|[关關][于於])(?:了|[过過])?"
-    r"|(?<=[一-鿿])(?:[是]?怎[么麼][说說寫写]的?|[说說]了什[么麼])(?=\W*$)|(?<=[一-鿿])[吗嗎](?=\W*$)",
+    r"|(?<=(?-i:[一-鿿]))(?:[是]?怎[么麼][说說寫写]的?|[说說]了什[么麼])(?=\W*$)|(?<=(?-i:[一-鿿]))[吗嗎](?=\W*$)",
     re.IGNORECASE,
 )
 
@@ -246,30 +247,30 @@ def find_name_terms(text: str) -> frozenset[str]:
 
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _MONTH = rf"(?:{_MONTHS}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
-_RESULT_DATE = re.compile(
+_RESULT_DATE = lazy_regex(
     rf"^{_MONTH}\.? \d{{1,2}}, \d{{4}} \.\.\. ", re.IGNORECASE
 )  # publication date at the start of a web search result
-_DATE = re.compile(
+_DATE = lazy_regex(
     rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:, \d{{4}})?\b|\b\d{{1,2}} {_MONTH}\b(?: \d{{4}})?"
     rf"|\b(?!(?-i:may|march)\b){_MONTH}\b"  # but not the verbs
     r"|\b(?:1\d{3}|20\d\d)s?\b|centur(?:y|ies)"
     r"|\d{1,2} ?[月월] ?\d{1,2} ?[日号號일]|\d+ ?[年月日号號년월일]|世[紀纪]|세기",
     re.IGNORECASE,
 )
-_MONTH_NAME = re.compile(_MONTH, re.IGNORECASE)
-_NUMBER = re.compile(
+_MONTH_NAME = lazy_regex(_MONTH, re.IGNORECASE)
+_NUMBER = lazy_regex(
     r"[$€£¥]?\d+(?:[.,]\d+)*(?: ?(?:%|percent|million|billion|thousand))?"
     r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|half|third|hundred|thousand|million|billion)\b"
     r"|[一二三四五六七八九十百千萬万兩两]+[个個次人种種年天位名]",
     re.IGNORECASE,
 )
-_CAPITALISED = re.compile(r"\b[A-Z][\w’'-]*")
-_CERTAIN_NAME = re.compile(  # two capitalised words in a row, or one that does not start a sentence
+_CAPITALISED = lazy_regex(r"\b[A-Z][\w’'-]*")
+_CERTAIN_NAME = lazy_regex(  # two capitalised words in a row, or one that does not start a sentence
     r"\b[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]*", re.MULTILINE
 )
-_QUOTED = re.compile(r"[《「『“]([^《》「」『』“”]{1,30})[》」』”]")
-_LIST_MARKER = re.compile(r"\(?\b\d\)|[①-⑳]|^\s*[-*•]\s", re.MULTILINE)
-_SERIES = re.compile(r",[^,.]+(?:,[^,.]+)*,? (?:and|or) |、")
+_QUOTED = lazy_regex(r"[《「『“]([^《》「」『』“”]{1,30})[》」』”]")
+_LIST_MARKER = lazy_regex(r"\(?\b\d\)|[①-⑳]|^\s*[-*•]\s", re.MULTILINE)
+_SERIES = lazy_regex(r",[^,.]+(?:,[^,.]+)*,? (?:and|or) |、")
 
 
 def can_recognize_candidates(question: AnalyzedQuestion) -> bool:
@@ -351,7 +352,7 @@ _COUNTED = (
 _MEASURES = (
     "second|minute|hour|day|night|week|month|quarter|year|time|euro|pound|dollar|metre|meter|mile|degree|percent"
 )
-_ANNOUNCEMENT = re.compile(
+_ANNOUNCEMENT = lazy_regex(
     r"\b(?:as follows|the following)\b[^.]{0,40}\.$"
     rf"|\b(?:{_COUNTED}) (?:[\w-]+ ){{0,3}}(?!(?:{_MEASURES})s\b)\w+s\b(?: here| below)?\.$"
     r"|(?:다음과 같다|다음과 같습니다|다음과 같이 [^.\d]{1,30}다|아래와 같다"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import get_args
@@ -27,23 +28,25 @@ _DOCUMENT_NAMES = {  # a whole document as the object of a phrase: “the lift c
     "{size}": r"(?: (?:in|with|for me|as) (?:\w+ ){0,3}\w+| briefly| shortly| for me| please)?",
     "{document_de}": r"(?:das|den|die|dem|der|dieses|diesen|diese|diesem|dieser|mein\w*|es)"
     r"(?: (?:ganze )?\w*(?:skript|dokument|datei|text|artikel|bericht|buch|vertrag|handbuch|pdf|papier)\w*)?",
-    "{document_ko}": r"(?:이|그|저|해당|전체|모든)? ?(?:[가-힣]+ ?)?(?:문서|파일|자료|보고서|논문|계약서|규정|규약|글"
-    r"|책|설명서|매뉴얼|안내서|회의록|기사|본문|전문)(?:들)?(?:[을를은는이의]|에 대해)?",
-    "{document_zh}": r"(?:[这這那該该]?[份个個篇本些]?|全部的?|所有的?|整[份个個篇本])?"
+    "{document_ko}": r"(?-i:(?:이|그|저|해당|전체|모든)? ?(?:[가-힣]+ ?)?(?:문서|파일|자료|보고서|논문|계약서|규정|규약"
+    r"|글|책|설명서|매뉴얼|안내서|회의록|기사|본문|전문)(?:들)?(?:[을를은는이의]|에 대해)?)",
+    "{document_zh}": r"(?-i:(?:[这這那該该]?[份个個篇本些]?|全部的?|所有的?|整[份个個篇本])?"
     r"(?:[一-鿿]{0,6})?(?:文件|文[档檔]|[资資]料|全文|文章|[报報]告"
-    r"|[论論]文|合同|手[册冊]|[说說]明[书書]|指南|[内內]容)",
+    r"|[论論]文|合同|手[册冊]|[说說]明[书書]|指南|[内內]容))",
 }
 
 
-def _compile_phrases(kind: SmallTalk) -> re.Pattern[str]:
-    phrases = "|".join(chain(*_PHRASES[kind].values()))
+@cache
+def _compile_phrases(kind: SmallTalk, *, is_ascii: bool) -> re.Pattern[str]:
+    """Return what matches the phrases of one kind; of an ASCII clause, those of languages that it can be in."""
+    lists = (phrases for language, phrases in _PHRASES[kind].items() if not (is_ascii and language in ("ko", "zh")))
+    phrases = "|".join(chain(*lists))
     for name, pattern in _DOCUMENT_NAMES.items():
         phrases = phrases.replace(name, pattern)
     return re.compile(rf"(?:{phrases}){_ADDRESSEE}", re.IGNORECASE)
 
 
-_MATCHERS = [(kind, _compile_phrases(kind)) for kind in get_args(SmallTalk) if kind != "summary"]
-_SUMMARY_REQUEST = _compile_phrases("summary")
+_KINDS: tuple[SmallTalk, ...] = get_args(SmallTalk)
 _CLAUSE_END = re.compile(r"(?<=[.!?,;:~…。！？，；、\n])\s*|\s+[-–—]+\s+")
 _JOINED = re.compile(rf"{_CLAUSE_END.pattern}|\s+and\s+", re.IGNORECASE)
 _LONGEST = 200  # characters; small talk is short, and a pasted text need not be cut into clauses
@@ -56,14 +59,12 @@ def detect_small_talk(message: str) -> SmallTalk | None:
     kinds = [_clause_kind(clause) for clause in _JOINED.split(message) if _bare(clause)]
     if not kinds or None in kinds:
         return _clause_kind(re.sub("[,，、]", " ", message))  # one phrase with a comma or an “and” in it
-    return min((kind for kind in kinds if kind), key=get_args(SmallTalk).index)
+    return min((kind for kind in kinds if kind), key=_KINDS.index)
 
 
 def is_summary_request(message: str) -> bool:
     """Return whether the message asks for nothing but what a whole document says."""
-    return len(message) <= _LONGEST and bool(
-        _SUMMARY_REQUEST.fullmatch(_bare(strip_small_talk(re.sub("[,，、]", " ", message))))
-    )
+    return len(message) <= _LONGEST and _is_phrase(_bare(strip_small_talk(re.sub("[,，、]", " ", message))), "summary")
 
 
 def strip_small_talk(question: str) -> str:
@@ -86,7 +87,11 @@ def _is_courtesy(clause: str) -> bool:
 
 def _clause_kind(clause: str) -> SmallTalk | None:
     said = _bare(clause)
-    return next((kind for kind, matcher in _MATCHERS if matcher.fullmatch(said)), None)
+    return next((kind for kind in _KINDS if kind != "summary" and _is_phrase(said, kind)), None)
+
+
+def _is_phrase(said: str, kind: SmallTalk) -> bool:
+    return bool(_compile_phrases(kind, is_ascii=said.isascii()).fullmatch(said))
 
 
 def _bare(clause: str) -> str:

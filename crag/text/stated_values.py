@@ -8,58 +8,59 @@ from __future__ import annotations
 import re
 
 from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
+from crag.text.patterns import lazy_regex
 from crag.text.question_parts import split_question
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, find_candidates, matches_answer_type
 from crag.text.spelling import shares_root
 
-_DEFINITION = re.compile(
+_DEFINITION = lazy_regex(
     r"\s*(?:what(?: is|'s|’s| are)(?: an?)? (?!the\b|it\b)"
     r"|what do(?:es)? (?:an? |the )?(?:(?:term|word) )?(?=.*\bmean\b)"
     r"|(?:please )?(?:define|explain) the (?:term|word|concept)(?: of)? )"
     r"[\"'“‘]?((?:[\w’'-]+\s?){1,3}?)[\"'”’]?\s?(?:,.*)?(?:\bmean\b.*|\b(?:as|in) .*)?\W*",
     re.IGNORECASE,
 )
-_DEFINING_VERB = re.compile(
+_DEFINING_VERB = lazy_regex(
     r"(?:\W|an?\b|the\b)*(?:[\w’'-]+\W{1,3}){1,3}?"
     r"(?:is|are|was|were|means?|refers?|denotes?|describes?|assumes?|allows?|consists?|uses?)\b",
     re.IGNORECASE,
 )
-_MONEY_QUESTION = re.compile(
+_MONEY_QUESTION = lazy_regex(
     r"\bhow much (?:is|are|was|were|do|does|did|will|would|can|must)\b(?!.*\b(?:weigh|time|longer|space|memory)\b)"
     r"|\b(?:price|cost|costs|fee|rent|salary|wage|revenue|budget|income|profit|deposit)\b",
     re.IGNORECASE,
 )
-_FIGURE = re.compile(
+_FIGURE = lazy_regex(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|fourth|fifth)\b"
 )
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_AMOUNT = re.compile(  # no share, duration or date
+_AMOUNT = lazy_regex(  # no share, duration or date
     r"[$€£¥₩]\s?\d|\d[\d.,]*(?!\d|[.,]\d|\s?(?:per cent|percent|%|days?|weeks?|months?|years?|hours?|minutes?"
     rf"|{_MONTHS}))|\bfree\b"
     r"|\b\w+ (?:dollars|euros|pounds|kroner)\b",
     re.IGNORECASE,
 )
 # Two capitalised words or a title with one; a single one only where it is neither a role nor part of an address.
-_PERSON = re.compile(
+_PERSON = lazy_regex(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.? )?"
     r"[A-Z][\w’'-]+(?:(?: [A-Z]\.)* (?:(?:van|von|de|da|del|bin|al|of|the) )?[A-Z][\w’'-]+)+"
     r"|\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w’'-]+"
     r"|(?<![.!?:]\s)(?<!^)(?<!\b[Tt]he )(?<!\b[Aa]n )(?<!\b[Aa] )(?<!, )\b[A-Z][\w’'-]+"
 )
-_INSTITUTION = re.compile(
+_INSTITUTION = lazy_regex(
     r"\b(?:Court|Council|Board|Committee|Commission|University|College|School|Hospital|Department|Office|Ministry|Agency"
     r"|Institute|Society|Association|Company|Ltd|Limited|Inc|Trust|Bank|Street|Road|Avenue|Square|Centre|Center"
     r"|Directorate|Division|Branch|Laboratory|Section|Unit)$"
 )
-_LABELLED_CELL = re.compile(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
-_SPEAKER = re.compile(r"\s*(?:[-*•>]\s*)?((?:From|[A-Z][\w’'.-]+)(?: [A-Z][\w’'.-]+){0,2}):\s+")
+_LABELLED_CELL = lazy_regex(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
+_SPEAKER = lazy_regex(r"\s*(?:[-*•>]\s*)?((?:From|[A-Z][\w’'.-]+)(?: [A-Z][\w’'.-]+){0,2}):\s+")
 _CALENDAR_WORDS = (
     f"{_MONTHS.replace('|', ' ')} Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
     " Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 )
 _CALENDAR_TERMS = frozenset(extract_terms(_CALENDAR_WORDS))
-_CALENDAR = re.compile(rf"\b(?:{_CALENDAR_WORDS.replace(' ', '|')})s?\b")
-_SPOT = re.compile(
+_CALENDAR = lazy_regex(rf"\b(?:{_CALENDAR_WORDS.replace(' ', '|')})s?\b")
+_SPOT = lazy_regex(
     r"(?<!based )(?<!depends )(?<!relies )\b(?:in|at|on|near|inside|outside|beside|behind|opposite|under|above|next to)"
     r" (?:the|an?|our|your|its|their) "
     r"(?!(?:[\w-]+ )?\w*(?:year|month|week|day|time|morning|evening|night|spring|summer|autumn|winter|season|century"
@@ -67,29 +68,29 @@ _SPOT = re.compile(
     r"([a-z][a-z-]+(?: [a-z-]+)?)\b",
     re.IGNORECASE,
 )
-_ROLE = re.compile(
+_ROLE = lazy_regex(
     r"\b[Ww]ho(?:[’']s| is| are| was| were| will be| has been| became| becomes) "
     r"(?:the|an?|our|your|my|its|their)(?: (?:new|next|current|present|former))? ((?:(?!(?:of|for|at|in|to|on|from|by"
     r"|after|since|who|that|during|under|with)\b)[a-z][\w-]*[ ,?]*){1,4})",
 )
 _BE = r"(?:is|was|are|were|will be|remains|became|becomes|has been|had been)"
-_ROLE_TO_NAME = re.compile(
+_ROLE_TO_NAME = lazy_regex(
     rf"(?:[’']s)?(?:\s(?:of|for|at|to|in|on|from)\s(?:(?!\b(?:that|which|who|when|and|or|but)\b)[^,.;:|]){{1,60}}?)?"
     rf"(?:\s?[,:|—–(]\s?(?:[^|:]{{1,30}}:\s)?|\s{_BE}\s|\sby\s|\s)"
     r"(?:(?:now|still|again|currently|always|then|also|once more|by|named|called|the|our|an?)\s){0,2}"
 )
-_NAME_TO_ROLE = re.compile(
+_NAME_TO_ROLE = lazy_regex(
     rf"(?:\s\([^)]*\))?(?:\s?[,(|—–:]\s?(?:[^|:]{{1,30}}:\s)?(?:who\s)?|\s)"
     rf"(?:(?:{_BE}|serves|served|works|acts|acted|takes over|took over|joined"
     r"|will act|will serve|will|has|had|also)\s)?"
     r"(?:(?:elected|appointed|named)\s)?(?:as\s)?(?:(?:the|our|its|their|his|her|an?)\s(?:[\w-]+\s){0,3}|new\s)?"
 )
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER = lazy_regex(r"\d+(?:[.,:]\d+)*")
 _NUMBER_WORD = (
     r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty"
     r"|seventy|eighty|ninety|hundred|half an?|several|few)"
 )
-_TIME = re.compile(
+_TIME = lazy_regex(
     r"\d[:.]\d\d\b|\d(?:st|nd|rd|th)\b|\d ?[ap]\.?m\b|\d[ -](?:o[’']clock|(?:second|minute|hour|day|week|month|year"
     r"|night|season|quarter|century|centurie)s?\b|(?:working|business|calendar|full|school) \w+)"
     rf"|\b{_NUMBER_WORD}(?:[ -]{_NUMBER_WORD})? (?:second|minute|hour|day|night|week|month|year)s?\b"
@@ -100,25 +101,25 @@ _TIME = re.compile(
     r"|autumn|winter)\b|\b(?:daily|weekly|fortnightly|monthly|quarterly|yearly|annually|hourly|noon|midday|midnight)\b",
     re.IGNORECASE,
 )
-_ASKS_DURATION = re.compile(r"\bhow (?:long|often|soon|quickly|frequently)\b", re.IGNORECASE)
-_ASKS_MEASURE = re.compile(
+_ASKS_DURATION = lazy_regex(r"\bhow (?:long|often|soon|quickly|frequently)\b", re.IGNORECASE)
+_ASKS_MEASURE = lazy_regex(
     r"\bwhat(?:[’']s| is| was| are| were) the (?:[\w-]+ ){0,2}?(?:numbers?|size|height|length|weight|width|depth"
     r"|age|rate|percentage|share|population|speed|distance|temperature|capacity|area|limit|maximum|minimum)\b",
     re.IGNORECASE,
 )
-_DATE = re.compile(  # also a time of day
+_DATE = lazy_regex(  # also a time of day
     rf"(?:{_MONTHS})\s\d{{1,2}}(?:st|nd|rd|th)?(?:,\s\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{_MONTHS})(?:\s\d{{4}})?"
     r"|\d{1,2}:\d\d|\d{1,2}\s?[ap]\.?m\b|(?<![\d.,])(?:1\d|20)\d\d(?![\d.,]*\d)"
     r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号號일]|\d{4}\s?[年년]"
     r"|(?:오전|오후|上午|下午)?\s?\d{1,2}\s?[시点點時时](?:\s?\d{1,2}\s?[분分])?",
     re.IGNORECASE,
 )
-_ASKS_NAME = re.compile(r"\bwhat\b.*\b(?:called|known as|named)\W*$|\bwhat (?:is|was) the name\b", re.IGNORECASE)
-_NAMING = re.compile(
+_ASKS_NAME = lazy_regex(r"\bwhat\b.*\b(?:called|known as|named)\W*$|\bwhat (?:is|was) the name\b", re.IGNORECASE)
+_NAMING = lazy_regex(
     r"\b(?:called|known|named?|names|termed|titled|entitled|dubbed|nicknamed|referred|terms?)\b|[\"“”‘«(]"
     r"|(?<=\w )[A-Z][\w-]+",
 )
-_COUNTED_NOUN = re.compile(r"\bhow many (?:more |other |different )?([\w-]+)", re.IGNORECASE)
+_COUNTED_NOUN = lazy_regex(r"\bhow many (?:more |other |different )?([\w-]+)", re.IGNORECASE)
 _MAX_WORDS_TO_NOUN = 8
 
 

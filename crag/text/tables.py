@@ -7,19 +7,21 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from crag.text.language import is_table_row, split_sentences
+from crag.text.patterns import lazy_regex
 from crag.text.table_headers import CAPTION_SEPARATOR, find_header, is_figure
 from crag.types import HEADING_SEPARATOR, Knowledge
 
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
 _KOREAN_TOTAL = r"총(?!무|장(?!비)|리|회|괄|재(?![고산])|칙|론|각|알|기(?!간)|선|영사|학|지배|감독|경(?!비)|평)"
 _CHINESE_TOTAL = r"[总總](?![部经經裁监監书書理统統局])"
-_ASKS_TOTAL = re.compile(
-    rf"\b(?:totals?|altogether|in all|combined|sum of)\b|합계|총계|총합|총액|(?<![가-힣])(?:총 |{_KOREAN_TOTAL})[가-힣]"
+_ASKS_TOTAL = lazy_regex(
+    rf"\b(?:totals?|altogether|in all|combined|sum of)\b|합계|총계|총합|총액"
+    rf"|(?<![가-힣])(?:총 |{_KOREAN_TOTAL})(?-i:[가-힣])"
     r"|(?:모두|전부|다 합|합[해쳐]).*(?:몇|얼마)|전체 .*(?:몇|얼마)"
     r"|[总總](?:[计計共额額数數和收支金]|[销銷]|[营營])|合[计計]|一共|共[计計]|(?:全部|所有).*(?:多少|[几幾])",
     re.IGNORECASE,
 )
-_TOTAL_CELL = re.compile(
+_TOTAL_CELL = lazy_regex(
     rf"(?<!sub)(?<!sub[- ])\btotals?\b|\bsum\b|(?<!소)합계|총계|총합|^{_KOREAN_TOTAL}|^계$|누계"
     rf"|[总總][计計额額数數]|合[计計]|^{_CHINESE_TOTAL}|共[计計]",
     re.IGNORECASE,
@@ -27,7 +29,7 @@ _TOTAL_CELL = re.compile(
 
 
 _MAX_HEADER_HEIGHT = 4  # rows
-_IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
+_IN_BRACKETS = lazy_regex(r"[(（][^()（）]*[)）]")
 _COUNTING = frozenset({"number", "of", "no", "수", "수량", "인원", "数量", "數量"})
 
 

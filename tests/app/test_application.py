@@ -381,3 +381,10 @@ def test_what_left_the_machine_is_written_down(opened_with_web, tavily):
     ask_with_web(application, web="auto")
     departures = application.outbound_log.entries()
     assert [(one.kind, one.what) for one in departures] == [("web search", tavily.queries[0])]
+
+
+def test_opening_a_home_imports_nothing_that_only_some_pages_need():
+    script = "import sys, crag.app.application; print(*sys.modules)"
+    loaded = set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.split())
+    assert "crag.app.application" in loaded
+    assert not loaded & {"numpy", "faiss", "langgraph", "crag.evaluation.evaluations", "crag.app.checklist"}

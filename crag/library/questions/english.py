@@ -14,6 +14,7 @@ from crag.library.questions.surroundings import (
     fill_question,
 )
 from crag.text.language import extract_terms
+from crag.text.patterns import lazy_regex
 
 _NOT_A_NAME = frozenset(  # refers to something mentioned before, or begins a clause, so it names nothing by itself
     """this that these those it its he his she her hers they them their we us our you your i my mine one ones some many
@@ -64,79 +65,79 @@ _PERSON = (
     r"|president"
     r"|minister|philosopher|researcher|abolitionist|director|founder|leader|woman|man|person|developer|investor)"
 )
-_DEFINITION = re.compile(
+_DEFINITION = lazy_regex(
     rf"^{_NP},? (?P<be>is|are|was|were) (?:(?P<article>an?|the|any|one of) {_NOT_TELLING}(?P<what>\w.*)"
     rf"|defined as (?P<defined>.+))"
 )
-_REFERS = re.compile(rf"^{_NP} (?:refers? to|means) (?P<what>.+)")
-_EVENT = re.compile(
+_REFERS = lazy_regex(rf"^{_NP} (?:refers? to|means) (?P<what>.+)")
+_EVENT = lazy_regex(
     rf"^{_NP},? (?P<be>was|were) (?:\w+ly )?(?P<verb>founded|established|created|launched|released|introduced"
     rf"|published"
     r"|opened|built|completed|invented|developed|formed|incorporated|discovered|adopted|signed|born|ratified|renamed"
     rf"|started|closed|dissolved|acquired)\b[^.;]{{0,60}}?(?: in| on)(?: the)? (?P<when>{_DATE})"
 )
-_BY_WHOM = re.compile(
+_BY_WHOM = lazy_regex(
     rf"^{_NP},? (?:was|were) (?P<verb>founded|established|created|written|invented|designed|developed"
     rf"|discovered|built"
     r"|painted|composed|directed|introduced)\b[^.;,]{0,40}? by (?P<who>[A-Z][\w.’'-]+(?: (?:and |de |van "
     r"|von )?[A-Z])?)"
 )
-_COST = re.compile(rf"^{_NP} (?P<verb>costs?) (?:about |around |at least |only )?{_NUMBER}")
-_DURATION = re.compile(
+_COST = lazy_regex(rf"^{_NP} (?P<verb>costs?) (?:about |around |at least |only )?{_NUMBER}")
+_DURATION = lazy_regex(
     rf"^{_NP} (?P<verb>lasts?|takes?) (?:about |around |up to |at least |at most |between )?{_NUMBER}"
     r"(?:[–-]\d+| to \w+| and \w+)? (?:seconds|minutes|hours|(?:working |business )?days|weeks|months"
     r"|years)\b(?=[.,;]| on average| and )"
 )
-_INTERVAL = re.compile(
+_INTERVAL = lazy_regex(
     rf"^{_NP} (?P<be>is|are) (?P<what>\w+(?:ed|en|wn|pt|ut|un|ld|aid)) (?:every \w+|once a \w+|twice a \w+"
     r"|daily|weekly|monthly|yearly|annually|quarterly)"
 )
 _UNIT = r"(?:minutes|hours|(?:working |business |calendar )?days|weeks|months|years)"
 _MONEY = rf"(?:[£$€] ?\d[\d,.]*|{_NUMBER} (?:pounds|euros|dollars|kroner|francs|yen|won|EUR|USD|GBP))"
-_OPEN = re.compile(
+_OPEN = lazy_regex(
     rf"^{_NP} (?P<be>is|are) (?P<what>open|staffed|due|payable)(?: to [a-z]+)? (?:from |on |at |between |in "
     rf"|daily ?|Mon).*\d"
 )
-_PRICE = re.compile(rf"^{_NP} (?P<be>is|are) {_MONEY}")
-_LENGTH = re.compile(rf"^{_NP} is {_NUMBER} {_UNIT}\b")
-_SIZE_OF_SUM = re.compile(
+_PRICE = lazy_regex(rf"^{_NP} (?P<be>is|are) {_MONEY}")
+_LENGTH = lazy_regex(rf"^{_NP} is {_NUMBER} {_UNIT}\b")
+_SIZE_OF_SUM = lazy_regex(
     r"\ban? (?P<np>(?:[a-z-]+ ){0,2}(?:fee|deposit|budget|surcharge|allowance|contribution|discount|fine"
     r"|penalty|bonus|grant"
     rf"|premium|subsidy)) of (?:up to )?{_MONEY}(?P<det>)"
 )
-_DEADLINE = re.compile(
+_DEADLINE = lazy_regex(
     rf"^{_NP} (?P<modal>must|has to|have to) be (?P<what>\w+(?:ed|en|wn|pt|ut|un|ld|aid|ent|ade)) (?:in \w+ )?"
     rf"(?:within {_NUMBER} (?:{_UNIT}|of )|by \d|by (?:the )?(?:{_DATE}|[A-Z]))"
 )
-_AT_LEAST = re.compile(
+_AT_LEAST = lazy_regex(
     rf"^{_NP} must (?P<verb>have|contain|include) (?:at least |exactly |no more than "
     rf"|at most )?{_NUMBER} (?P<noun>(?:[a-z]+ )?[a-z]+s)\b(?! of\b)"
 )
-_TO_DO = re.compile(
+_TO_DO = lazy_regex(
     r"^To (?P<np>[a-z]+ (?:an?|the|your|my) [^,.;:]{3,50}), (?:please )?(?:first )?(?:follow|open|ask|go"
     r"|click|press|enter|choose|select"
     r"|write|send|call|use|contact|fill|sign|log|turn|visit|submit|run|hold|remove|install|type|apply"
     r"|complete|bring)\b(?P<det>)"
 )
-_WEEKDAY = re.compile(
+_WEEKDAY = lazy_regex(
     rf"^{_NP} (?P<be>is|are) (?P<what>\w+(?:ed|en|wn|pt|ut|un|ld|aid)) on"
     r" (?:weekdays|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)\b"
 )
-_CLOCK = re.compile(
+_CLOCK = lazy_regex(
     rf"^{_NP} (?P<verb>starts?|begins?|ends?|opens?|closes?|expires?) (?:on|at|in|from|after) (?:the )?"
     r"(?:\d|noon|midnight|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|first|last)"
 )
-_PLACE = re.compile(
+_PLACE = lazy_regex(
     rf"^{_NP},? (?P<be>is|are) (?P<what>located|headquartered|based|held|situated|stored) (?:in|at|on|near) (?!\d)"
 )
-_AMOUNT = re.compile(
+_AMOUNT = lazy_regex(
     rf"^{_NP} (?P<verb>receives?|gets?|has|have|contains?|employs?|consists? of|covers?|operates?|holds?"
     rf"|comprises?|uses?"
     rf"|offers?) (?:a total of |about |around |at least |up to |more than |over )?{_NUMBER} "
     r"(?P<noun>(?:[a-z][a-z-]+ ){0,2}[a-z]+s(?: of (?:[a-z]+ )?[a-z]+(?= (?:per|an?|each|every|in|during"
     r"|for) |[.,;]))?)\b(?! of\b)"
 )
-_BECAUSE = re.compile(
+_BECAUSE = lazy_regex(
     rf"^{_NP} (?P<be>is|are|was|were|must|cannot|can|should) (?P<what>(?:not )?\w[^,.;:()]{{2,50}}?),? because \w"
 )
 _DEFINING = (_DEFINITION, _REFERS)
@@ -224,12 +225,12 @@ def _ask_what(found: re.Match[str], name: str) -> str:
 
 
 _MIN_DEFINITION_WORDS = 2
-_JOINED = re.compile(r"(?i) (?:and|or|in|on|at|for|of|by|from|with|around|near|to) |\bname\b")
-_MASS_NOUN = re.compile(
+_JOINED = lazy_regex(r"(?i) (?:and|or|in|on|at|for|of|by|from|with|around|near|to) |\bname\b")
+_MASS_NOUN = lazy_regex(
     r"(?:tion|sion|ing|ity|ism|ness|ment|ics|ogy|phy|sis|ance|ence|care|ure|ery|learning"
     r"|theory)$"
 )
-_PLACE_NOUN = re.compile(
+_PLACE_NOUN = lazy_regex(
     r"^(?:[\w-]+,? ){0,4}?(?:city|town|county|state|country|province|region|village|district|river|island|suburb"
     r"|municipality|borough|mountains?|lake|capital|republic|neighbou?rhood|area|port|hub|gateway|center"
     r"|centre|peninsula)\b"
@@ -318,22 +319,22 @@ _SENTENCES: tuple[tuple[re.Pattern[str], SentenceAsk], ...] = (
     (_REFERS, _ask_what),
 )
 
-_HEADING_QUESTION = re.compile(
+_HEADING_QUESTION = lazy_regex(
     r"(?i)^(?:what|how|why|when|where|who|which|is|are|can|do|does|should|will|may)\b.+ .+\?$"
 )
-_UNCLEAR = re.compile(r"(?i)\b(?:it|its|this|that|these|those|they|them|he|she|we|our|us|here|there)\b")
-_HOW_TO = re.compile(r"(?i)^how to (?P<what>[a-z]+ .+)$")
-_PARTS = re.compile(
+_UNCLEAR = lazy_regex(r"(?i)\b(?:it|its|this|that|these|those|they|them|he|she|we|our|us|here|there)\b")
+_HOW_TO = lazy_regex(r"(?i)^how to (?P<what>[a-z]+ .+)$")
+_PARTS = lazy_regex(
     r"(?i)^(?P<part>types|kinds|tips|advantages|disadvantages|benefits|drawbacks|limitations|limits|challenges"
     r"|requirements|rules|steps|causes|effects|symptoms|applications|components|principles|risks|stages|phases|goals"
     r"|properties|uses|methods|sources|conditions|costs) (?P<link>of|for) (?P<what>(?:the )?\w.+)$"
 )
-_SINGULAR_PART = re.compile(
+_SINGULAR_PART = lazy_regex(
     r"(?i)^(?P<part>history|role|purpose|cost|structure|definition) of (?P<what>(?:the )?\w.+)$"
 )
-_VERSUS = re.compile(r"^(?P<one>[\w-]+(?: [\w-]+)?) (?:vs\.?|versus) (?P<other>[\w-]+(?: [\w-]+)?)$")
-_PROCESS = re.compile(r"(?i)^(?:[\w’-]+ ){1,3}\w{3,}(?P<end>ation|ition|uction|ection|ing|thesis|ption)$")
-_HAS_CLAUSE = re.compile(
+_VERSUS = lazy_regex(r"^(?P<one>[\w-]+(?: [\w-]+)?) (?:vs\.?|versus) (?P<other>[\w-]+(?: [\w-]+)?)$")
+_PROCESS = lazy_regex(r"(?i)^(?:[\w’-]+ ){1,3}\w{3,}(?P<end>ation|ition|uction|ection|ing|thesis|ption)$")
+_HAS_CLAUSE = lazy_regex(
     r"^(?:basic|general|further|other|additional|common|simple|related|more) |(?:s|ed) \w+$|\b(?:and|or|of"
     r"|for|in|to|with|on|a|the|from|by|using)\b"
 )

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from crag.library.questions.surroundings import MIN_MENTIONS, DerivedQuestion, SentenceAsk, Surroundings, fill_question
+from crag.text.patterns import lazy_regex
 
 _WORD = r"[^\s,.()「」\"'“”‘’]"
 _SUBJECT = rf"^[\"'“‘]?(?P<name>{_WORD}{{2,}}(?: {_WORD}+){{0,2}}?)[\"'”’]?(?P<gloss>\([^)]{{1,60}}\))?"
 _NAME = rf"{_SUBJECT}(?P<topic>은|는) "
-_REFERRING = re.compile(
+_REFERRING = lazy_regex(
     r"^(?:그|이|저|그녀|그들|그들의|이들|이들이|이것|이것이|그것|또한|하지만|그러나"
     r"|그러자|그래서|따라서|결국|대개|때때로|이러한|이와|반면에|오늘날"
     r"|현재|당시|여기|우리|나|것|이후|한편|또|다른|대부분|일부|가장|모든|첫째|둘째"
@@ -25,7 +26,7 @@ _PERSON = (
     r"|의사|목사|소설가|사람|인물|여왕|장군|기업인|언론인|변호사"
     r"|아나운서|코미디언|대통령|총리|장관|혁명가|운동가|건축가|사업가|무신|문신|귀족|황후|왕자|공주|후궁|제독|이론가)"
 )
-_THING = re.compile(
+_THING = lazy_regex(
     "(?:기술|이론|학문|제도|법|법률|언어|프로그램|소프트웨어|시스템|게임|영화|소설|작품|음악"
     "|장르|단체|조직|기관|회사|기업|대학|대학교|학교|사건|전쟁|전투|현상|과정"
     "|개념|질병|질환|동물|식물|물질|약물|약|음식|요리|음료|축제|대회|조약|협약|종교|교파|사상"
@@ -37,29 +38,29 @@ _THING = re.compile(
     "|광장|도로|철도|노선|스포츠|경기|무술|의식|명절|용어|작업|예술|장비|프로젝트"
     "|지표|단위)(?:들)?(?:이다|이었다|입니다)\\.?$"
 )
-_DEFINITION = re.compile(rf"{_NAME}(?P<what>.{{8,}}?)(?:이다|이었다|였다|다|입니다|이며.*|으로.*|로, .*)\.?$")
-_NOUN_END = re.compile(r"(?:이다|이었다|입니다)\.?$")
-_EVENT = re.compile(
+_DEFINITION = lazy_regex(rf"{_NAME}(?P<what>.{{8,}}?)(?:이다|이었다|였다|다|입니다|이며.*|으로.*|로, .*)\.?$")
+_NOUN_END = lazy_regex(r"(?:이다|이었다|입니다)\.?$")
+_EVENT = lazy_regex(
     rf"{_NAME}(?:[^.]{{0,60}}?)\d{{3,4}}년[^.]{{0,60}}?(?P<verb>설립|창립|창설|창단|건국|개봉|발표|출시|발매|출간|개통|완공|개교|개최|체결"
     rf"|제정|건설|발명|발견|도입|제작)"
     r"되(?:었|어|었으|었고|었으며|었다)"
 )
-_MEANS = re.compile(
+_MEANS = lazy_regex(
     rf"{_SUBJECT}(?P<topic>이란|란) .{{8,}}(?:말한다|뜻한다|의미한다|가리킨다|말합니다|뜻합니다|의미합니다)\.?$"
 )
-_DAYS = re.compile(rf"{_NAME}[^.]{{0,50}}?\d+일을 (?:부여|지급|제공)(?:한다|합니다)")
-_EVERY = re.compile(
+_DAYS = lazy_regex(rf"{_NAME}[^.]{{0,50}}?\d+일을 (?:부여|지급|제공)(?:한다|합니다)")
+_EVERY = lazy_regex(
     rf"{_NAME}(?:[^.]{{0,20}} )?\d+(?:일|주|개월|달"
     rf"|년)마다 (?P<verb>[가-힣]{{2,4}}?)(?:한다|합니다|하여야 한다|해야 한다|해야 합니다)"
 )
-_HOURS = re.compile(
+_HOURS = lazy_regex(
     rf"{_NAME}[^.]{{0,30}}?\d+시[^.]{{0,8}}부터[^.]{{0,12}}\d+시[^.]{{0,8}}까지(?:이다|입니다|이며|로 한다|운영)"
 )
-_WON = re.compile(rf"{_NAME}[^.]{{0,30}}?\d[\d,만천 ]*원(?:이다|입니다|으로 한다)\.?$")
-_PLACE = re.compile(
+_WON = lazy_regex(rf"{_NAME}[^.]{{0,30}}?\d[\d,만천 ]*원(?:이다|입니다|으로 한다)\.?$")
+_PLACE = lazy_regex(
     rf"{_NAME}[^.]{{0,80}}?에 (?:위치하고 있다|위치해 있다|위치한다|자리 ?잡고 있다|위치합니다|있습니다)\.?$"
 )
-_TAIL = re.compile(
+_TAIL = lazy_regex(
     r"^(?P<what>\S+(?: \S+){0,4}?)(?:의)? (?P<part>종류|유형|장점|단점"
     r"|특징|원인|목적|역할|기능|증상|효과|조건|절차|방법|기간|요금|비용|시간|일정"
     r"|자격|기준|한도|원칙|규칙|금액|요건)$"

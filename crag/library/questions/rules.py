@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from crag.library.questions import chinese, english, korean
 from crag.library.questions.surroundings import DerivedQuestion, Surroundings
 from crag.text.language import detect_language, extract_terms, split_sentences
+from crag.text.patterns import lazy_regex
 from crag.types import HEADING_SEPARATOR, Language
 
 _MAX_QUESTION_CHARS = 100
@@ -51,8 +52,8 @@ def _deduplicate(found: Iterator[DerivedQuestion]) -> Iterator[DerivedQuestion]:
             yield one
 
 
-_PROSE_END = re.compile(r"^To [^,]{5,60}, .*:$|[.!。！][”\"’')）」』]*$|다\.?$")
-_NO_PROSE = re.compile(
+_PROSE_END = lazy_regex(r"^To [^,]{5,60}, .*:$|[.!。！][”\"’')）」』]*$|다\.?$")
+_NO_PROSE = lazy_regex(
     r"[|<>{}=\\@#↑^]|https?:|www\.|^\W*(?:Q|A|Question|Answer|User|Input|Output|Human|AI)\s*:", re.IGNORECASE
 )
 
@@ -69,7 +70,7 @@ def _says_something_about(heading: str, prose: list[str]) -> bool:
     return bool(asked) and 3 * len(asked & held) >= 2 * len(asked)
 
 
-_BOILERPLATE_HEADING = re.compile(
+_BOILERPLATE_HEADING = lazy_regex(
     r"(?i)(?:\W*\d[\d.]*\W*)?(?:(?:\w+ )?references|citations?|(?:\w+ )?bibliography|appendix\b.*|acknowledge?ments?"
     r"|(?:table of )?contents|index|see also"
     r"|external links|further reading|licen[sc]e|imprint|colophon|copyright|uncopyright|disclaimer|navigation|menu"
@@ -77,7 +78,7 @@ _BOILERPLATE_HEADING = re.compile(
     r"|참고\s?문헌|각주|목차|차례|같이 보기|외부 링크|출처|参考文献"
     r"|參考文獻|目录|目錄|参见|參見|外部链接|外部連結)"
 )
-_HEADING_NUMBER = re.compile(
+_HEADING_NUMBER = lazy_regex(
     r"^(?:\d+(?:\.\d+)*[.):]?\s+|(?:[ivxIVX]+|[A-Z])[.):]\s+|제\s?\d+\s?[장절조]\s*|第[一二三四五六七八九十\d]+[章节節条條]\s*"
     r"|(?:Chapter|Section|Part|Article|Step|Component)\s+\w+\s*[:.–-]\s*)|\s*[#¶]\s*$|^#+\s*"
 )

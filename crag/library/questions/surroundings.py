@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from crag.text.patterns import lazy_regex
+
 MIN_MENTIONS = 2  # of a name, for the text to be about it
 
 
@@ -64,9 +66,9 @@ class Surroundings:
         return Counter(_INSIDE_SENTENCE.findall(self.text))
 
 
-_LATIN_WORD = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
-_INSIDE_SENTENCE = re.compile(r"(?<=[a-z,;] )[A-Za-z][\w’'-]*(?=[ ,;.][^A-Z])")
-UNUSUAL_CASE = re.compile(r"[A-Z]{2}|[a-z][A-Z]|[A-Za-z]\d|^[A-Z]\.$")
+_LATIN_WORD = lazy_regex(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
+_INSIDE_SENTENCE = lazy_regex(r"(?<=[a-z,;] )[A-Za-z][\w’'-]*(?=[ ,;.][^A-Z])")
+UNUSUAL_CASE = lazy_regex(r"[A-Z]{2}|[a-z][A-Z]|[A-Za-z]\d|^[A-Z]\.$")
 _ENGLISH_WORDS = frozenset("the of and to is in for that by with are be this it as".split())  # noqa: SIM905
 _MIN_ENGLISH_SHARE = 0.12
 

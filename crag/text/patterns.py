@@ -1,0 +1,27 @@
+"""Regular expressions that are compiled when they are first used.
+
+Compiling the rules of all languages takes longer than answering a question, which needs few of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+
+class _LazyPattern:
+    """Stands for a compiled pattern, and gets its methods as attributes when they are first looked up."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern = pattern
+        self.flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(re.compile(self.pattern, self.flags), name)
+        setattr(self, name, method)
+        return method
+
+
+def lazy_regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return what `re.compile` would; an error in the pattern is raised when it is first used."""
+    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
