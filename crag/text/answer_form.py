@@ -116,12 +116,27 @@ _ASKS_DEGREE = lazy_regex(
 _FIGURE = lazy_regex(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|hundred|thousand|half|twice)\b", re.IGNORECASE
 )
+_ASKS_MEANING = lazy_regex(r"\bwhat (?:is|was|are|were) the meaning of\b", re.IGNORECASE)
+_MEANING = lazy_regex(
+    r"\b(?:mean\w*|signif\w+|symboli[sz]\w+|stands? for|denot\w+|defin\w+|refers?|deriv\w+|translat\w+|represent\w*"
+    r"|commemorat\w+)\b|[\"“‘]",
+    re.IGNORECASE,
+)
+_ASKS_MATERIAL = lazy_regex(
+    r"\bwhat (?:is|are|was|were) .*\bmade (?:of|from|out of|up of)\b|\bmade of what\b", re.IGNORECASE
+)
+_MATERIAL = lazy_regex(
+    r"\b(?:made|consist\w*|compos\w+|contain\w*|compris\w+|form\w*|built|constructed|construction|alloy|mix\w*)\b",
+    re.IGNORECASE,
+)
 _NEEDED = (  # what a question asks, and what its answer must hold
     (_ASKS_DEGREE, _FIGURE),
     (_ASKS_HOW_CHINESE, _INSTRUCTS_CHINESE),
     (_ASKS_HOW_KOREAN, _INSTRUCTS_KOREAN),
     (_ASKS_WHY, _REASON),
     (_ASKS_CAUSE, _CAUSE),
+    (_ASKS_MEANING, _MEANING),
+    (_ASKS_MATERIAL, _MATERIAL),
     (_ASKS_FREQUENCY, _FREQUENCY),
     *_PERMISSIONS,
 )

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import re
 
-from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
+from crag.text.events import drop_asides_on_others
+from crag.text.language import (
+    extract_terms,
+    extract_words,
+    find_tokens,
+    is_labelled_line,
+    is_table_row,
+    split_sentences,
+)
 from crag.text.patterns import lazy_regex
 from crag.text.question_parts import split_question
-from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, find_candidates, matches_answer_type
+from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, matches_answer_type
 from crag.text.spelling import shares_root
+from crag.text.stated_times import asks_duration, states_duration, states_time
 
 _DEFINITION = lazy_regex(
     r"\s*(?:what(?: is|'s|’s| are)(?: an?)? (?!the\b|it\b)"
@@ -33,6 +42,7 @@ _MONEY_QUESTION = lazy_regex(
 _FIGURE = lazy_regex(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|fourth|fifth)\b"
 )
+_ORDINAL = lazy_regex(r"\b(?:\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth)\b", re.IGNORECASE)
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 _AMOUNT = lazy_regex(  # no share, duration or date
     r"[$€£¥₩]\s?\d|\d[\d.,]*(?!\d|[.,]\d|\s?(?:per cent|percent|%|days?|weeks?|months?|years?|hours?|minutes?"
@@ -54,6 +64,9 @@ _INSTITUTION = lazy_regex(
 )
 _LABELLED_CELL = lazy_regex(r"[|—] [^|—:]{1,40}: ([A-Z][\w’'-]+)")  # of a row: "| Supplier: Dunmore"
 _SPEAKER = lazy_regex(r"\s*(?:[-*•>]\s*)?((?:From|[A-Z][\w’'.-]+)(?: [A-Z][\w’'.-]+){0,2}):\s+")
+_PRONOUN_SUBJECT = lazy_regex(
+    r"\W*(?:[A-Z][a-z]+ [^,]{0,40}, )?(?:[Hh]e|[Ss]he|[Tt]hey|[Hh]is|[Hh]er|[Tt]heir)\b(?!.*\bby [A-Z])"
+)
 _CALENDAR_WORDS = (
     f"{_MONTHS.replace('|', ' ')} Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
     " Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
@@ -67,6 +80,13 @@ _SPOT = lazy_regex(
     r"|decade|past|beginning|start|end|case|event|fact|way|form|order|process|war|period|age)s?\b)"
     r"([a-z][a-z-]+(?: [a-z-]+)?)\b",
     re.IGNORECASE,
+)
+_ASKS_WHERE = lazy_regex(r"\bwhere\b", re.IGNORECASE)
+_PLACE = lazy_regex(  # a name after a preposition
+    r"\b(?:[Ii]n|[Aa]t|[Oo]n|near|[Tt]o|[Ff]rom|of|into|onto|outside|inside|around|across|between|through|throughout|via"
+    r"|towards?|beside|opposite|by|and|or|off|along|behind|under|over|above|[:,|—–(])\s"
+    r"(?:(?:the|an?|our|its|their|his|her|both|[a-z-]+)\s){0,3}"
+    r"(?!(?:The|He|She|It|They|In|This|These)\b)([A-Z][^\W\d_][\w’'-]*(?: [A-Z][\w’'-]+)*)"
 )
 _ROLE = lazy_regex(
     r"\b[Ww]ho(?:[’']s| is| are| was| were| will be| has been| became| becomes) "
@@ -86,22 +106,6 @@ _NAME_TO_ROLE = lazy_regex(
     r"(?:(?:elected|appointed|named)\s)?(?:as\s)?(?:(?:the|our|its|their|his|her|an?)\s(?:[\w-]+\s){0,3}|new\s)?"
 )
 _NUMBER = lazy_regex(r"\d+(?:[.,:]\d+)*")
-_NUMBER_WORD = (
-    r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty"
-    r"|seventy|eighty|ninety|hundred|half an?|several|few)"
-)
-_TIME = lazy_regex(
-    r"\d[:.]\d\d\b|\d(?:st|nd|rd|th)\b|\d ?[ap]\.?m\b|\d[ -](?:o[’']clock|(?:second|minute|hour|day|week|month|year"
-    r"|night|season|quarter|century|centurie)s?\b|(?:working|business|calendar|full|school) \w+)"
-    rf"|\b{_NUMBER_WORD}(?:[ -]{_NUMBER_WORD})? (?:second|minute|hour|day|night|week|month|year)s?\b"
-    r"|\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth) (?:day|week|month|quarter|year)\b"
-    r"|\b(?:at|from|until|till|by|before|after|between|on|and|to) \d|\d{1,2}[/.]\d{1,2}|\d{4}"
-    r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b|\b(?:week|work)(?:days?|ends?)\b"
-    r"|\b(?:every|each) (?:other |second )?(?:day|night|week|month|quarter|year|morning|afternoon|evening|spring|summer"
-    r"|autumn|winter)\b|\b(?:daily|weekly|fortnightly|monthly|quarterly|yearly|annually|hourly|noon|midday|midnight)\b",
-    re.IGNORECASE,
-)
-_ASKS_DURATION = lazy_regex(r"\bhow (?:long|often|soon|quickly|frequently)\b", re.IGNORECASE)
 _ASKS_MEASURE = lazy_regex(
     r"\bwhat(?:[’']s| is| was| are| were) the (?:[\w-]+ ){0,2}?(?:numbers?|size|height|length|weight|width|depth"
     r"|age|rate|percentage|share|population|speed|distance|temperature|capacity|area|limit|maximum|minimum)\b",
@@ -119,12 +123,19 @@ _NAMING = lazy_regex(
     r"\b(?:called|known|named?|names|termed|titled|entitled|dubbed|nicknamed|referred|terms?)\b|[\"“”‘«(]"
     r"|(?<=\w )[A-Z][\w-]+",
 )
-_COUNTED_NOUN = lazy_regex(r"\bhow many (?:more |other |different )?([\w-]+)", re.IGNORECASE)
+_COUNTED = lazy_regex(  # "how many pilot seasons are there": a number before "pilot" or "seasons"
+    r"\bhow many (?:more |other |different )?((?:(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must"
+    r"|should|will|would|of|in|on|at|there|to|for|per|from|with|by)\b)[\w-]+\W*){1,4})",
+    re.IGNORECASE,
+)
 _MAX_WORDS_TO_NOUN = 8
 
 
 def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
-    """Return whether the sentences hold a value of the expected kind, or the definition that is asked for."""
+    """Return whether sentences hold a value of the expected kind, or the definition that is asked for.
+
+    Korean and Chinese have their own rules.
+    """
     parts = split_question(question)
     if len(parts) > 1:
         return all(states_value(part, quoted) for part in parts)
@@ -133,19 +144,28 @@ def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     if question.answer_type == "person":
         return any(_names_person(question, sentence) for sentence in split_sentences(quoted))
     new = _without_asked_figures(question.text, quoted)
-    is_time = bool(_TIME.search(new))
-    if question.answer_type == "time" or (is_time and _ASKS_DURATION.search(question.text)):
-        return is_time or bool(find_candidates(question, quoted))
-    if question.answer_type != "place" and _MONEY_QUESTION.search(question.text):
-        return bool(_AMOUNT.search(new))
-    if _ASKS_MEASURE.search(question.text) and not _FIGURE.search(new):
-        return False
-    if counted := _COUNTED_NOUN.search(question.text):
-        return _counts(counted[1], new)
+    if asks_duration(question.text):
+        return states_duration(new)
+    if question.answer_type == "time":
+        return states_time(question.text, drop_asides_on_others(question.text, new))
+    if question.answer_type == "place":
+        return _names_place(question, _CALENDAR.sub("", quoted)) or _names_spot(question, quoted)
     if _ASKS_NAME.search(question.text) and not _NAMING.search(quoted):
         return False
-    if question.answer_type == "place" and not question.is_cjk:
-        return matches_answer_type(question, _CALENDAR.sub("", quoted)) or _names_spot(question, quoted)
+    return _states_figure(question, quoted, new)
+
+
+def _states_figure(question: AnalyzedQuestion, quoted: str, new: str) -> bool:
+    """Return whether sentences hold an amount, a measure or a count where one is asked for.
+
+    `new` is the same text without the figures of the question.
+    """
+    if _MONEY_QUESTION.search(question.text):
+        return bool(_AMOUNT.search(new))
+    if _ASKS_MEASURE.search(question.text) and not _FIGURE.search(_ORDINAL.sub("", new)):
+        return False
+    if counted := _COUNTED.search(question.text):
+        return any(_counts(stem, new) for stem in extract_terms(counted[1]))
     return matches_answer_type(question, quoted)
 
 
@@ -172,8 +192,10 @@ def _without_asked_figures(question: str, quoted: str) -> str:
 def _names_person(question: AnalyzedQuestion, sentence: str) -> bool:
     """Return whether a sentence names somebody who is not in the question, in the role that it asks for.
 
-    The name of a speaker before a colon is not what the sentence is about.
+    The name of a speaker before a colon is not what the sentence is about, and "She …" names nobody.
     """
+    if _PRONOUN_SUBJECT.match(sentence):
+        return False
     asked = question.weights.keys()
     if (label := _SPEAKER.match(sentence)) and asked.isdisjoint(extract_terms(label[1])):
         sentence = sentence[label.end() :]
@@ -191,6 +213,14 @@ def _names_person(question: AnalyzedQuestion, sentence: str) -> bool:
         and any(terms[-1] == term or shares_root(terms[-1], term) for term in extract_terms(found[0]))
     ]
     return any(_is_tied(sentence, span, word.span()) for span in new for word in held)
+
+
+def _names_place(question: AnalyzedQuestion, quoted: str) -> bool:
+    """Return whether a text names a place that is not in the question; to answer "where", after a preposition."""
+    if not _ASKS_WHERE.search(question.text) or is_table_row(quoted) or is_labelled_line(quoted):
+        return matches_answer_type(question, quoted)
+    asked = question.weights.keys()
+    return any(set(extract_terms(found[1])) - asked for found in _PLACE.finditer(quoted))
 
 
 def _names_spot(question: AnalyzedQuestion, quoted: str) -> bool:
@@ -213,13 +243,12 @@ def _is_tied(sentence: str, name: tuple[int, int], role: tuple[int, int]) -> boo
     return bool(_NAME_TO_ROLE.fullmatch(sentence[name[1] : role[0]]))
 
 
-def _counts(noun: str, quoted: str) -> bool:
-    """Return whether a number belongs to the noun: "58 skilled sailors", "Sailors: 58". Without the noun, any does."""
-    stem = "".join(extract_terms(noun))
+def _counts(stem: str, quoted: str) -> bool:
+    """Return whether a number belongs to the noun: "58 skilled sailors", "Sailors: 58". "People" may be left out."""
     words = re.findall(r"\w+(?:[.,]\w+)*", quoted)
     places = [at for at, word in enumerate(words) if any(shares_root(stem, term) for term in extract_terms(word))]
-    numbers = [at for at, word in enumerate(words) if _FIGURE.match(word)]
-    if not places or stem in FRAME_TERMS:
+    numbers = [at for at, word in enumerate(words) if _FIGURE.match(word) and not _ORDINAL.match(word)]
+    if stem in FRAME_TERMS:
         return bool(numbers)
     return any(
         noun_at - at in range(-1, _MAX_WORDS_TO_NOUN + 1)
