@@ -57,6 +57,28 @@ addEventListener("DOMContentLoaded", () => {
     .observe(document.body, { childList: true })
 })
 """
+# Shown while nothing of a page has been drawn: the server may be starting, or busy with other users.
+_LATE_NOTICE = """
+<style>
+@keyframes late { to { visibility: visible } }
+#late {
+  position: fixed; inset: 55% 1rem auto; visibility: hidden; animation: late 0s 2s forwards;
+  font: 1rem sans-serif; text-align: center; color: gray
+}
+</style>
+<p id="late" role="status">CRAG Chat is starting, or busy with other questions.
+This page appears by itself as soon as it is its turn.</p>
+<script>
+{
+  const drawn = new MutationObserver(() => {
+    if (!document.querySelector('[data-testid="stElementContainer"]>:not([data-testid="stAppSkeleton"])')) return
+    document.getElementById("late").remove()
+    drawn.disconnect()
+  })
+  drawn.observe(document.body, { childList: true, subtree: true })
+}
+</script>
+"""
 _DIRECTIVES = (
     "default-src 'none'",
     "script-src 'self' blob: 'nonce-{nonce}'",  # blob: Streamlit imports the scripts of components from blobs
@@ -95,6 +117,7 @@ class PageRequests:
         )
         document = re.sub("<title>.*?</title>", f"<title>{title}</title>", document)
         document = document.replace("<head>", f"<head><script>{script}</script>")
+        document = document.replace("</body>", _LATE_NOTICE + "</body>")
         self._document = document.replace("<script>", '<script nonce="{nonce}">')
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -36,3 +36,14 @@ def test_an_upload_to_a_data_folder_that_is_gone_is_refused_in_words(
     page.reload()
     upload(page, "a.md", b"# Tea\n\nBlack.")
     expect(page.get_by_text("a.md").first).to_be_visible()
+
+
+def test_a_page_that_is_drawn_late_says_so_instead_of_staying_blank(page: Page, app_with_notes: str):
+    words = "This page appears by itself"
+    unanswered = page.context.new_page()
+    unanswered.route_web_socket("**/_stcore/stream*", lambda _: None)  # what the browser sends stays without an answer
+    unanswered.goto(app_with_notes)
+    expect(unanswered.get_by_text(words)).to_be_visible()
+    unanswered.close()
+    open_page(page, app_with_notes)
+    expect(page.get_by_text(words)).to_have_count(0)
