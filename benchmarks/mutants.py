@@ -53,7 +53,7 @@ GUARDED = {
     ],
     "many at once": [
         *("crag/conversations/conversations.py", "crag/runs/question_queue.py"),
-        *("crag/library/job_queue.py", "crag/models/admission.py"),
+        *("crag/library/job_queue.py", "crag/concurrency/request_queue.py"),
     ],
     OWNERSHIP: [
         *("crag/storage/user_scope.py", "crag/storage/outbound_log.py", "crag/conversations/conversation_list.py"),

@@ -23,7 +23,8 @@ WaitKind = Literal["queued", "answering", "retrying"]
 class Wait:
     """One wait for `model`, such as `ollama:llama3.1:8b`, which started at `since` (`time.monotonic`).
 
-    *queued*: waiting in this application's queue for the model at position `place`, from 1, counted in runs.
+    *queued*: waiting in this application's queue at position `place`, from 1, counted in runs, for about `seconds_left`
+    more, if that is known. The queue is that of the model or, before a run begins, that of the processor.
     *answering*: the request was sent and no reply has arrived yet. *retrying*: the model was busy or failed; `attempt`,
     from 2, is the next one.
     """
@@ -33,6 +34,7 @@ class Wait:
     since: float
     place: int = 0
     attempt: int = 0
+    seconds_left: float | None = None
 
 
 WaitReporter = Callable[[], Wait | None]
@@ -42,13 +44,15 @@ CallListener = Callable[[ModelCall], None]
 class Cancellation:
     """A cancellation flag shared between the caller and the workers, who also report what they do. Thread-safe.
 
-    `list_waits` says what the work waits for. The caller may set `on_model_call`: it gets every model call when it
-    ends, in the thread that made it, and must return at once.
+    `list_waits` says what the work waits for. The caller may set `on_model_call`, which gets every model call when it
+    ends, and `on_external_call`, which is called before the work begins to wait for a model or the web. Both are called
+    in the thread that makes the call, and must return at once.
     """
 
     def __init__(self, reports_to: Cancellation | None = None) -> None:
         """Create the flag; `reports_to` is the cancellation of the work that this is a part of."""
         self.on_model_call: CallListener | None = reports_to.record_model_call if reports_to else None
+        self.on_external_call: Callable[[], None] | None = reports_to.begin_external_call if reports_to else None
         self._reports_to = reports_to
         self._event = threading.Event()
         self._lock = threading.Lock()
@@ -112,6 +116,11 @@ class Cancellation:
         """Pass a model call that ended to the listener. Most work has none."""
         if self.on_model_call is not None:
             self.on_model_call(call)
+
+    def begin_external_call(self) -> None:
+        """Say that the work is about to wait for something outside of this process."""
+        if self.on_external_call is not None:
+            self.on_external_call()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ class PrioritySemaphore:
         self._lock = threading.Lock()
         self._free = permits
         self._waiting: list[_Request] = []
+        self._released_at = time.monotonic()
         self._numbers = count()
         self._held = threading.local()
 
@@ -32,7 +34,7 @@ class PrioritySemaphore:
     def hold(self, priority: int, timeout: float) -> Iterator[None]:
         """Hold the semaphore during the block; 0 is the most urgent.
 
-        A thread that has waited for `timeout` seconds goes on without it.
+        A waiting thread goes on without it when no thread has released it for `timeout` seconds.
         """
         self._held.by = (priority, timeout) if self._acquire(priority, timeout) else None
         try:
@@ -57,6 +59,23 @@ class PrioritySemaphore:
             if self._acquire(*held_by):
                 self._held.by = held_by
 
+    def give_way(self, priority: int) -> None:
+        """Let other threads go first, and hold the semaphore with this lower priority from then on."""
+        held_by = getattr(self._held, "by", None)
+        if held_by is None or held_by[0] >= priority:
+            return
+        with self._lock:
+            is_alone = not self._waiting
+        timeout = held_by[1]
+        if not is_alone:
+            self._release()
+        self._held.by = (priority, timeout) if is_alone or self._acquire(priority, timeout) else None
+
+    @property
+    def is_contended(self) -> bool:
+        """Whether threads wait for the semaphore."""
+        return bool(self._waiting)
+
     def _acquire(self, priority: int, timeout: float) -> bool:
         """Return whether the semaphore was acquired in time."""
         with self._lock:
@@ -65,17 +84,17 @@ class PrioritySemaphore:
                 return True
             request = _Request(priority, next(self._numbers))
             heapq.heappush(self._waiting, request)
-        if request.granted.wait(timeout):
-            return True
-        with self._lock:
-            if request.granted.is_set():
-                return True
-            self._waiting.remove(request)
-            heapq.heapify(self._waiting)
-            return False
+        while not request.granted.wait(timeout):
+            with self._lock:
+                if not request.granted.is_set() and time.monotonic() - self._released_at >= timeout:
+                    self._waiting.remove(request)
+                    heapq.heapify(self._waiting)
+                    return False
+        return True
 
     def _release(self) -> None:
         with self._lock:
+            self._released_at = time.monotonic()
             if self._waiting:
                 heapq.heappop(self._waiting).granted.set()
             else:

@@ -93,7 +93,8 @@ class RequestSender:
 
         Raises `ModelFault`, `Stopped`, and `HomeFault` if an outbound request cannot be recorded.
         """
-        with self._traits.queue.take_turn(stop, self._traits.concurrency):
+        stop.begin_external_call()
+        with self._traits.queue.take_turn(stop, lambda: self._traits.concurrency):
             first, rest = self._begin(prompts, stop, options)
             with closing(rest):
                 yield from chain(first, rest)

@@ -7,8 +7,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from crag.concurrency.request_queue import request_queue
 from crag.errors import ModelFault
-from crag.models.admission import request_queue
 from crag.models.chat_client import LangChainChatModel
 from crag.models.destinations import JsonSchema, ModelRoute, ModelTraits, RequireConsent, allow_all, route_to_ollama
 from crag.models.faults import (

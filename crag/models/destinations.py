@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from crag.concurrency.request_queue import RequestQueue
 from crag.errors import ModelFault
-from crag.models.admission import RequestQueue
 from crag.models.ollama_api import InstalledModel, is_cloud_name
 from crag.models.providers import is_provider
 from crag.settings import Settings, url_host

@@ -33,7 +33,7 @@ from crag.storage.user_scope import UserScoped, check_visible
 from crag.text.sanitization import normalize_question, normalize_user_text
 from crag.types import ModelCall, NodeName, Ruling, Turn, Version
 
-_MAX_WORKERS = 64  # they mostly wait for models, each of which has a queue of its own
+_MAX_WORKERS = 512  # they mostly wait in the queues of the processor and of the models
 _MAX_CACHED_TRACES = 200
 _STOP_SECONDS = 2.0
 

@@ -7,8 +7,10 @@ import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from crag.concurrency.processor import max_computing_runs, run_queue
 from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
 from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
 from crag.graph.state import Deps, GraphState
@@ -90,6 +92,7 @@ class RunWorker:
         self._log = log
         self._calls = calls
         self._checkpoints = checkpoints
+        self._queue = run_queue()
         self.unsaved_run_ids: set[str] = set()  # runs whose end could not be saved
 
     def execute(self, task: RunTask) -> Trace | None:
@@ -98,7 +101,8 @@ class RunWorker:
         try:
             run.stop.check()
             self._calls.record_calls(run)
-            with on_behalf_of(self._records.owner_id(run.id)):
+            run.stop.on_external_call = partial(self._queue.end_turns, run.stop)
+            with on_behalf_of(self._records.owner_id(run.id)), self._queue.take_turn(run.stop, max_computing_runs):
                 asked = self._run_graph(task)
             if asked is not None:
                 self._wait(run, asked)

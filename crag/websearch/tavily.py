@@ -84,6 +84,7 @@ class TavilySearch:
         Raises `WebSearchFailed`, also if the query cannot be logged, and `Stopped`.
         """
         stop.check()
+        stop.begin_external_call()
         sent = query[:MAX_QUERY_LENGTH]
         try:
             self._outbound_log.record(self.host, "web search", sent)

@@ -6,6 +6,7 @@ begins or ends the fragment reruns, since labels and icons change only then.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from crag.models.model_choice import model_label
 from crag.models.ollama_api import find_by_name
 from crag.runs.run import Run
 from crag.runs.trace import Trace
+from crag.text.formatting import format_count
 from crag.types import Message
 from pages.chat import answer, failures, state, versions
 from pages.chat.messages import earlier_traces
@@ -28,7 +30,6 @@ from pages.parts.trace import TraceDrawing, current_activity, shimmer_text
 _QUIET_SECONDS = 2.0  # most replies begin sooner
 _SILENT_SECONDS = 20.0  # then the built-in engine is offered
 _LOADING_SECONDS, _QUEUED_SECONDS = 1.0, 0.5
-_QUEUE_PLACES = ("next", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 def _is_loaded(model: str) -> bool | None:
@@ -43,17 +44,15 @@ def _is_loaded(model: str) -> bool | None:
     return found is not None and found.loaded
 
 
-def _current_wait_text(run_id: str) -> str:
+def _wait_text(wait: Wait | None) -> str:
     """Return what the run waits for; empty if for nothing, or not long enough to mention."""
-    wait = application().runs.waiting_for(run_id)
     if wait is None:
         return ""
     return describe_wait(wait, _is_loaded(wait.model), time.monotonic() - wait.since)
 
 
-def _is_model_silent(run_id: str) -> bool:
+def _is_model_silent(wait: Wait | None) -> bool:
     """Return whether a model that was asked, perhaps one that is still loading, has not replied for long."""
-    wait = application().runs.waiting_for(run_id)
     return wait is not None and wait.kind == "answering" and time.monotonic() - wait.since >= _SILENT_SECONDS
 
 
@@ -61,7 +60,11 @@ def describe_wait(wait: Wait, loaded: bool | None, seconds: float) -> str:
     """Describe a wait of `seconds`; safe Markdown. `loaded` is None if it is unknown whether the model is in memory."""
     name, so_far = markdown.escape_line(model_label(wait.model), 60), f"{int(seconds)} s so far"
     if wait.kind == "queued":
-        return f"The model is busy. You are {_queue_place(wait.place)} in line" if seconds >= _QUEUED_SECONDS else ""
+        left = wait.seconds_left or 0.0
+        before = f"{format_count(wait.place, 'question')} before yours"
+        if seconds + left < _QUEUED_SECONDS:
+            return ""
+        return f"{before}, about {math.ceil(left)} s" if left else before
     if wait.kind == "retrying":
         return f"{name} was busy. Trying again (attempt {wait.attempt})"
     if seconds < (_LOADING_SECONDS if loaded is False else _QUIET_SECONDS):
@@ -71,14 +74,11 @@ def describe_wait(wait: Wait, loaded: bool | None, seconds: float) -> str:
     return f"{name} is {'reading the prompt' if loaded else 'loading'}, {so_far}"
 
 
-def _queue_place(number: int) -> str:
-    return _QUEUE_PLACES[number - 1] if 0 < number <= len(_QUEUE_PLACES) else f"number {number}"
-
-
 _SLICE_SECONDS = 0.4  # after half a second Streamlit shows its own running indicator in the header
 _FIRST_SLICE_SECONDS = 0.25
 _PAUSE_SECONDS = 0.2  # clicks elsewhere on the page are handled between slices
 _PAUSE_WITH_DRAWER_SECONDS = 0.4
+_MAX_PAUSE_SECONDS = 5.0  # while it is queued
 _FRAME_SECONDS = 1 / 15
 _LIVE_RUN = "live_run"  # key of the fragment
 
@@ -146,8 +146,9 @@ class _Slice:
         while (began := time.monotonic()) < until:
             with reruns.let_others_draw():
                 happened = self.followed.take(run, seconds=_FRAME_SECONDS)
-            self.status.show(_status_text(trace, _current_wait_text(run.id)))
-            if reruns.is_click_waiting():
+            wait = application().runs.waiting_for(run.id)
+            self.status.show(_status_text(trace, _wait_text(wait)))
+            if reruns.is_click_waiting() or reruns.are_others_waiting() or _next_draw(wait) > _SLICE_SECONDS:
                 break
             if not happened:
                 continue
@@ -192,7 +193,10 @@ class _LiveDrawing:
         followed = _followed_run(self.run)
         followed.take(self.run, seconds=0)
         _rerun_when_ended(followed)
-        waiting = _current_wait_text(self.run.id)
+        wait = application().runs.waiting_for(self.run.id)
+        if self.follows:
+            reruns.change_interval(_next_draw(wait) + _PAUSE_SECONDS)
+        waiting = _wait_text(wait)
         drawing = TraceDrawing(followed.trace, self.run.id, state.passage_opener(self.run.id), waiting=waiting)
         if self.trace_place is not None:
             with self.trace_place:
@@ -203,10 +207,16 @@ class _LiveDrawing:
         if followed.trace.parent:
             versions.draw_earlier_version(self.run.id)
         text = st.markdown(_answer_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
-        if not followed.trace.text and _is_model_silent(self.run.id):
+        if not followed.trace.text and _is_model_silent(wait):
             st.caption("Nothing from the model yet. Keep waiting, or get an answer quoted from your documents now.")
             failures.draw_builtin_offer(self.run.id, followed.trace.options)
         return _Slice(followed, drawing, status, text)
+
+
+def _next_draw(wait: Wait | None) -> float:
+    """Return in how many seconds the run is worth another look: while it is queued, after half of the expected wait."""
+    left = wait.seconds_left if wait is not None and wait.seconds_left else 0.0
+    return max(_SLICE_SECONDS, min(left / 2, _MAX_PAUSE_SECONDS))
 
 
 def _first_slice_length(trace: Trace) -> float:

@@ -177,13 +177,17 @@ def _draw_frame(message: Message) -> DeltaGenerator:
 def draw_newest_messages(
     messages: Sequence[Message], frames: Mapping[int, DeltaGenerator], running: Run | None
 ) -> None:
-    """Draw the messages that have a frame, newest first, since those are in view; leave out a running answer."""
+    """Draw the messages that have a frame, newest first, since those are in view; leave out a running answer.
+
+    A question that has just been asked comes first, before anything that other sessions wait for.
+    """
     above = len(messages) - len(frames)
     marks = _read_marks(messages[above:])
     for position, message in reversed([*enumerate(messages)][above:]):
         with frames[message.id]:
             if running is None or message.run_id != running.id:
                 _draw_message(messages, position, marks)
+                reruns.let_others_go_first()
 
 
 def draw_messages_above(messages: Sequence[Message], place: DeltaGenerator) -> None:

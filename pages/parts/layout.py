@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from crag.text.formatting import export_file_name
-from pages.parts import labels
+from pages.parts import labels, reruns
 from pages.parts.routes import Page
 
 _MAX_SEARCH_LENGTH = 500  # characters
@@ -32,13 +32,16 @@ def draw_watching(
 ) -> None:
     """Draw a part of the page again every `seconds`, and the whole page once `read` differs from `drawn`.
 
-    `drawn` is what the rest of the page was drawn from. Without `seconds` only a click in the part draws it again.
+    It is drawn less often while many pages are open. `drawn` is what the rest of the page was drawn from. Without
+    `seconds` only a click in the part draws it again.
     """
 
     def draw_again() -> None:
         if read() != drawn:
             st.rerun()
         draw()
+        if seconds:
+            reruns.change_interval(reruns.poll_interval(seconds))
 
     st.fragment(draw_again, run_every=seconds)()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import NoReturn
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
@@ -15,10 +16,11 @@ from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, get_script_r
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
 
-from crag.concurrency.priority_semaphore import PrioritySemaphore
+from crag.concurrency.processor import drawing_turns
 
-_MAX_WAIT_SECONDS = 10.0  # then a session draws, even while the scripts of others compute for longer
-_drawing = PrioritySemaphore(permits=2 * (os.cpu_count() or 1))
+_MAX_WAIT_SECONDS = 10.0  # then a session draws, even if the scripts of others neither end nor pause
+_CLICK, _PAGE, _OTHER = 0, 1, 2  # priorities
+_POLLS_PER_SECOND = 5.0  # of all pages together
 _run_script = ScriptRunner._run_script  # noqa: SLF001 — Streamlit has no hook around it
 
 
@@ -28,13 +30,50 @@ def draw_in_turns() -> None:
 
 
 def _run_in_turn(runner: ScriptRunner, rerun: RerunData) -> None:
-    with _drawing.hold(priority=int(rerun.is_auto_rerun), timeout=_MAX_WAIT_SECONDS):
+    with drawing_turns.hold(_priority_of(rerun), _MAX_WAIT_SECONDS):
         _run_script(runner, rerun)
+
+
+def _priority_of(rerun: RerunData) -> int:
+    if rerun.is_auto_rerun:
+        return _OTHER
+    return _CLICK if rerun.fragment_id_queue else _PAGE
+
+
+def let_others_go_first() -> None:
+    """Let sessions go first whose users have seen nothing yet, once this script has drawn what its user waits for."""
+    drawing_turns.give_way(_OTHER)
+
+
+def are_others_waiting() -> bool:
+    """Return whether other sessions wait to draw."""
+    return drawing_turns.is_contended
 
 
 def let_others_draw() -> AbstractContextManager[None]:
     """Return a context in which this script waits, or works for long, while other sessions may draw."""
-    return _drawing.pause()
+    return drawing_turns.pause()
+
+
+def poll_interval(seconds: float) -> float:
+    """Return every how many seconds this page may look for changes: `seconds`, or less often if many pages are open."""
+    while _count_open_pages() > _POLLS_PER_SECOND * seconds:
+        seconds *= 2  # the browser's timer starts again whenever it changes
+    return seconds
+
+
+def _count_open_pages() -> int:
+    sessions = getattr(runtime.get_instance(), "_session_mgr", None) if runtime.exists() else None
+    return sessions.num_active_sessions() if sessions else 1
+
+
+def change_interval(seconds: float) -> None:
+    """Have the fragment that is being drawn drawn again every `seconds` from now on."""
+    context, fragment_id = get_script_run_ctx(), ThreadState.get().fragment_id
+    if context is not None and fragment_id is not None:
+        message = ForwardMsg()
+        message.auto_rerun.fragment_id, message.auto_rerun.interval = fragment_id, seconds
+        context.enqueue(message)
 
 
 def is_whole_page_drawn() -> bool:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.app.checklist import split_shown_checks
 from crag.app.checklist_facts import Check, CheckAction
-from pages.parts import dialogs, downloads, labels, markdown
+from pages.parts import dialogs, downloads, labels, markdown, reruns
 from pages.parts.address import open_page
 from pages.parts.layout import progress_share
 from pages.parts.routes import Page
@@ -205,7 +205,7 @@ def _page_state() -> tuple[bool, str]:
 
 
 def _refresh_interval() -> float:
-    return downloads.REFRESH_SECONDS if _is_busy() else _REFRESH_SECONDS
+    return reruns.poll_interval(downloads.REFRESH_SECONDS if _is_busy() else _REFRESH_SECONDS)
 
 
 def _is_busy() -> bool:
@@ -229,6 +229,7 @@ def _draw_rows(drawn: tuple[bool, str]) -> None:
         ):
             for check in others:
                 _draw_check_row(check)
+    reruns.change_interval(_refresh_interval())
 
 
 def _draw_live_action(name: str, key: str, drawn: tuple[bool, str]) -> None:

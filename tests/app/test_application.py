@@ -3,12 +3,14 @@
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from typing import get_args
 
 import pytest
 
 from crag.app.application import open_application
 from crag.cancellation import Cancellation
+from crag.concurrency.processor import max_computing_runs, run_queue
 from crag.errors import HomeFault
 from crag.events import PassageGraded, TokensWritten
 from crag.options import GraderKind, ModelParameters, RunOptions
@@ -308,6 +310,45 @@ def test_parallel_questions_are_queued_fairly(opened):
         assert [trace.state for trace in map(finished, runs)] == ["done"] * 3
         assert ollama.most_at_once == 1
         assert [application.runs.waiting_for(run.id) for run in runs] == [None] * 3
+
+
+def test_builtin_runs_are_queued_for_the_processor(opened):
+    application, stops = opened(), [Cancellation() for _ in range(max_computing_runs())]
+    application.library.pipeline.add_bytes("paper.md", PAPER.encode())
+    options = RunOptions(model="builtin", grader="builtin")
+    with ExitStack() as others:
+        for stop in stops:
+            others.enter_context(run_queue().take_turn(stop, max_computing_runs))
+        run, stopped = (application.runs.start(None, QUESTION, options) for _ in range(2))
+        wait_until(lambda: application.runs.waiting_for(run.id) and application.runs.waiting_for(stopped.id))
+        waits = [application.runs.waiting_for(one.id) for one in (run, stopped)]
+        assert {wait.kind for wait in waits} == {"queued"}
+        assert {wait.place for wait in waits} == {1, 2}
+        application.runs.stop(stopped.id)
+        assert finished(stopped).state == "stopped"
+        assert not run.ended
+    assert finished(run).state == "done"
+    assert application.runs.waiting_for(run.id) is None
+
+
+def test_a_run_that_waits_for_its_model_lets_others_compute(opened):
+    gate = threading.Event()
+
+    def reply(asked):
+        gate.wait(PATIENCE)
+        return Say("TraceMonkey records a trace [1].")
+
+    count = max_computing_runs() + 2
+    with ScriptedOllama(slots=count) as ollama:
+        application = opened(ollama_host=ollama.url)
+        application.library.pipeline.add_bytes("paper.md", PAPER.encode())
+        ollama.script = reply
+        options = RunOptions(model="ollama:llama3.1:8b", grader="builtin", answering=ModelParameters(parallelism=count))
+        runs = [application.runs.start(None, QUESTION, options) for _ in range(count)]
+        waits = application.runs.waiting_for
+        wait_until(lambda: all((wait := waits(run.id)) and wait.kind == "answering" for run in runs))
+        gate.set()
+        assert [trace.state for trace in map(finished, runs)] == ["done"] * count
 
 
 def finished(run):

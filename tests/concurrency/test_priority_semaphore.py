@@ -1,4 +1,4 @@
-"""The semaphore with priorities: who gets it next, and what a thread does that waits too long or pauses."""
+"""The semaphore with priorities: who gets it next, and what a thread does that gives way, waits too long or pauses."""
 
 import threading
 from contextlib import ExitStack
@@ -61,6 +61,44 @@ def test_the_most_urgent_computes_next_and_among_equals_the_first_to_come(waitin
     assert not redraw.computes.is_set()
     second_click.release()
     assert redraw.computes.wait(LONG)
+
+
+def test_a_thread_that_gives_way_goes_on_after_more_urgent_ones(waiting):
+    semaphore, add = waiting
+    went_on = threading.Event()
+
+    def draw() -> None:
+        with semaphore.hold(0, LONG):
+            drawn.set()
+            others_wait.wait(LONG)
+            semaphore.give_way(1)
+            went_on.set()
+
+    drawn, others_wait = threading.Event(), threading.Event()
+    first = threading.Thread(target=draw)
+    first.start()
+    assert drawn.wait(LONG)
+    timer, click = add(2), add(0)
+    others_wait.set()
+    assert click.computes.wait(LONG)
+    assert not went_on.is_set()
+    assert not timer.computes.is_set()
+    click.release()
+    assert went_on.wait(LONG)
+    assert timer.computes.wait(LONG)
+    first.join(LONG)
+
+
+def test_a_thread_gives_way_to_nobody_when_nobody_waits(waiting):
+    semaphore, add = waiting
+    with semaphore.hold(0, LONG):
+        assert not semaphore.is_contended
+        semaphore.give_way(1)
+        other = add(1)
+        assert semaphore.is_contended
+        semaphore.give_way(1)  # of the same priority by now
+        assert not other.computes.is_set()
+    assert other.computes.wait(LONG)
 
 
 def test_a_thread_that_waits_too_long_computes_without_a_permit(waiting):

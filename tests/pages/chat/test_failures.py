@@ -70,13 +70,27 @@ def message():
         ("answering", True, 4.9, 0, "Llama 3\\.1 8B is reading the prompt, 4 s so far"),
         ("answering", True, 1.5, 0, ""),
         ("answering", None, 30.0, 0, "Llama 3\\.1 8B has not started answering, 30 s so far"),
-        ("queued", True, 1.0, 2, "The model is busy. You are second in line"),
-        ("queued", True, 1.0, 14, "The model is busy. You are number 14 in line"),
+        ("queued", True, 1.0, 1, "1 question before yours"),
+        ("queued", True, 1.0, 14, "14 questions before yours"),
         ("queued", True, 0.1, 1, ""),
     ],
 )
 def test_a_wait_in_words(kind, loaded, seconds, place, words):
     assert describe_wait(Wait(kind, "ollama:llama3.1:8b", 0.0, place), loaded, seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "left", "words"),
+    [
+        (0.0, 8.2, "3 questions before yours, about 9 s"),
+        (6.0, 2.0, "3 questions before yours, about 2 s"),
+        (0.0, 0.3, ""),
+        (0.4, 0.3, "3 questions before yours, about 1 s"),
+    ],
+)
+def test_an_expected_wait_in_words(seconds, left, words):
+    wait = Wait("queued", "processor", 0.0, 3, seconds_left=left)
+    assert describe_wait(wait, None, seconds) == words
 
 
 def test_a_retry_in_words():

@@ -241,7 +241,7 @@ def test_refreshing_says_what_became_of_it(chat, notes):
 
 def test_a_refresh_lets_other_sessions_draw(chat, notes, services, monkeypatch):
     drawing, drew = PrioritySemaphore(permits=1), threading.Event()
-    monkeypatch.setattr(reruns, "_drawing", drawing)
+    monkeypatch.setattr(reruns, "drawing_turns", drawing)
     monkeypatch.setattr(ScriptRunner, "_run_script", reruns._run_in_turn)
     refresh = services.library.pipeline.refresh
 

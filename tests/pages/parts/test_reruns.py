@@ -1,4 +1,4 @@
-"""Undelivered messages when a fragment runs again, and the theme that every redraw sends."""
+"""Undelivered messages when a fragment runs again, how often pages look for changes, and the theme."""
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -6,6 +6,7 @@ from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.app_session import _populate_theme_msg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
+from pages.parts import reruns
 from pages.parts.reruns import clear_queue, copy_theme
 
 
@@ -40,6 +41,15 @@ def test_a_run_of_the_whole_page_drops_what_was_drawn_before():
     queue.enqueue(element("outer", "first"))
     clear_queue(queue, retain_lifecycle_msgs=True)
     assert queue.flush() == []
+
+
+@pytest.mark.parametrize(
+    ("pages", "seconds", "interval"),
+    [(1, 3.0, 3.0), (15, 3.0, 3.0), (16, 3.0, 6.0), (200, 3.0, 48.0), (200, 60.0, 60.0)],
+)
+def test_pages_look_for_changes_less_often_the_more_are_open(monkeypatch, pages, seconds, interval):
+    monkeypatch.setattr(reruns, "_count_open_pages", lambda: pages)
+    assert reruns.poll_interval(seconds) == interval
 
 
 @pytest.mark.parametrize("section", ["theme", "theme.light", "theme.dark", "theme.sidebar"])
