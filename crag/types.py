@@ -106,6 +106,9 @@ NodeName = Literal[
 
 DEFAULT_COLLECTION = "Documents"
 
+WORKBOOK_KIND = "xlsx"
+"""The kind of documents in sheets; the first heading of each passage is the name of its sheet."""
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSpace:
@@ -190,7 +193,7 @@ class Passage:
     the wider parent text around `text`, or `text` itself. `score` is the retrieval score; higher is more similar.
     `also_in` names each document, once, whose near-duplicate passages were omitted in favour of this one. `page` is the
     page of the first word; `page_starts` are the later pages that begin within `text`, and `context_page_starts` all
-    pages of `context`, the first one included.
+    pages of `context`, the first one included. `sheet` is the name of the sheet of a workbook.
     """
 
     id: int
@@ -206,6 +209,7 @@ class Passage:
     also_in: tuple[str, ...] = ()
     page_starts: PageStarts = ()
     context_page_starts: PageStarts = ()
+    sheet: str = ""
 
     def __post_init__(self) -> None:
         """Restore the tuples: JSON state of a saved run holds lists."""
@@ -219,6 +223,11 @@ class Passage:
     def last_page(self) -> int | None:
         """The page of the last word; None where the document has no pages."""
         return self.page_starts[-1][1] if self.page_starts else self.page
+
+    @property
+    def locator(self) -> str:
+        """Where the passage is in its document: p. 6, p. 1–2, sheet Q2; empty if the document has no such parts."""
+        return _format_locator(self.page, self.last_page, self.sheet)
 
     def page_of(self, quote: str) -> int | None:
         """Return the page on which a quote from the passage or its context begins; `page` if it is in neither."""
@@ -237,6 +246,12 @@ class Passage:
         return "\n\n".join(
             self.text[start:end].strip() for (start, on), end in zip(starts, ends, strict=True) if on == page
         )
+
+
+def _format_locator(page: int | None, last_page: int | None, sheet: str) -> str:
+    if sheet:
+        return f"sheet {sheet}"
+    return "" if page is None else f"p. {page}" if last_page in (None, page) else f"p. {page}–{last_page}"
 
 
 def _find_words(text: str, words: Sequence[str]) -> int | None:
@@ -330,7 +345,7 @@ class Knowledge:
 class Citation:
     """One numbered source of an answer. `quote` is the sentence of the source that supports the answer.
 
-    `page` is the page of the quote.
+    `page` is the page of the quote, `sheet` the sheet of a workbook.
     """
 
     n: int
@@ -341,6 +356,12 @@ class Citation:
     page: int | None
     quote: str
     origin: Origin
+    sheet: str = ""
+
+    @property
+    def locator(self) -> str:
+        """Where the quote is in its document, as in `Passage.locator`."""
+        return _format_locator(self.page, None, self.sheet)
 
 
 @dataclass(frozen=True, slots=True)

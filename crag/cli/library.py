@@ -114,7 +114,7 @@ def search_passages(application: Application, options: argparse.Namespace) -> in
 
 
 def _hit_text(hit: Passage) -> str:
-    return f"{hit.score:.3f}  {format_place(hit.title, hit.page, hit.last_page)}\n{indent(hit.text, ' ' * 7)}"
+    return f"{hit.score:.3f}  {format_place(hit.title, hit.locator)}\n{indent(hit.text, ' ' * 7)}"
 
 
 def list_collections(application: Application, options: argparse.Namespace) -> int:

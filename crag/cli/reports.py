@@ -55,7 +55,9 @@ def space_json(report: SpaceStatus) -> Json:
 
 def hit_json(passage: Passage) -> Json:
     """Return one entry of `search`."""
-    return {"passage_id": passage.id} | _fields(passage, "source_id title location page last_page heading score text")
+    return {"passage_id": passage.id} | _fields(
+        passage, "source_id title location page last_page sheet heading score text"
+    )
 
 
 def grade_json(given: Grade, thresholds: Thresholds) -> Json:
@@ -76,7 +78,7 @@ def answer_json(run_id: str, trace: Trace) -> Json:
         "reason": trace.action_reason,
         "steps": trace.trajectory,
         "verdicts": [_verdict_json(trace, verdict) for verdict in trace.verdicts.values()],
-        "sources": [_fields(cited, "n title location page quote") for cited in trace.citations],
+        "sources": [_fields(cited, "n title location page sheet quote") for cited in trace.citations],
         "support": [asdict(sentence) for sentence in trace.sentences],
         "web": _web_json(trace),
         "notes": trace.notes,
@@ -91,7 +93,7 @@ def answer_json(run_id: str, trace: Trace) -> Json:
 def sources_text(trace: Trace) -> str:
     """Return the sources and doubtful sentences of an answer, or the nearest passages if declined; then its notes."""
     lines = [
-        f"[{cited.n}] {format_place(cited.title, cited.page)}"
+        f"[{cited.n}] {format_place(cited.title, cited.locator)}"
         + (f"  {cited.location}" if cited.origin == "web" else "")
         for cited in trace.citations
     ]
@@ -102,7 +104,7 @@ def sources_text(trace: Trace) -> str:
     ]
     if trace.outcome == "not_answered":
         nearest = [trace.passages[number] for number in trace.found.get("library", ())]
-        places = (format_place(passage.title, passage.page, passage.last_page) for passage in nearest)
+        places = (format_place(passage.title, passage.locator) for passage in nearest)
         lines = [f"Nearest: {place}" for place in dict.fromkeys(places)]
     return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
 
@@ -142,7 +144,7 @@ def _verdict_json(trace: Trace, verdict: Verdict) -> Json:
     passage = trace.passages[verdict.passage_id]
     return {
         "passage_id": passage.id,
-        **_fields(passage, "source_id title page last_page origin"),
+        **_fields(passage, "source_id title page last_page sheet origin"),
         "score": verdict.score,
         "verdict": verdict.word,
         "reason": verdict.reason,

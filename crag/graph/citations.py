@@ -121,6 +121,7 @@ def _build_citation(item: Knowledge, citing: str) -> Citation:
         title=passage.title,
         location=passage.location,
         page=passage.page_of(quote),
+        sheet=passage.sheet,
         quote=quote,
         origin=passage.origin,
     )

@@ -12,7 +12,7 @@ from crag.ingest.parse.document import Block, Document
 from crag.ingest.parse.table_rows import MAX_COLUMNS_LENGTH
 from crag.text.language import is_label_border, is_list_item, is_table_row, restricts_previous, split_sentences
 from crag.text.tables import find_column_names, table_cells, write_row
-from crag.types import HEADING_SEPARATOR, Chunk, PageStarts, Progress, ProgressCallback, Vectors
+from crag.types import HEADING_SEPARATOR, WORKBOOK_KIND, Chunk, PageStarts, Progress, ProgressCallback, Vectors
 
 CHUNK_TOKENS = 250
 CHUNK_OVERLAP = 0
@@ -40,6 +40,7 @@ class _Piece(NamedTuple):
     columns: str
     starts_block: bool
     introduces_next: bool
+    starts_sheet: bool
 
 
 class _Span(NamedTuple):
@@ -87,7 +88,8 @@ def _split_into_pieces(document: Document, count_tokens: CountTokens, size: int)
         for n, (text, joint, tokens) in enumerate(parts):
             first, last = n == 0, n == len(parts) - 1
             joint = _block_separator(before, block) if first else joint
-            yield _Piece(text, tokens + 1, joint, block, heading, columns, first, last and leads)
+            sheet = document.kind == WORKBOOK_KIND and block.kind == "heading" and block.level == 1
+            yield _Piece(text, tokens + 1, joint, block, heading, columns, first, last and leads, sheet)
         before = block
 
 
@@ -182,7 +184,7 @@ def _find_border(pieces: list[_Piece], start: int, size: int) -> int:
         piece = pieces[n]
         if piece.block.kind == "heading" and n > start and tokens >= _NEW_SECTION_FILL * size:
             return n
-        if _begins_other_table(pieces[start : n + 1]):
+        if n > start and (piece.starts_sheet or _begins_other_table(pieces[start : n + 1])):
             return n
         if piece.starts_block and tokens >= _NEW_BLOCK_FILL * size:
             border = n

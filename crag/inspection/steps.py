@@ -323,7 +323,7 @@ def _describe_passage(passage: Passage, trace: Trace, cut: Sequence[Strip] = ())
     return PassageDescription(
         id=passage.id,
         badge=verdict_badge(verdict),
-        place=format_place(to_one_line(passage.title), passage.page, passage.last_page, page_first=True),
+        place=format_place(to_one_line(passage.title), to_one_line(passage.locator), locator_first=True),
         reason=to_one_line(verdict.reason) if verdict else "",
         text=to_one_line(passage.text),
         irrelevant=verdict is not None and verdict.word == "irrelevant",

@@ -11,7 +11,6 @@ from crag.events import NODES, ConsentAsked, ConsentGiven, Event, NodeStarted, P
 from crag.graph.state import GraphState
 from crag.options import OPTIONS, RunOptions, diff_options, get_option
 from crag.runs.trace import Trace
-from crag.text.formatting import format_pages
 from crag.types import NodeName, Passage, Ruling, Thresholds, Turn, Verdict
 
 _NODE_ORDER = tuple(NODES)
@@ -165,4 +164,4 @@ def describe_option_changes(before: RunOptions, after: RunOptions) -> str:
 
 def _passage_place(trace: Trace, passage_id: int) -> str:
     passage = trace.passages[passage_id]
-    return format_pages(passage.page, passage.last_page) if passage.page is not None else f"“{passage.title[:40]}”"
+    return passage.locator or f"“{passage.title[:40]}”"

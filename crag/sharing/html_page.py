@@ -193,7 +193,7 @@ def _source_view(number: int, cited: Citation, trace: Trace, run: SharedRun, may
         n=cited.n,
         anchor=f"a{number}-source-{cited.n}",
         title=to_one_line(cited.title),
-        place=format_place(to_one_line(cited.title), cited.page),
+        place=format_place(to_one_line(cited.title), to_one_line(cited.locator)),
         web=cited.origin == "web",
         address=address,
         link=address if address == cited.location and may_link(address) else "",

@@ -93,7 +93,7 @@ def _answer_facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> s
 
 def _source_item(cited: Citation) -> str:
     """Render one source as a list item with its own number and the quote below."""
-    entry = escape_line(format_place(cited.title, cited.page))
+    entry = escape_line(format_place(cited.title, cited.locator))
     if is_web_address(cited.location):
         entry += f"  \n   {_code_span(cited.location)}"
     quote = f"\n   > {escape_line(cited.quote)}" if cited.quote.strip() else ""

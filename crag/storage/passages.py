@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from crag.storage.engine import Database
 from crag.storage.tables import passages, sources, vectors
-from crag.types import EmbeddingSpace, PageStarts, Passage, Source, Vectors
+from crag.types import HEADING_SEPARATOR, WORKBOOK_KIND, EmbeddingSpace, PageStarts, Passage, Source, Vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,9 +25,8 @@ _CONTEXT_SEPARATOR = "\n\n"
 
 def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
     """Return the passages that still exist, by id, each with its wider context. Pass at most a few hundred ids."""
-    query = select(passages, sources.c.title, sources.c.location.label("source_location")).select_from(
-        passages.join(sources)
-    )
+    described = (sources.c.title, sources.c.location.label("source_location"), sources.c.kind)
+    query = select(passages, *described).select_from(passages.join(sources))
     with database.snapshot() as connection:
         rows = connection.execute(query.where(passages.c.id.in_(ids))).all()
         neighbours = _read_context_rows(connection, rows)
@@ -203,6 +202,7 @@ def _passage_from_row(row: Row[Any], neighbours: dict[tuple[str, int], Row[Any]]
         heading=row.heading,
         page_starts=decode_page_starts(row.page_starts) or (),
         context_page_starts=_context_page_starts(parts),
+        sheet=row.heading.partition(HEADING_SEPARATOR)[0] if row.kind == WORKBOOK_KIND else "",
     )
 
 

@@ -67,20 +67,12 @@ def format_retry_after(retry_after: str) -> str:
     return f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
 
 
-def format_pages(page: int, last_page: int | None = None) -> str:
-    """Format a page, or the first and last page of a passage: p. 6, p. 1–2."""
-    return f"p. {page}" if last_page in (None, page) else f"p. {page}–{last_page}"
+def format_place(title: str, locator: str, *, locator_first: bool = False) -> str:
+    """Return a title and where in the document, as in `Passage.locator`.
 
-
-def format_place(title: str, page: int | None, last_page: int | None = None, *, page_first: bool = False) -> str:
-    """Return title and page of a quote, or the pages of a passage; omitted where the document has none.
-
-    `page_first` suits lists that cut long lines at the end, where the page would be.
+    `locator_first` suits lists that cut long lines at the end, where the page would be.
     """
-    if page is None:
-        return title
-    pages = format_pages(page, last_page)
-    return f"{pages} · {title}" if page_first else f"{title} · {pages}"
+    return " · ".join(filter(None, (locator, title) if locator_first else (title, locator)))
 
 
 def format_location(location: str) -> str:

@@ -47,7 +47,7 @@ def _draw_sentence_support(run_id: str, trace: Trace, sentence: Support, key: st
             if cited.quote and not repeated:
                 st.caption(f"“{markdown.escape_line(cited.quote, _QUOTE_LENGTH)}”")
             st.button(
-                f":blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.page, _place_length())}",
+                f":blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.locator, _place_length())}",
                 icon=":material/format_quote:",
                 type="tertiary",
                 key=f"{key}-{cited.n}",
@@ -255,7 +255,7 @@ def _draw_source_links(run_id: str, trace: Trace) -> None:
 
 def _source_label(cited: Citation) -> str:
     icon = ":material/public:" if cited.origin == "web" else ":material/description:"
-    return f":blue[**{cited.n}**] {icon} {markdown.escape_place(cited.title, cited.page, _place_length())}"
+    return f":blue[**{cited.n}**] {icon} {markdown.escape_place(cited.title, cited.locator, _place_length())}"
 
 
 def _place_length() -> int:
@@ -265,13 +265,13 @@ def _place_length() -> int:
 
 def _draw_alternatives(run_id: str, trace: Trace) -> None:
     passages = [trace.passages[found] for found in trace.found.get("library", ())]
-    nearest = {(passage.title, passage.page, passage.last_page): passage for passage in reversed(passages)}
+    nearest = {(passage.title, passage.locator): passage for passage in reversed(passages)}
     if nearest:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.caption("Nearest passages:", width="content")
             for passage in [*reversed(nearest.values())][:_NEAREST_SHOWN]:
                 st.button(
-                    markdown.escape_place(passage.title, passage.page, _place_length(), last_page=passage.last_page),
+                    markdown.escape_place(passage.title, passage.locator, _place_length()),
                     icon=":material/description:",
                     key=f"nearest-{run_id}-{passage.id}",
                     type="tertiary",

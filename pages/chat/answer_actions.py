@@ -58,7 +58,7 @@ def draw_copy_dialog(run_id: str) -> None:
 
 
 def _source_line(cited: Citation) -> str:
-    where = format_place(cited.title, cited.page)
+    where = format_place(cited.title, cited.locator)
     return f"{where}, {cited.location}" if cited.origin == "web" else where
 
 

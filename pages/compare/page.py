@@ -104,7 +104,7 @@ def _draw_answer(run_id: str, trace: Trace, pieces: Sequence[TextPiece]) -> None
     if trace.state == "failed":
         st.markdown(f"**{markdown.escape_line(trace.error)}** {markdown.sanitize_answer(trace.remedy)}")
     for cited in trace.citations:
-        st.markdown(f":small[:blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.page, 90)}]")
+        st.markdown(f":small[:blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.locator, 90)}]")
     for note in trace.notes:
         st.caption(f":material/info: {markdown.escape_line(note)}")
 

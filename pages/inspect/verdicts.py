@@ -74,7 +74,7 @@ def _pin_actions(passage: Passage, *, right: bool) -> list[str]:
 
 def _describe_passage(passage: Passage, *, right: bool) -> str:
     origin = "web · " if passage.origin == "web" else ""
-    place = format_place(sanitization.strip_invisible(passage.title), passage.page, passage.last_page, page_first=True)
+    place = format_place(sanitization.strip_invisible(passage.title), passage.locator, locator_first=True)
     return f"{'pinned · ' if right else ''}{origin}{place}"
 
 

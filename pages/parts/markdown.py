@@ -99,19 +99,19 @@ def escape_sentence(text: str, max_length: int = _LABEL_LENGTH) -> str:
     return escape_line(_CITATION_MARK.sub("", _LIST_MARKER.sub("", text)), max_length)
 
 
-def escape_place(title: str, page: int | None, length: int = _LABEL_LENGTH, *, last_page: int | None = None) -> str:
-    """Escape a title and page, or pages, as one line, shortened in the middle.
+def escape_place(title: str, locator: str, length: int = _LABEL_LENGTH) -> str:
+    """Escape a title and where in the document as one line, shortened in the middle.
 
     Long titles often differ only at the end, where the page number is.
     """
-    line = " ".join(visible(format_place(title, page, last_page)).split())
+    line = " ".join(visible(format_place(title, locator)).split())
     kept = (length - 1) // 2
     return _escape(line if len(line) <= length else f"{line[:kept].rstrip()}…{line[-kept:].lstrip()}")
 
 
 def escape_page_and_title(passage: Passage) -> str:
     """Escape page and title of a passage as one line, for lists that cut long lines at the end."""
-    return escape_line(format_place(passage.title, passage.page, passage.last_page, page_first=True), 120)
+    return escape_line(format_place(passage.title, passage.locator, locator_first=True), 120)
 
 
 def citation_link(cited: Citation, anchor: str, text: str, number: str = "") -> str:
@@ -121,7 +121,7 @@ def citation_link(cited: Citation, anchor: str, text: str, number: str = "") -> 
 
     `number` identifies the citation within the answer; by default it is the one of the source.
     """
-    shown = escape_line(format_place(cited.title, cited.page), 120)
+    shown = escape_line(format_place(cited.title, cited.locator), 120)
     if (name := format_location(cited.location)) not in ("", cited.title):
         shown = f"{shown} · {escape_line(name, 120)}"
     if cited.quote:

@@ -22,7 +22,7 @@ def draw_hit(number: int, hit: SearchHit, on_open: Callable[[int], None]) -> Non
     passage = hit.passage
     with st.container(border=True, gap="xsmall", key=f"hit-{number}"):
         st.button(
-            f"**{number}** · {markdown.escape_place(passage.title, passage.page, 120, last_page=passage.last_page)}",
+            f"**{number}** · {markdown.escape_place(passage.title, passage.locator, 120)}",
             icon=":material/description:",
             type="tertiary",
             wrap=False,

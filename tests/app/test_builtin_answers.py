@@ -15,6 +15,7 @@ import pytest
 from openpyxl import Workbook
 
 from crag.app.application import Application, open_application
+from crag.cli.reports import answer_json, sources_text
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.settings import Settings
@@ -280,6 +281,16 @@ def test_a_figure_of_several_years_is_shown_with_each_of_them(sheets: Applicatio
     assert "2022 · Segment: Europe — Revenue: 40" in trace.text
     assert "2023 · Segment: Europe — Revenue: 60" in trace.text
     assert ask(sheets, "What was the revenue of Europe in 2021?").outcome != "documents"
+
+
+def test_a_citation_of_a_workbook_names_the_sheet(sheets: Application) -> None:
+    conversation = sheets.conversations.create({})
+    run = sheets.runs.start(conversation.id, "How much is the budget of the kitchen in 2024?", RunOptions())
+    trace = Trace().apply_all(event for _, event in run.follow())
+    assert sources_text(trace).startswith("[1] budget.xlsx · sheet Fair budget")
+    assert [one["sheet"] for one in answer_json(run.id, trace)["sources"]] == ["Fair budget"]
+    assert "sheet Fair budget" in sheets.sharing.markdown(conversation.id)
+    assert "budget.xlsx · sheet Fair budget" in sheets.sharing.html(conversation.id)
 
 
 def test_every_passage_of_a_sheet_carries_the_names_of_its_columns(sheets: Application) -> None:

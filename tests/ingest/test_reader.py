@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -177,6 +178,17 @@ def test_a_chunk_names_the_columns_of_one_table() -> None:
     chunks = split_document(document(Block("Staff", "heading", level=1), *tables[0], *tables[1]), words, 100)
     assert [chunk.heading for chunk in chunks] == ["Staff › 2023 · Site | Staff", "Staff › 2022 · Site | Staff"]
     assert [(chunk.context_start, chunk.context_end) for chunk in chunks] == [(0, 0), (1, 1)]
+
+
+def test_each_sheet_of_a_workbook_begins_a_chunk() -> None:
+    blocks = (
+        Block("Q1", "heading", level=1),
+        Block("a | 1", "row"),
+        Block("Q2", "heading", level=1),
+        Block("b | 2", "row"),
+    )
+    chunks = split_document(replace(document(*blocks), kind="xlsx"), words, 100)
+    assert [(chunk.heading, chunk.text) for chunk in chunks] == [("Q1", "Q1\n\na | 1"), ("Q2", "Q2\n\nb | 2")]
 
 
 def test_a_small_section_stays_in_the_chunk_before() -> None:

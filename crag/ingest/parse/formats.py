@@ -9,6 +9,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
+from crag.types import WORKBOOK_KIND
 
 if TYPE_CHECKING:
     from crag.ingest.parse.document import Document, ParseRequest
@@ -112,7 +113,7 @@ FORMATS = (
         ),
     ),
     Format(
-        *("xlsx", "Excel", "Office", _OFFICE_HINT, "office:read_xlsx", (".xlsx", ".xlsm")),
+        *(WORKBOOK_KIND, "Excel", "Office", _OFFICE_HINT, "office:read_xlsx", (".xlsx", ".xlsm")),
         detect=_has_content_type(b"spreadsheetml.sheet.main+xml", b"ms-excel.sheet.macroEnabled.main+xml"),
     ),
     Format(

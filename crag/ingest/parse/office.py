@@ -167,7 +167,7 @@ def _workbook_blocks(sheets: Sequence[tuple[str, list[list[str]]]]) -> Iterator[
     )
     for name, rows, found in blocks:
         is_alike = any(block.kind == "header" and headers[block.text] > 1 for block in found)
-        yield Block(name, "heading", level=1)
+        yield Block(" ".join(name.split()), "heading", level=1)
         if is_alike or names_period(name):
             yield from table_blocks(rows, least_names=_LEAST_NAMES, title=name)
         else:

@@ -60,7 +60,7 @@ def test_a_label_is_one_short_visible_line():
 
 
 def test_a_long_title_keeps_its_end_and_its_page():
-    shown = markdown.escape_place(f"Annual report {'of everything ' * 20}second half", 12, 60).replace("\\", "")
+    shown = markdown.escape_place(f"Annual report {'of everything ' * 20}second half", "p. 12", 60).replace("\\", "")
     assert shown.startswith("Annual report")
     assert shown.endswith("second half · p. 12")
     assert len(shown) <= 60
