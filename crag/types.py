@@ -177,6 +177,15 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
+class RemovedSource:
+    """A document whose removal can still be undone. `removed_at` is in seconds since the epoch."""
+
+    id: str
+    title: str
+    removed_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class MoveResult:
     """Result of moving one document to another collection (`Collections.move`)."""
 

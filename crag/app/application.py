@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -310,9 +310,18 @@ class Application(UserScoped):
             self.runs.stop(active.id)
         self._delayed_deletion.schedule()
 
+    def remove_documents(self, source_ids: Sequence[str]) -> None:
+        """Remove documents.
+
+        `Library.restore` undoes this for ten minutes, at most until the next start; then they are deleted for good.
+        """
+        self.library.discard(source_ids)
+        self._delayed_deletion.schedule()
+
     def _purge(self, older_than: float = UNDO_SECONDS) -> None:
         self.conversations.purge(older_than)
         self.runs.delete_orphaned_data()
+        self.library.purge_removed(older_than)
 
     def close(self) -> None:
         """Stop all background work and close everything that is open."""

@@ -363,4 +363,4 @@ class DelayedDeletion:
             try:
                 self._purge()
             except CragError as error:  # the next start purges again
-                _logger.warning("Could not purge deleted conversations: %s", error.message)
+                _logger.warning("Could not delete for good what was removed: %s", error.message)

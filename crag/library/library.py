@@ -30,6 +30,7 @@ from crag.storage.engine import Database
 from crag.storage.files import Originals
 from crag.storage.outbound_log import OutboundLog, on_behalf_of
 from crag.storage.passages import count_parts, count_passages, count_unembedded, read_part, read_passages
+from crag.storage.removed_sources import RemovedSources
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
 from crag.storage.user_scope import UserScoped, visible_questions
@@ -39,6 +40,7 @@ from crag.types import (
     MoveResult,
     Passage,
     ProgressCallback,
+    RemovedSource,
     SearchHit,
     Source,
     ignore_progress,
@@ -74,6 +76,7 @@ class Library(UserScoped):
         self._database = database
         self._store = SourceStore(database)
         self._collections = Collections(database)
+        self._removed = RemovedSources(database)
         self._originals = Originals(self.home)
         self._full_text = FullTextIndex(database)
         self._spelling = SpellingCorrector(database, self._full_text, count_english_tokens)
@@ -98,10 +101,30 @@ class Library(UserScoped):
         self._store.remove_unused_originals(self._originals.remove_unused)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
-        """Remove sources with all their data; return those that existed."""
+        """Remove sources with all their data for good; return those that existed."""
         gone = self._store.remove(ids)
         self._store.release_originals([source.sha256 for source in gone], self._originals.remove)
         return self._hide_questions(gone)
+
+    def discard(self, ids: Sequence[str]) -> None:
+        """Remove sources in such a way that `restore` can undo it until `purge_removed` deletes their data."""
+        self._removed.add(ids)
+
+    def removed(self) -> list[RemovedSource]:
+        """Return the sources whose removal can be undone, the last removed first."""
+        return self._removed.all()
+
+    def restore(self, ids: Sequence[str]) -> None:
+        """Undo the removal of sources. One that was added again meanwhile stays as it is now.
+
+        Raises `NotFound` if the removal of all of them is final.
+        """
+        if not self._removed.restore(ids):
+            raise NotFound("The removal is final: the documents were deleted.", "Add them again.")
+
+    def purge_removed(self, older_than: float = 0.0) -> None:
+        """Delete for good, with its original, what was removed more than `older_than` seconds ago."""
+        self._store.release_originals(self._removed.purge(older_than), self._originals.remove)
 
     def sources(self, collection: str = "") -> list[Source]:
         """Return the sources of a collection, or all, newest first."""

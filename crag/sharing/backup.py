@@ -28,6 +28,7 @@ from crag.errors import BadRequest, HomeFault
 from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
 from crag.storage.files import check_absent, move_into_place, original_relative_path, staging_folder
 from crag.storage.migrations import OLDEST_SCHEMA_VERSION, SCHEMA_VERSION
+from crag.storage.removed_sources import RemovedSources
 from crag.storage.sources import SourceStore
 from crag.storage.tables import evaluations, jobs, runs, sources
 from crag.types import Progress, ProgressCallback
@@ -162,6 +163,7 @@ def write_backup(database: Database, destination: Path, report: ProgressCallback
                 _copy_database(database.home / name, work / name, stop)
         copy = Database(work)
         try:
+            _drop_removed_sources(copy)
             _release_ownership(copy)
             with zipfile.ZipFile(work / "backup", "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 manifest = _BackupWriter(database, copy, archive, report, stop).fill()
@@ -186,6 +188,13 @@ def _copy_database(source: Path, target: Path, stop: Cancellation) -> None:
         ) from error
     finally:
         connection.close()
+
+
+def _drop_removed_sources(copy: Database) -> None:
+    """Leave nothing of documents that were removed, even while that can be undone."""
+    if RemovedSources(copy).purge(older_than=0.0):
+        with copy.read() as connection:
+            connection.exec_driver_sql("VACUUM")
 
 
 def _release_ownership(copy: Database) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select, update
 from crag.errors import BadRequest, NotFound
 from crag.storage.engine import Database
 from crag.storage.sources import advance_epoch, delete_source, ensure_collection
-from crag.storage.tables import collections, jobs, passages, sources
+from crag.storage.tables import collections, jobs, passages, removed_sources, sources
 from crag.types import DEFAULT_COLLECTION, Collection, MoveResult, strip_unstorable
 
 _MAX_COLLECTION_NAME_LENGTH = 80
@@ -58,6 +58,8 @@ class Collections:
             if new_name != name and _collection_exists(connection, new_name):
                 raise BadRequest(f"A collection “{new_name}” already exists.", "Move the documents there instead.")
             connection.execute(update(collections).where(collections.c.name == name).values(name=new_name))
+            of_it = removed_sources.c.collection == name
+            connection.execute(update(removed_sources).where(of_it).values(collection=new_name))
             advance_epoch(connection)  # caches remember the limits of a search by name
         return new_name
 
@@ -111,13 +113,13 @@ def _move_source(connection: Connection, source_id: str, name: str) -> MoveResul
     if connection.scalar(there.where(sources.c.sha256 == source.sha256)):
         delete_source(connection, source_id)
         return MoveResult(source_id, source.title, "merged")
-    if _is_path_or_url(source.location) and connection.scalar(there.where(sources.c.location == source.location)):
+    if is_path_or_url(source.location) and connection.scalar(there.where(sources.c.location == source.location)):
         return MoveResult(source_id, source.title, "kept")
     connection.execute(update(sources).where(sources.c.id == source_id).values(collection=name))
     return MoveResult(source_id, source.title, "moved")
 
 
-def _is_path_or_url(location: str) -> bool:
+def is_path_or_url(location: str) -> bool:
     """Return whether it is a path or a URL. Upload names are not unique."""
     return "/" in location or "\\" in location
 

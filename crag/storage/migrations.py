@@ -28,6 +28,43 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX ix_queued_questions_conversation_id ON queued_questions (conversation_id)",
     ),
     ("ALTER TABLE passages ADD COLUMN page_starts TEXT",),
+    (
+        """CREATE TABLE removed_sources (
+            id TEXT NOT NULL PRIMARY KEY,
+            title TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            location TEXT NOT NULL,
+            collection TEXT NOT NULL,
+            sha256 TEXT NOT NULL,
+            size INTEGER NOT NULL,
+            pages INTEGER,
+            chunker TEXT NOT NULL,
+            added_at FLOAT NOT NULL,
+            author TEXT NOT NULL,
+            published TEXT NOT NULL,
+            found_by TEXT NOT NULL,
+            removed_at FLOAT NOT NULL
+        )""",
+        """CREATE TABLE removed_passages (
+            id INTEGER NOT NULL PRIMARY KEY,
+            source_id TEXT NOT NULL REFERENCES removed_sources (id) ON DELETE CASCADE,
+            ordinal INTEGER NOT NULL,
+            page INTEGER,
+            heading TEXT NOT NULL,
+            text TEXT NOT NULL,
+            context_start INTEGER NOT NULL,
+            context_end INTEGER NOT NULL,
+            page_starts TEXT,
+            terms TEXT NOT NULL
+        )""",
+        "CREATE INDEX ix_removed_passages_source_id ON removed_passages (source_id)",
+        """CREATE TABLE removed_vectors (
+            passage_id INTEGER NOT NULL REFERENCES removed_passages (id) ON DELETE CASCADE,
+            space_id TEXT NOT NULL,
+            vector BLOB NOT NULL,
+            PRIMARY KEY (passage_id, space_id)
+        )""",
+    ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)

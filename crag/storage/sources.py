@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, union, update
 
 from crag.storage.engine import Database
 from crag.storage.passages import encode_page_starts
 from crag.storage.spaces import activate_space, ensure_space, read_active_space
-from crag.storage.tables import collections, epochs, passages, sources, spaces, vectors
+from crag.storage.tables import collections, epochs, passages, removed_sources, sources, spaces, vectors
 from crag.types import AddStatus, Chunk, EmbeddingSpace, Source, Vectors
 
 # Passed directly to the driver: SQLAlchemy's insert takes several times as long for this many rows.
@@ -24,6 +24,7 @@ _ADD_PASSAGES = (
 _ADD_TERMS = "INSERT INTO passage_terms (rowid, terms) VALUES "
 _REMOVE_TERMS = "DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passages WHERE source_id = ?)"
 _ADD_VECTORS = "INSERT INTO vectors (passage_id, space_id, vector) VALUES "
+_USED_ORIGINALS = union(select(sources.c.sha256), select(removed_sources.c.sha256))
 _ROWS_AT_ONCE = 100  # of at most 9 values each: older versions of SQLite take 999 values in a statement
 
 
@@ -321,14 +322,13 @@ class SourceStore:
     def release_originals(self, digests: Iterable[str], remove: Callable[[str], None]) -> None:
         """Call `remove` for each SHA-256 that no source uses, while no source can be added."""
         with self.database.write() as connection:
-            for digest in set(digests):
-                if not connection.scalar(select(func.count()).where(sources.c.sha256 == digest)):
-                    remove(digest)
+            for digest in set(digests) - set(connection.scalars(_USED_ORIGINALS)):
+                remove(digest)
 
     def remove_unused_originals(self, remove_unused: Callable[[Sequence[str]], None]) -> None:
         """Call `remove_unused` with every SHA-256 in use, while no source can be added."""
         with self.database.write() as connection:
-            remove_unused(list(connection.scalars(select(sources.c.sha256))))
+            remove_unused(list(connection.scalars(_USED_ORIGINALS)))
 
     def counts(self) -> tuple[int, int]:
         """Return the numbers of sources and passages."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     Column,
     Float,
@@ -358,6 +360,32 @@ vectors = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
+
+_KEPT_WITH = {"source_id": "removed_sources.id", "passage_id": "removed_passages.id"}
+
+
+def _copy_columns(table: Table) -> list[Column[Any]]:
+    """Return the columns of a table of the library for the table of what was removed from it."""
+    return [
+        Column(
+            one.name,
+            one.type,
+            *(ForeignKey(_KEPT_WITH[name], ondelete="CASCADE") for name in _KEPT_WITH if name == one.name),
+            primary_key=one.primary_key,
+            nullable=one.nullable,
+            index=one.name == "source_id",
+        )
+        for one in table.columns
+    ]
+
+
+# Sources that were removed, with all their rows, until the removal is final. Until then it can be undone.
+removed_sources = Table(
+    "removed_sources", metadata, *_copy_columns(sources), Column("removed_at", Float, nullable=False)
+)
+removed_passages = Table("removed_passages", metadata, *_copy_columns(passages), Column("terms", Text, nullable=False))
+removed_vectors = Table("removed_vectors", metadata, *_copy_columns(vectors))
+
 # Terms are extracted and stemmed before insertion; the tokenizer only splits them at spaces.
 FULL_TEXT_INDEX = (
     """CREATE VIRTUAL TABLE passage_terms USING fts5(terms, tokenize = "ascii tokenchars '.'")""",
@@ -423,6 +451,9 @@ __all__ = [
     "preferences",
     "presets",
     "queued_questions",
+    "removed_passages",
+    "removed_sources",
+    "removed_vectors",
     "rulings",
     "run_summaries",
     "runs",

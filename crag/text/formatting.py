@@ -101,7 +101,12 @@ def format_date(moment: float) -> str:
 
 def format_date_time(moment: float) -> str:
     """Format as 21 Nov 2026, 14:03."""
-    return f"{format_date(moment)}, {to_local_time(moment):%H:%M}"
+    return f"{format_date(moment)}, {format_time(moment)}"
+
+
+def format_time(moment: float) -> str:
+    """Format as 14:03."""
+    return f"{to_local_time(moment):%H:%M}"
 
 
 def format_timestamp(moment: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.ingest.site import SiteLimits
-from pages.documents import collections, table
+from pages.documents import collections, removal, table
 from pages.parts import dialogs, document_drawer, document_intake, layout
 from pages.parts.address import open_page
 from pages.parts.routes import Page
@@ -19,7 +19,7 @@ DIALOGS = {
     collections.IMPORT_DIALOG: collections.draw_import_dialog,
     table.MOVE_DIALOG: table.draw_move_dialog,
     table.REFRESH_DIALOG: table.draw_refresh_dialog,
-    table.REMOVE_DIALOG: table.draw_remove_dialog,
+    removal.REMOVE_DIALOG: removal.draw_remove_dialog,
     table.DOCUMENT_DIALOG: document_drawer.draw_document,
 }
 _MAX_ADDRESSES_LENGTH = 100_000  # characters
@@ -37,8 +37,9 @@ def main() -> None:
     collection = collections.draw_collections()
     _draw_head()
     _draw_add_form(collection)
-    document_intake.draw_jobs()
     table.draw_document_table(collection)
+    removal.draw_undo()  # below the table, like the jobs, so that neither moves it under the pointer
+    document_intake.draw_jobs()
     dialogs.draw_open_dialog(DIALOGS)
     if not dialogs.is_dialog_open():
         layout.watch_other_tabs(drawn, _read_revision)
@@ -46,7 +47,8 @@ def main() -> None:
 
 def _read_revision() -> tuple[object, ...]:
     """Return a value that changes when another tab or the command line changes what this page shows."""
-    return *application().library.revision(), len(application().jobs.jobs())
+    library = application().library
+    return *library.revision(), len(library.removed()), len(application().jobs.jobs())
 
 
 def _draw_head() -> None:

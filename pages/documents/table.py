@@ -11,6 +11,7 @@ from crag.text import sanitization
 from crag.text.formatting import format_count, format_location, format_size, to_local_time
 from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
+from pages.documents.removal import REMOVE_DIALOG
 from pages.parts import dialogs, document_drawer, labels, layout, markdown, reruns, source_drawer
 from pages.parts.address import open_page
 from pages.parts.document_intake import draw_refusals, summarize_results
@@ -100,7 +101,7 @@ def draw_refresh_dialog(source_ids: list[str] | None) -> None:
         st.rerun()
 
 
-DOCUMENT_DIALOG, REMOVE_DIALOG = "document", "remove documents"
+DOCUMENT_DIALOG = "document"
 _ALL_KINDS = "All kinds"
 _OPEN_LABEL = ":material/visibility: Open"
 _ROW_ACTIONS = {
@@ -108,7 +109,6 @@ _ROW_ACTIONS = {
     ":material/drive_file_move: Move": MOVE_DIALOG,
     ":material/delete: Remove": REMOVE_DIALOG,
 }
-_MAX_NAMED = 8
 _ROW_HEIGHT = 35
 _MAX_HEIGHT = 400
 
@@ -226,29 +226,3 @@ def _column_config(sources: list[Source]) -> dict[str, Any]:
         "Added": st.column_config.DateColumn(format="D MMM YYYY", width=96),
         "Actions": st.column_config.ButtonColumn(key=click, on_click=clicked, type="tertiary"),
     }
-
-
-def draw_remove_dialog(ids: list[str]) -> None:
-    """Ask for confirmation, with the names of the documents to remove."""
-    sources = [source for source in application().library.sources() if source.id in set(ids)]
-    if not sources:
-        return
-    title = f"Remove {format_count(len(sources), 'document')}?"
-    dialogs.dialog(title, icon=":material/delete:")(_draw_remove_confirmation)(sources)
-
-
-def _draw_remove_confirmation(sources: list[Source]) -> None:
-    for source in sources[:_MAX_NAMED]:
-        st.markdown(
-            f"**{markdown.escape_line(source.title, 120)}** "
-            f"{labels.grey_text(format_count(source.passages, 'passage'))}"
-        )
-    if len(sources) > _MAX_NAMED:
-        st.caption(f"and {len(sources) - _MAX_NAMED:,} more")
-    st.caption("Their passages are removed too. Answers that cite them do not change.")
-    with st.container(horizontal=True):
-        if st.button("Remove", icon=":material/delete:", key="remove-confirmed"):
-            application().library.remove([source.id for source in sources])
-            dialogs.close_and_rerun()
-        if st.button("Cancel", type="tertiary"):
-            dialogs.close_and_rerun()

@@ -206,7 +206,7 @@ def _draw_remove_older(job: Job) -> None:
 
 
 def _remove_documents(source_ids: list[str]) -> None:
-    application().library.remove(source_ids)
+    application().remove_documents(source_ids)
     st.rerun()
 
 

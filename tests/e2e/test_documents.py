@@ -57,3 +57,5 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
     dialog.get_by_role("button", name="Remove", exact=True).click()
     expect(dialog).to_be_hidden()
     expect(page.get_by_test_id("stSidebar").get_by_text("1 passage · Built-in embeddings")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("2 passages · Built-in embeddings")).to_be_visible()

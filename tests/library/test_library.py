@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event, func, select, text
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
 from crag.storage import sources
 from crag.storage.outbound_log import OutboundLog
+from crag.storage.tables import removed_passages, removed_sources, removed_vectors, vectors
 from crag.types import DEFAULT_COLLECTION
 from tests.crashing import check_whole
 from tests.doubles.library import open_library
@@ -311,3 +312,60 @@ def test_refreshing_splits_again_what_was_split_in_another_way(tmp_path):
     assert {result.status for result in after.pipeline.refresh()} == {"unchanged"}
     assert len(originals(after.home)) == 2
     after._database.close()
+
+
+def test_a_removed_document_can_be_restored_whole(library):
+    kept = library.pipeline.add_bytes("notes.md", NOTES)
+    other = library.pipeline.add_bytes("dogs.md", b"# Dogs\nA dog barks at night.\n")
+    before, passages = library.source(kept.id), library.search("Which animal sleeps?")
+    library.discard([kept.id, "unknown"])
+    assert [(one.id, one.title) for one in library.removed()] == [(kept.id, "notes.md")]
+    assert {passage.source_id for passage in library.search("cat sleeps water whistles")} <= {other.id}
+    assert library.counts()[:2] == (1, 1)
+    assert library.passage(passages[0].id) is None
+    library.purge_removed(older_than=60)
+    library.restore([kept.id])
+    assert library.source(kept.id) == before
+    assert library.search("Which animal sleeps?") == passages
+    assert library.original_path(kept.id).read_bytes() == NOTES
+    assert library.removed() == []
+    assert library.count_missing_vectors() == 0
+
+
+def test_a_removal_becomes_final(library):
+    kept = library.pipeline.add_bytes("notes.md", NOTES)
+    library.discard([kept.id])
+    assert open_library(library.home).original_path(kept.id) is None
+    assert originals(library.home) == {hashlib.sha256(NOTES).hexdigest()}
+    library.purge_removed()
+    assert originals(library.home) == set()
+    assert library.removed() == []
+    with library._database.read() as connection:
+        for emptied in (removed_sources, removed_passages, removed_vectors, vectors):
+            assert connection.scalar(select(func.count()).select_from(emptied)) == 0
+        assert connection.scalar(text("SELECT count(*) FROM passage_terms")) == 0
+    with pytest.raises(NotFound, match="final"):
+        library.restore([kept.id])
+
+
+def test_a_removed_document_that_is_there_again_is_not_restored_twice(library):
+    first = library.pipeline.add_bytes("notes.md", NOTES)
+    library.discard([first.id])
+    second = library.pipeline.add_bytes("again.md", NOTES)
+    library.restore([first.id])
+    assert [source.id for source in library.sources()] == [second.id]
+    assert library.removed() == []
+    library.purge_removed()
+    assert library.original_path(second.id).read_bytes() == NOTES
+
+
+def test_a_removed_document_follows_its_collection(library):
+    added = library.pipeline.add_bytes("notes.md", NOTES, collection="Old")
+    library.discard([added.id])
+    library.rename_collection("Old", "New")
+    library.restore([added.id])
+    assert library.source(added.id).collection == "New"
+    library.discard([added.id])
+    library.delete_collection("New")
+    library.restore([added.id])
+    assert library.source(added.id).collection == "New"

@@ -48,12 +48,14 @@ def test_nothing_but_the_library_is_in_it(library, tmp_path):
         assert b"secret" not in b"".join(archive.read(name) for name in archive.namelist())
 
 
-def test_what_was_removed_is_not_in_a_later_backup(library, tmp_path):
+@pytest.mark.parametrize("remove", ["remove", "discard"])
+def test_what_was_removed_is_not_in_a_later_backup(library, tmp_path, remove):
     added = library.pipeline.add_bytes("secret.md", b"The code word is Quetzalcoatl.\n")
-    library.remove([added.id])
+    getattr(library, remove)([added.id])
     save(library, tmp_path / "saved")
     with zipfile.ZipFile(tmp_path / "saved") as archive:
         assert b"Quetzalcoatl" not in archive.read("crag.sqlite")
+        assert not any(name.startswith("originals/") for name in archive.namelist())
 
 
 def test_saving_goes_on_while_others_add_and_remove(library, tmp_path):

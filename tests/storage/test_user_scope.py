@@ -31,11 +31,12 @@ from tests.test_structure import CRAG, imports
 
 SHARED = {
     *("active_spaces", "calibrations", "collections", "downloads", "embedder_choices", "epochs", "jobs", "passages"),
-    *("preferences", "presets", "rulings", "sources", "spaces", "vectors"),
+    *("preferences", "presets", "removed_passages", "removed_sources", "removed_vectors", "rulings", "sources"),
+    *("spaces", "vectors"),
 }
 """Tables without an owner: documents, models, settings, and what is measured about all of them."""
 COMMON = {
-    *("Calibrator.run", "Calibrator.save", "Library.remove"),
+    *("Calibrator.run", "Calibrator.save", "Library.discard", "Library.purge_removed", "Library.remove"),
     "ConversationOwners.claim_unowned",  # what belongs to nobody goes to the first visitor
     "Conversations.rename_collection",
     "Evaluations.close",
@@ -172,6 +173,7 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "key": anns.dataset.examples[0].key,
         "limit": 50,
         "location": PAGE["url"],
+        "locations": [home.application.library.sources()[0].location],
         "message_id": anns.question_id,
         "model": "builtin",
         "name": "Another name",

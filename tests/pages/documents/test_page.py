@@ -11,10 +11,11 @@ from streamlit.runtime.scriptrunner import ScriptRunner
 from crag.concurrency.priority_semaphore import PrioritySemaphore
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from pages.documents import collections, table
+from pages.documents.removal import REMOVE_DIALOG
 from pages.parts import document_intake, reruns
 from pages.parts.document_drawer import DocumentView
 from pages.parts.services import close_application
-from tests.pages.conftest import NOTES, labels, said, until
+from tests.pages.conftest import NOTES, click, labels, said, until
 from tests.waiting import PATIENCE
 
 
@@ -203,13 +204,34 @@ def test_the_pages_of_a_document_are_turned_as_picture_and_text(chat, services):
 def test_removing_asks_first(chat, notes, services):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    chat.session_state["dialog"] = (table.REMOVE_DIALOG, [notes])
+    chat.session_state["dialog"] = (REMOVE_DIALOG, [notes])
     chat.run()
     assert said(chat, "Their passages are removed too")
     assert len(services.library.sources()) == 1
     chat.button(key="remove-confirmed").click().run()
     assert services.library.sources() == []
     assert not chat.exception
+
+
+def test_a_removal_can_be_undone_after_a_reload_until_it_is_final(chat, notes, services):
+    board = services.library.pipeline.add_bytes("minutes.md", b"The board met in May.").id
+    before = services.library.sources()
+    services.remove_documents([notes, board])
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    assert said(chat, "Removed **2 documents**")
+    assert said(chat, "Deleted for good at")
+    click(chat, "Undo")
+    assert services.library.sources() == before
+    assert "Undo" not in labels(chat)
+    services.remove_documents([notes])
+    chat.run()
+    assert said(chat, "Removed **Brewing notes**")
+    services.library.purge_removed()
+    click(chat, "Undo")
+    assert any("The removal is final" in toast.value for toast in chat.toast)
+    assert [source.id for source in services.library.sources()] == [board]
+    assert "Undo" not in labels(chat)
 
 
 def test_collections_narrow_the_table(chat, notes, services):

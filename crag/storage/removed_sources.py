@@ -1,0 +1,101 @@
+"""Removed sources, kept whole in tables that nothing else reads until the removal is final."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Column, Connection, Table, column, delete, func, insert, literal, select, table
+
+from crag.storage.collections import is_path_or_url
+from crag.storage.engine import Database
+from crag.storage.sources import advance_epoch, delete_source, ensure_collection
+from crag.storage.tables import (
+    passages,
+    removed_passages,
+    removed_sources,
+    removed_vectors,
+    sources,
+    spaces,
+    vectors,
+)
+from crag.types import RemovedSource
+
+_terms = table("passage_terms", column("rowid"), column("terms"))  # the full-text index
+
+
+class RemovedSources:
+    """Sources whose removal can be undone, with their passages, search terms and vectors."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, source_ids: Iterable[str]) -> None:
+        """Move sources from the library to here in one commit."""
+        now = time.time()
+        with self._database.write() as connection:
+            for source_id in source_ids:
+                _keep(connection, source_id, now)
+                delete_source(connection, source_id)
+
+    def all(self) -> list[RemovedSource]:
+        """Return what can be restored, the last removed first."""
+        columns = (removed_sources.c.id, removed_sources.c.title, removed_sources.c.removed_at)
+        query = select(*columns).order_by(removed_sources.c.removed_at.desc(), removed_sources.c.title)
+        with self._database.read() as connection:
+            return [RemovedSource(*row) for row in connection.execute(query)]
+
+    def restore(self, source_ids: Sequence[str]) -> list[str]:
+        """Move sources back with their ids, in one commit; return the ids of those whose removal is not final yet.
+
+        One that was added again meanwhile stays as it is now.
+        """
+        wanted = select(removed_sources).where(removed_sources.c.id.in_(source_ids))
+        with self._database.write() as connection:
+            rows = connection.execute(wanted).all()
+            for row in rows:
+                same = (sources.c.sha256 == row.sha256) | (sources.c.id == row.id)
+                if is_path_or_url(row.location):
+                    same |= sources.c.location == row.location
+                there = select(func.count()).where(sources.c.collection == row.collection, same)
+                if not connection.scalar(there):
+                    ensure_collection(connection, row.collection)
+                    _put_back(connection, row.id)
+                connection.execute(delete(removed_sources).where(removed_sources.c.id == row.id))
+        return [row.id for row in rows]
+
+    def purge(self, older_than: float) -> list[str]:
+        """Delete for good what was removed more than `older_than` seconds ago; return the SHA-256 of each."""
+        gone = delete(removed_sources).where(removed_sources.c.removed_at <= time.time() - older_than)
+        with self._database.write() as connection:
+            return list(connection.scalars(gone.returning(removed_sources.c.sha256)))
+
+
+def _keep(connection: Connection, source_id: str, now: float) -> None:
+    """Copy a source with everything that belongs to it out of the library."""
+    own = passages.c.source_id == source_id
+    source = select(*sources.c, literal(now)).where(sources.c.id == source_id)
+    pieces = select(*passages.c, _terms.c.terms).join(_terms, _terms.c.rowid == passages.c.id).where(own)
+    embedded = select(*vectors.c).join(passages).where(own)
+    for place, rows in ((removed_sources, source), (removed_passages, pieces), (removed_vectors, embedded)):
+        connection.execute(insert(place).from_select(place.c.keys(), rows))
+
+
+def _put_back(connection: Connection, source_id: str) -> None:
+    """Copy a source with everything that belongs to it back into the library, and start a new epoch."""
+    kept = removed_passages.c
+    own = kept.source_id == source_id
+    source = select(*_columns_of(sources, removed_sources)).where(removed_sources.c.id == source_id)
+    connection.execute(insert(sources).from_select(sources.c.keys(), source))
+    pieces = select(*_columns_of(passages, removed_passages)).where(own)
+    connection.execute(insert(passages).from_select(passages.c.keys(), pieces))
+    connection.execute(insert(_terms).from_select(["rowid", "terms"], select(kept.id, kept.terms).where(own)))
+    embedded = select(*removed_vectors.c).join(removed_passages).where(own)
+    known = removed_vectors.c.space_id.in_(select(spaces.c.id))
+    connection.execute(insert(vectors).from_select(vectors.c.keys(), embedded.where(known)))
+    advance_epoch(connection, list(connection.scalars(select(kept.id).where(own))))
+
+
+def _columns_of(table: Table, copy: Table) -> list[Column[Any]]:
+    return [copy.c[one.name] for one in table.c]
