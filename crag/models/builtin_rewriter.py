@@ -62,6 +62,8 @@ _LAST_REFERENCE = lazy_regex(
     re.IGNORECASE,
 )
 _KOREAN_QUESTION_END = lazy_regex(r"(?:나요|가요|까요|니까|래요|어요|아요|해요|예요|에요|세요|죠|지요)\W*$")
+_ASKS_EVENT = lazy_regex(r"(?:무슨|어떤) 일|(?:뭐가|무엇이|뭔가) 있었")  # of a year: "2015년에 무슨 일이 있었나요?"
+_FIGURE_OR_NAME = lazy_regex(r"((?<![\w.-])\d[\d.,]*)(?:\s?[년월일호층차회기])?|[A-Za-z][\w-]*")
 _CONTINUATION = lazy_regex(  # asks to go on, about nothing new
     r"\b(?:more|further|again|next|else|since|details?|detailed|elaborate|examples?|beispiele?|nenne|mehr|dann|genauer)\b"
     r"|더|자세히|자세하게|예를? ?들어?|그 ?다음|계속|다른 (?:것|거)|말이야|말이에요|(?<=[은는도])요(?=\W*$)"
@@ -230,7 +232,8 @@ def _is_adjunct(asked: str) -> bool:
 
 def _names_subject(asked: str) -> bool:
     words = _subject_words(asked)
-    return bool(words) and (_defines(asked) or bool(find_name_terms(asked)) or _has_enough(words))
+    is_event = _has_figure(words) and bool(_ASKS_EVENT.search(asked))
+    return bool(words) and (is_event or _defines(asked) or bool(find_name_terms(asked)) or _has_enough(words))
 
 
 def _defines(asked: str) -> bool:
@@ -266,7 +269,8 @@ def _subject_words(asked: str) -> list[KeyWord]:
     """Return the key words that name something, without words that frame a question or only ask to go on."""
     text = _CONTINUATION.sub(" ", _LEAD_IN.sub("", asked))
     if detect_language(text) == "ko":
-        return [(word, tuple(extract_terms(word))) for word in korean.find_content_words(text)]
+        found = [(each[0], tuple(extract_terms(each[1] or each[0]))) for each in _FIGURE_OR_NAME.finditer(text)]
+        return [*found, *((word, tuple(extract_terms(word))) for word in korean.find_content_words(text))]
     if detect_language(text) == "zh":
         text = chinese.drop_frame(text)
     return [(word, parts) for word, parts in extract_key_words(text) if not FRAME_TERMS.issuperset(parts)]

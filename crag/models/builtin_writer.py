@@ -58,9 +58,10 @@ class BuiltinWriter(Writer):
                 drafts[draft] = part
         written = "\n\n".join(drafts)
         answer = "\n\n".join(text for text, part in drafts.items() if not self._is_off_topic(part, text, knowledge))
-        finish_reason = OFF_TOPIC if written and not answer else "stop"
-        if written and self._repeats(asked, question, written, said):
-            answer, finish_reason = "", "stop"
+        is_repeated = bool(written) and self._repeats(asked, question, written, said)
+        is_spent = bool(known) and not written
+        answer = "" if is_repeated else answer
+        finish_reason = "stop" if answer or is_spent or (is_repeated and names_no_subject(question)) else OFF_TOPIC
         for piece in re.findall(r"\s*\S+|\s+$", answer):
             stop.check()
             yield ReplyPiece(piece)

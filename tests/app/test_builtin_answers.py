@@ -377,3 +377,29 @@ def test_a_labelled_value_and_a_row_answer_a_question_in_korean_and_chinese(
 def test_another_kind_of_leave_is_no_answer(office: Application) -> None:
     assert ask(office, "연차는 며칠인가요?").outcome != "documents"
     assert ask(office, "丧假有几天？").outcome != "documents"
+
+
+HISTORY = """# 등대서점 연혁
+
+등대서점은 2009년 부산 영도에서 문을 열었다.
+2012년에 두 번째 지점을 남포동에 냈다.
+2015년에는 화재로 본점 2층이 불에 타 석 달 동안 휴업했다.
+
+## 직원과 행사
+대표는 김민수이다. 직원은 모두 14명이다. 여름 축제는 7월 12일에 열린다. 참가비는 1만 원이다.
+"""
+
+
+def test_a_year_that_was_not_asked_for_before_is_no_repetition(tmp_path: Path) -> None:
+    with closing(open_application(Settings(home=tmp_path, chat_model="builtin", embedder="builtin"))) as opened:
+        opened.library.pipeline.add_bytes("연혁.md", HISTORY.encode())
+        conversation = opened.conversations.create({})
+        texts = []
+        for question in (
+            "대표는 누구인가요?", "직원은 몇 명인가요?", "여름 축제는 언제 열리나요?", "참가비는 얼마인가요?",
+            "2015년에 무슨 일이 있었나요?", "2016년에 무슨 일이 있었나요?",
+        ):  # fmt: skip
+            run = opened.runs.start(conversation.id, question, RunOptions())
+            texts.append(Trace().apply_all(event for _, event in run.follow()).text)
+    assert texts[-2] == "2015년에는 화재로 본점 2층이 불에 타 석 달 동안 휴업했다. [1]"
+    assert texts[-1].startswith("**문서에서 답을 찾지 못했습니다.**")

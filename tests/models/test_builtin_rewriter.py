@@ -247,6 +247,9 @@ def test_a_query_keeps_the_language_and_at_most_three_words(question: str, style
         (KOREAN, "그 건물은 몇 층인가요?", "도서관"),
         (KOREAN, "그건 언제 지어졌나요?", "한강"),
         (KOREAN, "김치는 어떻게 만드나요?", ""),
+        (KOREAN, "2015년에 무슨 일이 있었나요?", ""),
+        (KOREAN, "그때 무슨 일이 있었나요?", "도서관"),
+        ("참가비는 얼마인가요?", "2015년에 뭐가 있었나요?", ""),
         ("서울에서 가장 높은 산은 무엇인가요?", "왜?", "서울"),
     ],
 )
