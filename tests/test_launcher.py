@@ -13,7 +13,10 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
+from crag.server.connections import ServerConfig
 from crag.server.page_requests import OWNER_COOKIE
 from tests.served import ROOT, served, socket_path
 from tests.waiting import PATIENCE, wait_until
@@ -101,10 +104,14 @@ def _listening(process: psutil.Process) -> set[str]:
     return {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN}
 
 
-def test_a_request_that_does_not_arrive_is_given_up(address):
-    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=PATIENCE) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nX: ")
-        assert connection.recv(1) == b""
+def test_limits_apply_that_streamlit_leaves_open(address):
+    """What each of them does is tested with lower ones; this one needs no waiting."""
+    path = socket_path(httpx.get(address, headers={"Accept": "text/html"}).text)
+    with connect(f"{address.replace('http', 'ws')}{path}", origin=address, compression=None) as tab:
+        tab.send(bytes(ServerConfig.message_bytes + 1))
+        with pytest.raises(ConnectionClosed) as closed:
+            tab.recv(timeout=PATIENCE)
+    assert closed.value.rcvd.code == 1009
 
 
 def _handshake(port: int, host: str) -> str:

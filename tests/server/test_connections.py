@@ -59,7 +59,7 @@ class Application:
 def serving(**limits):
     application = Application(RequestLimits(lambda _: 0, uploaded_bytes=100, **limits))
     port = free_port()
-    config = Limited(application.app, port=port, ws="websockets-sansio", log_config=None)
+    config = Limited(application.app, port=port, ws="websockets-sansio", log_config=None, timeout_keep_alive=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -164,7 +164,7 @@ def test_messages_that_come_too_fast_wait():
     """Two may come at once, and the next one only after a minute."""
     with (
         serving(messages_per_second=1 / 60, messages_at_once=3) as (application, port),
-        connect(f"ws://127.0.0.1:{port}/socket") as tab,
+        connect(f"ws://127.0.0.1:{port}/socket", close_timeout=0) as tab,
     ):
         for _ in range(100):
             tab.send(b"x" * 10)

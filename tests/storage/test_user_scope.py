@@ -58,12 +58,13 @@ IDS = {
 class Home:
     """A home in which Ann owns one of everything, and Ben a conversation with one answer.
 
-    `anns_rows` are hers, by table. `restore` brings everything back to that state.
+    `rows` are all of them by table, and `anns_rows` hers. `restore` brings everything back to that state.
     """
 
     application: Application
     anns: Belongings
     bens: Mapping[str, Any]
+    rows: Mapping[str, set[Any]]
     anns_rows: Mapping[str, set[Any]]
     restore: Callable[[], None]
 
@@ -108,7 +109,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
                 saved.backup(live)
 
         bens = {"conversation_id": conversation.id, "run_id": answer.run_id, "message_id": asked.id, "user": BEN}
-        yield Home(application, anns, bens, anns_rows, restore)
+        yield Home(application, anns, bens, read_rows(application), anns_rows, restore)
         application.close()
 
 
@@ -249,8 +250,7 @@ class Outcome:
         return any(self.lost.values()) or any(self.added.values())
 
 
-def call(application: Application, service: UserScoped, name: str, arguments: Mapping[str, Any]) -> Outcome:
-    before = read_rows(application)
+def call(home: Home, service: UserScoped, name: str, arguments: Mapping[str, Any]) -> Outcome:
     try:
         member = getattr(service, name)
         result = member(**arguments) if callable(member) else member
@@ -258,12 +258,12 @@ def call(application: Application, service: UserScoped, name: str, arguments: Ma
         shown = repr([*shown] if isinstance(shown, Iterator) else shown)
     except CragError as error:
         shown = f"{type(error).__name__}: {error}"
-    wait_until_done(application)
-    after = read_rows(application)
+    wait_until_done(home.application)
+    after = read_rows(home.application)
     return Outcome(
         shown,
-        {table: rows - after[table] for table, rows in before.items()},
-        {table: rows - before[table] for table, rows in after.items()},
+        {table: rows - after[table] for table, rows in home.rows.items()},
+        {table: rows - home.rows[table] for table, rows in after.items()},
     )
 
 
@@ -301,12 +301,12 @@ def test_nothing_of_another_user_is_shown_or_changed_whatever_is_called(home):
         kind = type(bens_service)
         for name in public_methods(kind):
             for bens, anns in calls(home, kind, name):
-                his = call(home.application, bens_service, name, bens)
+                his = call(home, bens_service, name, bens)
                 found = wrong.setdefault(f"{kind.__name__}.{name}({', '.join(bens)})", [])
                 found += wrongs_of_ben(home, his)
                 if his.has_effect:
                     home.restore()
-                hers = call(home.application, anns_service, name, anns)
+                hers = call(home, anns_service, name, anns)
                 if hers == his and f"{kind.__name__}.{name}" not in SAME_FOR_BOTH:
                     found.append(f"is the same for the owner: {his.shown[:200]}")
                 if hers.has_effect:
