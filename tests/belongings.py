@@ -97,8 +97,8 @@ def make_belongings(app: Application, user: str) -> Belongings:
 
 
 def wait_until_done(app: Application) -> None:
-    """Wait for the evaluations and documents under way."""
-    wait_until(lambda: not app.jobs.active and not any(one.is_active for one in app.evaluations.list()))
+    """Wait for the documents and the latest evaluation under way."""
+    wait_until(lambda: not app.jobs.active and not any(one.is_active for one in app.evaluations.list(1)))
 
 
 def finish(run: Run | None) -> Run | None:
