@@ -85,9 +85,10 @@ _PERMISSIONS = (  # what asks whether something is allowed: what tells so
 )
 _ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
 _REASON = lazy_regex(
-    r"\b(?:because|since|due|owing|as|so|therefore|thus|hence|reasons?"
+    r"\b(?:because|since|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)|so"
+    r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))"
     r"|caus\w+|result\w*|led|leads?|thanks to|prevent\w*"
-    r"|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response|for|by \w+ing|means?|given)\b",
+    r"|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response|by \w+ing|means|given)\b",
     re.IGNORECASE,
 )
 _ASKS_CAUSE = lazy_regex(r"\bwhat (?:\w+ )?(?:causes?|caused)\b|\bcauses? of\b", re.IGNORECASE)

@@ -34,6 +34,7 @@ _FRAME = lazy_regex(
     "|哪些|包括|[內内]容|[關关]於|[關关]于|[對对]於|[對对]于|[屬属]於|[屬属]于|位[於于]|由於|由于|因[為为]|具[體体]|分[別别]|主要|[認认][為为]|知道|[覺觉]得"
     "|方式|方法|人物|人士|[個个]人|一[個个位座種种家]|[結结]果|[導导]致|造成|作[為为]|成[為为]|[參参][與与]|年份|日期|[錢钱]|[電电]?[話话][號号]碼|事情|東西|东西|收[費费]"
 )
+_WHERE_OR_WHEN = lazy_regex("(?:哪[裡里兒儿]|何[處处时時]|[么麼][时時]候)$")
 _FUNCTION = (
     "的了嗎吗呢吧啊是在被與与和及於于為为有由也就都還还把將将給给對对向跟同用得過过著着或以之而且但並并要會会能不到去來来從从坐往"
     "可等及所其此該该那這这哪何誰谁什麼么多少幾几最更很太可應当時间候中上下前後后內内外起止讓让叫做稱称因此則则一二兩两個个名位"
@@ -205,7 +206,7 @@ def _mark_held(run: str, text: str) -> list[str]:
             marks[found.start() : found.end()] = ["held" if known else "missing"] * len(found[0])
     for found in _QUESTION_WORD.finditer(run):
         marks[found.start() : found.end()] = ["frame"] * len(found[0])
-        if re.match("[什甚哪何]", found[0]):
+        if re.match("[什甚哪何]", found[0]) and not _WHERE_OR_WHEN.search(found[0]):
             end = found.end()
             while end < min(len(run), found.end() + _CLASS_LENGTH) and marks[end] == "":
                 marks[end] = "frame"

@@ -69,6 +69,7 @@ _LIGHT_VERB = lazy_regex(
     "|부르|부른|일컫|알려지|알려진|알려졌|따르|따른|걸리|걸린|걸렸|어떠|생기|생긴|생겼|갖)"
     "(?:어|아|여|었|았|였|시|셨|지|고|는|은|을|겠|습니|니|까|나|요|려|면|던|냐|죠|야|도|서|게|기|며|다|음|것|하|한|할|해|되|된)*$"
 )
+_VERB_GOES_ON = lazy_regex("[다고는며면서지아어여요니기게려을은음습러던도야]|[^가-힣]|$")
 _MIN_STEM_LETTERS = 3
 _HELD_PAIRS = 0.75  # of the syllable pairs of a long word, which may be spelt in another way
 _SYNONYMS = index_synonyms(_WORDS["synonyms"])
@@ -394,12 +395,23 @@ def _is_held(topic: _Topic, said: _Said, *, with_synonyms: bool = True) -> bool:
         return True
     if found := _NOUN_VERB.match(base):
         return _is_held(_Topic(found[1], is_verb=False), said, with_synonyms=with_synonyms)
-    if topic.is_verb and any(stem in said.letters for stem in _letter_stems(base)):
+    if topic.is_verb and any(_begins_verb(stem, said) for stem in _letter_stems(base)):
         return True
     if len(base) >= 4 and not topic.is_verb:
         pairs = ["".join(pair) for pair in pairwise(base)]
         return sum(pair in said.bare for pair in pairs) >= _HELD_PAIRS * len(pairs)
     return len(base) == 3 and base[2] in "자인비료값일률율지법수량" and _occurs(base[:2], said)
+
+
+def _begins_verb(stem: str, said: _Said) -> bool:
+    """Return whether a text holds a verb of this stem; a single syllable, as 자, must begin a word: 잔다, not 가장."""
+    if len(unicodedata.normalize("NFC", stem)) > 1:
+        return stem in said.letters
+    final = "" if stem[-1] >= "\u11a8" else "[\u11ab\u11af\u11b7\u11b8\u11bb]?"
+    syllable = re.compile(f"{stem}{final}(?![\u1161-\u11ff])")
+    words = (unicodedata.normalize("NFD", said.bare[start : start + 3]) for start in said.starts)
+    rests = (word[found.end() :] for word in words if (found := syllable.match(word)))
+    return any(_VERB_GOES_ON.match(unicodedata.normalize("NFC", rest)) for rest in rests)
 
 
 @lru_cache(maxsize=500)

@@ -79,6 +79,7 @@ def test_an_answer_in_form(question: str, text: str) -> None:
         ("How often is the mast painted?", "The mast was painted within 30 days of the sale."),
         ("돛은 얼마나 자주 갈아야 하나요?", "구입 후 30일 안에 등록하면 돛 1개를 보내 드립니다."),
         ("船帆多久换一次？", "登记后三十天内赠送船帆。"),
+        ("Why must the boat stand upright?", "The boat must stand upright for 6 hours."),
         ("What caused the leak?", "Two who were hurt in the leak died of other causes."),
     ],
 )

@@ -79,6 +79,8 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("한바다는 어디서 태어났어?", "한바다는 원산에서 태어났다."),
         ("강아지를 키워도 되나요?", "강아지는 한 마리까지 기를 수 있다."),
         ("바다호 전투에서 병사는 모두 몇 명 죽었나?", "바다호 전투에서 병사 37명이 전사하였다."),
+        ("선원은 어디에서 자나요?", "선원은 여수의 여관에서 잔다."),
+        ("青山俱乐部在哪里打球？", "青山俱乐部在三号馆打球。"),
         ("Where is the harbour office located?", "The harbour office is in Odby."),
         ("Where is the next regatta?", "The next regatta is on 9 June at 19:00 in the long bay."),
         ("Where do I put my oars?", "Oars belong in the shed, not on the pier."),
@@ -106,6 +108,8 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
     ("question", "text"),
     [
         ("What was the revenue of Varnholt in 2023?", "The revenue of Varnholt was 3 million in 2022."),
+        ("선원은 어디에서 자나요?", "가장 큰 선원은 여수에서 왔다."),
+        ("青山俱乐部在哪里打球？", "青山俱乐部的羽毛球放在三号馆。"),
         ("What was the revenue of Moorby in 2022?", "The revenue of Varnholt was 3 million in 2022."),
         ("How do I reset my password?", "pdf encryption test password"),
         ("What is the price of each product?", "At the initial public offering the shares sold quickly."),
