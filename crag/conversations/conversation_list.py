@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, func, or_, select
+from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Select, func, or_, select
 
 from crag.storage.tables import conversations, messages, queued_questions
 from crag.storage.user_scope import visible_rows
@@ -35,7 +35,7 @@ class FoundConversations:
     snippets: dict[str, Snippet]
 
 
-def visible_to(user: str | None) -> ColumnElement[bool]:
+def visible_to(user: str | BindParameter[str] | None) -> ColumnElement[bool]:
     """Match conversations that the user may see (None: all of them). Deleted ones are visible to nobody.
 
     For runs outer-joined to their conversations, only None matches those without a conversation.

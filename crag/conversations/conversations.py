@@ -7,9 +7,24 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Update, delete, func, insert, literal, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Update,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+    update,
+)
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
@@ -65,10 +80,9 @@ class Conversations(UserScoped):
 
     def get(self, conversation_id: str) -> Conversation:
         """Return one conversation. Raises `NotFound`, also if it belongs to another user or was deleted."""
-        seen = conversation_list.visible_to(self._user)
-        query = select(conversations).where(conversations.c.id == conversation_id, seen)
+        values = {"conversation": conversation_id, "user": self._user}
         with self._database.read() as connection:
-            row = connection.execute(query).first()
+            row = connection.execute(_select_one(limited=self._user is not None), values).first()
         if row is None:
             raise NotFound("This conversation no longer exists.", "Start a new one.")
         return _conversation_from_row(row)
@@ -90,18 +104,9 @@ class Conversations(UserScoped):
 
         That is the branch of the conversation named, if any, with its title, its options and the state of its answer.
         """
-        seen = conversation_list.visible_to(self._user)
-        listed = select(func.count(), func.max(conversations.c.updated_at)).where(seen).subquery()
-        its = conversations.c
-        opened = (
-            select(its.title, its.options, its.head_id, runs.c.state)
-            .outerjoin(messages, messages.c.id == its.head_id)
-            .outerjoin(runs, runs.c.id == messages.c.run_id)
-            .where(its.id == conversation_id, seen)
-            .subquery()
-        )
+        values = {"conversation": conversation_id, "user": self._user}
         with self._database.read() as connection:
-            return tuple(connection.execute(select(listed, opened).outerjoin(opened, true())).one())
+            return tuple(connection.execute(_select_revision(limited=self._user is not None), values).one())
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Change the title. Raises `BadRequest` if it is empty, `NotFound`."""
@@ -208,6 +213,8 @@ class Conversations(UserScoped):
 
     def feedback_by_run(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
         """Return the ratings of these answers by run id, without those that have none."""
+        if not run_ids:
+            return {}
         with self._database.read() as connection:
             given = select(feedback).where(feedback.c.run_id.in_(run_ids), self._visible(feedback))
             rows = connection.execute(given)
@@ -225,6 +232,35 @@ class Conversations(UserScoped):
             changed = connection.execute(update(conversations).where(self._named(conversation_id)).values(**values))
         if changed.rowcount == 0:
             raise NotFound("This conversation no longer exists.", "Start a new one.")
+
+
+# Statements of every redraw are built once: building one takes longer than running it.
+_ACTIVE = select(runs.c.id, runs.c.state, runs.c.owner).where(
+    runs.c.conversation_id == bindparam("conversation"), runs.c.state.in_(("running", "waiting"))
+)
+
+
+@cache
+def _select_one(*, limited: bool) -> Select[Any]:
+    return select(conversations).where(conversations.c.id == bindparam("conversation"), _is_seen(limited=limited))
+
+
+@cache
+def _select_revision(*, limited: bool) -> Select[Any]:
+    seen, its = _is_seen(limited=limited), conversations.c
+    listed = select(func.count(), func.max(its.updated_at)).where(seen).subquery()
+    opened = (
+        select(its.title, its.options, its.head_id, runs.c.state)
+        .outerjoin(messages, messages.c.id == its.head_id)
+        .outerjoin(runs, runs.c.id == messages.c.run_id)
+        .where(its.id == bindparam("conversation"), seen)
+        .subquery()
+    )
+    return select(listed, opened).outerjoin(opened, true())
+
+
+def _is_seen(*, limited: bool) -> ColumnElement[bool]:
+    return conversation_list.visible_to(bindparam("user") if limited else None)
 
 
 def title_of(question: str) -> str:
@@ -257,9 +293,7 @@ def check_not_answering(connection: Connection, conversation_id: str) -> None:
 
 def find_active_run(connection: Connection, conversation_id: str) -> Any:
     """Return (id, state, owner) of the conversation's run that is running or waiting for the user, or None."""
-    active = runs.c.state.in_(("running", "waiting"))
-    query = select(runs.c.id, runs.c.state, runs.c.owner).where(runs.c.conversation_id == conversation_id, active)
-    rows = connection.execute(query).all()
+    rows = connection.execute(_ACTIVE, {"conversation": conversation_id}).all()
     return next((row for row in rows if row.state == "waiting" or is_process_alive(row.owner)), None)
 
 

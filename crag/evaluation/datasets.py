@@ -79,6 +79,8 @@ class PinnedQuestions(UserScoped):
 
     def pinned_runs(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Return which of these runs have a pinned answer."""
+        if not run_ids:
+            return frozenset()
         with self._database.read() as connection:
             return find_pinned_runs(connection, self._user, run_ids)
 

@@ -27,6 +27,7 @@ from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import downloads
 from crag.types import Progress, ProgressCallback
 
+_BY_NAME = select(downloads).order_by(downloads.c.name)  # built once, since pages run it often
 DownloadState = Literal["running", "cancelled", "failed", "done"]
 
 # Fetches what is missing and reports progress in bytes. Each request is recorded in the outbound log before it is sent.
@@ -108,7 +109,7 @@ class DownloadRows:
     def all(self) -> list[Download]:
         """List the downloads by name; those left by a dead process count as cancelled."""
         with self._database.read() as connection:
-            return [_download_from_row(row) for row in connection.execute(select(downloads).order_by(downloads.c.name))]
+            return [_download_from_row(row) for row in connection.execute(_BY_NAME)]
 
 
 def _download_from_row(row: Row[Any]) -> Download:

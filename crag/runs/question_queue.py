@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, func, insert, select, update
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
@@ -20,7 +21,7 @@ from crag.runs.run import Run
 from crag.runs.service import RunService
 from crag.storage.engine import Database
 from crag.storage.tables import conversations, queued_questions
-from crag.storage.user_scope import UserScoped, check_visible
+from crag.storage.user_scope import UserScoped, check_visible, visible_rows
 from crag.text.sanitization import normalize_question
 
 
@@ -91,10 +92,9 @@ class QuestionQueue(UserScoped):
 
     def questions(self, conversation_id: str) -> list[QueuedQuestion]:
         """Return the questions of a conversation in the order in which they are asked."""
-        in_it = queued_questions.c.conversation_id == conversation_id
-        chosen = select(queued_questions).where(in_it, self._visible(queued_questions))
+        values = {"conversation": conversation_id, "user": self._user}
         with self._database.read() as connection:
-            rows = connection.execute(chosen.order_by(queued_questions.c.position)).all()
+            rows = connection.execute(_select_queue(limited=self._user is not None), values).all()
         return [QueuedQuestion(row.id, row.text, json.loads(row.files), bool(row.on_hold)) for row in rows]
 
     def unread_files(self, question: QueuedQuestion) -> list[str]:
@@ -159,6 +159,13 @@ class QuestionQueue(UserScoped):
         for conversation_id in conversation_ids:
             stop.check()
             self.ask_next(conversation_id)
+
+
+@cache  # every redraw runs it
+def _select_queue(*, limited: bool) -> Select[Any]:
+    seen = visible_rows(queued_questions, bindparam("user") if limited else None)
+    in_it = queued_questions.c.conversation_id == bindparam("conversation")
+    return select(queued_questions).where(in_it, seen).order_by(queued_questions.c.position)
 
 
 def _next_position(connection: Connection, conversation_id: str) -> int:

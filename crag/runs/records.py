@@ -68,6 +68,7 @@ def _count_call_tokens(connection: Connection, run_id: str) -> int:
     return connection.execute(select(func.sum(both)).where(model_calls.c.run_id == run_id)).scalar() or 0
 
 
+_RUNNING = select(runs.c.id, runs.c.owner).where(runs.c.state == "running")
 _HISTORY_TURNS = 6
 _WRITTEN_EVENT_PATTERN = '%"type":"tokens_written"%'
 
@@ -159,7 +160,7 @@ class RunRecords:
     def close_orphans(self, log: EventLog, unsaved: Container[str] = ()) -> None:
         """Mark runs whose process died, or that are in `unsaved`, as interrupted; keep their text so far."""
         with self._database.read() as connection:
-            running = connection.execute(select(runs).where(runs.c.state == "running")).all()
+            running = connection.execute(_RUNNING).all()
         for row in running:
             if row.id not in unsaved and is_process_alive(row.owner):
                 continue

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from crag.cancellation import Cancellation
+from crag.cancellation import Cancellation, Wait
 from crag.events import ConsentAsked, Event, RunEnded
 from crag.runs.event_log import EventLog, NumberedEvent
 
@@ -30,6 +30,10 @@ class Run(Protocol):
     @property
     def ended(self) -> bool:
         """Whether its last event has happened."""
+        ...
+
+    def current_wait(self) -> Wait | None:
+        """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
         ...
 
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[NumberedEvent]:
@@ -93,6 +97,10 @@ class LiveRun:
             self._events.append(event)
             self._changed.notify_all()
 
+    def current_wait(self) -> Wait | None:
+        """Return what it waits for, as described in `Run`."""
+        return next(iter(self.stop.list_waits()), None)
+
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[NumberedEvent]:
         """Follow as described in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -124,6 +132,10 @@ class LoggedRun:
     def ended(self) -> bool:
         """Whether its last event has happened."""
         return self._log.has_ended(self.id)
+
+    def current_wait(self) -> Wait | None:
+        """Return None: nothing is known about runs of other processes."""
+        return None
 
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[NumberedEvent]:
         """Follow as described in `Run`."""

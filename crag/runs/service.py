@@ -221,7 +221,7 @@ class RunService(UserScoped):
         """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
         self._check_own(run_id)
         live = self._live.get(run_id)
-        return next(iter(live.stop.list_waits()), None) if live else None
+        return live.current_wait() if live else None
 
     def stop(self, run_id: str) -> None:
         """Stop a run of this process and keep its text so far. Calling this twice, or too late, is harmless."""

@@ -13,6 +13,12 @@ from crag.storage.tables import collections, jobs, passages, removed_sources, so
 from crag.types import DEFAULT_COLLECTION, Collection, MoveResult, strip_unstorable
 
 _MAX_COLLECTION_NAME_LENGTH = 80
+_WITH_COUNTS = (  # built once, since every redraw runs it
+    select(collections.c.name, func.count(sources.c.id.distinct()), func.count(passages.c.id))
+    .select_from(collections.outerjoin(sources).outerjoin(passages))
+    .group_by(collections.c.name)
+    .order_by(collections.c.name != DEFAULT_COLLECTION, func.lower(collections.c.name))
+)
 
 
 class Collections:
@@ -25,14 +31,8 @@ class Collections:
 
     def all(self) -> list[Collection]:
         """Return every collection with its counts, the default one first, then by name."""
-        query = (
-            select(collections.c.name, func.count(sources.c.id.distinct()), func.count(passages.c.id))
-            .select_from(collections.outerjoin(sources).outerjoin(passages))
-            .group_by(collections.c.name)
-            .order_by(collections.c.name != DEFAULT_COLLECTION, func.lower(collections.c.name))
-        )
         with self._database.read() as connection:
-            return [Collection(*row) for row in connection.execute(query)]
+            return [Collection(*row) for row in connection.execute(_WITH_COUNTS)]
 
     def create(self, name: str) -> str:
         """Create the collection if necessary and return its normalized name.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from crag.errors import BadRequest, NotFound
@@ -29,6 +29,8 @@ from crag.storage.tables import preferences, presets
 
 ValueOrigin = Literal["default", "saved", "environment", "conversation"]
 
+_ALL = select(preferences.c.name, preferences.c.value)  # built once, since every redraw runs it
+_ONE = select(preferences.c.value).where(preferences.c.name == bindparam("named"))
 _ALLOWED_MODELS = "allowed_models"
 _TRACES_ALLOWED = "traces_allowed"
 _AUTO_REGRESSION = "pinned_questions_run_by_themselves"  # keys of users
@@ -84,7 +86,7 @@ class Preferences:
     def saved(self) -> dict[str, Any]:
         """Return the saved values by name, without those that are no longer valid."""
         with self._database.read() as connection:
-            rows = connection.execute(select(preferences.c.name, preferences.c.value)).all()
+            rows = connection.execute(_ALL).all()
         values = {name: _parse_value(text) for name, text in rows if name in SAVED_OPTIONS}
         return {name: value for name, value in values.items() if OPTIONS[name].is_valid(value)}
 
@@ -200,9 +202,7 @@ def _write_value(connection: Connection, name: str, value: Any) -> None:
 
 def _read_names(connection: Connection, kept: str) -> list[str]:
     """Return a list of names that is stored as JSON."""
-    value = _parse_value(
-        connection.execute(select(preferences.c.value).where(preferences.c.name == kept)).scalar() or ""
-    )
+    value = _parse_value(connection.execute(_ONE, {"named": kept}).scalar() or "")
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 

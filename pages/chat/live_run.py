@@ -24,7 +24,7 @@ from crag.types import Message
 from pages.chat import answer, failures, state, versions
 from pages.chat.messages import earlier_traces
 from pages.parts import markdown, reruns
-from pages.parts.services import application, server_monitor
+from pages.parts.services import server_monitor
 from pages.parts.trace import TraceDrawing, current_activity, shimmer_text
 
 _QUIET_SECONDS = 2.0  # most replies begin sooner
@@ -146,7 +146,7 @@ class _Slice:
         while (began := time.monotonic()) < until:
             with reruns.let_others_draw():
                 happened = self.followed.take(run, seconds=_FRAME_SECONDS)
-            wait = application().runs.waiting_for(run.id)
+            wait = run.current_wait()
             self.status.show(_status_text(trace, _wait_text(wait)))
             if reruns.is_click_waiting() or reruns.are_others_waiting() or _next_draw(wait) > _SLICE_SECONDS:
                 break
@@ -193,7 +193,7 @@ class _LiveDrawing:
         followed = _followed_run(self.run)
         followed.take(self.run, seconds=0)
         _rerun_when_ended(followed)
-        wait = application().runs.waiting_for(self.run.id)
+        wait = self.run.current_wait()
         if self.follows:
             reruns.change_interval(_next_draw(wait) + _PAUSE_SECONDS)
         waiting = _wait_text(wait)

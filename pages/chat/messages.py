@@ -132,6 +132,9 @@ def shown_messages(conversation: Conversation | None) -> Sequence[Message]:
     if conversation is None:
         return ()
     last = st.session_state.get(state.MESSAGES_SHOWN_KEY, state.MESSAGES_AT_ONCE)
+    messages = application().conversations.messages(conversation.id, last=last)
+    if len(messages) < last:
+        return messages
     hidden = application().conversations.count(conversation.id) - last
     return application().conversations.messages(conversation.id, last=last + max(0, hidden) % _STEP)
 
@@ -153,8 +156,8 @@ def newest_messages(messages: Sequence[Message], above: Sequence[Message]) -> Se
 
 def open_place_above(conversation: Conversation | None, messages: Sequence[Message]) -> DeltaGenerator:
     """Draw the button that shows earlier messages, and return the place of those above the newest ones."""
-    hidden = application().conversations.count(conversation.id) > len(messages) if conversation else False
-    if hidden and len(messages) >= state.MESSAGES_AT_ONCE:
+    is_full = conversation is not None and len(messages) >= state.MESSAGES_AT_ONCE
+    if is_full and application().conversations.count(conversation.id) > len(messages):
         st.button("Show earlier messages", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
     return st.container()
 
@@ -182,7 +185,7 @@ def draw_newest_messages(
     A question that has just been asked comes first, before anything that other sessions wait for.
     """
     above = len(messages) - len(frames)
-    marks = _read_marks(messages[above:])
+    marks = _read_marks([one for one in messages[above:] if running is None or one.run_id != running.id])
     for position, message in reversed([*enumerate(messages)][above:]):
         with frames[message.id]:
             if running is None or message.run_id != running.id:
@@ -257,6 +260,8 @@ _CACHE_SECONDS = 600  # documents may be added or removed
 def draw_next_questions(run_id: str, trace: Trace, messages: Sequence[Message]) -> None:
     """Draw up to three questions, none selected; nothing for an answer not based on documents."""
     if trace.state != "done" or trace.outcome not in ("documents", "documents_partly", "documents_and_web"):
+        return
+    if reruns.are_others_waiting():  # a search for suggestions would make them wait longer
         return
     asked = tuple(message.text for message in messages if message.role == "user")
     try:

@@ -72,9 +72,9 @@ def _draw_current_part(selected_id: str, above: Sequence[Message]) -> None:
     if _is_page_outdated(selected_id):
         st.rerun()
     conversation = state.current_conversation()
-    if conversation:
-        application().queue.ask_next(conversation.id)
     active = application().runs.active(conversation.id) if conversation else None
+    if conversation and active is None:
+        active = application().queue.ask_next(conversation.id)
     consent_run = active if active is not None and application().runs.trace(active.id).waiting else None
     running = None if consent_run else active
     drawn = _read_revision(conversation)
@@ -122,7 +122,7 @@ def _draw_bottom(
     with question_box.draw_question_box(active, waits=waits):
         install_history()
         sync_page(
-            _screen_reader_status(messages, active),
+            _screen_reader_status(messages, active, waits=waits),
             (messages[-1].run_id or "") if messages else "",
             _open_clicked_citation,
             conversation_id=conversation.id if conversation else "",
@@ -204,10 +204,9 @@ def _open_clicked_citation() -> None:
             state.open_source(run_id, found.passage_id, found.quote)
 
 
-def _screen_reader_status(messages: Sequence[Message], active: Run | None) -> str:
+def _screen_reader_status(messages: Sequence[Message], active: Run | None, *, waits: bool) -> str:
     if active is not None:
-        waiting = application().runs.trace(active.id).waiting
-        return "Waiting for you: allow this search?" if waiting else "Working on the answer"
+        return "Waiting for you: allow this search?" if waits else "Working on the answer"
     if not messages or not messages[-1].run_id:
         return ""
     return answer.outcome_sentence(application().runs.trace(messages[-1].run_id))

@@ -121,7 +121,7 @@ def _choose_web_mode() -> None:
 
 
 def _draw_options_chip(options: RunOptions) -> None:
-    own = 0 if options.preset else len(state.changed_options())
+    own = 0 if options.preset else len(state.changed_options(options))
     policy = "Grading off" if options.policy == "off" else POLICIES[options.policy][0]
     basis = markdown.escape_line(preset_title(options.preset), 30) or policy
     facts = [basis, format_count(options.k, "passage"), *([format_count(own, "change")] if own else [])]

@@ -103,12 +103,13 @@ def submit_question() -> None:
 def _send(text: str, files: tuple[UploadedFile, ...]) -> None:
     unsent = split_messages(text)
     try:
-        collection = state.current_options().collection or DEFAULT_COLLECTION
-        jobs = application().jobs
-        state.add_unasked_files(
-            {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in files}
-        )
-        files = ()
+        if files:
+            collection = state.current_options().collection or DEFAULT_COLLECTION
+            jobs = application().jobs
+            state.add_unasked_files(
+                {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in files}
+            )
+            files = ()
         while unsent:
             _queue_question(unsent[0])
             unsent.pop(0)

@@ -36,8 +36,9 @@ def draw_queue(conversation_id: str, active: Run | None, *, waits: bool) -> None
 
 def draw_unasked_files() -> None:
     """Draw the files that were sent without a question, as long as their jobs are listed."""
-    jobs = {job.id: job for job in application().jobs.jobs()}
-    files = {job_id: name for job_id, name in state.unasked_files().items() if job_id in jobs}
+    unasked = state.unasked_files()
+    jobs = {job.id for job in application().jobs.jobs()} if unasked else ()
+    files = {job_id: name for job_id, name in unasked.items() if job_id in jobs}
     if not files:
         return
     unfinished = _count_unfinished(files)  # before the rows: a file that is ready in between is drawn by the next watch

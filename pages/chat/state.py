@@ -135,10 +135,9 @@ def use_preset(name: str) -> None:
     _save_changes({**documents, **application().preferences.presets()[name], "preset": name})
 
 
-def changed_options() -> dict[str, Any]:
-    """Return the options with a control that differ from the home's."""
-    home, own = application().preferences.options(), current_options()
-    between = diff_options(home, own)
+def changed_options(own: RunOptions | None = None) -> dict[str, Any]:
+    """Return the options with a control that differ from the home's; `own` are the current ones, if known."""
+    between = diff_options(application().preferences.options(), own or current_options())
     return {name: value for name, value in between.items() if name in DRAWN_OPTIONS}
 
 

@@ -54,6 +54,7 @@ class Seen:
     """What all of them saw."""
 
     answers: int = 0
+    told: int = 0
     errors: list[str] = field(default_factory=list)
     first_sign: list[float] = field(default_factory=list)
     answered: list[float] = field(default_factory=list)
@@ -106,6 +107,8 @@ class Person:
         await tab.ask(f"What is the espresso machine descaled with? {mark}")
         await tab.until(lambda: tab.shows("shimmer") or tab.shows(answer))  # a page drawn late shows the answer at once
         self.seen.first_sign.append(time.monotonic() - began)
+        await tab.until(lambda: tab.shows("before yours") or tab.shows(answer))
+        self.seen.told += not tab.shows(answer)
         await tab.until(lambda: tab.shows(answer))
         await tab.until(lambda: not any(button.button.label == "Stop" for button in tab.elements("button")))
         self.seen.answered.append(time.monotonic() - began)
@@ -193,7 +196,8 @@ def main() -> None:
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         seen = live_with_a_crowd(Path(folder), given.people, given.seconds, given.comings, given.quiet)
-    print(f"{seen.answers} answers, {len(seen.errors)} errors", *seen.errors[:20], sep="\n  ")
+    told = f"{seen.told} of those who asked were told their place in the queue"
+    print(f"{seen.answers} answers, {len(seen.errors)} errors; {told}", *seen.errors[:20], sep="\n  ")
     print_milliseconds(
         f"{given.people} people for {given.seconds:.0f} s",
         {"first sign of the answer": seen.first_sign, "answer, whole": seen.answered},
