@@ -5,10 +5,16 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+
+from crag.cancellation import Wait
+
+_TELL_SECONDS = 2.0
+_MEASURED_TURNS = 20  # the expected wait is computed from the latest ones
 
 
 @dataclass(order=True, slots=True)
@@ -27,6 +33,7 @@ class PrioritySemaphore:
         self._free = permits
         self._waiting: list[_Request] = []
         self._released_at = time.monotonic()
+        self._granted_at: dict[int, deque[float]] = defaultdict(lambda: deque(maxlen=_MEASURED_TURNS))  # by priority
         self._numbers = count()
         self._held = threading.local()
 
@@ -59,8 +66,11 @@ class PrioritySemaphore:
             if self._acquire(*held_by):
                 self._held.by = held_by
 
-    def give_way(self, priority: int) -> None:
-        """Let other threads go first, and hold the semaphore with this lower priority from then on."""
+    def give_way(self, priority: int, tell: Callable[[Wait], object] = lambda _: None) -> None:
+        """Let other threads go first, and hold the semaphore with this lower priority from then on.
+
+        Meanwhile `tell` is called in this thread, at once and then every two seconds. What it raises ends the wait.
+        """
         held_by = getattr(self._held, "by", None)
         if held_by is None or held_by[0] >= priority:
             return
@@ -69,14 +79,16 @@ class PrioritySemaphore:
         timeout = held_by[1]
         if not is_alone:
             self._release()
-        self._held.by = (priority, timeout) if is_alone or self._acquire(priority, timeout) else None
+            self._held.by = None
+        if is_alone or self._acquire(priority, timeout, tell):
+            self._held.by = (priority, timeout)
 
     @property
     def is_contended(self) -> bool:
         """Whether threads wait for the semaphore."""
         return bool(self._waiting)
 
-    def _acquire(self, priority: int, timeout: float) -> bool:
+    def _acquire(self, priority: int, timeout: float, tell: Callable[[Wait], object] | None = None) -> bool:
         """Return whether the semaphore was acquired in time."""
         with self._lock:
             if self._free:
@@ -84,18 +96,49 @@ class PrioritySemaphore:
                 return True
             request = _Request(priority, next(self._numbers))
             heapq.heappush(self._waiting, request)
-        while not request.granted.wait(timeout):
-            with self._lock:
-                if not request.granted.is_set() and time.monotonic() - self._released_at >= timeout:
-                    self._waiting.remove(request)
-                    heapq.heapify(self._waiting)
-                    return False
+        try:
+            return self._wait(request, timeout, tell)
+        except BaseException:
+            if not self._withdraw(request):
+                self._release()
+            raise
+
+    def _wait(self, request: _Request, timeout: float, tell: Callable[[Wait], object] | None) -> bool:
+        since = time.monotonic()
+        if tell:
+            tell(self._describe(request, since))
+        while not request.granted.wait(min(timeout, _TELL_SECONDS) if tell else timeout):
+            if time.monotonic() - self._released_at >= timeout:
+                return not self._withdraw(request)
+            if tell:
+                tell(self._describe(request, since))
         return True
+
+    def _withdraw(self, request: _Request) -> bool:
+        """Return whether the request was still waiting."""
+        with self._lock:
+            if request.granted.is_set():
+                return False
+            self._waiting.remove(request)
+            heapq.heapify(self._waiting)
+            return True
+
+    def _describe(self, request: _Request, since: float) -> Wait:
+        """Return the place of a request, and the seconds it will take at the rate at which its equals advance."""
+        with self._lock:
+            place = 1 + sum(other < request for other in self._waiting)
+            granted = self._granted_at[request.priority]
+            seconds = (granted[-1] - granted[0]) / (len(granted) - 1) if len(granted) > 1 else None
+        return Wait("queued", "", since, place, seconds_left=None if seconds is None else place * seconds)
 
     def _release(self) -> None:
         with self._lock:
             self._released_at = time.monotonic()
-            if self._waiting:
-                heapq.heappop(self._waiting).granted.set()
-            else:
+            if not self._waiting:
                 self._free += 1
+                return
+            request = heapq.heappop(self._waiting)
+            self._granted_at[request.priority].append(self._released_at)
+            if not self._waiting:  # the next ones wait in another situation
+                self._granted_at.clear()
+            request.granted.set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -118,17 +118,16 @@ class _StatusLine:
             self.place.markdown(text)
 
 
-def draw_live_run(run: Run, trace_place: DeltaGenerator | None, earlier: Sequence[Message]) -> Callable[[], None]:
+def draw_live_run(run: Run, trace_place: DeltaGenerator | None, earlier: Sequence[Message]) -> LiveDrawing:
     """Draw the running answer in its message and, if a place is given, its trace in the sidebar.
 
-    `earlier` are the messages before it. Return a function that follows the run for the first slice: call it once the
-    rest of the page is drawn.
+    `earlier` are the messages before it.
     """
     drawer = state.is_drawer_open()
-    drawing = _LiveDrawing(run, trace_place, earlier, follows=not drawer)
+    drawing = LiveDrawing(run, trace_place, earlier, follows=not drawer)
     seconds = _PAUSE_WITH_DRAWER_SECONDS if drawer else _SLICE_SECONDS + _PAUSE_SECONDS
     st.fragment(drawing.draw, run_every=seconds, key=_LIVE_RUN)()
-    return drawing.follow_first_slice
+    return drawing
 
 
 @dataclass(slots=True)
@@ -164,7 +163,7 @@ class _Slice:
 
 
 @dataclass(slots=True)
-class _LiveDrawing:
+class LiveDrawing:
     """Repeated drawing of a run; without `follows` each draw is a single frame."""
 
     run: Run
@@ -174,6 +173,7 @@ class _LiveDrawing:
     first: _Slice | None = None
 
     def draw(self) -> None:
+        """Draw the run, and follow it for a slice unless this is part of a run of the whole page."""
         if self.follows and state.is_drawer_open():  # a passage was clicked, and only the whole page can open a drawer
             st.rerun()
         drawn = self._draw_slice()
@@ -182,8 +182,19 @@ class _LiveDrawing:
         elif self.follows and drawn.follow(self.run, _SLICE_SECONDS):
             st.rerun(scope="fragment")
 
+    def let_others_go_first(self) -> None:
+        """Let sessions go first whose users have seen nothing yet, and meanwhile tell this user the place in the queue.
+
+        If the run ends in that time, its answer is drawn instead of the rest of the page.
+        """
+        if drawn := self.first:
+            trace = drawn.followed.trace
+            reruns.let_others_go_first(lambda wait: drawn.status.show(_status_text(trace, _wait_text(wait))))
+            drawn.followed.take(self.run, seconds=0)
+            _rerun_when_ended(drawn.followed)
+
     def follow_first_slice(self) -> None:
-        """Follow the run while the page around it is drawn, which must end soon."""
+        """Follow the run for the first slice; call it once the rest of the page is drawn, which must end soon."""
         if self.first and self.follows:
             is_outdated = self.first.follow(self.run, _first_slice_length(self.first.followed.trace))
             if is_outdated and not reruns.is_whole_page_drawn():

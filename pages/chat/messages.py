@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -178,11 +178,14 @@ def _draw_frame(message: Message) -> DeltaGenerator:
 
 
 def draw_newest_messages(
-    messages: Sequence[Message], frames: Mapping[int, DeltaGenerator], running: Run | None
+    messages: Sequence[Message],
+    frames: Mapping[int, DeltaGenerator],
+    running: Run | None,
+    after_first: Callable[[], object] = lambda: None,
 ) -> None:
     """Draw the messages that have a frame, newest first, since those are in view; leave out a running answer.
 
-    A question that has just been asked comes first, before anything that other sessions wait for.
+    `after_first` is called when each is drawn.
     """
     above = len(messages) - len(frames)
     marks = _read_marks([one for one in messages[above:] if running is None or one.run_id != running.id])
@@ -190,7 +193,7 @@ def draw_newest_messages(
         with frames[message.id]:
             if running is None or message.run_id != running.id:
                 _draw_message(messages, position, marks)
-                reruns.let_others_go_first()
+                after_first()
 
 
 def draw_messages_above(messages: Sequence[Message], place: DeltaGenerator) -> None:

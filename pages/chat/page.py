@@ -87,17 +87,17 @@ def _draw_current_part(selected_id: str, above: Sequence[Message]) -> None:
     trace_place = sidebar.draw_sidebar(running, last_run)
     dialogs.show_refusal()
     frames = open_message_frames(conversation, newest)
-    follow = None
+    live = None
     if running is not None and running.id == last_run:
         with frames[messages[-1].id]:
-            follow = live_run.draw_live_run(running, trace_place, messages[:-1])
-    draw_newest_messages(messages, frames, running)
+            live = live_run.draw_live_run(running, trace_place, messages[:-1])
+    draw_newest_messages(messages, frames, running, live.let_others_go_first if live else lambda: None)
     if conversation:
         queued_questions.draw_queue(conversation.id, active, waits=consent_run is not None)
         queued_questions.draw_unasked_files()
     _draw_bottom(conversation, messages, active, waits=consent_run is not None)
-    if follow:
-        follow()
+    if live:
+        live.follow_first_slice()
     elif last_run and active is None:
         with frames[messages[-1].id]:
             draw_next_questions(last_run, application().runs.trace(last_run), messages)

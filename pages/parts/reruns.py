@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import NoReturn
@@ -16,6 +17,7 @@ from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, get_script_r
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
 
+from crag.cancellation import Wait
 from crag.concurrency.processor import drawing_turns
 
 _MAX_WAIT_SECONDS = 10.0  # then a session draws, even if the scripts of others neither end nor pause
@@ -40,9 +42,9 @@ def _priority_of(rerun: RerunData) -> int:
     return _CLICK if rerun.fragment_id_queue else _PAGE
 
 
-def let_others_go_first() -> None:
-    """Let sessions go first whose users have seen nothing yet, once this script has drawn what its user waits for."""
-    drawing_turns.give_way(_OTHER)
+def let_others_go_first(tell: Callable[[Wait], object]) -> None:
+    """Let sessions go first whose users have seen nothing yet; `tell` is given the wait every two seconds."""
+    drawing_turns.give_way(_OTHER, tell)
 
 
 def are_others_waiting() -> bool:

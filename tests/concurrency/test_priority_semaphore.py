@@ -1,10 +1,11 @@
 """The semaphore with priorities: who gets it next, and what a thread does that gives way, waits too long or pauses."""
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 
+from crag.cancellation import Wait
 from crag.concurrency.priority_semaphore import PrioritySemaphore
 from tests.waiting import wait_until
 
@@ -87,6 +88,60 @@ def test_a_thread_that_gives_way_goes_on_after_more_urgent_ones(waiting):
     assert went_on.wait(LONG)
     assert timer.computes.wait(LONG)
     first.join(LONG)
+
+
+def test_a_thread_that_gives_way_is_told_its_place(waiting):
+    semaphore, add = waiting
+    told: list[Wait] = []
+    others: list[Worker] = []
+
+    def draw() -> None:
+        with semaphore.hold(0, LONG):
+            drawn.set()
+            others_wait.wait(LONG)
+            semaphore.give_way(2, told.append)
+
+    drawn, others_wait = threading.Event(), threading.Event()
+    thread = threading.Thread(target=draw)
+    thread.start()
+    assert drawn.wait(LONG)
+    others += [add(2), add(2), add(2)]
+    others_wait.set()
+    wait_until(lambda: told)
+    assert (told[0].kind, told[0].place, told[0].seconds_left) == ("queued", 3, None)  # the first of three goes on
+    others[0].release()
+    wait_until(lambda: told[-1].place == 2)
+    assert told[-1].seconds_left is not None
+    assert told[-1].seconds_left > 0
+    for other in others[1:]:
+        other.release()
+    thread.join(LONG)
+
+
+def test_a_wait_that_is_broken_off_leaves_the_semaphore_to_others(waiting):
+    semaphore, add = waiting
+    failed = threading.Event()
+
+    def break_off(_: Wait) -> None:
+        raise InterruptedError
+
+    def draw() -> None:
+        with suppress(InterruptedError), semaphore.hold(0, LONG):
+            drawn.set()
+            others_wait.wait(LONG)
+            semaphore.give_way(2, break_off)
+        failed.set()
+
+    drawn, others_wait = threading.Event(), threading.Event()
+    threading.Thread(target=draw).start()
+    assert drawn.wait(LONG)
+    first, second = add(1), add(1)
+    others_wait.set()
+    assert failed.wait(LONG)
+    first.release()
+    assert second.computes.wait(LONG)
+    second.release()
+    assert add(0).computes.is_set()
 
 
 def test_a_thread_gives_way_to_nobody_when_nobody_waits(waiting):
