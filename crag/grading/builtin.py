@@ -19,6 +19,7 @@ from crag.text.coverage import (
     names_only_other_words,
 )
 from crag.text.language import detect_language, detect_written_language, extract_terms, is_heading, join_sentences
+from crag.text.opening_hours import name_hours_asked_for
 from crag.text.possible_values import may_hold_value
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
@@ -124,7 +125,7 @@ def explain_grade(
     every_topic = find_topics(question)
     asked = [topic for topic in every_topic if not _WEAK_TERMS.issuperset(topic[1])] or every_topic
     every = passage.around.union(*passage.terms)
-    text = "\n".join([passage.title, *passage.sentences])
+    text = name_hours_asked_for(question.text, "\n".join([passage.title, *passage.sentences]))
     held = [word for word, parts in asked if holds_topic(question, word, parts, text, every)]
     missing = [word for word, _ in asked if word not in held]
     if not question.is_cjk:
@@ -230,7 +231,8 @@ class BuiltinGrader:
         if not passages:
             return
         asked = analyze_question(question, self._statistics)
-        readings = [tokenize_text(passage.text, f"{passage.title} {passage.heading}") for passage in passages]
+        around = [f"{passage.title} {passage.heading}" for passage in passages]
+        readings = [tokenize_text(each.text, over, question) for each, over in zip(passages, around, strict=True)]
         texts = [passage.text for passage in passages]
         sources = [passage.source_id or passage.location or str(passage.id) for passage in passages]
         scores = score_passages(asked, list(zip(texts, readings, strict=True)), self._embedder, sources)

@@ -97,7 +97,8 @@ class BuiltinRefiner:
 
     def _scores(self, asked: AnalyzedQuestion, passage: Passage, texts: Sequence[str]) -> list[float]:
         units = [split_sentences(part) for part in texts]
-        reading = tokenize_sentences((unit for part in units for unit in part), f"{passage.title} {passage.heading}")
+        over = f"{passage.title} {passage.heading}"
+        reading = tokenize_sentences((unit for part in units for unit in part), over, asked.text)
         by_question = [score_sentences(part, reading, self._embedder) for part in separate_questions(asked)]
         sentence_scores = map(max, zip(*by_question, strict=True))
         scores: list[float] = []

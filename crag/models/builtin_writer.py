@@ -12,6 +12,7 @@ from crag.models.quoted_answer import SINGLE_VALUE_TYPES, GapFinder, ScoredUnit,
 from crag.protocols import OFF_TOPIC, Embedder, PromptFit, Quotation, ReplyPiece, Writer
 from crag.text.coverage import Gaps, find_context, find_gaps, is_off_topic
 from crag.text.language import is_heading, split_sentences
+from crag.text.opening_hours import tells_other_opening
 from crag.text.question_parts import separate_questions
 from crag.text.questions import (
     AnalyzedQuestion,
@@ -106,17 +107,21 @@ class BuiltinWriter(Writer):
         around = [f"{passage.title} {passage.heading}" for passage in passages]
         wholes = score_passages(
             question,
-            [(passage.text, tokenize_text(passage.text, over)) for passage, over in zip(passages, around, strict=True)],
+            [
+                (passage.text, tokenize_text(passage.text, over, question.text))
+                for passage, over in zip(passages, around, strict=True)
+            ],
             self._embedder,
             [passage.source_id or passage.location or str(passage.id) for passage in passages],
         )
         scored = []
         for held, over, whole in zip(knowledge, around, wholes, strict=True):
             readable = (unit for unit in label_knowledge_rows(held) if re.search(r"\w", unit))
-            reading = tokenize_sentences(readable, over)
+            reading = tokenize_sentences(readable, over, question.text)
             scores = score_sentences(question, reading, self._embedder)
-            units = enumerate(zip(reading.sentences, scores, strict=True))
-            scored.append([ScoredUnit(held.n, place, text, score * whole) for place, (text, score) in units])
+            fits = [not tells_other_opening(question.text, text) for text in reading.sentences]
+            units = enumerate(zip(reading.sentences, scores, fits, strict=True))
+            scored.append([ScoredUnit(held.n, place, text, score * whole * fit) for place, (text, score, fit) in units])
         return scored
 
     def _gap_finder(

@@ -27,7 +27,7 @@ from crag.text.language import (
     is_labelled_line,
     is_table_row,
 )
-from crag.text.opening_hours import tells_other_opening
+from crag.text.opening_hours import name_hours_asked_for, tells_other_opening
 from crag.text.patterns import lazy_regex
 from crag.text.possible_values import may_hold_value
 from crag.text.question_parts import split_question
@@ -253,6 +253,7 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
 
     Raises `ModelFault` if embedding fails.
     """
+    quoted = replace(quoted, text=name_hours_asked_for(question.text, quoted.text))
     if question.is_cjk:
         gaps = _find_cjk_gaps(question, quoted)
     else:

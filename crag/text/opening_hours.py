@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from crag.text.language import extract_terms, is_cjk
 from crag.text.patterns import lazy_regex
+from crag.text.weekdays import find_days, name_days_asked_for, speaks_of_other_days
 
 _ASKS_HOURS = lazy_regex(
     r"\b(?:when|(?:from |until )?what (?:time|days?|hours?)|which days?|how (?:late|early|long))\b"
@@ -36,14 +38,70 @@ _MONTHS = "January|February|March|April|May|June|July|August|September|October|N
 _DATE = lazy_regex(rf"{_YEAR.pattern}|\b(?:{_MONTHS})\b|\d ?[월月]|세기|世[纪紀]|\b(?:centur(?:y|ies)|ago)\b")
 
 
+_OPENING_WORD = lazy_regex(
+    r"\b(?:open(?:s|ed|ing)?|close[sd]?|closing|shuts?)\b"
+    r"|[가-힣]*(?:여[나는니]|엽니|연다|열[어려리]|닫[나는아습]|운영|영업|개관|폐관|개장)[가-힣]*"
+    r"|[开開关關][门門]|[开開闭閉][馆館]|[开開]放|[营營][业業]|打[烊样]|[关關][闭閉]",
+    re.IGNORECASE,
+)
+_SPAN = lazy_regex(  # from when to when
+    r"\d(?: ?[ap]\.?m\.?)? ?(?:[-–—~∼]|to|until|till|and) ?\d\d?(?:[:.]\d\d| ?[ap]\.?m)|\bOpens?: .*\bCloses?: "
+    r"|\d ?시[^.]{0,8}(?:부터|에서|~)[^.]{0,10}\d ?시|\d[点點时時][^。]{0,6}(?:[到至~-])[^。]{0,8}\d",
+    re.IGNORECASE,
+)
+_CHINESE_SUBJECT = (
+    r"^([\u4e00-\u9fff]{2,10}?)"
+    r"(?=在?(?:星期|[周週][一二三四五六日末]|[礼禮]拜|[几幾][点點]|[什甚]|工作日|平日|[开開关關营營]))"
+)
+_ASKED_SUBJECT = lazy_regex(
+    r"\b(?:is|are|does|do|will|can) (?:the|your|our) (.{2,40}?) (?:be )?(?:open|close|shut)"
+    rf"|^(?:그 )?([가-힣]{{2,12}}?)[은는이가] |{_CHINESE_SUBJECT}",
+    re.IGNORECASE,
+)
+_TOLD_SUBJECT = lazy_regex(
+    r"^\W*(?:the|our) (.{2,40}?) (?:is|are|opens?|closes?|shuts?|stays?)\b"
+    rf"|^([가-힣]{{2,12}}?)[은는이가] |{_CHINESE_SUBJECT}",
+    re.IGNORECASE,
+)
+
+
 def find_hours(text: str) -> list[str]:
     """Return the times of day, weekdays and other words for opening hours in a text, in lower case."""
     return [found[0].lower() for found in _HOURS.finditer(text)]
 
 
+def name_hours_asked_for(question: str, text: str) -> str:
+    """Return a text with the days, and the words for opening and closing, of which it speaks in other words.
+
+    Hours from opening to closing tell both. A text in another language is left as it is.
+    """
+    opening = _OPENING_WORD.findall(question)
+    if not (opening or find_days(question)) or is_cjk(question) != is_cjk(text):
+        return text
+    named = name_days_asked_for(question, text)
+    words = opening if _SPAN.search(text) and _OPENING_WORD.search(text) else []
+    return " ".join([named, *(word for word in words if word.casefold() not in text.casefold())])
+
+
 def tells_other_opening(question: str, text: str) -> bool:
-    """Return whether a text tells the year of an opening or closure where its hours are asked for, or the reverse."""
+    """Return whether a text tells of other days or of something else that is open than the question.
+
+    So does one with the year of an opening or closure where hours are asked for, or the reverse.
+    """
     tells_hours = bool(_HOURS.search(text))
-    if _ASKS_HOURS.search(question):
+    if speaks_of_other_days(question, text) or (tells_hours and _tells_of_another(question, text)):
+        return True
+    names_days = bool(find_days(question) and _OPENING_WORD.search(question))
+    if _ASKS_HOURS.search(question) or names_days:
         return bool(_YEAR.search(text)) and not tells_hours
     return bool(_ASKS_OPENING.search(question)) and tells_hours and not _DATE.search(text)
+
+
+def _tells_of_another(question: str, text: str) -> bool:
+    """Return whether a question and the beginning of a text name different things that are open or closed."""
+    asked, told = _ASKED_SUBJECT.search(question), _TOLD_SUBJECT.search(text)
+    if not asked or not told or not _OPENING_WORD.search(question) or not _OPENING_WORD.search(text):
+        return False
+    subject = told[told.lastindex or 0]
+    is_day = bool(find_hours(subject)) or bool(find_days(subject))
+    return not is_day and set(extract_terms(subject)).isdisjoint(extract_terms(asked[asked.lastindex or 0]))

@@ -15,6 +15,7 @@ from itertools import chain, pairwise
 from typing import Literal
 
 from crag.text.language import extract_terms, split_sentences
+from crag.text.opening_hours import name_hours_asked_for
 from crag.text.questions import AnalyzedQuestion, answer_type_score, find_candidates, matches_answer_type
 
 _TOP_CANDIDATES = 2  # such as first and last name
@@ -109,17 +110,19 @@ class TokenizedText:
         return [self.around.union(unit, *self.terms[at + 1 : at + 2]) for at, unit in enumerate(self.terms)]
 
 
-def tokenize_text(text: str, around: str = "") -> TokenizedText:
-    """Split a text into sentences and terms. `around` is its title and heading."""
-    return tokenize_sentences(split_sentences(text), around)
+def tokenize_text(text: str, around: str = "", question: str = "") -> TokenizedText:
+    """Split a text into sentences and terms. `around` is its title and heading.
+
+    A sentence also has the terms of days and openings that the `question` names and that it speaks of in other words.
+    """
+    return tokenize_sentences(split_sentences(text), around, question)
 
 
-def tokenize_sentences(units: Iterable[str], around: str = "") -> TokenizedText:
-    """Extract the terms of sentences that are already split."""
+def tokenize_sentences(units: Iterable[str], around: str = "", question: str = "") -> TokenizedText:
+    """Extract the terms of sentences that are already split, as `tokenize_text` does."""
     held = tuple(units)
-    return TokenizedText(
-        held, tuple(tuple(extract_terms(unit)) for unit in held), frozenset(extract_terms(around)), around
-    )
+    terms = tuple(tuple(extract_terms(name_hours_asked_for(question, unit))) for unit in held)
+    return TokenizedText(held, terms, frozenset(extract_terms(around)), around)
 
 
 def measure_passages(

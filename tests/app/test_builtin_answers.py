@@ -403,3 +403,64 @@ def test_a_year_that_was_not_asked_for_before_is_no_repetition(tmp_path: Path) -
             texts.append(Trace().apply_all(event for _, event in run.follow()).text)
     assert texts[-2] == "2015년에는 화재로 본점 2층이 불에 타 석 달 동안 휴업했다. [1]"
     assert texts[-1].startswith("**문서에서 답을 찾지 못했습니다.**")
+
+
+HOURS = {
+    "museum.md": """# Moor Museum
+
+| Day | Opens | Closes |
+|---|---|---|
+| Tuesday to Friday | 10:00 | 17:00 |
+| Saturday | 11:00 | 18:00 |
+| Sunday | 11:00 | 16:00 |
+
+The café is open at weekends from 11:00 to 15:00. The café is closed on weekdays.
+""",
+    "library.md": """# Odby Library
+
+The library is open from 9:00 to 19:00 on Monday to Friday.
+On Saturdays and Sundays it is open from 10:00 to 16:00.
+The reading room closes at 18:00 on weekdays and at 15:00 at weekends. The library opened in 1974.
+""",
+    "도서관.md": """# 동산 도서관
+
+평일은 오전 9시부터 오후 8시까지 운영합니다.
+주말은 오전 10시부터 오후 5시까지 운영합니다.
+""",
+    "图书馆.md": """# 石桥图书馆须知
+
+周一至周五的开放时间是上午9点到晚上8点。
+周六和周日的开放时间是上午10点到下午5点。
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    folder: Path = tmp_path_factory.mktemp("houses")
+    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
+        for name, text in HOURS.items():
+            opened.library.pipeline.add_bytes(name, text.encode())
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Is the Odby Library open on Tuesday?", "on Monday to Friday"),
+        ("What time does the Odby Library close on weekdays?", "on Monday to Friday"),
+        ("Is the Odby Library open at weekends?", "On Saturdays and Sundays"),
+        ("When does the reading room close on Wednesday?", "18:00 on weekdays"),
+        ("When does the Moor Museum close on Thursday?", "Day: Tuesday to Friday — Opens: 10:00 — Closes: 17:00"),
+        ("도서관은 화요일에 여나요?", "평일은 오전 9시"),
+        ("수요일에 몇 시까지 운영하나요?", "평일은 오전 9시"),
+        ("토요일 운영 시간은 언제인가요?", "주말은 오전 10시"),
+        ("周三几点关门？", "周一至周五的开放时间"),
+        ("周末几点开门？", "周六和周日的开放时间"),
+    ],
+)
+def test_hours_are_those_of_the_day_asked_for(houses: Application, question: str, said: str) -> None:
+    text = ask(houses, question).text
+    lines = [line for name in HOURS for line in HOURS[name].splitlines() if line and line in text]
+    assert said in text
+    assert len(lines) <= 1

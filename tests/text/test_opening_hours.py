@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from crag.text.opening_hours import tells_other_opening
+from crag.text.opening_hours import name_hours_asked_for, tells_other_opening
 from crag.text.questions import analyze_question, matches_answer_type
 from crag.text.relevance_scores import CountedTermStatistics
 
 HOURS = [
     "When is the shop open?",
     "When does the museum close?",
-    "What time do the baths open on Sundays?",
+    "What time do the baths open?",
     "what days is the library open",
     "What are the opening hours?",
     "가게는 언제 여나요?",
@@ -82,3 +82,36 @@ def test_other_times_are_left_alone(question: str, text: str) -> None:
 )
 def test_hours_are_candidates_for_a_question_about_time(question: str, text: str, fits: bool) -> None:
     assert matches_answer_type(analyze_question(question, CountedTermStatistics()), text) is fits
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "other"),
+    [
+        ("Is the museum open on Tuesday?", "The café is closed on weekdays.", True),
+        ("Is the museum open on Tuesday?", "The museum café is closed on weekdays.", False),
+        ("Is the museum open on Tuesday?", "It is open on weekdays.", False),
+        ("Is the museum open on Tuesday?", "The museum opened in 1974.", True),
+        ("When does the shop close on weekdays?", "On Saturday the shop closes at 4 pm.", True),
+        ("When does it close on weekdays?", "The shop closes at 6 pm on Mondays.", False),
+        ("When is the shop open?", "The director is in the office on Mondays.", False),
+        ("박물관은 화요일에 여나요?", "카페는 평일에 9시에 연다.", True),
+        ("박물관은 화요일에 여나요?", "평일은 9시에 연다.", False),
+        ("博物馆周二开门吗？", "咖啡馆周一至周五开门。", True),
+        ("博物馆周二开门吗？", "周一至周五开门。", False),
+    ],
+)
+def test_other_days_and_other_places_are_no_answer(question: str, text: str, other: bool) -> None:
+    assert tells_other_opening(question, text) is other
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "added"),
+    [
+        ("When does it close on Tuesday?", "It is open from 9:00 to 17:00 on weekdays.", " Tuesday close"),
+        ("When does it close?", "It is open on Mondays.", ""),
+        ("평일에는 몇 시에 닫나요?", "평일은 오전 9시부터 오후 8시까지 운영합니다.", " 닫나요"),
+        ("周三几点关门？", "周一至周五的开放时间是上午9点到晚上8点。", " 周三 关门"),
+    ],
+)
+def test_hours_from_opening_to_closing_tell_both(question: str, text: str, added: str) -> None:
+    assert name_hours_asked_for(question, text) == text + added
