@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from crag.errors import HomeFault, NotFound
 from crag.storage.engine import CHECKPOINTS_NAME
+from crag.storage.files import WatchedFile
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -37,19 +38,21 @@ class Checkpoints:
         self._path = home / CHECKPOINTS_NAME
         self._lock = threading.Lock()
         self._graph: Graph | None = None
+        self._file = WatchedFile(self._path)
         self._closed = False
 
     @property
     def graph(self) -> Graph:
         """The graph, opened on first use because LangGraph is slow to import.
 
-        Raises `sqlite3.ProgrammingError` once it is closed.
+        Raises `sqlite3.ProgrammingError` once it is closed, and `HomeFault` if its file is no longer in its place.
         """
         with self._lock:
             if self._closed:
                 raise sqlite3.ProgrammingError("The file of checkpoints was closed.")
             if self._graph is None:
                 self._graph = self._open()
+            self._file.check_in_place()
             return self._graph
 
     @cached_property
@@ -86,6 +89,8 @@ class Checkpoints:
         """Read the state of a run; any damage to the file becomes `HomeFault` or `NotFound`."""
         try:
             return self.graph.get_state(checkpoint_config(run_id))
+        except HomeFault:
+            raise
         except sqlite3.Error as error:
             raise HomeFault("The saved state of earlier answers cannot be read.", "Restart, then ask again.") from error
         except Exception as error:
@@ -121,6 +126,7 @@ class Checkpoints:
                 raise
             self._path.replace(self._path.with_suffix(".damaged"))
             return self._connect()
+        self._file = WatchedFile(self._path)
         return connection
 
 

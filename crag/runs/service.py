@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from crag.cancellation import Wait
 from crag.concurrency.caches import LRUCache
-from crag.errors import BadRequest
+from crag.errors import BadRequest, HomeFault
 from crag.events import ConsentGiven, RunEnded
 from crag.graph.policy import SEARCH_DECLINED
 from crag.graph.state import GraphState
@@ -257,7 +257,7 @@ class RunService(UserScoped):
         """Delete the state and rulings of deleted runs, and the model calls of old ones."""
         self._versions.delete_orphaned_data()
         self._calls.delete_old_calls()
-        with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start handles it
+        with suppress(sqlite3.Error, HomeFault):  # closed meanwhile, damaged or gone: the next start handles it
             self._checkpoints.forget(self._records.missing_runs(self._checkpoints.runs()))
 
     def recent(self, limit: int) -> list[str]:

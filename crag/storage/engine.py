@@ -14,7 +14,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from crag.errors import HomeFault
-from crag.storage.files import home_gone_fault, make_folder
+from crag.storage.files import WatchedFile, make_folder
 from crag.storage.migrations import migrate
 
 DATABASE_NAME = "crag.sqlite"
@@ -33,7 +33,7 @@ class Database:
         self.home = home
         self._path = home.absolute() / DATABASE_NAME
         _make_home(home, self._path)
-        self._file = _identify(self._path)
+        self._file = WatchedFile(self._path)
         # `mode=rw`: no connection may create an empty file where the home has been removed meanwhile.
         address = URL.create("sqlite", database=self._path.as_uri(), query={"mode": "rw", "uri": "true"})
         self._engine = create_engine(address, connect_args={"timeout": _BUSY_SECONDS})
@@ -55,7 +55,7 @@ class Database:
 
         Raises `HomeFault` if the file is damaged or gone.
         """
-        self._check_in_place()
+        self._file.check_in_place()
         with _translate_errors(), self._engine.connect() as connection:
             yield connection
 
@@ -75,7 +75,7 @@ class Database:
         the disk is full or read-only, or if the file is no longer in its place: SQLite would go on writing to a file
         that was moved, or to one that was deleted and vanishes when it is closed.
         """
-        self._check_in_place()
+        self._file.check_in_place()
         with _translate_errors(), self._engine.connect() as connection:
             try:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -88,15 +88,11 @@ class Database:
                     _log.warning("Could not write to %s: %s", self._path, _describe_cause(error))
                     raise _home_fault(error) from error
                 raise
-        self._check_in_place()
+        self._file.check_in_place()
 
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
-
-    def _check_in_place(self) -> None:
-        if _identify(self._path) != self._file:
-            raise home_gone_fault()
 
     @retry(
         retry=retry_if_exception_message(match=".*database is locked"),
@@ -150,15 +146,6 @@ def _make_private(home: Path, database: Path) -> None:
         for file in home.glob("*.sqlite*"):
             file.chmod(_PRIVATE_FILE)
         _log.warning("Other users of this machine could open %s. It is private now.", home)
-
-
-def _identify(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file, which tell it from another one of the same name; None if it is gone."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 @contextmanager

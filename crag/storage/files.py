@@ -40,6 +40,26 @@ def home_gone_fault() -> HomeFault:
     )
 
 
+class WatchedFile:
+    """A file that stays open while the application runs, recognized by device and inode."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._identity = self._identify()
+
+    def check_in_place(self) -> None:
+        """Raise `HomeFault` if the file was moved, deleted or replaced meanwhile."""
+        if self._identify() != self._identity:
+            raise home_gone_fault()
+
+    def _identify(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
 def write_fault(error: OSError) -> HomeFault:
     """Return the fault for a file of the home that could not be written, and log its cause."""
     _log.warning("Could not write to the data folder: %s", error)

@@ -1,5 +1,6 @@
 """Runs over a real database: independent of their viewers, stoppable, recovered after a kill, waiting for consent."""
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -391,6 +392,21 @@ def test_a_run_that_cannot_go_on_says_so(house, tmp_path):
     trace = wait(again.runs.answer_consent(run.id, "finals"))
     assert (trace.state, trace.error) == ("failed", "The data of this waiting question is no longer kept.")
     assert again.web.queries == []
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_nothing_waits_for_the_user_in_a_file_that_is_no_longer_in_its_place(house, tmp_path, how):
+    home = house(scores=NO_ANSWER)
+    _, run, _ = ask(home)
+    path = tmp_path / "checkpoints.sqlite"
+    moved = path.rename(path.with_name("moved.sqlite"))
+    if how == "deleted":
+        moved.unlink()
+    elif how == "replaced":
+        shutil.copy(moved, path)
+    for trace in (wait(home.runs.answer_consent(run.id, "finals")), ask(home)[2]):
+        assert (trace.state, trace.error.partition(",")[0]) == ("failed", "The data folder is gone or was replaced")
+    home.runs.delete_orphaned_data()
 
 
 def test_a_killed_process_leaves_the_question_that_it_asked(house, tmp_path):
