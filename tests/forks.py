@@ -21,14 +21,10 @@ _IMPORTED = [
     *("launcher", "uvicorn", "httpcore", "yaml", "PIL.PngImagePlugin"),
     *("numpy", "faiss", "safetensors.numpy", "rapidfuzz.fuzz", "pandas", "pyarrow", "langchain_ollama"),
     *("crag.app.application", "crag.graph.build", "crag.models.embedders", "crag.models.builtin_writer"),
-    *("crag.models.chat_models", "crag.models.builtin_writer", "crag.retrieval.vector_index", "tests.doubles.library"),
-    *(
-        "pages.chat.messages",
-        "pages.chat.live_run",
-        "pages.chat.sidebar",
-        "crag.cli.main",
-        "tests.endurance.mixed_work",
-    ),
+    *("crag.models.chat_models", "crag.retrieval.vector_index", "crag.app.checklist", "crag.evaluation.calibrator"),
+    *("crag.evaluation.regression", "crag.app.environments", "pages.chat.messages", "pages.chat.live_run"),
+    *("pages.chat.sidebar", "crag.cli.main", "tests.doubles.library", "tests.endurance.mixed_work"),
+    "tests.compiled_rules",
 ]
 FORKS = multiprocessing.get_context(
     "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"

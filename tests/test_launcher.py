@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 
 from crag.server.connections import ServerConfig
 from crag.server.page_requests import OWNER_COOKIE
+from tests.crashing import Forked
 from tests.served import ROOT, served, socket_path
 from tests.waiting import PATIENCE, wait_until
 
@@ -141,7 +142,8 @@ def test_a_port_in_use_is_told_in_words(tmp_path):
 
 def test_the_log_shows_no_key_no_path_and_nothing_that_controls_a_terminal():
     code = r"""
-import launcher, logging
+import launcher, logging, sys
+sys.stderr = sys.stdout
 launcher.configure_log()
 log = logging.getLogger("crag.test")
 log.warning("Could not read %s", "\x1b[2J\x9b31mred\x07\u202e.pdf")
@@ -150,9 +152,10 @@ try:
 except ValueError:
     log.exception("It failed")
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "WARNING: Could not read [2J31mred.pdf\nERROR: It failed\nValueError in" in done.stderr
-    assert not {"secret", "somebody", "Traceback"} & set(re.findall(r"\w+", done.stderr))
+    with Forked(code) as process:
+        said, _ = process.communicate(PATIENCE)
+    assert "WARNING: Could not read [2J31mred.pdf\nERROR: It failed\nValueError in" in said
+    assert not {"secret", "somebody", "Traceback"} & set(re.findall(r"\w+", said))
 
 
 def test_a_low_limit_of_open_files_is_raised():
@@ -160,5 +163,5 @@ def test_a_low_limit_of_open_files_is_raised():
         "import launcher, resource; limit = resource.RLIMIT_NOFILE; hard = resource.getrlimit(limit)[1];"
         "resource.setrlimit(limit, (256, hard)); launcher.allow_open_files(); print(resource.getrlimit(limit)[0])"
     )
-    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert int(found.stdout) >= 1024
+    with Forked(code) as process:
+        assert int(process.communicate(PATIENCE)[0]) >= 1024

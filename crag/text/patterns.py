@@ -6,6 +6,7 @@ Compiling the rules of all languages takes longer than answering a question, whi
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Any, cast
 
 
@@ -16,8 +17,12 @@ class _LazyPattern:
         self.pattern = pattern
         self.flags = flags
 
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern, self.flags)
+
     def __getattr__(self, name: str) -> Any:
-        method = getattr(re.compile(self.pattern, self.flags), name)
+        method = getattr(self.compiled, name)
         setattr(self, name, method)
         return method
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +18,7 @@ from crag.settings import Settings
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ProgressCallback
+from tests.crashing import Forked
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap, Offer
 from tests.waiting import PATIENCE, wait_until
@@ -220,7 +219,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_what_a_killed_process_left_can_be_gone_on_with(database: Database, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, timeout=PATIENCE)
+    with Forked(KILLED, tmp_path) as process:
+        process.communicate(PATIENCE)
 
     def fetch(report: ProgressCallback, _stop: Cancellation) -> None:
         report(Progress("Downloading", 1000, 1000))

@@ -1,8 +1,6 @@
 """Runs over a real database: independent of their viewers, stoppable, recovered after a kill, waiting for consent."""
 
 import shutil
-import subprocess
-import sys
 import threading
 import time
 
@@ -17,6 +15,7 @@ from crag.runs.records import RunRecords
 from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
+from tests.crashing import Forked
 from tests.doubles.engine import QuotingWriter
 from tests.runs.conftest import House, wait
 from tests.waiting import PATIENCE
@@ -185,14 +184,11 @@ def test_a_killed_run_is_marked_and_keeps_its_text(house, tmp_path):
         "print(run.id, flush=True)\n"
         "threading.Event().wait()\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    run_id = process.stdout.readline().strip()
-    watching = house()
-    conversation = watching.conversations.list()[0]
-    assert watching.runs.active(conversation.id).id == run_id, "it lives on in the other process"
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with Forked(script, tmp_path) as process:
+        run_id = process.stdout.readline().strip()
+        watching = house()
+        conversation = watching.conversations.list()[0]
+        assert watching.runs.active(conversation.id).id == run_id, "it lives on in the other process"
     assert watching.runs.active(conversation.id) is None
     reopened = house()
     trace = reopened.runs.trace(run_id)
@@ -419,11 +415,8 @@ def test_a_killed_process_leaves_the_question_that_it_asked(house, tmp_path):
         "print(run.id, wait(run).state, flush=True)\n"
         "threading.Event().wait()\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    run_id, state = process.stdout.readline().split()
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with Forked(script, tmp_path) as process:
+        run_id, state = process.stdout.readline().split()
     assert state == "waiting"
     home = house(scores=NO_ANSWER)
     assert home.runs.trace(run_id).waiting.query == "question of Who won?"
