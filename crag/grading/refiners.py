@@ -5,6 +5,7 @@ Follows CRAG (arXiv 2401.15884, section 4.4): keep the best five above a floor, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -131,76 +132,48 @@ _SCHEMA: dict[str, Any] = {
 StripScores = Iterable[tuple[int, float | None]]
 
 
-class StripBatch:
-    """The strips of several passages as one list, returned per passage as their scores arrive.
+class _ScoringRefiner(ABC):
+    """Keeps the strips with the best scores. A passage with a single strip needs no score: it is kept."""
 
-    A passage with a single strip needs no score: it is kept.
-    """
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
-        self._parts = [cut_strips(passage.text) for passage in passages]
-        self._places = [
-            (index, at) for index, parts in enumerate(self._parts) for at in range(len(parts)) if len(parts) > 1
-        ]
-        self.items = [ListItem(passages[index], self._parts[index][at]) for index, at in self._places]
+    def refine(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """Yield the strips of each passage as soon as all of them are scored.
 
-    def single_strips(self) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """Yield the passages with at most one strip."""
-        for index, parts in enumerate(self._parts):
-            if len(parts) < 2:
-                yield index, tuple(Strip(part, None, kept=True) for part in parts)
-
-    def scored_passages(self, scores: StripScores) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """Yield each other passage as soon as all its strips are scored; `scores` holds (index into `items`, score)."""
+        Raises `Stopped`, and any `ModelFault` that requires the user to act.
+        """
+        parts = [cut_strips(passage.text) for passage in passages]
+        yield from ((index, _keep_all(own)) for index, own in enumerate(parts) if len(own) < 2)
+        places = [(index, at) for index, own in enumerate(parts) for at in range(len(own)) if len(own) > 1]
+        items = [ListItem(passages[index], parts[index][at]) for index, at in places]
         known: dict[int, dict[int, float | None]] = {}
-        for number, score in scores:
-            index, at = self._places[number]
+        for number, score in self._scores(question, items, stop):
+            index, at = places[number]
             held = known.setdefault(index, {})
             held[at] = score
-            if len(held) == len(self._parts[index]):
-                yield index, select_strips(self._parts[index], [held[place] for place in sorted(held)])
+            if len(held) == len(parts[index]):
+                yield index, select_strips(parts[index], [held[place] for place in sorted(held)])
+
+    @abstractmethod
+    def _scores(self, question: str, items: Sequence[ListItem], stop: Cancellation) -> StripScores:
+        """Yield (index into `items`, score), None for a strip that could not be scored."""
 
 
-class ScoreRefiner:
+class ScoreRefiner(_ScoringRefiner):
     """Asks for one token per strip, as many in parallel as the model serves."""
 
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
-
-    def refine(
-        self, question: str, passages: Sequence[Passage], stop: Cancellation
-    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """Yield the strips of each passage as they are scored.
-
-        Raises `Stopped`, and any `ModelFault` that requires the user to act.
-        """
-        strips = StripBatch(passages)
-        yield from strips.single_strips()
-
+    def _scores(self, question: str, items: Sequence[ListItem], stop: Cancellation) -> StripScores:
         def judge(number: int, limited: Cancellation) -> float | None:
-            item = strips.items[number]
-            return ask_yes_or_no(self._model, question, item.passage, item.text, limited).score
+            return ask_yes_or_no(self._model, question, items[number].passage, items[number].text, limited).score
 
-        scores = ask_in_parallel(self._model, judge, len(strips.items), lambda *_: None, stop)
-        yield from strips.scored_passages(scores)
+        return ask_in_parallel(self._model, judge, len(items), lambda *_: None, stop)
 
 
-class ListwiseRefiner:
+class ListwiseRefiner(_ScoringRefiner):
     """Gives the strips of all passages points in one call."""
-
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
-
-    def refine(
-        self, question: str, passages: Sequence[Passage], stop: Cancellation
-    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """Yield the strips of each passage as they are scored.
-
-        Raises `Stopped`, and any `ModelFault` that requires the user to act.
-        """
-        strips = StripBatch(passages)
-        yield from strips.single_strips()
-        yield from strips.scored_passages(self._scores(question, strips.items, stop))
 
     def _scores(self, question: str, items: Sequence[ListItem], stop: Cancellation) -> StripScores:
         left = set(range(len(items)))
@@ -234,14 +207,14 @@ class ExplainedRefiner:
             return self._choose(question, passages[index], limited)
 
         def keep_all(index: int, _: ModelFault) -> tuple[Strip, ...]:
-            return tuple(Strip(part, None, kept=True) for part in cut_strips(passages[index].text))
+            return _keep_all(cut_strips(passages[index].text))
 
         yield from ask_in_parallel(self._model, choose, len(passages), keep_all, stop)
 
     def _choose(self, question: str, passage: Passage, stop: Cancellation) -> tuple[Strip, ...]:
         parts = cut_strips(passage.text)
         if len(parts) < 2:
-            return tuple(Strip(part, None, kept=True) for part in parts)
+            return _keep_all(parts)
         system, asked = load_prompt("refine", detect_language(question)), question_block(question)
         numbered = "\n".join(f"[{number}] {part}" for number, part in enumerate(parts, start=1))
         numbered = truncate_to_tokens(numbered, remaining_tokens(self._model, system, asked), self._model)
@@ -251,6 +224,10 @@ class ExplainedRefiner:
         )
         kept = keep or ({_nearest_strip(question, parts)} if keep is not None else range(1, len(parts) + 1))
         return tuple(Strip(part, None, number in kept) for number, part in enumerate(parts, start=1))
+
+
+def _keep_all(parts: Sequence[str]) -> tuple[Strip, ...]:
+    return tuple(Strip(part, None, kept=True) for part in parts)
 
 
 def _nearest_strip(question: str, texts: Sequence[str]) -> int:
