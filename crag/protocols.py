@@ -320,11 +320,11 @@ class Quotation:
 class CoverageCheck(Protocol):
     """Checks what an answer uses against what the question asks for."""
 
-    def is_covered(self, question: str, used: Sequence[Quotation], *, names_only: bool = False) -> bool:
+    def is_covered(self, question: str, used: Sequence[Quotation], *, answer: str = "") -> bool:
         """Return whether one of the quotations states everything that the question asks for.
 
-        `names_only` checks only that all of them together hold the names and figures of the question. Raises
-        `ModelFault`.
+        An `answer` in other words than the quotations that support it must also state the value that they state, and
+        nothing else that the question does not say. Raises `ModelFault`.
         """
         ...
 

@@ -7,15 +7,21 @@ from dataclasses import dataclass, replace
 from crag.errors import ModelFault
 from crag.events import AnswerChecked, AnswerWritten, Noted, PromptBuilt, ThoughtWritten, TokensWritten
 from crag.graph.answer_support import answer_outcome, check_sentences, is_supported, used_knowledge
-from crag.graph.citations import CitationNumbering, collect_citations, collect_quotations, drop_invalid_citations
+from crag.graph.citations import (
+    CitationNumbering,
+    collect_citations,
+    collect_quotations,
+    drop_invalid_citations,
+    strip_citations,
+)
 from crag.graph.nodes import gather_knowledge, graph_node
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, question_to_answer, retrieval_question
 from crag.prompts import fill_template, load_prompt
-from crag.protocols import OFF_TOPIC, PromptFit, Quotation, Writer
+from crag.protocols import OFF_TOPIC, PromptFit, Writer
 from crag.text.formatting import format_count
-from crag.text.language import detect_written_language
-from crag.text.questions import extract_asking_sentences
+from crag.text.language import detect_language, detect_written_language
+from crag.text.questions import detect_answer_type, extract_asking_sentences
 from crag.text.spelling import is_certain
 from crag.types import Knowledge, Support, Usage
 
@@ -24,8 +30,8 @@ FINISH_NOTES = {
     "incomplete": "The model stopped before the end. The text so far is kept.",
     "repetition": "The model repeated itself, so it was stopped.",
 }
-_NOTHING_WRITTEN = ("The model wrote nothing.", "Ask again, or choose another model.")
-_UNUSABLE_BY_REASON = {
+_UNUSABLE_REPLIES = {  # why a reply is no answer, and what to do
+    "nothing": ("The model wrote nothing.", "Ask again, or choose another model."),
     "thought": (
         "The model only reasoned and wrote no answer.",
         "Raise its longest reply in the settings, or turn thinking off.",
@@ -35,6 +41,7 @@ _UNUSABLE_BY_REASON = {
         "Raise its longest reply in the settings.",
     ),
     "repetition": ("The model only repeated itself and was stopped.", "Ask again, or choose another model."),
+    "unsupported": ("No passage supports what the model wrote.", "Ask again, or choose another model."),
 }
 
 
@@ -84,10 +91,10 @@ def _is_covered(
 ) -> bool:
     """Return whether what the answer uses states everything that the question asks for.
 
-    The verdicts must call for no other source. An answer that quotes must hold all key terms of the question. A model
-    may use other words, but the names and figures of the question must be in what it cites, and each claim must have a
-    source. A passage that the user chose to use anyway counts as covering the question. A doubtful correction of the
-    question's spelling never does: another word may have been meant, which the documents do not contain.
+    The verdicts must call for no other source. What is quoted must state everything that the question asks for. A model
+    may use other words, but every sentence must be supported, and the source sentences are judged like quotations. A
+    passage that the user chose to use anyway counts as covering the question. A doubtful correction of the question's
+    spelling never does: another word may have been meant, which the documents do not contain.
     """
     corrections = deps.engine.find_corrections(extract_asking_sentences(fitted_question(state)))
     if not all(is_certain(word, right) for word, right in corrections.items()):
@@ -106,8 +113,10 @@ def _is_covered(
         return True
     if is_quoted:
         return deps.engine.coverage.is_covered(retrieval_question(state), collect_quotations(text, used))
-    whole = [Quotation(item.text, f"{item.passage.title} {item.passage.heading}") for item in used]
-    return deps.engine.coverage.is_covered(retrieval_question(state), whole, names_only=True)
+    if any(one.strength != "supported" for one in support):
+        return False
+    sources = collect_quotations("\n".join(one.quote for one in support), used)
+    return deps.engine.coverage.is_covered(retrieval_question(state), sources, answer=strip_citations(text))
 
 
 def _describe_unanswered_part(state: GraphState, text: str, used: list[Knowledge], deps: Deps) -> str:
@@ -129,35 +138,54 @@ class _Draft:
     is_quoted: bool
     notes: tuple[str, ...] = ()
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether there is an answer. One that ended in repetition counts only if its sources support the rest."""
-        if self.usage.finish_reason != "repetition" or not self.text:
-            return bool(self.text)
-        support = check_sentences(self.text, self.knowledge)
-        return bool(support) and is_supported(self.text, support)
+
+def _find_flaw(draft: _Draft, state: GraphState) -> str:
+    """Return why what a model wrote is no answer, a key of `_UNUSABLE_REPLIES`; empty if it is one.
+
+    A reply that ended in repetition counts only if sources support all that is left. A whole reply to a question must
+    have a source for something that it says, unless it is in another language than the sources.
+    """
+    reason = draft.usage.finish_reason or ""
+    if not draft.text:
+        return reason if reason in _UNUSABLE_REPLIES else "nothing"
+    support = check_sentences(draft.text, draft.knowledge)
+    if reason == "repetition" and not (support and is_supported(draft.text, support)):
+        return reason
+    is_whole = not (draft.usage.answer_cut or state.get("begun_answer"))
+    languages = {detect_language(item.text) for item in draft.knowledge}
+    if not (support and is_whole and _asks_fact(fitted_question(state)) and detect_language(draft.text) in languages):
+        return ""
+    return "unsupported" if all(one.strength == "unsupported" for one in support) else ""
+
+
+def _asks_fact(question: str) -> bool:
+    """Return whether the user asks something, rather than to write, translate or sum up something."""
+    return question.rstrip().endswith(("?", "？")) or detect_answer_type(question) in {
+        "person",
+        "time",
+        "number",
+        "place",
+    }
 
 
 def _draft_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps) -> _Draft:
-    """Let the model write the answer; quote the knowledge if the model writes nothing or only repeats itself.
+    """Let the model write the answer; where its reply is none, quote the passages and say why.
 
-    Raises `ModelFault` when there is nothing to quote either. A refusal would be wrong then: the documents were judged
-    to contain the answer.
+    Raises `ModelFault` when the model wrote nothing and there is nothing to quote. A refusal would be wrong then: the
+    documents were judged to contain the answer.
     """
     draft = _stream_answer(state, knowledge, deps, deps.engine.writer)
-    if draft.is_quoted or draft.is_usable:
+    flaw = "" if draft.is_quoted else _find_flaw(draft, state)
+    if not flaw or (draft.text and not deps.engine.quoting_writer):
         return draft
-    reason = draft.usage.finish_reason or ""
-    if draft.text and deps.engine.quoting_writer:
+    what, remedy = _UNUSABLE_REPLIES[flaw]
+    if draft.text:
         deps.emit(TokensWritten("\n\n"))
     quoted = deps.engine.quoting_writer and _stream_answer(state, knowledge, deps, deps.engine.quoting_writer)
-    if quoted and quoted.text:
-        usage = replace(draft.usage, finish_reason=quoted.usage.finish_reason)
-        what, remedy = _UNUSABLE_BY_REASON.get(reason, _NOTHING_WRITTEN)
-        return replace(quoted, usage=usage, notes=(f"{what} The passages are quoted instead. {remedy}",))
-    if draft.text:
-        return draft
-    raise ModelFault("nothing_written", *_UNUSABLE_BY_REASON.get(reason, _NOTHING_WRITTEN))
+    if not quoted or not (quoted.text or draft.text):
+        raise ModelFault("nothing_written", what, remedy)
+    usage = replace(draft.usage, finish_reason=quoted.usage.finish_reason)
+    return replace(quoted, usage=usage, notes=(f"{what} The passages are quoted instead. {remedy}",))
 
 
 def _stream_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps, writer: Writer) -> _Draft:

@@ -45,6 +45,7 @@ _MIN_LIST_ITEMS = 2
 _VALUE_TYPES = frozenset({"person", "time", "number", "place"})
 _MAX_WINDOWS = 8
 _MIN_WEIGHT_SHARE = 0.4
+_MIN_HELD_SHARE = 0.6
 _REFERENCE = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
     r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|then|here)\b",
@@ -110,13 +111,26 @@ class BuiltinCoverageCheck(CoverageCheck):
         self._embedder = embedder
         self._statistics = statistics
 
-    def is_covered(self, question: str, used: Sequence[Quotation], *, names_only: bool = False) -> bool:
-        """Return whether one of the quotations lacks nothing, or, with `names_only`, all together lack no name."""
+    def is_covered(self, question: str, used: Sequence[Quotation], *, answer: str = "") -> bool:
+        """Return whether one of the quotations lacks nothing, and whether an `answer` in other words keeps to them."""
         asked = analyze_question(question, self._statistics)
-        if not names_only:
-            return self._covers(asked, used) or all(self._covers_part(asked, part, used) for part in _clauses(asked))
-        everything = " ".join(f"{each.text} {each.context}" for each in used)
-        return not find_gaps(asked, Quotation(everything, ""), self._embedder).names
+        if not self._covers(asked, used) and not all(self._covers_part(asked, part, used) for part in _clauses(asked)):
+            return False
+        return not answer or self._keeps_to(asked, answer, used)
+
+    def _keeps_to(self, question: AnalyzedQuestion, answer: str, used: Sequence[Quotation]) -> bool:
+        """Return whether an answer states the value asked for, and mostly what the quotations hold.
+
+        What it repeats of the question does not count. In Chinese and Korean, only figures and dates are compared.
+        """
+        said = " ".join(f"{each.text} {each.context}" for each in used)
+        new = set(extract_terms(answer)) - set(extract_terms(question.text))
+        if not new or len(new & set(extract_terms(said))) < _MIN_HELD_SHARE * len(new):
+            return False
+        values = find_values(question, " ".join(each.text for each in used))
+        if values & find_values(question, answer):
+            return True
+        return not (values if question.is_cjk else find_gaps(question, Quotation(answer, said), self._embedder).value)
 
     def find_unanswered_part(self, question: str, used: Sequence[Quotation]) -> str:
         """Return the part of a question in two parts that the quotations do not answer, while they do the other."""

@@ -259,6 +259,7 @@ QUOTING = PromptFit(0, 0, 0)
         ("  ", "stop", "The model wrote nothing. The passages are quoted instead."),
         ("", "thought", "The model only reasoned and wrote no answer. The passages are quoted instead."),
         ("Bananas grow on Jupiter.", "repetition", "The model only repeated itself and was stopped."),
+        ("The answer is: 2", "stop", "No passage supports what the model wrote. The passages are quoted instead."),
     ],
 )
 def test_a_reply_that_is_no_answer_is_replaced_by_quotations(reply, finish, note):
@@ -270,6 +271,30 @@ def test_a_reply_that_is_no_answer_is_replaced_by_quotations(reply, finish, note
     assert len(trace.notes) == 1
     assert trace.prompt.window == 100, "of the model"
     assert not trace.unfinished
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        ("What holds?", "Bananas grow on Jupiter. Fact1 holds, says passage 1 [1]."),
+        ("What holds?", "The documents do not say what holds."),
+        ("What holds?", "첫 번째 사실이 성립합니다."),
+        ("Write a poem about what holds.", "Roses are red and violets are blue."),
+    ],
+    ids=["one sentence has a source", "no claim", "another language", "no question"],
+)
+def test_what_cannot_be_said_to_lack_every_source_stays(question, reply):
+    writer = QuotingWriter(reply=lambda _: [reply])
+    trace = Bench({1: 0.9}, writer=writer, quoting_writer=QuotingWriter(fit=QUOTING)).ask(question)
+    assert (trace.text, trace.notes) == (reply, [])
+
+
+def test_where_nothing_can_be_quoted_an_answer_without_source_becomes_a_refusal():
+    writer = QuotingWriter(reply=lambda _: ["The answer is: 2"])
+    quoting = QuotingWriter(reply=lambda _: [], fit=QUOTING, finish=OFF_TOPIC)
+    trace = Bench({1: 0.9}, writer=writer, quoting_writer=quoting).ask()
+    assert (trace.outcome, trace.citations) == ("not_answered", ())
+    assert "I found no answer in your documents" in trace.text
 
 
 def test_an_answer_with_a_source_stays_although_the_model_repeated_it():
@@ -288,7 +313,7 @@ def test_five_strips_are_kept_plus_those_of_passages_used_anyway():
 
 
 class _NeverCovered(CoverageCheck):
-    def is_covered(self, question, used, *, names_only=False):
+    def is_covered(self, question, used, *, answer=""):
         return False
 
     def find_unanswered_part(self, question, used):
