@@ -21,7 +21,7 @@ from crag.prompts import fill_template, load_prompt
 from crag.protocols import OFF_TOPIC, PromptFit, Writer
 from crag.text.formatting import format_count
 from crag.text.language import detect_language, detect_written_language
-from crag.text.questions import detect_answer_type, extract_asking_sentences
+from crag.text.questions import detect_answer_type, extract_asking_sentences, is_long_question
 from crag.text.spelling import is_certain
 from crag.types import Knowledge, Support, Usage
 
@@ -143,7 +143,8 @@ def _find_flaw(draft: _Draft, state: GraphState) -> str:
     """Return why what a model wrote is no answer, a key of `_UNUSABLE_REPLIES`; empty if it is one.
 
     A reply that ended in repetition counts only if sources support all that is left. A whole reply to a question must
-    have a source for something that it says, unless it is in another language than the sources.
+    have a source for something that it says, unless it is in another language than the sources, or may rest on a text
+    that came with the question.
     """
     reason = draft.usage.finish_reason or ""
     if not draft.text:
@@ -153,13 +154,15 @@ def _find_flaw(draft: _Draft, state: GraphState) -> str:
         return reason
     is_whole = not (draft.usage.answer_cut or state.get("begun_answer"))
     languages = {detect_language(item.text) for item in draft.knowledge}
-    if not (support and is_whole and _asks_fact(fitted_question(state)) and detect_language(draft.text) in languages):
+    if not (support and is_whole and _asks_fact(state["question"]) and detect_language(draft.text) in languages):
         return ""
     return "unsupported" if all(one.strength == "unsupported" for one in support) else ""
 
 
 def _asks_fact(question: str) -> bool:
-    """Return whether the user asks something, rather than to write, translate or sum up something."""
+    """Return whether the user asks something briefly, rather than to write, translate or sum up something."""
+    if is_long_question(question):
+        return False
     return question.rstrip().endswith(("?", "？")) or detect_answer_type(question) in {
         "person",
         "time",
@@ -225,7 +228,7 @@ def _truncation_note(usage: Usage, fit: PromptFit) -> str:
 
 def _report_prompt_fit(fit: PromptFit, deps: Deps) -> None:
     deps.emit(PromptBuilt(fit.tokens, fit.window, fit.left_out))
-    for number, what in ((fit.left_out, "strip"), (fit.messages_left_out, "earlier message")):
+    for number, what in ((fit.left_out, "excerpt"), (fit.messages_left_out, "earlier message")):
         if number:
             verb = "was" if number == 1 else "were"
             note = f"{format_count(number, what)} did not fit the window of {fit.window:,} tokens and {verb} left out."

@@ -90,7 +90,7 @@ def assert_it_is_told(trace, question: str, window: int) -> None:
     assert trace.question == question, "it is kept whole"
     assert trace.prompt.window == window
     assert 0 < trace.prompt.tokens < window
-    dropped = [note for note in trace.notes if "strip" in note and "did not fit the window" in note]
+    dropped = [note for note in trace.notes if "excerpt" in note and "did not fit the window" in note]
     assert bool(dropped) == bool(trace.prompt.left_out)
 
 
