@@ -1,12 +1,14 @@
-"""Note which test reaches which guard, and how long each test that passes takes; a plugin of pytest.
+"""Plugin of pytest: note which test reaches which guard and how long each test that passes takes, or run chosen tests.
 
-Both go to the file that `GUARD_MARKS` names: a line for each, so that every process that a test starts can add to it.
+Notes go to the file that `GUARD_MARKS` names: a line for each, so that every process that a test starts can add to it.
+The file that `GUARD_TESTS` names lists the tests to run, in this order; those that do not exist are left out.
 """
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +21,13 @@ def mark(guard: str) -> None:
     if (test, guard) not in _noted:
         _noted.add((test, guard))
         _append(guard, test)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the chosen tests."""
+    if path := os.environ.get("GUARD_TESTS"):
+        places = {test: place for place, test in enumerate(Path(path).read_text(encoding="utf-8").splitlines())}
+        items[:] = sorted((one for one in items if one.nodeid in places), key=lambda one: places[one.nodeid])
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

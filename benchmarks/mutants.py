@@ -75,7 +75,7 @@ _TIMEOUT_SECONDS = 600.0
 _MARKING_SECONDS = 7200.0
 _MOST_SECONDS = 180.0  # of tests for one mutant, as measured while the guards were marked
 _WORKERS = 2
-_MARKS = "marks.txt"
+_MARKS, _CHOSEN = "marks.txt", "chosen.txt"
 _COPIED = ("crag", "pages", "tests", "benchmarks", ".streamlit", "app.py", "launcher.py", "pyproject.toml")
 
 _change_times = count(1_000_000_000)
@@ -117,19 +117,22 @@ class Marks:
     seconds: Mapping[str, float]
 
     def tests_for(self, mutant: Mutant) -> list[str]:
-        """Return the tests that may notice, those named after the module first, then the quickest.
+        """Return the tests that may notice, those named after the module first, then the quickest files.
 
-        Where no test is known to reach the guard, as in a table or a confined process, those of the module.
+        Where no test is known to reach it, as in a table or a confined process, those of the module and its folder.
         """
         folder, _, name = f"tests/{mutant.module.removeprefix('crag/')}".rpartition("/")
         own = {test for test in self.seconds if test.startswith(f"{folder}/test_{name}::")}
-        of_module = set[str]().union(
-            *(tests for guard, tests in self.tests.items() if guard.startswith(f"{mutant.module}:"))
-        )
-        reaching = self.tests.get(mutant.name, set()) or of_module
-        chosen = own | reaching or {test for test in self.seconds if test.startswith(f"{folder}/")}
-        known = chosen & self.seconds.keys()
-        ordered = sorted(known, key=lambda test: (test not in own & reaching, self.seconds[test]))
+        reaching = self.tests.get(mutant.name, set())
+        if not reaching:
+            of_module = (tests for guard, tests in self.tests.items() if guard.startswith(f"{mutant.module}:"))
+            of_folder = {test for test in self.seconds if test.startswith(f"{folder}/")}
+            reaching = of_folder.union(*of_module)
+        quickest: dict[str, float] = {}
+        known = sorted((own | reaching) & self.seconds.keys(), key=self.seconds.__getitem__)
+        for test in known:
+            quickest.setdefault(test.partition("::")[0], self.seconds[test])
+        ordered = sorted(known, key=lambda test: (test not in own & reaching, quickest[test.partition("::")[0]]))
         total = accumulate(self.seconds[test] for test in ordered)
         return [test for test, seconds in zip(ordered, total, strict=True) if seconds < _MOST_SECONDS] or ordered[:1]
 
@@ -235,9 +238,9 @@ def _limits_at(node: ast.AST) -> Iterator[Guard]:
     if isinstance(node, ast.Attribute) and node.attr == "_user" and isinstance(node.ctx, ast.Load):
         yield _for_everyone(node, lambda: setattr(node, "value", ast.Name(id="UserScoped")))  # nobody's: None
     elif isinstance(node, ast.Call) and _name(node.func) == "current_owner":
-        yield _for_everyone(node, lambda: setattr(node, "func", _expression("(lambda: None)")))
+        yield _for_everyone(node, lambda: _call_instead(node, "(lambda: None)"))
     elif isinstance(node, ast.Call) and _name(node.func) == "_visible":
-        yield _for_everyone(node, lambda: vars(node).update(vars(_expression("__import__('sqlalchemy').true()"))))
+        yield _for_everyone(node, lambda: _call_instead(node, "__import__('sqlalchemy').true"))
     elif isinstance(node, ast.Call) and "visible" in _name(node.func) and not _is_limit(node.args[-1]):
         yield _for_everyone(node, lambda: node.args.__setitem__(-1, ast.Constant(value=None)))
 
@@ -251,8 +254,8 @@ def _is_limit(node: ast.AST) -> bool:
     return bool(re.search(r"\b(_user|_visible|current_owner)\b", ast.unparse(node)))
 
 
-def _expression(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+def _call_instead(call: ast.Call, function: str) -> None:
+    call.func, call.args = ast.parse(function, mode="eval").body, []
 
 
 def _replaced(node: ast.AST, field: str, value: ast.expr, change: str) -> Guard:
@@ -292,7 +295,12 @@ def _mark_guards(project: Path) -> Marks:
         for module in modules:
             place = project / module
             place.write_text(add_marks(place.read_text(encoding="utf-8"), module, group), encoding="utf-8")
-    _run_tests(project, [*_TESTS, "-n", str(_WORKERS), "--dist", "worksteal"], _MARKING_SECONDS)
+    _run_tests(
+        project,
+        [*_TESTS, "-n", str(_WORKERS), "--dist", "worksteal"],
+        _MARKING_SECONDS,
+        GUARD_MARKS=str(project / _MARKS),
+    )
     tests: dict[str, set[str]] = defaultdict(set)
     seconds: dict[str, float] = {}
     for first, _, test in (
@@ -315,10 +323,16 @@ def _try_mutant(folder: Path, mutant: Mutant, tests: Sequence[str]) -> Outcome:
     mutated, guard = mutate(source, mutant.number, mutant.group)
     try:
         _write(place, mutated)
-        noticed_by = _run_tests(project, ["-x", "--timeout=120", *tests]) if tests else ""
+        noticed_by = _run_chosen(project, tests)
     finally:
         _write(place, source)
     return Outcome(mutant, f"{mutant.module}:{guard.line}: {guard.change}"[:200], noticed_by)
+
+
+def _run_chosen(project: Path, tests: Sequence[str]) -> str:
+    (project / _CHOSEN).write_text("\n".join(tests), encoding="utf-8")
+    files = dict.fromkeys(test.partition("::")[0] for test in tests)
+    return _run_tests(project, ["-x", "--timeout=60", *files], GUARD_TESTS=str(project / _CHOSEN)) if tests else ""
 
 
 def _write(place: Path, source: str) -> None:
@@ -328,23 +342,25 @@ def _write(place: Path, source: str) -> None:
     os.utime(place, (seconds, seconds))
 
 
-def _run_tests(project: Path, arguments: Sequence[str], seconds: float = _TIMEOUT_SECONDS) -> str:
+def _run_tests(project: Path, arguments: Sequence[str], seconds: float = _TIMEOUT_SECONDS, **environment: str) -> str:
     """Run tests in a forked process; return the first that failed, or empty text."""
     output = project / "output.txt"
-    process = get_context("fork").Process(target=_call_pytest, args=(project, output, arguments))
+    process = get_context("fork").Process(target=_call_pytest, args=(project, output, arguments, environment))
     process.start()
     process.join(seconds)
     with suppress(ProcessLookupError):
         os.killpg(process.pid or 0, signal.SIGKILL)
     process.join()
     failed = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", output.read_text(errors="replace"), re.MULTILINE)
-    return "" if process.exitcode == 0 else failed[1] if failed else f"exit code {process.exitcode}"
+    if process.exitcode in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return ""
+    return failed[1] if failed else f"exit code {process.exitcode}"
 
 
-def _call_pytest(project: Path, output: Path, arguments: Sequence[str]) -> None:
+def _call_pytest(project: Path, output: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     os.setsid()
     os.chdir(project)
-    os.environ |= {"PYTHONPATH": str(project), "GUARD_MARKS": str(project / _MARKS)}
+    os.environ |= {"PYTHONPATH": str(project), **environment}
     sys.path[0] = str(project)
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(descriptor, 1)

@@ -63,19 +63,10 @@ class LimitedConnection(H11Protocol):
         super().data_received(data)
         if self.conn.their_state is h11.IDLE:  # no request, or its headers are not complete
             self._start_deadline()
-        else:
-            self._cancel_deadline()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._cancel_deadline()
-        super().connection_lost(exc)
+        elif self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     def _start_deadline(self) -> None:
         if self._deadline is None:
             self._deadline = self.loop.call_later(self._limits.header_seconds, self.transport.close)
-
-    def _cancel_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None

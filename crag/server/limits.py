@@ -50,7 +50,7 @@ class LimitRequests:
             await self._pass_socket(scope, receive, send)
         elif scope["type"] == "http" and scope["method"] in {"PUT", "POST"}:
             await self._pass_body(scope, receive, send)
-        elif scope["type"] == "http" and self._is_full(scope) and "text/html" in Headers(scope=scope).get("accept", ""):
+        elif self._is_full(scope) and "text/html" in Headers(scope=scope).get("accept", ""):
             await PlainTextResponse(_TOO_MANY_TABS, HTTPStatus.SERVICE_UNAVAILABLE)(scope, receive, send)
         else:
             await self._app(scope, receive, send)

@@ -61,13 +61,13 @@ def test_a_mark_stands_before_what_a_guard_decides_on():
     ]
 
 
-def test_the_tests_that_reach_a_guard_run_their_own_module_first():
-    seconds = {"tests/runs/test_a.py::b": 0.1, "tests/runs/test_queue.py::c": 0.3, "tests/runs/test_queue.py::d": 0.2}
-    slow = {"tests/cli/test_ask.py::e": 900.0, "tests/cli/test_ask.py::f": 0.01}
-    reaching = {"crag/runs/queue.py:0": {*seconds, *slow, "tests/that_fails.py::g"}}
-    marks = Marks(reaching, seconds | slow)
-    a, c, d = seconds
-    assert marks.tests_for(Mutant("", "crag/runs/queue.py", 0)) == [d, c, "tests/cli/test_ask.py::f", a]
+def test_the_tests_that_reach_a_guard_run_those_of_its_module_first():
+    module = ["tests/runs/test_queue.py::slow", "tests/runs/test_queue.py::quick"]
+    others = ["tests/cli/test_ask.py::quick", "tests/runs/test_run.py::other"]
+    seconds = dict(zip([*module, *others], [0.3, 0.2, 0.01, 0.1], strict=True))
+    marks = Marks({"crag/runs/queue.py:0": {module[1], others[0], "tests/that_fails.py::a"}}, seconds)
+    assert marks.tests_for(Mutant("", "crag/runs/queue.py", 0)) == [module[1], others[0], module[0]]
+    assert {*marks.tests_for(Mutant("", "crag/runs/queue.py", 1))} == {*seconds}
 
 
 @pytest.mark.parametrize(("group", "module"), [(group, module) for group in GUARDED for module in GUARDED[group][:2]])

@@ -180,6 +180,8 @@ def test_a_page_says_when_too_many_tabs_are_open():
         assert page.status_code == 503
         assert "Close some of them" in page.text
         assert httpx.get(f"http://127.0.0.1:{port}").status_code == 200
+    with serving(sockets=1) as (_, port):
+        assert httpx.get(f"http://127.0.0.1:{port}", headers={"Accept": "text/html"}).status_code == 200
 
 
 def test_a_client_cannot_name_an_address_as_its_own():

@@ -83,16 +83,22 @@ def test_uploads_that_wait_in_memory_are_limited_for_each_tab(session, size, sta
     assert response.status_code == status
 
 
-def test_a_body_that_never_ends_is_given_up():
+def test_a_body_of_another_address_is_no_upload():
+    assert TestClient(APP).put("/other", content=b"x" * 101).status_code == 200
+
+
+@pytest.mark.parametrize(("method", "status"), [("PUT", 408), ("GET", 200)])
+def test_only_a_body_must_arrive_in_time(method, status):
     sent = []
 
     async def receive():
-        await asyncio.Event().wait()
+        await asyncio.sleep(3 * LIMITS.body_seconds)
+        return {"type": "http.request"}
 
     async def send(message):
         sent.append(message)
 
-    scope = {"type": "http", "method": "PUT", "path": "/a", "headers": [], "query_string": b"", "http_version": "1.1"}
+    scope = {"type": "http", "method": method, "path": "/a", "headers": [], "query_string": b"", "http_version": "1.1"}
     with ThreadPoolExecutor(1) as alone:  # away from the event loop that Playwright keeps in this thread
         alone.submit(lambda: asyncio.run(APP.build_middleware_stack()(scope, receive, send))).result()
-    assert sent[0]["status"] == 408
+    assert sent[0]["status"] == status

@@ -12,6 +12,7 @@ from starlette.websockets import WebSocket
 
 from crag.server.page_requests import OWNER_COOKIE, UNKNOWN_PAGE_COOKIE, PageRequests
 from crag.server.security_headers import SecurityHeaders
+from crag.types import is_user_key
 
 DOCUMENT = (
     "<!-- of others --><html><head><title>Theirs</title><script>x = 1</script></head>"
@@ -118,6 +119,7 @@ def test_other_addresses_lead_to_a_page(client, path, target, is_unknown):
 
 def test_a_browser_keeps_its_key(client):
     key = client.get("/", headers=HTML).cookies[OWNER_COOKIE]
+    assert is_user_key(key)
     assert client.get("/documents", headers=HTML | {"Cookie": f"{OWNER_COOKIE}={key}"}).cookies[OWNER_COOKIE] == key
     client.cookies.clear()
     assert client.get("/", headers=HTML | {"Cookie": f"{OWNER_COOKIE}=forged"}).cookies[OWNER_COOKIE] != "forged"

@@ -40,7 +40,8 @@ def client():
     methods = ["GET", "PUT", "POST", "DELETE"]
     routes = [WebSocketRoute("/socket", greet), Route("/{path:path}", answer, methods=methods)]
     app = Starlette(routes=routes, middleware=[Middleware(RequestGuard, token=TOKEN)])
-    return TestClient(app, base_url=OWN)
+    with TestClient(app, base_url=OWN) as client:
+        yield client
 
 
 def socket_text(client, path=OWN_SOCKET, **headers):
@@ -92,6 +93,7 @@ def test_a_link_on_another_page_may_be_followed_but_not_framed_or_posted(client)
     assert client.get("/documents", headers=headers).status_code == 200
     assert client.post("/documents", headers=headers).status_code == 403
     assert client.get("/documents", headers=headers | {"Sec-Fetch-Dest": "iframe"}).status_code == 403
+    assert client.get("/documents", headers=headers | {"Sec-Fetch-Mode": "no-cors"}).status_code == 403
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/agent/mcp"])
