@@ -205,7 +205,8 @@ def _guards_at(node: ast.AST) -> Iterator[Guard]:
         if not _is_limit(node):
             yield _replaced(node, "value", ast.Constant(value=None), f"not called: {ast.unparse(node.value)}")
     elif isinstance(node, ast.BoolOp):
-        yield from (_without(node, node.values, operand) for operand in node.values)
+        conditions = (operand for operand in node.values if not isinstance(operand, ast.Constant))
+        yield from (_without(node, node.values, operand) for operand in conditions)
     elif isinstance(node, ast.Call) and _name(node.func) == "where":
         yield from (_without(node, node.args, condition) for condition in node.args if not _is_limit(condition))
     elif isinstance(node, ast.Call) and _name(node.func) == "sub" and len(node.args) == 2:
@@ -241,7 +242,7 @@ def _limits_at(node: ast.AST) -> Iterator[Guard]:
         yield _for_everyone(node, lambda: _call_instead(node, "(lambda: None)"))
     elif isinstance(node, ast.Call) and _name(node.func) == "_visible":
         yield _for_everyone(node, lambda: _call_instead(node, "__import__('sqlalchemy').true"))
-    elif isinstance(node, ast.Call) and "visible" in _name(node.func) and not _is_limit(node.args[-1]):
+    elif isinstance(node, ast.Call) and "visible" in _name(node.func) and not _is_limit(node.args[-1], "None"):
         yield _for_everyone(node, lambda: node.args.__setitem__(-1, ast.Constant(value=None)))
 
 
@@ -249,9 +250,10 @@ def _for_everyone(node: ast.expr, switch_off: Callable[[], None]) -> Guard:
     return Guard(node, f"for everyone: {ast.unparse(node)}", switch_off)
 
 
-def _is_limit(node: ast.AST) -> bool:
-    """Return whether the node is found as a limit already."""
-    return bool(re.search(r"\b(_user|_visible|current_owner)\b", ast.unparse(node)))
+def _is_limit(node: ast.AST, *others: str) -> bool:
+    """Return whether the node is found as a limit already, or is one of the others."""
+    text = ast.unparse(node)
+    return text in others or bool(re.search(r"\b(_user|_visible|current_owner)\b", text))
 
 
 def _call_instead(call: ast.Call, function: str) -> None:

@@ -20,16 +20,7 @@ _ALLOWED_OPCODES = frozenset(
     TUPLE2 TUPLE3 EMPTY_DICT SETITEM SETITEMS EMPTY_SET ADDITEMS STACK_GLOBAL NEWOBJ BUILD
     """.split()  # noqa: SIM905 — a list literal this long would hide the words
 )
-_DAMAGE_ERRORS = (
-    pickle.UnpicklingError,
-    ValueError,
-    EOFError,
-    AttributeError,
-    TypeError,
-    KeyError,
-    IndexError,
-    OverflowError,
-)
+_DAMAGE_ERRORS = (pickle.UnpicklingError, ValueError, AttributeError, TypeError, IndexError, OverflowError)
 
 
 class _PickledState:

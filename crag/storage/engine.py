@@ -178,14 +178,14 @@ def _known_fault(error: DatabaseError) -> HomeFault | None:
     # SQLite reports another error when it finds no room for the index that it keeps beside its file.
     if "is full" in words or getattr(error.orig, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE":
         return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
-    if "readonly" in words or "read-only" in words or "unable to open" in words:
+    if "readonly" in words or "unable to open" in words:
         return HomeFault("The database cannot be written to.", "Check the permissions of the folder in CRAG_HOME.")
     if "not a database" in words or "malformed" in words:
         return HomeFault(
             "The database file is damaged or not a database; it was left as it is.",
             "Put a backup in its place, or choose another folder with CRAG_HOME.",
         )
-    if "locked" in words or "busy" in words:
+    if "locked" in words:
         return HomeFault("The database was busy for too long.", "Try again in a moment.")
     if "i/o error" in words:
         return HomeFault(

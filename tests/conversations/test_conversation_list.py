@@ -80,5 +80,6 @@ def test_what_was_deleted_is_purged_later_and_not_after_closing():
     never = threading.Event()
     purging = DelayedDeletion(never.set, seconds=60)
     purging.schedule()
+    assert not never.wait(0.05)
     purging.close()
     assert not never.is_set()

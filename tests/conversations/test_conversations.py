@@ -13,7 +13,7 @@ from crag.conversations.conversations import ConversationOwners, Conversations
 from crag.errors import BadRequest, NotFound
 from crag.options import RunOptions
 from crag.runs.records import insert_run
-from crag.storage.outbound_log import OutboundLog
+from crag.storage.outbound_log import OutboundLog, on_behalf_of
 from crag.storage.tables import messages
 from crag.types import Feedback, Thresholds, generate_user_key
 from tests.runs.conftest import (
@@ -146,10 +146,12 @@ def seen(home, user):
 
 
 def test_the_first_person_claims_unowned_conversations(home, people):
-    old = conversation(home)
-    OutboundLog(home.database).record("api.tavily.com", "web search", "cats")
+    old, sent = conversation(home), OutboundLog(home.database)
+    for kind in ("web search", "model", "embedding", "download"):
+        sent.record("example.org", kind, "cats")
     people.claim_unowned("first")
     people.claim_unowned("second")
+    assert {entry.kind for entry in sent.for_user("second").entries()} == {"download"}
     assert (seen(home, "first"), seen(home, "second")) == ({old}, set())
     later = conversation(home)  # as a command makes them
     people.claim_unowned("second")
@@ -161,7 +163,13 @@ def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):
     one, other = conversation(home, "old"), conversation(home, "other")
     assert people.transfer(NEW, [one, "unknown"]) == 1
     assert (seen(home, NEW), seen(home, "other")) == ({one}, {other})
+    sent = OutboundLog(home.database)
+    sent.record("example.org", "download", "weights")
+    with on_behalf_of("other"):
+        sent.record("example.org", "web search", "cats")
     assert people.transfer_all(NEWEST) == 2
+    assert [entry.what for entry in sent.for_user("third").entries()] == ["weights"]
+    assert len(sent.for_user(NEWEST).entries()) == 2
     assert seen(home, NEWEST) == {one, other}
     with pytest.raises(BadRequest):
         people.transfer("newest", [one])

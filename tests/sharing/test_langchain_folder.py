@@ -214,3 +214,56 @@ def test_a_text_that_is_named_a_million_times_is_too_large(exchange, library, tm
     index.add(np.eye(40, 4, dtype=np.float32))
     FAISS(len, index, store, {n: str(n) for n in range(40)}).save_local(str(tmp_path / "theirs"))
     assert only(exchange.import_passages(tmp_path / "theirs")).error.code == "too_large"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"",
+        b"\x80\x04.",  # nothing to return
+        b"\x80\x04\x8fK\x01a.",  # appended to a set
+        b"\x80\x04\x8fK\x01K\x02s.",  # an item of a set
+        b"\x80\x04]K\x05K\x01s.",  # the sixth item of an empty list
+        b"\x80\x04\x95" + b"\xff" * 8 + b".",  # a frame longer than any file
+    ],
+)
+def test_a_pickle_that_cannot_be_followed_is_damaged(written):
+    with pytest.raises(SourceRefused, match="is damaged"):
+        read_docstore(io.BytesIO(written))
+
+
+def store_of(documents):
+    store = InMemoryDocstore()
+    store.__dict__ = {"_dict": documents}
+    return store
+
+
+def document_of(**fields):
+    document = Document(page_content="x", metadata={})
+    document.__dict__.update(fields)
+    return document
+
+
+@pytest.mark.parametrize(
+    "held", [[], [store_of({}), {}], (store_of({}),), (store_of({}), {}, {}), ({}, {}), (store_of({}), [])]
+)
+def test_a_pickle_of_something_else_is_refused(held):
+    with pytest.raises(SourceRefused, match="something else besides documents"):
+        read_docstore(io.BytesIO(pickle.dumps(held)))
+
+
+@pytest.mark.parametrize(
+    ("documents", "places"),
+    [
+        ([], {}),
+        ({"1": "x"}, {}),
+        ({1: document_of()}, {}),
+        ({"1": document_of(page_content=1)}, {}),
+        ({"1": document_of(metadata=[])}, {}),
+        ({"1": document_of()}, {"a": "1"}),
+        ({"1": document_of()}, {0: 1}),
+    ],
+)
+def test_a_pickle_whose_parts_have_other_types_is_damaged(documents, places):
+    with pytest.raises(SourceRefused, match="is damaged"):
+        read_docstore(io.BytesIO(pickle.dumps((store_of(documents), places))))

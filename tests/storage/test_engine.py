@@ -141,6 +141,21 @@ def test_another_schema_is_refused_and_left_untouched(tmp_path, version, words):
     assert path.read_bytes() == before
 
 
+def test_a_database_that_another_process_holds_for_too_long_is_busy(database):
+    with database.read() as connection:  # the next one to be used
+        connection.execute(text("PRAGMA busy_timeout = 0"))
+    with closing(sqlite3.connect(database.home / "crag.sqlite")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(HomeFault, match="busy for too long"), database.write():
+            pass
+
+
+def test_a_database_that_cannot_be_opened_is_named(tmp_path):
+    (tmp_path / "crag.sqlite").mkdir()
+    with pytest.raises(HomeFault, match="database cannot be written to"):
+        Database(tmp_path)
+
+
 def test_what_is_no_database_is_refused_and_left_untouched(tmp_path):
     path = tmp_path / "crag.sqlite"
     path.write_bytes(b"something else " * 100)

@@ -10,7 +10,14 @@ import time
 import pytest
 
 from crag.errors import HomeFault
-from crag.storage.files import Originals, move_into_place, remove_unfinished_files, staging_folder, write_atomically
+from crag.storage.files import (
+    Originals,
+    move_into_place,
+    remove_unfinished_files,
+    staging_folder,
+    write_atomically,
+    write_fault,
+)
 
 
 def test_a_home_that_is_gone_does_not_come_into_being_again(tmp_path):
@@ -51,6 +58,27 @@ def break_folder_sync(monkeypatch, code):
     monkeypatch.setattr(os, "fsync", sync_files_only)
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(errno.ENOSPC, "disk is full"), (errno.EDQUOT, "disk is full"), (errno.EACCES, "cannot be written to")],
+)
+def test_the_fault_names_what_is_wrong_with_the_folder(code, words):
+    assert words in write_fault(OSError(code, os.strerror(code))).message
+
+
+def test_originals_that_nothing_uses_are_removed_and_other_files_kept(tmp_path):
+    used, unused = (hashlib.sha256(text).hexdigest() for text in (b"tea", b"milk"))
+    originals = Originals(tmp_path)
+    originals.keep(used, b"tea")
+    originals.keep(unused, b"milk")
+    folder = originals.path(used).parent
+    (folder / "notes.txt").write_bytes(b"of someone")
+    (folder / ("0" * 64)).mkdir()
+    originals.remove_unused([used])
+    assert originals.path(unused) is None
+    assert {path.name for path in folder.iterdir()} == {used, "notes.txt", "0" * 64}
+
+
 def write_folder(destination):
     with staging_folder(destination) as staging:
         made = staging / "made"
@@ -60,7 +88,7 @@ def write_folder(destination):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not sync folders")
-@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP])
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM])
 def test_a_file_system_that_cannot_sync_folders_takes_files_and_folders(tmp_path, monkeypatch, code):
     break_folder_sync(monkeypatch, code)
     write_atomically(tmp_path / "a" / "file", lambda file: file.write(b"tea"), tmp_path)

@@ -1,0 +1,63 @@
+"""The queue in the database: what one process does leaves the jobs of the others alone."""
+
+import pytest
+
+from crag.library.job_queue import JobQueue, new_job
+from crag.storage.engine import Database
+from crag.storage.ownership import current_process_name
+
+DEAD = "1-1-worker"
+
+
+@pytest.fixture
+def queue(tmp_path):
+    database = Database(tmp_path / "home")
+    yield JobQueue(database)
+    database.close()
+
+
+def add(queue, *job_ids):
+    for job_id in job_ids:
+        queue.add(new_job(job_id, "path", f"{job_id}.txt", job_id, "Documents"))
+
+
+def states(queue):
+    return {job.id: job.state for job in queue.all()}
+
+
+def test_only_the_jobs_of_one_owner_wait_again_and_those_cancelled_end(queue):
+    add(queue, "kept", "stopped", "of another", "new")
+    for owner in (DEAD, DEAD, current_process_name()):
+        queue.claim(owner)
+    queue.cancel(["stopped"])
+    queue.release(DEAD)
+    assert states(queue) == {"kept": "waiting", "stopped": "cancelled", "of another": "working", "new": "waiting"}
+    assert {job.id for job in queue.all() if job.resumed} == {"kept"}
+
+
+def test_only_a_job_during_which_processes_died_is_given_up(queue):
+    add(queue, "deadly", "of another", "done")
+    queue.claim(DEAD)
+    queue.claim(current_process_name())
+    queue.claim(DEAD)
+    queue.finish("done", DEAD, "done", [])
+    assert not any(job.has_failed for job in queue.all())
+    for _ in range(5):
+        assert states(queue) == {"deadly": "working", "of another": "working", "done": "done"}
+        queue.recover()
+        queue.claim(DEAD)
+    assert states(queue) == {"deadly": "failed", "of another": "working", "done": "done"}
+    assert [job.id for job in queue.all() if job.has_failed] == ["deadly"]
+
+
+def test_a_folder_without_files_has_failed(queue):
+    add(queue, "empty")
+    queue.claim(DEAD)
+    queue.finish("empty", DEAD, "failed", [])
+    assert queue.all()[0].has_failed
+
+
+def test_only_a_job_that_ended_is_tried_again(queue):
+    add(queue, "busy")
+    queue.retry(queue.claim(DEAD))
+    assert states(queue) == {"busy": "working"}
