@@ -102,7 +102,7 @@ def _unpack(file: Path, folder: Path, report: ProgressCallback, stop: Cancellati
         except ZIP_ERRORS as error:
             raise damaged_backup_error("it cannot be unpacked") from error
         except OSError as error:
-            if error.errno != errno.EINVAL:  # EINVAL: an offset before the start of the file
+            if error.errno not in (errno.EINVAL, None):  # an offset before the start of the file; damage, says bz2
                 raise
             raise damaged_backup_error("it cannot be unpacked") from error
     return manifest

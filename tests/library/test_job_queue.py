@@ -5,6 +5,7 @@ import pytest
 from crag.library.job_queue import JobQueue, new_job
 from crag.storage.engine import Database
 from crag.storage.ownership import current_process_name
+from crag.types import AddResult, Progress, Refusal
 
 DEAD = "1-1-worker"
 
@@ -60,4 +61,7 @@ def test_a_folder_without_files_has_failed(queue):
 def test_only_a_job_that_ended_is_tried_again(queue):
     add(queue, "busy")
     queue.retry(queue.claim(DEAD))
+    refused = AddResult("a", None, "a", "failed", error=Refusal("corrupt", "Damaged."))
+    queue.report("busy", DEAD, Progress("Reading"), [refused])
+    assert not queue.all()[0].has_failed
     assert states(queue) == {"busy": "working"}

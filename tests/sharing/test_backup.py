@@ -148,8 +148,10 @@ def test_waiting_uploads_are_saved_with_their_jobs_without_owner(library, tmp_pa
 def test_saving_writes_over_nothing_and_can_be_stopped(library, tmp_path):
     library.pipeline.add_bytes("notes.md", NOTES)
     (tmp_path / "there").write_text("mine")
+    begun = []
     with pytest.raises(BadRequest, match="already exists"):
-        save(library, tmp_path / "there")
+        write_backup(library._database, tmp_path / "there", begun.append, Cancellation())
+    assert begun == []
     stop = Cancellation()
     stop.cancel()
     with pytest.raises(Stopped):

@@ -80,6 +80,7 @@ HOSTILE = {
     "lying size": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": 10, "sha256": "0" * 64}}),
     "lying checksum": lambda members, manifest: manifest.update({"keep crag.sqlite": {"sha256": "0" * 64}}),
     "enormous": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": 1 << 60}}),
+    "no checksum": lambda members, manifest: manifest.update({"keep crag.sqlite": {"sha256": ""}}),
     "negative": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": -5}}),
     "newer format": lambda members, manifest: manifest.update(version=99),
     "newer schema": lambda members, manifest: manifest.update(schema=99),
@@ -101,7 +102,24 @@ HOSTILE = {
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_an_altered_backup_is_refused_and_nothing_changes(saved, tmp_path, name):
     repacked(saved, HOSTILE[name])
-    with pytest.raises(CragError, match=r"[Nn]othing was changed|newer version|early version"):
+    words = {"newer format": "newer version", "newer schema": "newer version", "early schema": "early version"}
+    with pytest.raises(CragError, match=words.get(name, "[Nn]othing was changed")):
+        restore(saved, tmp_path / "new")
+    assert left(tmp_path) == ["home", "saved.backup"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_file_of_another_compression_is_refused(saved, tmp_path, method):
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, body in members.items():
+            archive.writestr(name, body, method)
+        begin = archive.getinfo("crag.sqlite").header_offset
+    torn = bytearray(saved.read_bytes())
+    torn[begin + 60 : begin + 300] = b"\xff" * 240
+    saved.write_bytes(torn)
+    with pytest.raises(CragError, match=r"damaged.*[Nn]othing was changed"):
         restore(saved, tmp_path / "new")
     assert left(tmp_path) == ["home", "saved.backup"]
 

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from crag.app.application import Application, open_application
-from crag.errors import CragError
+from crag.errors import CragError, NotFound
 from crag.evaluation.types import Dataset, EvaluationPlan, Example, Variant
 from crag.inspection.run_archive import SummaryBackfill
 from crag.library.library import Library
@@ -313,6 +313,13 @@ def test_nothing_of_another_user_is_shown_or_changed_whatever_is_called(home):
                     home.restore()
     assert {label: found for label, found in wrong.items() if found} == {}
     assert len(wrong) > 90
+
+
+def test_a_run_outside_of_conversations_is_found_by_its_owner_alone(home):
+    ann, ben = (home.application.for_user(user).conversations for user in (ANN, BEN))
+    assert ann.find_by_run(home.anns.result.run_id) is None
+    with pytest.raises(NotFound):
+        ben.find_by_run(home.anns.result.run_id)
 
 
 def test_each_user_switches_automatic_test_runs_for_themselves(home):

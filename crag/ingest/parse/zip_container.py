@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import zipfile
 import zlib
@@ -23,6 +24,7 @@ from crag.ingest.parse.formats import ZipPackage, unsupported_refusal
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
     EOFError,
     NotImplementedError,
     OverflowError,
@@ -61,22 +63,25 @@ def _count_inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int
     """
     if member.flag_bits & 1:
         raise password_refusal()
-    beginning = True
     for piece in inflate_member(archive, member):
         left -= len(piece)
         if left < 0:
             raise inflated_size_refusal(request.limits)
-        if beginning and member.filename.endswith((".xml", ".rels")) and _DOCTYPE.search(piece[:4096]):
+        if member.filename.endswith((".xml", ".rels")) and _DOCTYPE.search(piece[:4096]):
             raise SourceRefused("corrupt", "The file declares XML entities, which no office program writes.")
-        beginning = False
     return left
 
 
 def inflate_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
     """Yield a member in pieces to be counted, because its declared size is not trusted. Raises `ZIP_ERRORS`."""
-    with archive.open(member) as file:
-        while piece := file.read(_READ_BYTES):
-            yield piece
+    try:
+        with archive.open(member) as file:
+            while piece := file.read(_READ_BYTES):
+                yield piece
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise zipfile.BadZipFile from error  # how bz2 reports damage
 
 
 def inflated_size_refusal(limits: ParseLimits) -> SourceRefused:
