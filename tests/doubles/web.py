@@ -24,6 +24,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.close_connection = True
         self.server.seen.append((self.headers["Host"], self.path))
+        self.server.headers.append(dict(self.headers))
         script = self.server.scripts.get(self.path.partition("?")[0])
         with suppress(OSError):  # the client may leave at any moment
             if script:
@@ -46,7 +47,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class WebServer(ThreadingHTTPServer):
-    """`scripts` maps paths to what answers them; `seen` lists (Host header, path) of every request."""
+    """`scripts` maps paths to what answers them; `seen` lists (Host header, path), `headers` all of every request."""
 
     daemon_threads = True
 
@@ -54,6 +55,7 @@ class WebServer(ThreadingHTTPServer):
         super().__init__((host, 0), Handler)
         self.scripts: dict[str, Script] = {}
         self.seen: list[tuple[str, str]] = []
+        self.headers: list[dict[str, str]] = []
         self.closing = threading.Event()
         self._tls = certificate is not None
         if certificate:

@@ -143,6 +143,11 @@ def test_one_inner_address_among_public_ones_is_enough(addresses: list[str]) -> 
     assert code("http://pages.test/", lambda host, port: addresses) == "blocked_url"
 
 
+@pytest.mark.parametrize(("port", "is_service"), [(22, True), (80, False), (443, False), (1023, True), (8080, False)])
+def test_of_the_system_ports_only_those_of_web_servers_are_reached(port: int, is_service: bool) -> None:
+    assert may_reach(["93.184.216.34"], port, ()) != is_service
+
+
 @pytest.mark.parametrize("port", [int(port) for port in SERVICE_PORTS.split()])
 def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
     with pytest.raises(SourceRefused, match=f"Port {port} ") as caught:

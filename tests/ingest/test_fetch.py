@@ -57,6 +57,16 @@ def named(addresses: dict[str, list[str]]) -> Callable[[str, int], list[str]]:
     return resolver
 
 
+def test_a_request_says_who_asks_and_what_can_be_read(web: WebServer) -> None:
+    web.scripts["/a"] = lambda handler: handler.reply(b"<p>tea</p>")
+    get(web.url("/a"))
+    (sent,) = web.headers
+    assert {*sent} == {"Host", "User-Agent", "Accept", "Accept-Encoding", "Connection"}
+    assert sent["Accept-Encoding"] == "gzip"
+    assert sent["User-Agent"].lower().startswith("crag")
+    assert {"text/html", "application/pdf"} < {*sent["Accept"].split(",")}
+
+
 def test_a_page_comes_with_its_type_charset_and_progress(web: WebServer) -> None:
     steps: list[Progress] = []
     url = web.page("/a", b"<p>hello</p>", content_type="Text/HTML; charset=EUC-KR")

@@ -26,7 +26,6 @@ ZIP_ERRORS = (
     zlib.error,
     lzma.LZMAError,
     EOFError,
-    NotImplementedError,
     OverflowError,
     RuntimeError,
     ValueError,
@@ -78,10 +77,8 @@ def inflate_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterato
         with archive.open(member) as file:
             while piece := file.read(_READ_BYTES):
                 yield piece
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise zipfile.BadZipFile from error  # how bz2 reports damage
+    except OSError as error:  # how bz2 reports damage
+        raise zipfile.BadZipFile from error
 
 
 def inflated_size_refusal(limits: ParseLimits) -> SourceRefused:

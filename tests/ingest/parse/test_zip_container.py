@@ -7,7 +7,7 @@ import pytest
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.document import ParseLimits, ParseRequest
-from crag.ingest.parse.zip_container import check_zip_members
+from crag.ingest.parse.zip_container import MAX_MEMBERS, check_zip_members
 
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 
@@ -43,6 +43,14 @@ def test_no_flipped_byte_gets_through_as_another_error(method):
                 refused.add(error.code)
     assert refused <= {"corrupt", "encrypted", "too_large"}
     assert "corrupt" in refused
+
+
+def test_too_many_parts_are_refused():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for number in range(MAX_MEMBERS + 1):
+            archive.writestr(zipfile.ZipInfo(str(number)), b"")
+    assert code(out.getvalue()) == "too_large"
 
 
 def test_an_offset_beyond_any_file_is_refused():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from crag.evaluation.evaluations import Evaluations
 from crag.evaluation.types import Cutoffs
 from pages.evaluate import results as page_results
+from tests.belongings import ANN, BEN
 from tests.evaluation.sample import evaluation, judged, results
 
 
@@ -43,6 +45,20 @@ def test_the_best_variant_follows_another_judge():
     other = evaluation(id="ranked", judge="ollama:another", judgements=12)
     reversed_ = [judged(one, 0.0 if one.variant else 1.0, "") for one in results()]
     assert page_results.load_ranking(other, reversed_, Cutoffs())[0].number == 0
+
+
+def test_each_user_gets_their_own_datasets_and_cutoffs(monkeypatch, services):
+    """Within the time for which both are cached."""
+    monkeypatch.setattr(Evaluations, "cutoffs", lambda self: Cutoffs(judge={ANN: 0.2, BEN: 0.8}[self._user]))
+    services.for_user(ANN).datasets.add("Hers", b'{"question": "Why?"}')
+
+    def seen_by(user):
+        monkeypatch.setattr(page_results, "current_owner", lambda: user)
+        monkeypatch.setattr(page_results, "application", lambda: services.for_user(user))
+        uploaded = [one.name for one in page_results.load_datasets() if one.kind == "uploaded"]
+        return uploaded, page_results.load_cutoffs().judge
+
+    assert (seen_by(ANN), seen_by(BEN)) == ((["Hers"], 0.2), ([], 0.8))
 
 
 def test_a_summary_dropped_from_the_cache_is_not_cached(monkeypatch, services):
