@@ -74,10 +74,9 @@ def test_the_tests_that_reach_a_guard_run_those_of_its_module_first():
 def test_modules_with_marks_and_mutants_compile(group, module):
     source = (ROOT / module).read_text(encoding="utf-8")
     compile(add_marks(source, module, group), module, "exec")
-    texts = [mutate(source, number, group)[0] for number in (0, 1)]
-    assert len({*texts, source}) == 3
-    for text in texts:
-        compile(text, module, "exec")
+    mutated, _ = mutate(source, 0, group)
+    assert ast.dump(ast.parse(mutated)) != ast.dump(ast.parse(source))
+    compile(mutated, module, "exec")
 
 
 def test_every_named_module_has_guards():
