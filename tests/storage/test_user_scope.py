@@ -15,6 +15,7 @@ from sqlalchemy import insert, select
 
 from crag.app.application import Application, open_application
 from crag.errors import CragError, NotFound
+from crag.evaluation.datasets import RunPins
 from crag.evaluation.types import Dataset, EvaluationPlan, Example, Variant
 from crag.inspection.run_archive import SummaryBackfill
 from crag.library.library import Library
@@ -320,6 +321,16 @@ def test_a_run_outside_of_conversations_is_found_by_its_owner_alone(home):
     assert ann.find_by_run(home.anns.result.run_id) is None
     with pytest.raises(NotFound):
         ben.find_by_run(home.anns.result.run_id)
+
+
+def test_a_question_that_another_user_has_pinned_is_pinned_for_oneself(home):
+    ben = home.application.for_user(BEN)
+    run = finish(ben.runs.start(home.bens["conversation_id"], f"When is the {WORD} grinder cleaned?", OFF))
+    assert ben.datasets.pins.get_pins(run.id) == RunPins()
+    ben.datasets.pins.pin_answer(run.id, "On Sunday.")
+    assert ben.datasets.pins.get_pins(run.id).reference == "On Sunday."
+    assert home.anns_rows["examples"] <= read_rows(home.application)["examples"]
+    home.restore()
 
 
 def test_each_user_switches_automatic_test_runs_for_themselves(home):
