@@ -178,3 +178,14 @@ def test_citations_are_numbered_in_order_of_appearance():
     pieces = [numbering.renumber(piece) for piece in ("Ants farm. [3]", " Bees dance. [1]", " Ants dig. [3, 1]")]
     assert pieces == ["Ants farm. [1]", " Bees dance. [2]", " Ants dig. [1, 2]"]
     assert [(item.n, item.passage.id) for item in numbering.reorder(KNOWLEDGE)] == [(1, -1), (2, 1), (3, 2)]
+
+
+def test_a_passage_without_any_sentence_is_quoted_as_it_is():
+    (cited,) = collect_citations("Bees dance [1].", [Knowledge(1, passage(1, " "), " ")])
+    assert cited.quote == " "
+
+
+def test_a_sentence_before_a_list_is_whole():
+    text = "Bees dance on sunny days.\n- Wasps build nests.\n- Ants farm aphids."
+    (quoted,) = collect_quotations("Bees dance on sunny days. [1]", [Knowledge(1, passage(1, text), text)])
+    assert (quoted.text, quoted.is_cut) == ("Bees dance on sunny days.", False)

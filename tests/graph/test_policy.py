@@ -91,3 +91,16 @@ def test_the_reason_holds_the_figures(policy, scores, reason):
 def test_a_figure_stands_on_the_side_of_a_threshold_where_it_is(thresholds, score, reason):
     verdict = Verdict(1, thresholds.verdict_for(score), score, "")
     assert choose_action("paper", [verdict], thresholds).reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("policy", "own", "used", "reason"),
+    [
+        ("paper", (0.2,), (0.1,), "You used 1. 1 of 2 passages is relevant."),
+        ("any", (0.9, 0.2), (), "1 of 2 passages is relevant, but strict grading requires all of them"),
+        ("any", (0.5, 0.2), (), "Best 0.50, between 0.31 and 0.59"),
+    ],
+)
+def test_the_reason_names_what_decided(policy, own, used, reason):
+    judged = [*verdicts(*own), *(one.with_ruling("use") for one in verdicts(*used))]
+    assert choose_action(policy, judged, THRESHOLDS).reason.startswith(reason)

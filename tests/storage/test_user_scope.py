@@ -333,6 +333,14 @@ def test_a_question_that_another_user_has_pinned_is_pinned_for_oneself(home):
     home.restore()
 
 
+def test_each_dataset_in_the_list_of_a_user_is_found_again(home):
+    home.application.datasets.pins.pin_answer(home.bens["run_id"], "In Lisbon.")  # as before users had keys
+    for user in (ANN, BEN):
+        own = home.application.for_user(user).datasets
+        assert [own.get(one.id) for one in own.all()] == own.all()
+    home.restore()
+
+
 def test_each_user_switches_automatic_test_runs_for_themselves(home):
     ann, ben = (home.application.for_user(user).regression for user in (ANN, BEN))
     ann.set_automatic(True)

@@ -152,3 +152,12 @@ def test_what_looks_like_a_directive_keeps_its_label(text):
     before = drawn[: drawn.index(":")]
     assert (len(before) - len(before.rstrip("\\"))) % 2 == 1  # an escaped colon begins nothing
     assert "[hot]" in drawn
+
+
+def test_a_citation_shows_the_quote_of_its_sentence_where_there_is_one():
+    cited = replace(CITED[1], quote="of all")
+    sentences = [Support("[1]", "supported", (1,)), Support("Dogs bark [1].", "supported", (1,))]
+    own = [[replace(cited, quote="of nothing")], [replace(cited, quote="of dogs")]]
+    assert "“of all”" in markdown.sanitize_answer("Dogs bark [1].", {1: cited}, "run", sentences)
+    drawn = markdown.sanitize_answer("Cats purr [1]. Dogs bark [1].", {1: cited}, "run", sentences, own)
+    assert re.findall("“(.*?)”", drawn) == ["of all", "of dogs"]
