@@ -16,7 +16,7 @@ from crag.types import Conversation, Message
 from pages.chat import answer, answer_actions, question_editor, state
 from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import ask_question
-from pages.parts import document_intake, layout, markdown, reruns, setup_checklist
+from pages.parts import document_intake, ingest_jobs, layout, markdown, reruns, setup_checklist
 from pages.parts.services import application
 
 _POLL_SECONDS = 1.0
@@ -32,14 +32,14 @@ def _draw_start_page() -> None:
     (sources, passages, _), jobs = application().library.counts(), len(application().jobs.jobs())
     if sources:
         _draw_suggested_questions(sources, passages)
-        document_intake.draw_jobs(unseen_only=True)
+        ingest_jobs.draw_jobs(unseen_only=True)
         setup_checklist.draw_checklist(folded=True)
         return
     heading.markdown(
         "**CRAG Chat** grades each passage before using it. If your documents do not answer, it rewrites your question "
         "and, if you allow it, searches the web. You see every step and can change every verdict."
     )
-    document_intake.draw_jobs(unseen_only=True)
+    ingest_jobs.draw_jobs(unseen_only=True)
     _draw_first_documents()
     with st.container(gap="xsmall"):
         st.header("Set-up", anchor=False)
@@ -167,7 +167,7 @@ def open_message_frames(conversation: Conversation | None, newest: Sequence[Mess
     if conversation is None or not newest:
         _draw_start_page()
         return {}
-    document_intake.mark_jobs_seen()
+    ingest_jobs.mark_jobs_seen()
     return {message.id: _draw_frame(message) for message in newest}
 
 

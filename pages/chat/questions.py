@@ -15,8 +15,8 @@ from crag.types import DEFAULT_COLLECTION, Message, Ruling
 from pages.chat import state
 from pages.parts import dialogs, markdown
 from pages.parts.chat_messages import split_messages
-from pages.parts.document_intake import describe_result
 from pages.parts.faults import describe_fault
+from pages.parts.ingest_jobs import describe_result
 from pages.parts.services import application
 
 

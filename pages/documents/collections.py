@@ -13,7 +13,7 @@ from crag.errors import CragError
 from crag.text.formatting import format_count, format_size
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress
 from pages.parts import dialogs, labels, markdown, reruns
-from pages.parts.document_intake import draw_refusals, summarize_results
+from pages.parts.ingest_jobs import draw_refusals, summarize_results
 from pages.parts.layout import progress_share
 from pages.parts.services import application
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.ingest.site import SiteLimits
 from pages.documents import collections, removal, table
-from pages.parts import dialogs, document_drawer, document_intake, layout
+from pages.parts import dialogs, document_drawer, document_intake, ingest_jobs, layout
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
@@ -39,7 +39,7 @@ def main() -> None:
     _draw_add_form(collection)
     table.draw_document_table(collection)
     removal.draw_undo()  # below the table, like the jobs, so that neither moves it under the pointer
-    document_intake.draw_jobs()
+    ingest_jobs.draw_jobs()
     dialogs.draw_open_dialog(DIALOGS)
     if not dialogs.is_dialog_open():
         layout.watch_other_tabs(drawn, _read_revision)

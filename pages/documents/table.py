@@ -14,7 +14,7 @@ from pages.chat.state import start_conversation_about
 from pages.documents.removal import REMOVE_DIALOG
 from pages.parts import dialogs, document_drawer, labels, layout, markdown, reruns, source_drawer
 from pages.parts.address import open_page
-from pages.parts.document_intake import draw_refusals, summarize_results
+from pages.parts.ingest_jobs import draw_refusals, summarize_results
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import is_phone

@@ -16,7 +16,7 @@ from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
 from pages.evaluate import results, selection, start_options
-from pages.parts import dialogs, document_intake, external_hosts, labels, markdown
+from pages.parts import dialogs, document_intake, external_hosts, ingest_jobs, labels, markdown
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
@@ -258,7 +258,7 @@ def _draw_missing_posts_hint() -> None:
         )
         st.button("Add the three posts", icon=":material/auto_stories:", on_click=document_intake.add_example_posts)
     document_intake.draw_example_posts_notice()
-    document_intake.draw_jobs()
+    ingest_jobs.draw_jobs()
 
 
 def _start_evaluation(plan: EvaluationPlan, forbidden: list[str]) -> None:

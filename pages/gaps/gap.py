@@ -16,7 +16,7 @@ from crag.types import DEFAULT_COLLECTION
 from pages.chat import questions, state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.address import open_page
-from pages.parts.document_intake import describe_result
+from pages.parts.ingest_jobs import describe_result
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import is_phone

@@ -12,7 +12,7 @@ from crag.concurrency.priority_semaphore import PrioritySemaphore
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from pages.documents import collections, table
 from pages.documents.removal import REMOVE_DIALOG
-from pages.parts import document_intake, reruns
+from pages.parts import ingest_jobs, reruns
 from pages.parts.document_drawer import DocumentView
 from pages.parts.services import close_application
 from tests.pages.conftest import NOTES, click, labels, said, until
@@ -104,7 +104,7 @@ def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
 
 
 def test_refusals_come_first_and_a_long_list_is_cut(chat, services, monkeypatch):
-    monkeypatch.setattr(document_intake, "_JOBS_SHOWN", 2)
+    monkeypatch.setattr(ingest_jobs, "_JOBS_SHOWN", 2)
     for number in range(3):
         services.jobs.submit_bytes(f"{number}.txt", f"The lift was serviced in {number + 2020}.".encode())
     services.jobs.submit_bytes("empty.txt", b"")
