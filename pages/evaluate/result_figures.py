@@ -18,7 +18,7 @@ from crag.events import NODES
 from crag.inspection.run_labels import ACTION_BADGES
 from crag.text.formatting import format_count, format_duration
 from crag.types import Thresholds
-from pages.evaluate import charts, results
+from pages.evaluate import charts, cost_curves, results
 from pages.evaluate.results import load_ranking
 from pages.parts import labels, markdown, score_chart
 from pages.parts.services import application
@@ -247,9 +247,9 @@ def _make_threshold_plot(
     facts = (
         f"n = {answered:,} questions to answer and {refused:,} to decline (they cannot be answered, or were"
         " answered wrongly). The lower threshold sets *declined* and *answered wrongly*, the upper one *web search"
-        f" needed*.{_describe_present_costs(charts.costs_at_thresholds(costs, thresholds)) if thresholds else ''}"
+        f" needed*.{_describe_present_costs(cost_curves.costs_at_thresholds(costs, thresholds)) if thresholds else ''}"
     )
-    return Plot("Errors by threshold", facts, lambda: charts.draw_cost_curves(costs, thresholds))
+    return Plot("Errors by threshold", facts, lambda: cost_curves.draw_cost_curves(costs, thresholds))
 
 
 def _describe_present_costs(costs: Sequence[tuple[str, float, float]]) -> str:
