@@ -12,7 +12,6 @@ from uuid import UUID, uuid5
 
 from crag.cancellation import Cancellation
 from crag.errors import LangSmithFailed
-from crag.evaluation.types import Evaluation, EvaluationResult, Example, Variant
 from crag.inspection.langsmith_client import LangSmithConnection
 from crag.options import DOCUMENT_OPTIONS, dump_changes, get_option, list_option_names
 from crag.settings import LangSmithAccount
@@ -22,6 +21,8 @@ from crag.types import Progress, ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
     from langsmith.schemas import Dataset, TracerSession
+
+    from crag.evaluation.types import Evaluation, EvaluationResult, Example, Variant
 
 
 _NAME_DIGEST_LENGTH = 12  # digits of a digest or id in a name

@@ -34,7 +34,7 @@ QUESTION = "What does TraceMonkey record?"
 HEAVY = {
     "PIL", "docx", "faiss", "gpt4all", "httpx", "langchain", "langchain_core", "langchain_ollama", "langgraph", "lxml",
     "numpy", "ollama", "pydantic", "pypdfium2", "requests", "tavily", "tiktoken", "tokenizers", "trafilatura",
-    "safetensors", "wordllama", "crag.app.checklist", "crag.evaluation.calibrator", "crag.evaluation.evaluations",
+    "safetensors", "wordllama", "crag.app.checklist", "crag.evaluation.calibrator", "crag.evaluation.types",
 }  # fmt: skip
 
 NOTES = b"""# Kettle
