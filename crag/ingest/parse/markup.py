@@ -95,6 +95,7 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
     if tree is None:
         raise _no_text_refusal()
     _drop_elements(tree, _NAVIGATION)  # before extraction: trafilatura mistook its entries for authors
+    _drop_note_marks(tree)
     _unlink_cells(tree)
     found = _extract_main_text(tree)
     blocks = list(_main_text_blocks(found.body)) if found is not None else []
@@ -105,6 +106,26 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
     if not any(block.text.strip() for block in blocks):
         raise _no_text_refusal()
     return Document(title, None, tuple(blocks), author, published)
+
+
+_NOTE_MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡§])[\])]?|\d{1,3}(?:[,–-]\s?\d{1,3})*|[*†‡§]+|주\s?\d{0,3}\)?")
+_BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4,}|[가-힣\u4e00-\u9fff]{2,}|[.,;:!?)\]”’\"'。，、）」%])\s*$")
+_LENGTH_UNIT = re.compile(r"(?:met(?:er|re)s?|feet|foot|inch(?:es)?|miles?|yards?|미터|米|里)\s*$", re.IGNORECASE)
+
+
+def _drop_note_marks(tree: Any) -> None:
+    """Remove raised references to notes, which would be read as part of the word or figure before them.
+
+    Exponents and ordinals stay: raised figures without a link count only after a word or the end of a sentence.
+    """
+    for mark in list(tree.iter("sup")):
+        text = "".join(mark.itertext()).strip()
+        is_linked = any("#" in (link.get("href") or "") for link in mark.iter("a")) or mark.getparent().tag == "a"
+        before = mark.getprevious()
+        said = (before.tail or "".join(before.itertext())) if before is not None else (mark.getparent().text or "")
+        is_after_word = bool(_BEFORE_NOTE.search(said)) and not (text.isalpha() or _LENGTH_UNIT.search(said))
+        if _NOTE_MARK.fullmatch(text) and (is_linked or is_after_word):
+            mark.drop_tree()
 
 
 def _unlink_cells(tree: Any) -> None:
@@ -297,6 +318,7 @@ def _chapter_blocks(data: bytes, book: str) -> Iterator[Block]:
     tree = parse_html(decode_text(data, None, html=True)) if data.strip() else None
     if tree is None:
         return
+    _drop_note_marks(tree)
     body = tree.find("body")
     blocks = list(html_blocks(tree if body is None else body))
     title = " ".join((tree.findtext(".//title") or "").split())

@@ -82,6 +82,25 @@ def test_a_caption_above_several_columns_is_above_each_of_them() -> None:
     assert headers[-1] == "Kettles of Odby · Kind | 2023 · Sold | 2023 · Returned | 2022 · Sold | 2022 · Returned"
 
 
+@pytest.mark.parametrize(
+    ("source", "read_as"),
+    [
+        ('Revenue<sup><a href="#n3">3</a></sup> rose.', "Revenue rose."),
+        ('It rose by 12<sup id="r1"><a href="#n1">[1]</a></sup> last year.', "It rose by 12 last year."),
+        ('It rose.<a href="#n2"><sup>2</sup></a> Later it fell.', "It rose. Later it fell."),
+        ("Income<sup>4</sup> fell.<sup>5,6</sup> It rose.<sup>*</sup>", "Income fell. It rose."),
+        ("매출<sup>2)</sup>은 늘었다.", "매출은 늘었다."),
+        ("收入<sup>[2]</sup>增长。", "收入增长。"),
+        ("It has 40 m<sup>2</sup> and 10<sup>6</sup> cells.", "It has 40 m2 and 106 cells."),
+        ("It has 40 metres<sup>2</sup>.", "It has 40 metres2."),
+        ("The 21<sup>st</sup> kettle.", "The 21st kettle."),
+    ],
+)
+def test_raised_marks_of_notes_are_left_out_and_exponents_stay(source: str, read_as: str) -> None:
+    found = read(page(f"{ENGLISH}<p>{source} Every kettle has a lid and a base that is warm.</p>"))
+    assert any(block.text.startswith(read_as) for block in found.blocks)
+
+
 def test_title_author_and_date_are_those_the_page_states() -> None:
     document = read(page(ENGLISH, SAID))
     assert (document.title, document.author, document.published) == ("How kettles work", "Ada Lovelace", "2024-03-05")
