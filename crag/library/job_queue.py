@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Collection, Sequence
@@ -154,6 +155,13 @@ class JobQueue:
         with self._database.write() as connection:
             _release_jobs(connection, owner)
 
+    def give_up_paths(self, reason: Refusal) -> None:
+        """End the unfinished jobs that name a file or folder outside of the home; they can be tried again."""
+        unread = select(jobs).where(jobs.c.kind == "path", jobs.c.state.not_in(FINISHED_STATES))
+        with self._database.write() as connection:
+            for job in [_job_from_row(row) for row in connection.execute(unread)]:
+                _give_up(connection, job, reason)
+
     def recover(self) -> None:
         """Requeue jobs of dead processes; give up a job during which several processes died."""
         with self._database.read() as connection:
@@ -178,10 +186,15 @@ def _count_attempts(connection: Connection, owner: str) -> None:
     for job in [_job_from_row(row) for row in connection.execute(left)]:
         attempts = job.options.get("attempts", 0) + 1
         values = {"options": json.dumps(job.options | {"attempts": attempts})}
-        if attempts >= _MAX_ATTEMPTS:
-            given_up = AddResult(job.name, None, job.name, "failed", error=_GIVEN_UP_ERROR)
-            values |= {"state": "failed", "result": _encode_results([*job.results, given_up])}
         connection.execute(update(jobs).where(jobs.c.id == job.id).values(values))
+        if attempts >= _MAX_ATTEMPTS:
+            _give_up(connection, job, _GIVEN_UP_ERROR)
+
+
+def _give_up(connection: Connection, job: Job, reason: Refusal) -> None:
+    given_up = AddResult(job.name, None, job.name, "failed", error=reason)
+    values = {"state": "failed", "result": _encode_results([*job.results, given_up])}
+    connection.execute(update(jobs).where(jobs.c.id == job.id).values(values))
 
 
 def new_job(job_id: str, kind: JobKind, spec: str, name: str, collection: str, **options: Any) -> Job:
@@ -215,6 +228,8 @@ def _decode_result(entry: dict[str, Any]) -> AddResult:
     return AddResult(**entry | {"error": Refusal(**error) if error else None, "older": older})
 
 
+JOB_ID = "[0-9a-f]{1,64}"
+"""Regular expression of the ids of jobs, which are also the names of their uploads."""
 _ABANDONED_SECONDS = 3600.0
 
 
@@ -230,25 +245,25 @@ class UploadSpool:
     def put(self, job_id: str, data: bytes) -> None:
         """Store the bytes durably. Raises `HomeFault` if the disk refuses."""
         try:
-            write_atomically(self._folder / job_id, lambda file: file.write(data), self._folder.parent)
+            write_atomically(self._place(job_id), lambda file: file.write(data), self._folder.parent)
         except OSError as error:
             raise write_fault(error) from error
 
     def get(self, job_id: str) -> bytes:
         """Return the bytes of an upload. Raises `SourceRefused` if the file was removed."""
         try:
-            return (self._folder / job_id).read_bytes()
+            return self._place(job_id).read_bytes()
         except OSError as error:
             raise SourceRefused("unreachable", "The upload no longer exists.", "Add it again.") from error
 
     def holds(self, job_id: str) -> bool:
         """Return whether the upload is still there."""
-        return (self._folder / job_id).is_file()
+        return self._place(job_id).is_file()
 
     def remove(self, job_id: str) -> None:
         """Delete an upload."""
         with suppress(OSError):  # Windows: another program may have it open; a later start removes it
-            (self._folder / job_id).unlink(missing_ok=True)
+            self._place(job_id).unlink(missing_ok=True)
 
     def keep_only(self, job_ids: Collection[str]) -> None:
         """Delete uploads of other jobs, except recent ones whose job may not be stored yet."""
@@ -257,3 +272,8 @@ class UploadSpool:
             with suppress(OSError):  # another process may clean up at the same time
                 if path.name not in job_ids and path.stat().st_mtime < latest:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def _place(self, job_id: str) -> Path:
+        if not re.fullmatch(JOB_ID, job_id):
+            raise ValueError("not the id of a job")
+        return self._folder / job_id

@@ -25,6 +25,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
+from crag.library.job_queue import JOB_ID
 from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
 from crag.storage.files import check_absent, move_into_place, original_relative_path, staging_folder
 from crag.storage.migrations import OLDEST_SCHEMA_VERSION, SCHEMA_VERSION
@@ -40,7 +41,7 @@ _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 # The only valid member names, so that a hostile file cannot write anywhere else.
 _MEMBER_NAME = re.compile(
     rf"{re.escape(DATABASE_NAME)}|{re.escape(CHECKPOINTS_NAME)}"
-    r"|originals/([0-9a-f]{2})/\1[0-9a-f]{62}|incoming/[0-9a-f]{1,64}"
+    rf"|originals/([0-9a-f]{{2}})/\1[0-9a-f]{{62}}|incoming/{JOB_ID}"
 )
 _COPY_BUFFER_BYTES = 1 << 20
 
@@ -75,6 +76,11 @@ class BackupManifest:
         return json.dumps(asdict(self), indent=1)
 
 
+def is_member_name(name: str) -> bool:
+    """Return whether a backup can contain a file of this name: no other is written to the home."""
+    return bool(_MEMBER_NAME.fullmatch(name))
+
+
 def upload_name(job_id: str) -> str:
     """Return the relative path of the upload of an unfinished job."""
     return f"incoming/{job_id}"
@@ -106,7 +112,7 @@ def read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
     if len(infos) != len(archive.infolist()) or set(infos) != {MANIFEST_FILE, *manifest.members}:
         raise damaged_backup_error("it lacks files that are in its list")
     for name, member in manifest.members.items():
-        if not _MEMBER_NAME.fullmatch(name) or stat.S_ISLNK(infos[name].external_attr >> 16):
+        if not is_member_name(name) or stat.S_ISLNK(infos[name].external_attr >> 16):
             raise damaged_backup_error("it contains a file that is not in its list")
         if name.startswith("originals/") and not name.endswith(member.sha256):
             raise damaged_backup_error("it contains a document under another document's name")

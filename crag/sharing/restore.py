@@ -12,26 +12,31 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import func, inspect, select
+from sqlalchemy import func, select
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
 from crag.ingest.parse.zip_container import ZIP_ERRORS
+from crag.library.job_queue import JobQueue
 from crag.sharing.backup import (
     BackupManifest,
     BackupMember,
     copy_and_hash,
     damaged_backup_error,
+    is_member_name,
     not_a_backup_error,
     read_manifest,
+    upload_name,
 )
 from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
 from crag.storage.files import move_into_place, original_relative_path, staging_folder
-from crag.storage.tables import FULL_TEXT_INDEX, metadata, sources
-from crag.types import Progress, ProgressCallback
+from crag.storage.schema_check import has_own_schema
+from crag.storage.tables import FULL_TEXT_INDEX, sources
+from crag.types import Progress, ProgressCallback, Refusal
 
 _CHECKPOINT_TABLES = ("checkpoints", "writes")
 _VIRTUAL_TABLES = {statement.split()[3] for statement in FULL_TEXT_INDEX}  # CREATE VIRTUAL TABLE name …
+_UNREAD_PATH = Refusal("unreachable", "It was waiting in the backup. Add it again if it is on this computer, too.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +171,15 @@ def _is_known_object(kind: str, name: str, statement: str | None) -> bool:
 
 
 def _check_documents(home: Path, manifest: BackupManifest) -> None:
-    """Open the database as the application does, which migrates it, and look for the documents it names."""
+    """Open the database as the application does, which migrates it, and check its tables, documents and jobs."""
     database = Database(home)
     try:
         with database.read() as connection:
-            if not set(metadata.tables) <= set(inspect(connection).get_table_names()):
-                raise damaged_backup_error("tables are missing from its database")
+            if not has_own_schema(connection):
+                raise damaged_backup_error("its tables are not those of this application")
             number = connection.scalar(select(func.count()).select_from(sources))
             digests: Sequence[str] = connection.scalars(select(sources.c.sha256).distinct()).all()
+        _check_jobs(database)
     finally:
         database.close()
     missing = {digest for digest in digests if original_relative_path(digest) not in manifest.members} - set(
@@ -181,6 +187,18 @@ def _check_documents(home: Path, manifest: BackupManifest) -> None:
     )
     if missing or number != manifest.sources:
         raise damaged_backup_error("documents are missing from it")
+
+
+def _check_jobs(database: Database) -> None:
+    """Check that jobs name no file outside of the home, and end those that would read a path of this machine."""
+    queue = JobQueue(database)
+    try:
+        found = queue.all()
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise damaged_backup_error("its list of files to add cannot be read") from error
+    if not all(is_member_name(upload_name(job.id)) for job in found):
+        raise damaged_backup_error("its list of files to add does not belong to this application")
+    queue.give_up_paths(_UNREAD_PATH)
 
 
 def _move_into_place(new_home: Path, home: Path, replace: bool) -> Path | None:

@@ -295,9 +295,9 @@ def test_another_process_takes_up_what_waits(library, reader, reopen):
 
 def test_a_job_that_takes_down_process_after_process_is_given_up(library, tmp_path):
     rows = JobQueue(library._database)
-    rows.add(new_job("job", "path", str(tmp_path), "bomb.pdf", "Documents"))
+    rows.add(new_job("ab", "path", str(tmp_path), "bomb.pdf", "Documents"))
     for n in range(5):
-        assert rows.claim(f"999999999-{n}").id == "job"
+        assert rows.claim(f"999999999-{n}").id == "ab"
         rows.recover()
     (job,) = rows.all()
     assert (job.state, job.result.error.code) == ("failed", "corrupt")
@@ -358,12 +358,24 @@ def test_a_slow_model_is_given_few_passages_at_once(library, embedder, monkeypat
 
 def test_the_spool_removes_what_is_of_no_job_once_it_is_old(tmp_path):
     spool = UploadSpool(tmp_path)
-    for name in ("wanted", "young", "old", "old-folder"):
+    wanted, young, old = "aa", "bb", "cc"
+    for name in (wanted, young, old, "old-folder"):
         spool.put(name, b"x") if "folder" not in name else (tmp_path / name).mkdir()
-        if name != "young":
+        if name != young:
             os.utime(tmp_path / name, (time.time() - 7200,) * 2)
-    spool.keep_only({"wanted"})
-    assert {path.name for path in tmp_path.iterdir()} == {"wanted", "young"}
+    spool.keep_only({wanted})
+    assert {path.name for path in tmp_path.iterdir()} == {wanted, young}
+
+
+@pytest.mark.parametrize("name", ["../own.txt", "/etc/hosts", "", "..", "a/b"])
+def test_the_spool_touches_no_other_file(tmp_path, name):
+    (tmp_path / "own.txt").write_text("mine")
+    (tmp_path / "spool").mkdir()
+    spool = UploadSpool(tmp_path / "spool")
+    for act in (spool.get, spool.holds, spool.remove, lambda job_id: spool.put(job_id, b"theirs")):
+        with pytest.raises(ValueError, match="not the id of a job"):
+            act(name)
+    assert (tmp_path / "own.txt").read_text() == "mine"
 
 
 def test_a_collection_in_use_by_a_job_cannot_be_changed(jobs, library, reader):
@@ -455,8 +467,8 @@ def test_the_job_of_a_dead_process_is_taken_up_by_a_living_one(library, monkeypa
     jobs = IngestJobs(library._database, library)
     jobs.submit_bytes("first.txt", b"First.")
     wait_until(lambda: not jobs.active)
-    jobs._spool.put("orphan", b"Second.")  # first: the worker may see the row as soon as it is there
-    rows.add(new_job("orphan", "upload", "", "second.txt", "Documents"))
+    jobs._spool.put("cafe", b"Second.")  # first: the worker may see the row as soon as it is there
+    rows.add(new_job("cafe", "upload", "", "second.txt", "Documents"))
     rows.claim("999999999-1")
     wait_until(lambda: not jobs.active)
     assert [job.result.status for job in jobs.jobs()] == ["added", "added"]

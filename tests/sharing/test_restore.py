@@ -8,6 +8,8 @@ import zipfile
 import pytest
 
 from crag.errors import BadRequest, CragError
+from crag.library.jobs import IngestJobs
+from tests.doubles.library import open_library
 from tests.sharing.backups import left, opened_whole, restore
 
 
@@ -42,6 +44,19 @@ def sql(*statements):
         connection.close()
 
     return change
+
+
+_JOB = (
+    "INSERT INTO jobs (id, kind, spec, name, collection, state, submitted_at, options)"
+    " VALUES ('{}', '{}', '/etc/hosts', 'up.md', 'Documents', 'waiting', 1.0, '{}')"
+)
+
+
+def rewritten(table, old, new):
+    """Changes the statement of a table without changing what is in the table."""
+    replacement = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name = '{}'"
+    statement = replacement.format(old, new.replace("'", "''"), table)
+    return sql("PRAGMA writable_schema = ON", statement, "PRAGMA writable_schema = RESET")
 
 
 def original(members):
@@ -95,6 +110,20 @@ HOSTILE = {
     "table missing": sql("DROP TABLE feedback"),
     "newer database": sql("PRAGMA user_version = 99"),
     "unversioned database": sql("PRAGMA user_version = 0"),
+    "rows that replace others": rewritten(
+        "collections", "PRIMARY KEY (name)", "PRIMARY KEY (name) ON CONFLICT REPLACE"
+    ),
+    "rows that cannot be added": rewritten("conversations", "title TEXT", "title TEXT CHECK (title = '')"),
+    "rows deleted with others": rewritten("departures", "host TEXT", "host TEXT REFERENCES presets ON DELETE CASCADE"),
+    "other table": sql("CREATE TABLE other (a)"),
+    "other index": sql("CREATE UNIQUE INDEX other ON conversations (substr(title, 1, 0))"),
+    "another module for the index of words": sql(
+        "DROP TABLE passage_vocabulary", "CREATE VIRTUAL TABLE passage_vocabulary USING fts5(term)"
+    ),
+    "upload elsewhere": sql(_JOB.format("/etc/passwd", "upload", "{}")),
+    "upload above": sql(_JOB.format("../crag.sqlite", "upload", "{}")),
+    "upload without a name": sql(_JOB.format("", "upload", "{}")),
+    "job without options": sql(_JOB.format("aa", "upload", "none")),
     "source added": sql("UPDATE sources SET sha256 = 'other' WHERE title = 'notes.md'"),
 }
 
@@ -163,3 +192,13 @@ def test_another_kind_of_file_is_refused(saved, tmp_path, name):
     with pytest.raises(BadRequest, match=r"cannot be read|not a backup"):
         restore(tmp_path / name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_path_from_a_backup_is_read_only_when_it_is_asked_for_again(saved, tmp_path):
+    repacked(saved, sql(_JOB.format("aa", "path", "{}")))
+    restore(saved, tmp_path / "new")
+    library = open_library(tmp_path / "new")
+    jobs = IngestJobs(library._database, library)
+    assert [(job.state, job.spec, jobs.can_retry(job)) for job in jobs.jobs()] == [("failed", "/etc/hosts", True)]
+    assert "in the backup" in jobs.jobs()[0].result.error.message
+    library._database.close()

@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from crag.errors import HomeFault
 from crag.storage.engine import Database
 from crag.storage.migrations import MIGRATIONS, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, migrate
+from crag.storage.schema_check import describe_schema
 from crag.storage.tables import collections, conversations
 
 
@@ -98,7 +99,7 @@ def test_the_oldest_schema_is_migrated_to_that_of_a_new_home(tmp_path):
     for folder in ("old", "new"):
         Database(tmp_path / folder).close()
     with closing(sqlite3.connect(old)) as old, closing(sqlite3.connect(tmp_path / "new" / "crag.sqlite")) as new:
-        assert schema(old) == schema(new)
+        assert describe_schema(old) == describe_schema(new)
         assert old.execute("SELECT name FROM collections").fetchall() == [("Papers",)]
 
 
@@ -120,16 +121,6 @@ def test_a_migration_is_applied_once(database):
         assert connection.execute(text("SELECT name FROM collections")).all() == []
         assert connection.scalar(text("PRAGMA user_version")) == SCHEMA_VERSION + 2
         migrate(connection, steps)
-
-
-def schema(connection):
-    """Every table with its columns, keys and indexes, whatever the spelling of its statement."""
-    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")]
-    facts = ("table_info", "foreign_key_list", "index_list")
-    return {
-        table: [sorted(row[1:] for row in connection.execute(f"PRAGMA {fact}({table})")) for fact in facts]
-        for table in tables
-    }
 
 
 @pytest.mark.parametrize(("version", "words"), [(999, "newer version"), (5, "early version"), (1, "early version")])

@@ -94,8 +94,8 @@ def test_a_folder_lists_what_became_of_each_file(chat, services, tmp_path):
 def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
     services.jobs.close()
     rows, spool = JobQueue(services.database), UploadSpool(services.library.home / "incoming")
-    spool.put("left", NOTES.encode())
-    rows.add(new_job("left", "upload", "", "brewing.md", "Documents"))
+    spool.put("ab", NOTES.encode())
+    rows.add(new_job("ab", "upload", "", "brewing.md", "Documents"))
     close_application()
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
