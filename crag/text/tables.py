@@ -114,6 +114,14 @@ def is_part_of_total(question: str, row: str) -> bool:
     return not (is_named and any(_TOTAL_CELL.search(name) for name, _ in cells))
 
 
+def is_same_row(first: str, second: str) -> bool:
+    """Return whether two rows, with the names of their columns, differ in their captions and figures alone."""
+    rows = [_read_cells(row) for row in (first, second)]
+    bare = [[name.rpartition(CAPTION_SEPARATOR)[2] for name, _ in row] for row in rows]
+    names = [[name for name, _ in row] for row in rows]
+    return min(map(len, rows)) > 1 and rows[0][0][1] == rows[1][0][1] and bare[0] == bare[1] and names[0] != names[1]
+
+
 def names_column(question: str, rows: str) -> bool:
     """Return whether a row holds a figure, be it without a unit, in a column that the question names."""
     asked = question.casefold()

@@ -215,6 +215,21 @@ def sheets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
                 ["Europe", 40, -4],
             ],
         ),
+        "fleet.xlsx": write_sheet(
+            "Fleet",
+            [
+                ["Fleet 2020"],
+                ["Kind", "Costs", "Number"],
+                ["boats", 4100, 12],
+                ["oars", 230, 50],
+                [],
+                ["Fleet 2021"],
+                ["Kind", "Costs", "Number"],
+                ["boats", 3900, 11],
+                ["oars", 250, 51],
+                ["sails", 90, 8],
+            ],
+        ),
         "보고.xlsx": write_sheet(
             "보고",
             [["", "2023년", "", "2022년"], ["지점", "매출", "지출", "매출", "지출"], ["남관", 810, 520, 770, 505]],
@@ -291,6 +306,14 @@ def test_a_citation_of_a_workbook_names_the_sheet(sheets: Application) -> None:
     assert [one["sheet"] for one in answer_json(run.id, trace)["sources"]] == ["Fair budget"]
     assert "sheet Fair budget" in sheets.sharing.markdown(conversation.id)
     assert "budget.xlsx · sheet Fair budget" in sheets.sharing.html(conversation.id)
+
+
+def test_a_weaker_passage_on_another_year_is_not_left_out(sheets: Application) -> None:
+    trace = ask(sheets, "What were the costs of boats?")
+    assert trace.outcome == "documents_partly"
+    assert {year for year in ("2020", "2021") if f"Fleet {year} · Kind: boats" in trace.text} == {"2020", "2021"}
+    said = ask(sheets, "What were the costs of boats in 2020?")
+    assert (said.outcome, "2021" in said.text) == ("documents", False)
 
 
 def test_every_passage_of_a_sheet_carries_the_names_of_its_columns(sheets: Application) -> None:

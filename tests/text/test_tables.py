@@ -6,6 +6,7 @@ from crag.text.tables import (
     asks_total,
     find_column_names,
     is_part_of_total,
+    is_same_row,
     is_total_row,
     label_table_rows,
     names_column,
@@ -93,6 +94,20 @@ def test_other_rows_hold_a_part_of_the_total(question: str, row: str, is_part: b
 )
 def test_a_column_is_named_by_whole_words(question: str, row: str, named: bool) -> None:
     assert names_column(question, row) is named
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ("2022 · Zone: Asia | Sales: 3", True),
+        ("2023 · Zone: Europe | Sales: 3", False),
+        ("2022 · Zone: Asia | Costs: 3", False),
+        ("2023 · Zone: Asia | Sales: 4", False),
+        ("Asia sold 3.", False),
+    ],
+)
+def test_a_row_of_another_year_is_the_same_row(other: str, same: bool) -> None:
+    assert is_same_row("2023 · Zone: Asia | Sales: 4", other) is same
 
 
 @pytest.mark.parametrize("total", ["총매출", "총 장비", "총장비", "총인원", "총기간", "총재고", "총경비", "总收入"])
