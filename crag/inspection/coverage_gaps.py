@@ -140,7 +140,10 @@ class GapQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CoverageGap:
-    """A topic that the documents do not cover, named by a few words of its questions, latest first."""
+    """A topic that the documents do not cover, with its questions, latest first.
+
+    The topic is a question, or a few words that several questions share.
+    """
 
     topic: str
     questions: tuple[GapQuestion, ...]

@@ -102,7 +102,6 @@ def _cluster_by_average_linkage(similarity: Matrix) -> list[list[int]]:
 
 _MAX_TOPIC_WORDS = 4
 _MAX_WORD_LENGTH = 24  # characters: Chinese comes in long runs without spaces
-_MAX_QUESTION_LENGTH = 60
 _NAME_WEIGHT = 2.0  # times the weight of another word
 _CACHED_QUESTIONS = 2_000
 _MIN_WEIGHT_SHARE = 0.6  # of the best word's weight, so that next to a name only names are shown
@@ -136,7 +135,12 @@ def _key_words(question: str) -> list[tuple[str, WordTerms]]:
 
 
 def name_topic(questions: Sequence[str], idf: Mapping[str, float]) -> str:
-    """Name the topic by its most telling words: rare in the library, preferably names, in many of the questions."""
+    """Name the topic of several questions by the words they share, one question by itself.
+
+    Of many shared words, those that tell most are taken: rare in the library, preferably names, in many questions.
+    """
+    if len(questions) == 1:
+        return " ".join(questions[0].split())
     read = [list(_weighted_words(question, idf)) for question in questions]
     weights: defaultdict[WordTerms, float] = defaultdict(float)
     forms: defaultdict[WordTerms, Counter[str]] = defaultdict(Counter)
@@ -144,7 +148,9 @@ def name_topic(questions: Sequence[str], idf: Mapping[str, float]) -> str:
         weights[found] += weight
         forms[found][word] += 1
     if not weights:
-        return " ".join(questions[0].split())[:_MAX_QUESTION_LENGTH]
+        return name_topic(questions[:1], idf)
+    if shared := {found for found in weights if sum(found in (one for _, one, _ in words) for words in read) > 1}:
+        weights = defaultdict(float, {found: weights[found] for found in shared})
     least = _MIN_WEIGHT_SHARE * max(weights.values())
     best = sorted((found for found in weights if weights[found] >= least), key=lambda found: -weights[found])
     best = best[:_MAX_TOPIC_WORDS]

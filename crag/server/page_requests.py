@@ -28,7 +28,30 @@ window.WebSocket = class extends WebSocket {
     const url = new URL(address, location.href)
     if (url.host === location.host) url.searchParams.set(%s, %s)
     super(url, protocols)
+    let isOpen = false
+    this.addEventListener("open", () => {
+      isOpen = true
+      dispatchEvent(new Event("socketopened"))
+    })
+    this.addEventListener("close", () => { if (!isOpen) dispatchEvent(new Event("socketrefused")) })
   }
+}
+"""
+# A browser does not tell why a WebSocket was refused, so the same address is asked for the reason.
+_REFUSAL_SCRIPT = """
+{
+  const notice = document.createElement("p")
+  notice.setAttribute("role", "alert")
+  notice.style.cssText = "position: fixed; inset: 4rem 1rem auto; z-index: 2000000; max-width: 34rem; margin: 0 auto; "
+    + "padding: 0.75rem 1rem; border: 1px solid gray; border-radius: 0.5rem; font: 1rem sans-serif; "
+    + "color: #e5e9ee; background: #12161c"
+  addEventListener("socketopened", () => notice.remove())
+  addEventListener("socketrefused", async () => {
+    const response = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null)
+    if (response?.status !== 503) return
+    notice.textContent = await response.text()
+    document.body.append(notice)
+  })
 }
 """
 # Streamlit's dialog asks whether there is an internet connection and knows only its own commands. Texts are replaced in
@@ -55,6 +78,15 @@ addEventListener("DOMContentLoaded", () => {
   }
   new MutationObserver((added) => added.forEach(({ addedNodes }) => addedNodes.forEach(read)))
     .observe(document.body, { childList: true })
+  const tooltips = new MutationObserver(() => {
+    const tooltip = document.querySelector('[data-testid="stTooltipContent"]')
+    const words = tooltip?.textContent ?? ""
+    if (words.endsWith(" Streamlit server")) reword(tooltip, words.replace("Streamlit server", "CRAG Chat"))
+  })
+  addEventListener("pointerover", ({ target }) => {
+    const isSign = target.closest?.('[data-testid="stStatusWidget"]')
+    isSign ? tooltips.observe(document.body, { subtree: true, childList: true }) : tooltips.disconnect()
+  })
 })
 """
 # Shown while nothing of a page has been drawn: the server may be starting, or busy with other users.
@@ -111,7 +143,8 @@ class PageRequests:
         self._app = app
         self._pages = pages
         self._start = start
-        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token)) + _CONNECTION_SCRIPT
+        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token))
+        script += _REFUSAL_SCRIPT + _CONNECTION_SCRIPT
         document = re.sub(
             '<!--.*?-->|<noscript>.*?</noscript>|<link rel="service-desc"[^>]*>', "", document, flags=re.DOTALL
         )

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from crag.errors import HomeFault
-from crag.storage.files import WatchedFile, make_folder
+from crag.storage.files import WatchedFile, make_folder, read_only_fault
 from crag.storage.migrations import migrate
 
 DATABASE_NAME = "crag.sqlite"
@@ -121,10 +121,7 @@ def _make_home(home: Path, database: Path) -> None:
         raise HomeFault("The data folder cannot be created.", "Choose another with CRAG_HOME.") from error
     if not os.access(home, os.W_OK):
         _log.warning("The data folder %s cannot be written to.", home)
-        raise HomeFault(
-            "The data folder cannot be written to.",
-            "Change its permissions, or choose another with CRAG_HOME.",
-        )
+        raise read_only_fault()
     try:
         _make_private(home, database)
         database.touch(mode=_PRIVATE_FILE)
@@ -179,7 +176,7 @@ def _known_fault(error: DatabaseError) -> HomeFault | None:
     if "is full" in words or getattr(error.orig, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE":
         return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
     if "readonly" in words or "unable to open" in words:
-        return HomeFault("The database cannot be written to.", "Check the permissions of the folder in CRAG_HOME.")
+        return read_only_fault()
     if "not a database" in words or "malformed" in words:
         return HomeFault(
             "The database file is damaged or not a database; it was left as it is.",

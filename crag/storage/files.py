@@ -60,6 +60,13 @@ class WatchedFile:
         return found.st_dev, found.st_ino
 
 
+def read_only_fault() -> HomeFault:
+    """Return the fault of a data folder, or a file in it, that may be read but not written."""
+    return HomeFault(
+        "The data folder cannot be written to.", "Change its permissions, or choose another with CRAG_HOME."
+    )
+
+
 def write_fault(error: OSError) -> HomeFault:
     """Return the fault for a file of the home that could not be written, and log its cause."""
     _log.warning("Could not write to the data folder: %s", error)
@@ -67,7 +74,7 @@ def write_fault(error: OSError) -> HomeFault:
         return home_gone_fault()
     if error.errno in _DISK_FULL:
         return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
-    return HomeFault("The data folder cannot be written to.", "Check the permissions of the folder in CRAG_HOME.")
+    return read_only_fault()
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object], root: Path) -> None:

@@ -39,7 +39,6 @@ _KEYS_OF_A_CONVERSATION = (
     _SHOWN_RUN_KEY,
     _SOURCE_KEY,
     _TRACE_KEY,
-    _EDITED_KEY,
     _UNASKED_FILES_KEY,
     _ACTIVE_RUN_KEY,
     _LAST_RUN_KEY,
@@ -167,15 +166,14 @@ def ensure_conversation() -> Conversation:
 
 
 def edited_question_id() -> int | None:
-    """Return the id of the question being edited."""
-    found: int | None = st.session_state.get(_EDITED_KEY)
-    return found
+    """Return the id of the question that is edited in the open conversation."""
+    return _edited_questions().get(_SELECTION.selected)
 
 
 def handle_branch_switch() -> None:
     """Reset the shown trace and the editor after a switch of branch, and keep the scroll position."""
     st.session_state.pop(_SHOWN_RUN_KEY, None)
-    st.session_state.pop(_EDITED_KEY, None)
+    stop_editing()
     st.session_state[_KEEP_SCROLL_KEY] = True
 
 
@@ -272,13 +270,19 @@ def is_open(conversation_id: str) -> bool:
 
 
 def start_editing(message_id: int) -> None:
-    """Open the editor of this question."""
-    st.session_state[_EDITED_KEY] = message_id
+    """Open the editor of this question; it is still open when the user comes back to the conversation."""
+    _edited_questions()[_SELECTION.selected] = message_id
 
 
 def stop_editing() -> None:
     """Close the editor of a question."""
-    st.session_state.pop(_EDITED_KEY, None)
+    _edited_questions().pop(_SELECTION.selected, None)
+
+
+def _edited_questions() -> dict[str, int]:
+    """Return the questions being edited, by conversation."""
+    edited: dict[str, int] = st.session_state.setdefault(_EDITED_KEY, {})
+    return edited
 
 
 def shown_run_id() -> str | None:

@@ -143,12 +143,12 @@ def draw_gap(gap: CoverageGap, shelf: PageLookup) -> None:
     key = gap.run_ids[0]
     with st.container(border=True, key=f"gap-{key}"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.header(markdown.escape_line(gap.topic, 80), anchor=False, width="content")
+            st.header(markdown.escape_line(gap.topic, 120), anchor=False, width="content")
             count = format_count(len(gap.questions), "question")
             st.caption(f"{count} · last asked {format_date(gap.last_asked)}", width="content")
         with st.container(gap="xsmall"):
             for question in gap.questions[:_MAX_QUESTIONS]:
-                _draw_question(question)
+                _draw_question(question, gap.topic)
             _draw_more_questions(gap.questions[_MAX_QUESTIONS:], key)
         _draw_pages(gap, shelf)
         with st.container(horizontal=True, gap="small"):
@@ -178,11 +178,15 @@ def ask_requested_question() -> None:
     open_page(Page.CHAT)
 
 
-def _draw_question(question: GapQuestion) -> None:
+def _draw_question(question: GapQuestion, heading: str = "") -> None:
+    """Draw how often a question was asked and how it was answered, and its text unless that is the heading."""
+    text = "" if " ".join(question.question.split()) == heading else markdown.escape_line(question.question, 200)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=is_phone()):
         badge = labels.outcome_badge(question.outcome) if question.outcome else ""
         times = labels.grey_text(f"asked {len(question.earlier) + 1} times") if question.earlier else ""
-        st.markdown(f"{markdown.escape_line(question.question, 200)} {badge} {times}", width="stretch")
+        st.markdown(
+            " ".join(one for one in (text, badge, times) if one) or labels.grey_text("asked once"), width="stretch"
+        )
         st.button(
             "Ask again",
             icon=":material/refresh:",

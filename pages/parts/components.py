@@ -44,8 +44,22 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (event.key !== "Escape" || document.activeElement !== document.body) return
     document.querySelector('[role="dialog"] button[aria-label="Close"]')?.click()
   }
+  const drafts = window.__cragDrafts ??= {}  // texts of open editors, by key; the server learns them when they are sent
+  const findEditor = () => data.focus && document.querySelector(`.st-key-${data.focus} textarea`)
+  const edited = ({ target }) => { if (target === findEditor()) drafts[data.focus] = target.value }
+  const restoreDraft = (tries) => {  // after Back and Forward the editor is drawn with the question as it was asked
+    const field = findEditor(), draft = drafts[data.focus]
+    if (!field && tries) setTimeout(restoreDraft, 50, tries - 1)
+    if (!field || draft === undefined || field.value === draft) return
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, draft)
+    field.dispatchEvent(new Event("input", { bubbles: true }))
+  }
+  const last = window.__cragEditor
+  if (last && last.place === data.place && last.key !== data.focus) delete drafts[last.key]  // sent or cancelled
+  window.__cragEditor = { place: data.place, key: data.focus }
+  if (data.focus) restoreDraft(40)
   const focus = (tries) => {  // the field may be drawn after this
-    const field = document.querySelector(`.st-key-${data.focus} textarea`)
+    const field = findEditor()
     if (field) {
       window.__cragAtEnd = false  // keep the edited question in view
       field.focus({ preventScroll: true })
@@ -92,10 +106,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   document.addEventListener("click", heard)
   document.addEventListener("keydown", escaped)
   document.addEventListener("keydown", typed)
+  document.addEventListener("input", edited)
   const clean = () => {
     document.removeEventListener("click", heard)
     document.removeEventListener("keydown", escaped)
     document.removeEventListener("keydown", typed)
+    document.removeEventListener("input", edited)
     main.removeEventListener("wheel", scrolled)
     main.removeEventListener("touchmove", scrolled)
     grown.disconnect()

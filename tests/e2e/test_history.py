@@ -139,3 +139,30 @@ def test_an_address_without_a_page_leads_to_the_start_page_and_says_so(page: Pag
     expect(page).to_have_url(f"{app_with_notes}/")
     open_page(page, f"{app_with_notes}/?c=nothing")
     expect(page.get_by_text("This conversation no longer exists.")).to_be_visible()
+
+
+def test_text_in_an_open_editor_outlasts_back_and_forward_until_it_is_cancelled(page: Page, app_with_notes: str):
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    conversation, editor = page.url, page.get_by_role("textbox", name="Edit the question")
+
+    def edit() -> None:
+        page.get_by_test_id("stMain").get_by_role("button", name="More").click()
+        page.get_by_role("menuitem", name="Edit question").click()
+
+    edit()
+    editor.fill("What is the grinder")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    page.go_forward()
+    expect(page).to_have_url(conversation)
+    expect(editor).to_have_value("What is the grinder")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()
+    expect(page.get_by_role("heading", name="Documents", exact=True)).to_be_visible()
+    page.go_back()
+    expect(editor).to_have_value("What is the grinder")
+    page.get_by_role("button", name="Cancel").click()
+    expect(editor).to_have_count(0)
+    edit()
+    expect(editor).to_have_value(QUESTION)

@@ -30,7 +30,7 @@ def shown_messages(services):
 
 
 def edit(app, services, question):
-    app.session_state["edited"] = shown_messages(services)[-2].id
+    app.session_state["edited"] = {services.conversations.list()[0].id: shown_messages(services)[-2].id}
     app.run()
     app.text_area[0].set_value(question)
     next(button for button in app.button if button.label == "Ask").click().run()
@@ -42,7 +42,7 @@ def test_an_edited_question_starts_a_branch_beside_the_old_one(asked, services):
     assert [message.text for message in shown_messages(services) if message.role == "user"] == [OTHER]
     assert said(asked, "Question 2 of 2")
     assert said(asked, "on Fridays")
-    assert "edited" not in asked.session_state
+    assert not asked.session_state["edited"]
     next(button for button in asked.button if button.label == "Previous question").click().run()
     assert said(asked, "Question 1 of 2")
     assert shown_messages(services)[0].text == QUESTION
