@@ -42,8 +42,8 @@ _REFUSAL_SCRIPT = """
 {
   const notice = document.createElement("p")
   notice.setAttribute("role", "alert")
-  notice.style.cssText = "position: fixed; inset: 4rem 1rem auto; z-index: 2000000; max-width: 34rem; margin: 0 auto; "
-    + "padding: 0.75rem 1rem; border: 1px solid gray; border-radius: 0.5rem; font: 1rem sans-serif; "
+  notice.style.cssText = "position: fixed; inset: auto 1rem 1rem; z-index: 2000000; max-width: 34rem; margin: 0 auto; "
+    + "padding: 0.75rem 1rem; border: 1px solid gray; border-radius: 0.5rem; font: 1rem 'Source Sans', sans-serif; "
     + "color: #e5e9ee; background: #12161c"
   addEventListener("socketopened", () => notice.remove())
   addEventListener("socketrefused", async () => {

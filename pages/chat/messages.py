@@ -18,6 +18,7 @@ from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import ask_question
 from pages.parts import document_intake, ingest_jobs, layout, markdown, reruns, setup_checklist
 from pages.parts.services import application
+from pages.parts.session import is_phone
 
 _POLL_SECONDS = 1.0
 _LOOKED_AT = 100  # conversations among which the latest is found: pinned ones come first
@@ -79,7 +80,7 @@ def _draw_first_documents() -> None:
                 type="url",
                 max_chars=2_000,
                 icon=":material/link:",
-                placeholder="Or a web address: example.com/page",
+                placeholder="Or a web address" if is_phone() else "Or a web address: example.com/page",
                 label_visibility="collapsed",
                 key="first_address",
             )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 from playwright.sync_api import Page, expect
+from websockets.sync.client import connect
 
+from crag.server.limits import RequestLimits
+from tests.doubles.tcp_proxy import TcpProxy
 from tests.e2e.browser import ask, badge, open_page, upload, uploader
 from tests.e2e.conftest import QUESTION
+from tests.served import socket_path
 
 
 def test_a_question_outlasts_a_data_folder_that_is_gone_for_a_while(
@@ -47,3 +53,18 @@ def test_a_page_that_is_drawn_late_says_so_instead_of_staying_blank(page: Page, 
     unanswered.close()
     open_page(page, app_with_notes)
     expect(page.get_by_text(words)).to_have_count(0)
+
+
+def test_a_tab_that_finds_no_room_says_why_and_goes_on_when_there_is_some(page: Page, app: str):
+    with TcpProxy(app) as proxy, ExitStack() as others:
+        open_page(page, proxy.url)
+        proxy.cut()
+        document = urlopen(Request(app, headers={"Accept": "text/html"})).read().decode()
+        address = app.replace("http", "ws") + socket_path(document)
+        room = RequestLimits(lambda _: 0, uploaded_bytes=0).sockets
+        opened = [others.enter_context(connect(address, subprotocols=["streamlit"])) for _ in range(room)]
+        proxy.restore()
+        notice = page.get_by_role("alert").filter(has_text="CRAG Chat is open in too many tabs")
+        expect(notice).to_be_in_viewport(ratio=1)
+        opened[0].close()
+        expect(notice).to_have_count(0)
