@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -48,11 +49,14 @@ def step_icon(step: StepDescription) -> str:
     return "spinner" if step.state == "running" else f":material/{step.icon}:"
 
 
+_COMPARISON = re.compile(r"best \S+ \\?[≥<] ")
+
+
 def step_label(step: StepDescription) -> str:
-    """Return title, badge and summary of a step."""
+    """Return title, badge and summary of a step; a line does not end within a comparison such as “0.94 ≥ 0.59”."""
     badge = labels.badge_markdown(step.badge) if step.badge else ""
-    summary = labels.grey_text(markdown.escape_line(step.summary))
-    return " ".join(part for part in (step.title, badge, summary) if part)
+    summary = _COMPARISON.sub(lambda found: found[0].replace(" ", "\u00a0"), markdown.escape_line(step.summary))
+    return " ".join(part for part in (step.title, badge, labels.grey_text(summary)) if part)
 
 
 def strip_markdown(strip: Strip, quote: str = "", length: int = 2_000) -> str:
