@@ -37,6 +37,13 @@ window.WebSocket = class extends WebSocket {
   }
 }
 """
+# Where it covers the page, Streamlit would open the sidebar again after a reload.
+_SIDEBAR_SCRIPT = """
+try {
+  const kept = Object.keys(localStorage).filter((name) => name.startsWith("stSidebarCollapsed-"))
+  if (matchMedia("(max-width: 767px)").matches) kept.forEach((name) => localStorage.removeItem(name))
+} catch {}  // the browser keeps nothing
+"""
 # A browser does not tell why a WebSocket was refused, so the same address is asked for the reason.
 _REFUSAL_SCRIPT = """
 {
@@ -144,7 +151,7 @@ class PageRequests:
         self._pages = pages
         self._start = start
         script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token))
-        script += _REFUSAL_SCRIPT + _CONNECTION_SCRIPT
+        script += _SIDEBAR_SCRIPT + _REFUSAL_SCRIPT + _CONNECTION_SCRIPT
         document = re.sub(
             '<!--.*?-->|<noscript>.*?</noscript>|<link rel="service-desc"[^>]*>', "", document, flags=re.DOTALL
         )

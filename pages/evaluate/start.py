@@ -258,7 +258,7 @@ def _draw_missing_posts_hint() -> None:
         )
         st.button("Add the three posts", icon=":material/auto_stories:", on_click=document_intake.add_example_posts)
     document_intake.draw_example_posts_notice()
-    ingest_jobs.draw_jobs()
+    ingest_jobs.draw_jobs(unseen_only=True)
 
 
 def _start_evaluation(plan: EvaluationPlan, forbidden: list[str]) -> None:

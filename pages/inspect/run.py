@@ -21,6 +21,7 @@ from pages.parts import dialogs, labels, markdown, sharing
 from pages.parts.layout import draw_watching
 from pages.parts.routes import Page
 from pages.parts.services import application
+from pages.parts.session import is_phone
 from pages.parts.trace import current_activity
 
 
@@ -194,7 +195,8 @@ def draw_run(run_id: str) -> None:
     except NotFound:
         st.title("This answer no longer exists", anchor=False)
         st.caption("It was deleted, or it belongs to another browser. Choose another run.")
-        st.button("All runs", icon=":material/arrow_back:", key="all-runs", on_click=navigation.show_overview)
+        if not is_phone():  # there the button is above every run
+            st.button("All runs", icon=":material/arrow_back:", key="all-runs", on_click=navigation.show_overview)
         return
     dialogs.draw_open_dialog(_DIALOGS)
     if trace.state == "running":

@@ -156,12 +156,7 @@ export default function ({ data }) {
     const isCovered = [...document.body.children].some((part) => part !== root && part.querySelector(overlays))
     if (!findDialog() && !isCovered) root.inert = false
   }
-  const forgetSidebar = () => {  // Streamlit would open it again after a reload, over the page
-    const kept = Object.keys(window.localStorage).filter((name) => name.startsWith("stSidebarCollapsed-"))
-    kept.forEach((name) => window.localStorage.removeItem(name))
-  }
   const enter = () => {
-    if (findSidebar()) forgetSidebar()
     if ((findDialog() || findSidebar()) && !entry.isDialog) push({ cragDialog: true }, "")
   }
   enter()
