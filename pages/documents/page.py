@@ -69,6 +69,7 @@ def _draw_add_form(collection: str) -> None:
     boxes = st.container(horizontal=True, gap="medium")
     with boxes.container(width=_ADD_BOX_WIDTH):
         document_intake.draw_uploader("Add files", collection)
+        ingest_jobs.draw_jobs_notice("below the table")
     with boxes.container(width=_ADD_BOX_WIDTH):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_area(

@@ -145,6 +145,15 @@ def draw_jobs(*, unseen_only: bool = False) -> None:
             draw_watching(is_active, lambda: service.active, interval, lambda: _draw_job_block(_listed_jobs(since)))
 
 
+def draw_jobs_notice(place: str) -> None:
+    """Say in one line that documents are being added or were refused, and in which `place` of the page they are."""
+    jobs = _listed_jobs(0.0)
+    if any(not job.finished for job in jobs):
+        st.caption(f":material/progress_activity: Adding documents. You can follow it {place}.")
+    elif any(job.has_failed for job in jobs):
+        st.caption(f":orange[:material/error:] Not everything was added. The reasons are {place}.")
+
+
 def _listed_jobs(since: float) -> list[Job]:
     """Return the unfinished jobs and those submitted after this moment, newest first."""
     jobs = application().jobs.jobs()

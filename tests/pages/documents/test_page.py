@@ -16,7 +16,7 @@ from pages.parts import ingest_jobs, reruns
 from pages.parts.document_drawer import DocumentView
 from pages.parts.services import close_application
 from tests.pages.conftest import NOTES, click, labels, said, until
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 
 def test_files_are_added_and_refused_each_with_its_reason(chat, services):
@@ -369,3 +369,15 @@ def test_an_import_that_is_refused_says_why(chat, services):
     chat.run()
     assert said(chat, "Line 1 is not JSON")
     assert services.library.sources() == []
+
+
+def test_the_place_of_the_reasons_is_named_where_files_are_added(chat, services):
+    services.jobs.submit_bytes("tea.md", b"# Tea\n\nBlack tea is steeped for four minutes.")
+    wait_until(lambda: not services.jobs.active)
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    assert not said(chat, "below the table")
+    services.jobs.submit_bytes("empty.md", b"")
+    wait_until(lambda: not services.jobs.active)
+    chat.run()
+    assert said(chat, "Not everything was added. The reasons are below the table.")
