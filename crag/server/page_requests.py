@@ -41,7 +41,8 @@ window.WebSocket = class extends WebSocket {
 _SIDEBAR_SCRIPT = """
 try {
   const kept = Object.keys(localStorage).filter((name) => name.startsWith("stSidebarCollapsed-"))
-  if (matchMedia("(max-width: 767px)").matches) kept.forEach((name) => localStorage.removeItem(name))
+  const width = Math.min(screen.width, innerWidth)  // a phone has not read yet how wide the page shall be
+  if (width < 768) kept.forEach((name) => localStorage.removeItem(name))
 } catch {}  // the browser keeps nothing
 """
 # A browser does not tell why a WebSocket was refused, so the same address is asked for the reason.
