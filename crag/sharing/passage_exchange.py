@@ -242,12 +242,16 @@ class PassageExchange(UserScoped):
 
         Raises as `write_backup` does, and `BadRequest` if the home holds anything of another user.
         """
-        if ConversationOwners(self._database).for_user(self._user).has_others():
-            raise BadRequest("A backup would contain the questions of several people.", "Make it on the server.")
+        self._check_sole_user()
         with TemporaryDirectory(prefix="crag-backup-") as work:
             made = Path(work) / "backup"
             write_backup(self._database, made, ignore_progress, Cancellation())
+            self._check_sole_user()  # somebody may have asked before the database was copied
             return made.read_bytes()
+
+    def _check_sole_user(self) -> None:
+        if ConversationOwners(self._database).for_user(self._user).has_others():
+            raise BadRequest("A backup would contain the questions of several people.", "Make it on the server.")
 
     def import_passages(
         self,

@@ -6,6 +6,7 @@ import time
 
 import streamlit as st
 
+from crag.settings import url_host
 from crag.text.formatting import format_count, format_size
 from pages.parts import labels
 from pages.parts.services import application
@@ -54,7 +55,7 @@ def web_rows() -> tuple[SettingsRow, ...]:
         read_only_row(
             "Tavily's address",
             "Where queries are sent.",
-            lambda: application().settings.tavily_url,
+            lambda: url_host(application().settings.tavily_url),  # without a password
             "CRAG_TAVILY_URL",
             "tavily_url",
         ),

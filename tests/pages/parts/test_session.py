@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from crag.errors import BadRequest
 from crag.options import RunOptions
 from crag.server.page_requests import OWNER_COOKIE
+from crag.sharing import passage_exchange
 from crag.storage.outbound_log import on_behalf_of
 from pages.parts import components
 from tests.pages.conftest import ROOT, labels, open_settings, said
@@ -108,6 +109,18 @@ def test_a_newcomer_gets_no_backup_of_what_others_asked(services, browser):
     assert said(page, "It contains the questions of several people")
     assert not page.get("download_button")
     with pytest.raises(BadRequest):
+        services.for_user(BEN).exchange.backup_bytes()
+
+
+def test_what_others_ask_while_a_backup_is_written_is_not_handed_over(services, monkeypatch):
+    write_backup = passage_exchange.write_backup
+
+    def ask_and_write(*arguments):
+        asked(services, ANN, "When?")
+        return write_backup(*arguments)
+
+    monkeypatch.setattr(passage_exchange, "write_backup", ask_and_write)
+    with pytest.raises(BadRequest, match="several people"):
         services.for_user(BEN).exchange.backup_bytes()
 
 

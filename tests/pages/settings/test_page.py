@@ -51,9 +51,10 @@ def test_the_folder_comes_from_the_environment_and_is_told(chat, tmp_path):
 
 def test_it_never_shows_a_key(chat, monkeypatch):
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret-key")
+    monkeypatch.setenv("CRAG_TAVILY_URL", "https://me:secret@search.example:8443/v1")
     page = open_settings(chat, "web-search")
     shown = [item.value for item in [*page.text, *page.markdown, *page.caption]]
-    assert "Key present" in shown
+    assert {"Key present", "search.example:8443"} <= {*shown}
     assert not any("secret" in text for text in shown)
 
 
