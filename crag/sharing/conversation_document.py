@@ -20,7 +20,7 @@ from crag.errors import NotFound
 from crag.events import AnswerWritten, Event, PassagesFound, VersionBegun, decode_event
 from crag.options import dump_changes, load_changes
 from crag.storage.engine import Database
-from crag.storage.tables import conversations, events, feedback, messages, runs
+from crag.storage.tables import RUN_ORDER, conversations, events, feedback, messages, runs
 from crag.text.sanitization import MAX_QUESTION_LENGTH, is_web_address
 from crag.types import RunState
 
@@ -168,8 +168,8 @@ def read_run(database: Database, run_id: str) -> tuple[SharedRun, list[SharedRun
 
 
 def _load_runs(connection: Connection, condition: ColumnElement[bool]) -> dict[str, SharedRun]:
-    """Load the matching runs by id, numbered by start time."""
-    rows = connection.execute(select(runs).where(condition).order_by(runs.c.started_at, runs.c.id)).all()
+    """Load the matching runs by id, numbered in the order in which they were asked."""
+    rows = connection.execute(select(runs).where(condition).order_by(RUN_ORDER)).all()
     numbers = {row.id: number for number, row in enumerate(rows, start=1)}
     events_by_run = _load_events(connection, condition)
     feedback_rows = connection.execute(

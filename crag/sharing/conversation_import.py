@@ -237,7 +237,8 @@ def store_conversation(database: Database, shared: SharedConversation, user: str
     texts = {number: trace.text for number, trace in traces.items()}
     with database.write() as connection:
         connection.execute(insert(conversations).values(_conversation_row(conversation_id, shared, user)))
-        for run in sorted(shared.runs, key=lambda run: run.version_of is not None):  # first answers first
+        connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")  # a version may precede its first answer
+        for run in shared.runs:
             _insert_run(connection, run, ids, conversation_id, happened[run.id])
             save_summary(connection, ids[run.id], traces[run.id], traces[run.id].seconds or 0.0)
         _insert_messages(connection, shared, ids, texts, conversation_id)

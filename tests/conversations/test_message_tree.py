@@ -1,5 +1,7 @@
 """Edited questions: a branch is added, both are kept, and the history follows the branch that is shown."""
 
+import time
+
 import pytest
 from sqlalchemy import insert, select
 
@@ -124,6 +126,16 @@ def test_a_long_conversation_is_walked_whole_and_deleted_whole(home):
     assert home.conversations.purge() == 1
     with home.database.read() as connection:
         assert connection.execute(select(messages)).all() == []
+
+
+def test_what_was_deleted_while_the_clock_was_ahead_is_purged(home, monkeypatch):
+    conversation = home.conversations.create().id
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + 30 * 24 * 3600)
+    home.conversations.delete(conversation)
+    assert home.conversations.purge(older_than=600) == 0
+    monkeypatch.setattr("time.time", lambda: now)
+    assert home.conversations.purge(older_than=600) == 1
 
 
 def test_what_was_deleted_can_be_restored_until_it_is_purged(home):

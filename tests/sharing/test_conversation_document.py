@@ -1,6 +1,7 @@
 """A conversation exported as JSON and imported is the same under new ids, and can be continued."""
 
 import json
+import time
 
 import pytest
 
@@ -20,6 +21,15 @@ def test_an_export_that_was_imported_exports_the_same(original, shared):
     own, other = messages(shared), messages(copy)
     assert [message.text for message in other] == [message.text for message in own]
     assert not {message.run_id for message in own if message.run_id} & {message.run_id for message in other}
+
+
+def test_versions_keep_their_order_when_the_clock_was_set_back(bare, monkeypatch):
+    home, now = bare.house, time.time()
+    wait(home.runs.start(bare.conversation, "What of whales?", RunOptions()))
+    monkeypatch.setattr("time.time", lambda: now - 3600)
+    wait(home.runs.regenerate(shown(bare, 1), RunOptions(k=2)))
+    for one in (bare, bare.again(bare.take_in(bare.json(), "me"))):
+        assert "Version 2 of 2" in one.sharing.for_user("me").html(one.conversation)
 
 
 def test_branches_versions_overrides_and_feedback_survive(shared):
