@@ -21,6 +21,7 @@ _MEASURED_TURNS = 20  # the expected wait is computed from the latest ones
 class _Request:
     priority: int
     number: int
+    owner: object = field(compare=False)
     granted: threading.Event = field(default_factory=threading.Event, compare=False)
 
 
@@ -38,12 +39,14 @@ class PrioritySemaphore:
         self._held = threading.local()
 
     @contextmanager
-    def hold(self, priority: int, timeout: float) -> Iterator[None]:
+    def hold(self, priority: int, timeout: float, owner: object = None) -> Iterator[None]:
         """Hold the semaphore during the block; 0 is the most urgent.
 
-        A waiting thread goes on without it when no thread has released it for `timeout` seconds.
+        A waiting thread goes on without it when no thread has released it for `timeout` seconds. `owner` is for
+        `promote`.
         """
-        self._held.by = (priority, timeout) if self._acquire(priority, timeout) else None
+        held_by = (priority, timeout, owner)
+        self._held.by = held_by if self._acquire(*held_by) else None
         try:
             yield
         finally:
@@ -69,32 +72,42 @@ class PrioritySemaphore:
     def give_way(self, priority: int, tell: Callable[[Wait], object] = lambda _: None) -> None:
         """Let other threads go first, and hold the semaphore with this lower priority from then on.
 
-        Meanwhile `tell` is called in this thread, at once and then every two seconds. What it raises ends the wait.
+        Meanwhile `tell` is called in this thread, at once and then every few seconds. What it raises ends the wait.
         """
         held_by = getattr(self._held, "by", None)
         if held_by is None or held_by[0] >= priority:
             return
         with self._lock:
             is_alone = not self._waiting
-        timeout = held_by[1]
+        _, timeout, owner = held_by
         if not is_alone:
             self._release()
             self._held.by = None
-        if is_alone or self._acquire(priority, timeout, tell):
-            self._held.by = (priority, timeout)
+        if is_alone or self._acquire(priority, timeout, owner, tell):
+            self._held.by = (priority, timeout, owner)
+
+    def promote(self, owner: object, priority: int) -> None:
+        """Give a waiting thread of this owner a higher priority, because something more urgent waits for it."""
+        with self._lock:
+            for request in self._waiting:
+                if request.owner is owner:
+                    request.priority = min(request.priority, priority)
+            heapq.heapify(self._waiting)
 
     @property
     def is_contended(self) -> bool:
         """Whether threads wait for the semaphore."""
         return bool(self._waiting)
 
-    def _acquire(self, priority: int, timeout: float, tell: Callable[[Wait], object] | None = None) -> bool:
+    def _acquire(
+        self, priority: int, timeout: float, owner: object, tell: Callable[[Wait], object] | None = None
+    ) -> bool:
         """Return whether the semaphore was acquired in time."""
         with self._lock:
             if self._free:
                 self._free -= 1
                 return True
-            request = _Request(priority, next(self._numbers))
+            request = _Request(priority, next(self._numbers), owner)
             heapq.heappush(self._waiting, request)
         try:
             return self._wait(request, timeout, tell)
@@ -104,15 +117,16 @@ class PrioritySemaphore:
             raise
 
     def _wait(self, request: _Request, timeout: float, tell: Callable[[Wait], object] | None) -> bool:
-        since = time.monotonic()
-        if tell:
-            tell(self._describe(request, since))
-        while not request.granted.wait(min(timeout, _TELL_SECONDS) if tell else timeout):
+        since, pause = time.monotonic(), timeout
+        while True:
+            if tell:
+                wait = self._describe(request, since)
+                tell(wait)
+                pause = min(timeout, max(_TELL_SECONDS, (wait.seconds_left or 0.0) / 4))
+            if request.granted.wait(pause):
+                return True
             if time.monotonic() - self._released_at >= timeout:
                 return not self._withdraw(request)
-            if tell:
-                tell(self._describe(request, since))
-        return True
 
     def _withdraw(self, request: _Request) -> bool:
         """Return whether the request was still waiting."""

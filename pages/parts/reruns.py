@@ -23,17 +23,29 @@ from crag.concurrency.processor import drawing_turns
 _MAX_WAIT_SECONDS = 10.0  # then a session draws, even if the scripts of others neither end nor pause
 _CLICK, _PAGE, _OTHER = 0, 1, 2  # priorities
 _POLLS_PER_SECOND = 5.0  # of all pages together
+_request_rerun = ScriptRunner.request_rerun
 _run_script = ScriptRunner._run_script  # noqa: SLF001 — Streamlit has no hook around it
 
 
 def draw_in_turns() -> None:
     """Let only a few sessions draw at once, first those a user has just used; call it before the server starts."""
     ScriptRunner._run_script = _run_in_turn  # type: ignore[method-assign] # noqa: SLF001
+    ScriptRunner.request_rerun = _request_in_turn  # type: ignore[method-assign]
 
 
 def _run_in_turn(runner: ScriptRunner, rerun: RerunData) -> None:
-    with drawing_turns.hold(_priority_of(rerun), _MAX_WAIT_SECONDS):
+    due = rerun.fragment_id_queue
+    if rerun.is_auto_rerun and due and not any(map(runner._fragment_storage.contains, due)):  # noqa: SLF001
+        _run_script(runner, rerun)  # draws nothing: the fragments have been replaced since their timers were set
+        return
+    with drawing_turns.hold(_priority_of(rerun), _MAX_WAIT_SECONDS, owner=runner):
         _run_script(runner, rerun)
+
+
+def _request_in_turn(runner: ScriptRunner, rerun: RerunData) -> bool:
+    is_accepted = _request_rerun(runner, rerun)
+    drawing_turns.promote(runner, _priority_of(rerun))  # of a script of this session, which has to end first
+    return is_accepted
 
 
 def _priority_of(rerun: RerunData) -> int:
@@ -43,7 +55,7 @@ def _priority_of(rerun: RerunData) -> int:
 
 
 def let_others_go_first(tell: Callable[[Wait], object]) -> None:
-    """Let sessions go first whose users have seen nothing yet; `tell` is given the wait every two seconds."""
+    """Let sessions go first whose users have seen nothing yet; `tell` is given the wait every few seconds."""
     drawing_turns.give_way(_OTHER, tell)
 
 

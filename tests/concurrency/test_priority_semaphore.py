@@ -144,6 +144,27 @@ def test_a_wait_that_is_broken_off_leaves_the_semaphore_to_others(waiting):
     assert add(0).computes.is_set()
 
 
+def test_a_thread_is_promoted_when_something_more_urgent_waits_for_it(waiting):
+    semaphore, add = waiting
+    first, owner, granted = add(0), object(), threading.Event()
+
+    def draw() -> None:
+        with semaphore.hold(2, LONG, owner):
+            granted.set()
+
+    timer = threading.Thread(target=draw)
+    timer.start()
+    wait_until(lambda: semaphore.is_contended)
+    page = add(1)
+    semaphore.promote(object(), 0)
+    semaphore.promote(owner, 2)
+    semaphore.promote(owner, 0)
+    first.release()
+    assert granted.wait(LONG)
+    timer.join(LONG)
+    page.release()
+
+
 def test_a_thread_gives_way_to_nobody_when_nobody_waits(waiting):
     semaphore, add = waiting
     with semaphore.hold(0, LONG):

@@ -1,13 +1,19 @@
-"""Undelivered messages when a fragment runs again, how often pages look for changes, and the theme."""
+"""Turns of sessions, undelivered messages when a fragment runs again, how often pages look for changes, the theme."""
+
+import threading
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.app_session import _populate_theme_msg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.scriptrunner import RerunData
 
+from crag.concurrency.priority_semaphore import PrioritySemaphore
 from pages.parts import reruns
 from pages.parts.reruns import clear_queue, copy_theme
+from tests.waiting import PATIENCE, wait_until
 
 
 def element(fragment: str, text: str) -> ForwardMsg:
@@ -61,3 +67,63 @@ def test_every_redraw_sends_the_theme_of_the_configuration(section):
         copy_theme(sent, section)
         assert sent == configured
         sent.primary_color = "changed by the receiver"
+
+
+class Session:
+    """What turns need of a session: its fragments, and scripts that note when they draw."""
+
+    def __init__(self, drawn: list[str], name: str) -> None:
+        self._fragment_storage = SimpleNamespace(contains={"shown"}.__contains__)
+        self.draw = lambda: drawn.append(name)
+
+
+@pytest.fixture
+def sessions(monkeypatch):
+    """Sessions whose turns have not come, since somebody draws; gives what adds one, and what has been drawn."""
+    turns, drawn = PrioritySemaphore(permits=1), list[str]()
+    monkeypatch.setattr(reruns, "drawing_turns", turns)
+    monkeypatch.setattr(reruns, "_run_script", lambda session, _: session.draw())
+    monkeypatch.setattr(reruns, "_request_rerun", lambda *_: True)
+    threads: list[threading.Thread] = []
+
+    def add(name: str, rerun: RerunData) -> Session:
+        session = Session(drawn, name)
+        before = len(turns._waiting)  # nothing else shows that a thread waits
+        threads.append(threading.Thread(target=reruns._run_in_turn, args=(session, rerun)))
+        threads[-1].start()
+        wait_until(lambda: len(turns._waiting) > before or not threads[-1].is_alive())
+        return session
+
+    with turns.hold(0, PATIENCE):
+        yield add, drawn
+    for thread in threads:
+        thread.join()
+
+
+CLICK = RerunData(fragment_id_queue=["shown"])
+TIMER = RerunData(fragment_id_queue=["shown"], is_auto_rerun=True)
+
+
+def test_clicks_are_drawn_before_pages_and_timers(sessions):
+    add, drawn = sessions
+    for name, rerun in (("timer", TIMER), ("page", RerunData()), ("click", CLICK)):
+        add(name, rerun)
+    with reruns.drawing_turns.pause():
+        wait_until(lambda: len(drawn) == 3)
+    assert drawn == ["click", "page", "timer"]
+
+
+def test_a_timer_does_not_delay_a_click_in_its_own_session(sessions):
+    add, drawn = sessions
+    session = add("timer of the session that was clicked in", TIMER)
+    add("page", RerunData())
+    reruns._request_in_turn(session, CLICK)
+    with reruns.drawing_turns.pause():
+        wait_until(lambda: len(drawn) == 2)
+    assert drawn == ["timer of the session that was clicked in", "page"]
+
+
+def test_a_timer_of_a_part_that_is_gone_waits_for_nobody(sessions):
+    add, drawn = sessions
+    add("gone", RerunData(fragment_id_queue=["gone"], is_auto_rerun=True))
+    wait_until(lambda: drawn == ["gone"])
