@@ -67,7 +67,7 @@ GUARDED = {
 """The modules that guard something. Of those named last, only what keeps people apart is switched off."""
 
 _CHECKS = re.compile(r"_?(check|require|verify|limit|ensure|sync|fsync|flush|cancel|kill|chmod)(_|$)")
-_LIMITS = {"_visible", "visible_rows", "visible_questions", "current_owner"}
+_LIMITS = {"visible_rows", "visible_questions", "visible_to"}
 _TESTS = ["tests", "--ignore=tests/test_structure.py", "--ignore=tests/benchmarks", "-m", "not live and not browser"]
 _OPTIONS = ["-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "benchmarks.guard_marks"]
 _LIBRARIES = ("streamlit.testing.v1", "sqlalchemy", "faiss", "langgraph.graph", "pandas", "lxml.html", "PIL.Image")
@@ -242,7 +242,7 @@ def _limits_at(node: ast.AST) -> Iterator[Guard]:
         yield _for_everyone(node, lambda: _call_instead(node, "(lambda: None)"))
     elif isinstance(node, ast.Call) and _name(node.func) == "_visible":
         yield _for_everyone(node, lambda: _call_instead(node, "__import__('sqlalchemy').true"))
-    elif isinstance(node, ast.Call) and "visible" in _name(node.func) and not _is_limit(node.args[-1], "None"):
+    elif isinstance(node, ast.Call) and _name(node.func) in _LIMITS and not _is_limit(node.args[-1], "None"):
         yield _for_everyone(node, lambda: node.args.__setitem__(-1, ast.Constant(value=None)))
 
 

@@ -72,6 +72,7 @@ def test_the_reason_says_that_no_passage_states_everything():
         ("paper", (), "No passages found: no answer in your documents."),
         ("paper", (None,), "No passage could be graded, so all count as partly relevant."),
         ("paper", (None, 0.1), "0 of 2 passages are relevant, best 0.10, and some passages could not be graded"),
+        ("any", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents cover this in part."),
         ("any", (0.9, 0.0), "1 of 2 passages is relevant, but strict grading requires all of them"),
     ],
 )
@@ -93,14 +94,14 @@ def test_a_figure_stands_on_the_side_of_a_threshold_where_it_is(thresholds, scor
     assert choose_action("paper", [verdict], thresholds).reason.startswith(reason)
 
 
-@pytest.mark.parametrize(
-    ("policy", "own", "used", "reason"),
-    [
-        ("paper", (0.2,), (0.1,), "You used 1. 1 of 2 passages is relevant."),
-        ("any", (0.9, 0.2), (), "1 of 2 passages is relevant, but strict grading requires all of them"),
-        ("any", (0.5, 0.2), (), "Best 0.50, between 0.31 and 0.59"),
-    ],
-)
-def test_the_reason_names_what_decided(policy, own, used, reason):
-    judged = [*verdicts(*own), *(one.with_ruling("use") for one in verdicts(*used))]
-    assert choose_action(policy, judged, THRESHOLDS).reason.startswith(reason)
+def test_the_reason_says_what_the_user_overruled():
+    used, other = (Verdict(n, "irrelevant", 0.1, "") for n in range(2))
+    assert choose_action("paper", [used.with_ruling("use"), other], THRESHOLDS).reason == (
+        "You used 1. 1 of 2 passages is relevant."
+    )
+    assert choose_action("paper", [used.with_ruling("drop"), other], THRESHOLDS).reason == (
+        "You left out 1. 0 of 2 passages are relevant: no answer in your documents."
+    )
+    assert choose_action("paper", [used.with_ruling("drop"), *verdicts(0.94)], THRESHOLDS).reason == (
+        "You left out 1. 1 of 2 passages is relevant, best 0.94 ≥ 0.59."
+    )

@@ -2,11 +2,17 @@
 
 import pytest
 
+from crag.errors import BadRequest
 from crag.text.sanitization import (
+    MAX_QUESTION_LENGTH,
     SUPPORT_MARKS,
     WORD_JOINER,
+    clean_display_name,
+    clean_text,
+    is_web_address,
     mark_unsupported_sentences,
     neutralize_markdown,
+    normalize_question,
     strip_invisible,
 )
 from crag.types import Support
@@ -52,3 +58,37 @@ def test_a_sentence_without_support_is_marked_and_another_is_not(strength):
     assert mark_unsupported_sentences("A kettle boils. It whistles.", sentences) == (
         f"A kettle boils.{SUPPORT_MARKS[strength]} It whistles."
     )
+
+
+def test_lines_and_columns_are_kept_and_stacks_of_marks_are_cut():
+    assert strip_invisible("caf\u00e9\n\tau lait") == "caf\u00e9\n\tau lait"
+    assert strip_invisible("a" + "\u0301" * 9 + "b") == "a" + "\u0301" * 4 + "b"
+
+
+@pytest.mark.parametrize(("location", "is_one"), [("HTTPS://a", True), ("file:///a", False), ("a http://b", False)])
+def test_only_http_is_a_web_address(location, is_one):
+    assert is_web_address(location) == is_one
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("../../a\u202eb.pdf", "ab.pdf"),
+        ("c:\\a\x1b[1m.pdf", "a[1m.pdf"),
+        ("x" * 300, "x" * 200),
+        ("a/ \u200b", "untitled"),
+    ],
+)
+def test_a_name_of_others_is_short_visible_and_no_path(name, shown):
+    assert clean_display_name(name) == shown
+
+
+def test_control_characters_and_marks_of_order_are_cleaned():
+    assert clean_text("a\x1b\ufeffb\r\nc") == "ab\nc"
+
+
+@pytest.mark.parametrize("question", ["", " \u200b\n", "x" * (MAX_QUESTION_LENGTH + 1)])
+def test_a_question_that_is_empty_or_too_long_is_refused(question):
+    assert normalize_question(f" {'x' * MAX_QUESTION_LENGTH}\n") == "x" * MAX_QUESTION_LENGTH
+    with pytest.raises(BadRequest):
+        normalize_question(question)
