@@ -16,6 +16,7 @@ from sqlalchemy import insert, select
 from crag.app.application import Application, open_application
 from crag.errors import CragError, NotFound
 from crag.evaluation.datasets import RunPins
+from crag.evaluation.records import EvaluationRows
 from crag.evaluation.types import Dataset, EvaluationPlan, Example, Variant
 from crag.inspection.run_archive import SummaryBackfill
 from crag.library.library import Library
@@ -339,6 +340,28 @@ def test_each_dataset_in_the_list_of_a_user_is_found_again(home):
         own = home.application.for_user(user).datasets
         assert [own.get(one.id) for one in own.all()] == own.all()
     home.restore()
+
+
+def test_what_one_user_does_to_a_dataset_leaves_those_of_others_alone(home):
+    """Of the same name, and with the same question pinned."""
+    ben = home.application.for_user(BEN)
+    run = finish(ben.runs.start(home.bens["conversation_id"], f"When is the {WORD} grinder cleaned?", OFF))
+    ben.datasets.pins.pin_answer(run.id, "On Sunday.")
+    pinned = ben.datasets.pinned()
+    ben.datasets.remove_example(pinned.id, pinned.examples[0].key)
+    ben.datasets.pins.pin_answer(run.id, "On Sunday.")
+    ben.datasets.delete(pinned.id)
+    for question in ("Why?", "Who?"):
+        added = ben.datasets.add(home.anns.dataset.name, f'{{"question": "{question}"}}'.encode())
+    assert [one for one in ben.datasets.all() if one.kind == "uploaded"] == [added]
+    rows = read_rows(home.application)
+    assert all(home.anns_rows[table] <= rows[table] for table in ("datasets", "examples"))
+    home.restore()
+
+
+def test_the_labels_of_another_user_fit_nobody_elses_cutoffs(home):
+    rows = EvaluationRows(home.application.database)
+    assert [len(rows.for_user(user).labelled_results()) for user in (ANN, BEN)] == [1, 0]
 
 
 def test_each_user_switches_automatic_test_runs_for_themselves(home):
