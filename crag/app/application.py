@@ -257,6 +257,7 @@ class Application(UserScoped):
         self.queue.begin()
         run_tests, clean = self.regression.run_if_due, self.rechunked_libraries.remove_stale
         self._start_upkeep("regression", lambda _: run_tests(time.monotonic()), _UPKEEP_SECONDS)
+        self._start_upkeep("evaluation-orphans", lambda _: self.evaluations.close_orphans(), _UPKEEP_SECONDS)
         self._start_upkeep("rechunk-cleanup", lambda _: clean(), _UPKEEP_SECONDS)
         self._start_upkeep("page-starts", self.library.fill_page_starts).wake()
 

@@ -66,6 +66,10 @@ class Evaluations(UserScoped):
         self._submit(evaluation_id)
         return self._rows.get(evaluation_id)
 
+    def close_orphans(self) -> None:
+        """Mark the evaluations of processes that died as interrupted, before anybody looks at them."""
+        self._rows.close_orphans()
+
     def list(self, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
         """Return the evaluations, optionally of one kind, newest first."""
         return self._rows.list(limit, kind)

@@ -183,7 +183,7 @@ class EvaluationRows(UserScoped):
 
     def list(self, limit: int, kind: EvaluationKind | None = None) -> list[Evaluation]:
         """Return the evaluations, optionally of one kind, newest first."""
-        self._close_orphans()
+        self.close_orphans()
         wanted = self._visible(evaluations) & (evaluations.c.kind == kind if kind else true())
         latest = evaluations.c.started_at.desc()
         listed = select(evaluations.c.id).where(wanted).order_by(latest).limit(limit)  # count the answers of these only
@@ -193,7 +193,7 @@ class EvaluationRows(UserScoped):
 
     def get(self, evaluation_id: str) -> Evaluation:
         """Return one evaluation. Raises `NotFound`, also for another user's."""
-        self._close_orphans()
+        self.close_orphans()
         with self._database.read() as connection:
             row = connection.execute(select_evaluations(self._named(evaluation_id))).first()
         if row is None:
@@ -319,7 +319,7 @@ class EvaluationRows(UserScoped):
         if not changed:
             raise NotFound("This answer no longer exists.", "Reload the page.")
 
-    def _close_orphans(self) -> None:
+    def close_orphans(self) -> None:
         """Mark the evaluations of dead processes as interrupted, so that they can be resumed."""
         busy = evaluations.c.state.in_(ACTIVE_STATES)
         with self._database.read() as connection:

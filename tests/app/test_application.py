@@ -7,17 +7,20 @@ from contextlib import ExitStack
 from typing import get_args
 
 import pytest
+from sqlalchemy import select, update
 
 from crag.app.application import open_application
 from crag.cancellation import Cancellation
 from crag.concurrency.processor import max_computing_runs, run_queue
 from crag.errors import HomeFault
+from crag.evaluation.types import Dataset, EvaluationPlan, Example, Variant
 from crag.events import PassageGraded, TokensWritten
 from crag.options import GraderKind, ModelParameters, RunOptions
 from crag.runs.trace import Trace
 from crag.settings import Settings
 from crag.sharing.backup import write_backup
 from crag.sharing.restore import restore_backup
+from crag.storage.tables import evaluations
 from crag.types import ignore_progress
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama, closed_address
@@ -422,3 +425,23 @@ def test_what_left_the_machine_is_written_down(opened_with_web, tavily):
     ask_with_web(application, web="auto")
     departures = application.outbound_log.entries()
     assert [(one.kind, one.what) for one in departures] == [("web search", tavily.queries[0])]
+
+
+def test_an_evaluation_whose_process_dies_meanwhile_is_interrupted(opened, monkeypatch):
+    monkeypatch.setattr("crag.app.application._UPKEEP_SECONDS", 0.05)
+    application = opened()
+    plan = EvaluationPlan(
+        Dataset("mine", "Mine", "uploaded", (Example("one", "Who?"),)), (Variant("one", RunOptions(model="builtin")),)
+    )
+    begun = application.evaluations.wait(application.evaluations.begin(plan).id)
+    application.warm_up()
+    with application.database.write() as connection:
+        connection.execute(update(evaluations).values(state="running", owner="1-1"))
+
+    def stored_state() -> str:  # read without looking after the process
+        with application.database.read() as connection:
+            return connection.execute(select(evaluations.c.state)).scalar_one()
+
+    wait_until(lambda: stored_state() == "interrupted")
+    application.evaluations.resume(begun.id)
+    assert application.evaluations.wait(begun.id).state == "done"
