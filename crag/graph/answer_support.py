@@ -276,4 +276,4 @@ def _is_single_figure(block: Sequence[str]) -> bool:
 
 def _supporting_quote(statement: AnswerStatement, sources: Sequence[SourceText], strength: SupportStrength) -> str:
     nearest = _nearest_sentence(statement, sources)
-    return "" if strength == "unsupported" or not statement.covered_share(nearest.term_set) else nearest.text
+    return "" if strength == "unsupported" or not statement.covered_share(nearest.term_set) else nearest.quote

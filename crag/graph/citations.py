@@ -16,7 +16,7 @@ from crag.text.language import (
     split_sentences,
     strip_list_mark,
 )
-from crag.text.tables import label_knowledge_rows
+from crag.text.tables import label_knowledge_rows, pair_knowledge_rows
 from crag.types import Citation, Knowledge, Passage, Support
 
 _CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -111,8 +111,8 @@ def _citing_sentences(text: str) -> dict[int, str]:
 
 def _build_citation(item: Knowledge, citing: str) -> Citation:
     wanted = set(extract_terms(strip_citations(citing)))
-    candidates = split_sentences(item.text) or [item.text]
-    quote = max(candidates, key=lambda sentence: _dice_coefficient(wanted, set(extract_terms(sentence))))
+    candidates = pair_knowledge_rows(item) or [(item.text, item.text)]
+    quote, _ = max(candidates, key=lambda pair: _dice_coefficient(wanted, set(extract_terms(pair[1]))))
     passage = item.passage
     return Citation(
         n=item.n,

@@ -18,7 +18,7 @@ from crag.text.language import (
 )
 from crag.text.patterns import lazy_regex
 from crag.text.questions import find_name_terms
-from crag.text.tables import find_column_names
+from crag.text.tables import find_column_names, pair_knowledge_rows
 from crag.types import Knowledge, Language
 
 _NUMBER = lazy_regex(
@@ -257,10 +257,11 @@ _PREFIX_LENGTH = 4
 
 @dataclass(frozen=True)
 class SourceSentence:
-    """One sentence of the knowledge with its terms in order."""
+    """One sentence of the knowledge, or row with its columns, and its terms in order; `quote` is as written."""
 
     text: str
     terms: tuple[str, ...]
+    quote: str
 
     @cached_property
     def term_set(self) -> frozenset[str]:
@@ -352,8 +353,8 @@ def parse_source(item: Knowledge) -> SourceText:
     columns = find_column_names(split_sentences(item.passage.text))
     over = " ".join([item.passage.title, item.passage.heading, *columns])
     sentences = tuple(
-        SourceSentence(sentence, tuple(extract_terms(normalize_figures(sentence))))
-        for sentence in split_sentences(item.text) or [item.text]
+        SourceSentence(labelled, tuple(extract_terms(normalize_figures(labelled))), sentence)
+        for sentence, labelled in pair_knowledge_rows(item) or [(item.text, item.text)]
     )
     return SourceText(item.n, f"{over}\n{item.text}", frozenset(extract_terms(over)), sentences)
 

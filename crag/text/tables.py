@@ -39,16 +39,25 @@ def label_table_rows(units: Sequence[str], heading: str = "", whole: Sequence[st
     The header is a row above a rule or above figures, or the last `heading`, as of a sheet; it is left out, and so are
     rules. `whole` are the units of the passage from which `units` are taken, which may lack the header.
     """
+    return [labelled for _, labelled in _pair_rows(units, heading, whole)]
+
+
+def _pair_rows(units: Sequence[str], heading: str, whole: Sequence[str]) -> list[tuple[str, str]]:
     known = dict(_pair_with_labels(whole, heading))
     pairs = _pair_with_labels(units, heading)
-    found = (known.get(unit, labelled) if is_table_row(unit) else labelled for unit, labelled in pairs)
-    return [labelled for labelled in found if labelled]
+    found = ((unit, known.get(unit, labelled) if is_table_row(unit) else labelled) for unit, labelled in pairs)
+    return [(unit, labelled) for unit, labelled in found if labelled]
 
 
 def label_knowledge_rows(item: Knowledge) -> list[str]:
     """Return the sentences and table rows of a piece of knowledge, rows with the columns that its passage names."""
+    return [labelled for _, labelled in pair_knowledge_rows(item)]
+
+
+def pair_knowledge_rows(item: Knowledge) -> list[tuple[str, str]]:
+    """Return each sentence and table row of a piece of knowledge as written, and as `label_knowledge_rows` does."""
     passage = item.passage
-    return label_table_rows(split_sentences(item.text), passage.heading, split_sentences(passage.text))
+    return _pair_rows(split_sentences(item.text), passage.heading, split_sentences(passage.text))
 
 
 def find_column_names(units: Sequence[str]) -> list[str]:

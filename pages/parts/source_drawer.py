@@ -208,6 +208,8 @@ def _draw_rulings(view: SourceView, trace: Trace, actions: DrawerActions) -> Non
 def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
     """Draw which web search found the document, the page image where there is one, and the text."""
     _draw_found_by(passage)
+    if passage.sheet:
+        st.caption(markdown.escape_line(f"Sheet {passage.sheet}"))
     path = page_view.pdf_file(passage.source_id)
     if path is None or passage.page is None:
         _draw_passage_text(view, passage, cut)

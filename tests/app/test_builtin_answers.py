@@ -298,6 +298,12 @@ def test_a_figure_of_several_years_is_shown_with_each_of_them(sheets: Applicatio
     assert ask(sheets, "What was the revenue of Europe in 2021?").outcome != "documents"
 
 
+def test_the_row_is_quoted_and_supports_the_answer_with_its_caption(sheets: Application) -> None:
+    trace = ask(sheets, "What was the revenue of Europe in 2022?")
+    assert [one.quote for one in trace.citations] == ["Europe | 40 | -4"]
+    assert [(one.strength, one.quote) for one in trace.sentences] == [("supported", "Europe | 40 | -4")]
+
+
 def test_a_citation_of_a_workbook_names_the_sheet(sheets: Application) -> None:
     conversation = sheets.conversations.create({})
     run = sheets.runs.start(conversation.id, "How much is the budget of the kitchen in 2024?", RunOptions())
