@@ -35,6 +35,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const grown = new ResizeObserver(() => { if (data.run && window.__cragAtEnd) toEnd() })
   const openCitation = (link) => setTriggerValue("cited", link.slice(6))
   const heard = (event) => {
+    if (event.target.closest?.('[class*="st-key-trace-of-"]') && !navigator.userAgent.includes("Mobi")) {
+      document.querySelector('[data-testid="stExpandSidebarButton"]')?.click()  // there is one while it is closed
+    }
     const link = event.target.closest ? event.target.closest('a[href^="#cite-"]') : null
     if (!link) return
     event.preventDefault()

@@ -175,3 +175,16 @@ def test_the_sidebar_is_closed_after_a_reload(phone: Page, app_with_notes: str):
     phone.reload()
     expect(phone.get_by_test_id("stChatInputTextArea")).to_be_visible()
     expect(sidebar).to_have_attribute("data-collapsed", "true")
+
+
+def test_trace_opens_the_closed_sidebar_of_a_narrow_window(browser: Browser, app: str):
+    context = new_context(browser, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    open_page(page, app)
+    upload(page, "brewing.md", NOTES.encode())
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    page.locator("[class*=trace-of-] button:visible").last.click()
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("Grade")
+    expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
+    context.close()
