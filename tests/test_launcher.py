@@ -109,8 +109,8 @@ def test_limits_apply_that_streamlit_leaves_open(address):
     """What each of them does is tested with lower ones; this one needs no waiting."""
     path = socket_path(httpx.get(address, headers={"Accept": "text/html"}).text)
     with connect(f"{address.replace('http', 'ws')}{path}", origin=address, compression=None) as tab:
-        tab.send(bytes(ServerConfig.message_bytes + 1))
         with pytest.raises(ConnectionClosed) as closed:
+            tab.send(bytes(ServerConfig.message_bytes + 1))
             tab.recv(timeout=PATIENCE)
     assert closed.value.rcvd.code == 1009
 

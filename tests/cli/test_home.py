@@ -65,12 +65,12 @@ def test_what_is_missing_is_listed_with_the_pages_that_answered(world, list_gaps
     code, printed = list_gaps("--json")
     (gap,) = json.loads(printed)["gaps"]
     (asked,) = gap["questions"]
-    assert (code, gap["topic"], gap["count"], gap["last_asked"]) == (0, "2024 NBA finals", 1, asked["asked_at"])
+    assert (code, gap["topic"], gap["count"], gap["last_asked"]) == (0, QUESTION, 1, asked["asked_at"])
     assert (asked["run_id"], asked["question"], asked["outcome"]) == (run.id, QUESTION, "web")
     assert [page["location"] for page in asked["pages"]] == [world.page]
     code, printed = list_gaps()
     assert code == 0
-    assert "2024 NBA finals  (1 question, the last on 20" in printed
+    assert f"{QUESTION}  (1 question, the last on 20" in printed
     assert (QUESTION in printed, world.page in printed, "\x1b" in printed) == (True, True, False)
 
 

@@ -30,7 +30,7 @@ def test_a_gap_is_filled_with_one_click_and_then_answered(page: Page, home_with_
             page.get_by_role("link", name="Documents").first.click()
             button(page, "Coverage gaps").click()
             gap = page.get_by_test_id("stMain").locator("[class*=st-key-gap-]")
-            expect(gap.get_by_role("heading")).to_have_text("2024 NBA finals")
+            expect(gap.get_by_role("heading")).to_have_text(QUESTION)
             expect(gap).to_contain_text("127.0.0.1")
             button(page, "Add to Documents").click()
             expect(gap).to_contain_text("Added to Documents")

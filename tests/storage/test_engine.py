@@ -141,9 +141,9 @@ def test_a_database_that_another_process_holds_for_too_long_is_busy(database):
             pass
 
 
-def test_a_database_that_cannot_be_opened_is_named(tmp_path):
+def test_a_folder_in_place_of_the_database_is_refused(tmp_path):
     (tmp_path / "crag.sqlite").mkdir()
-    with pytest.raises(HomeFault, match="database cannot be written to"):
+    with pytest.raises(HomeFault, match="data folder cannot be written to"):
         Database(tmp_path)
 
 

@@ -41,7 +41,7 @@ COMMON = {
     *("Calibrator.run", "Calibrator.save", "Library.discard", "Library.purge_removed", "Library.remove"),
     "ConversationOwners.claim_unowned",  # what belongs to nobody goes to the first visitor
     "Conversations.rename_collection",
-    "Evaluations.close",
+    *("Evaluations.close", "Evaluations.close_orphans"),
     "OutboundLog.record",
     "PassageExchange.import_passages",
     *("QuestionQueue.begin", "QuestionQueue.close", "QuestionQueue.unread_files", "QuestionQueue.wake"),
