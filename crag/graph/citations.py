@@ -141,8 +141,6 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
                 run.append(sentence if is_table_row(sentence) else said)
                 units.append(sentence)
                 continue
-            if run and is_table_row(sentence) and not is_table_row(units[-1]):
-                continue  # a table header
             if run:
                 items = sum(is_list_item(each) for each in units)
                 is_cut = _goes_on(units[-1], item.passage)

@@ -10,6 +10,7 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.concurrency.request_queue import RequestQueue
+from crag.errors import Stopped
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -73,3 +74,16 @@ def test_a_run_that_ends_its_turn_early_makes_room(pool: ThreadPoolExecutor) -> 
     end_second.set()
     first_done.result(PATIENCE)
     second_done.result(PATIENCE)
+
+
+def test_a_run_that_is_stopped_while_it_waits_never_has_its_turn(pool: ThreadPoolExecutor) -> None:
+    turns, first, second = Turns(pool), Cancellation(), Cancellation()
+    begun_first, end_first, _ = turns.take(first)
+    wait_until(begun_first.is_set)
+    begun, _, ended = turns.take(second)
+    wait_until(second.list_waits)
+    second.cancel()
+    with pytest.raises(Stopped):
+        ended.result(PATIENCE)
+    assert not begun.is_set()
+    end_first.set()

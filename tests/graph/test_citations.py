@@ -189,3 +189,10 @@ def test_a_sentence_before_a_list_is_whole():
     text = "Bees dance on sunny days.\n- Wasps build nests.\n- Ants farm aphids."
     (quoted,) = collect_quotations("Bees dance on sunny days. [1]", [Knowledge(1, passage(1, text), text)])
     assert (quoted.text, quoted.is_cut) == ("Bees dance on sunny days.", False)
+
+
+def test_a_sentence_and_the_first_row_below_it_are_one_quotation():
+    text = "Insects build:\n\n| insect | builds |\n|---|---|\n| Wasps | paper nests |\n| Bees | wax combs |"
+    answer = "Insects build: [1]\n\n- insect: Wasps — builds: paper nests [1]"
+    (quoted,) = collect_quotations(answer, [Knowledge(1, passage(1, text), text)])
+    assert quoted.text == "Insects build:\ninsect: Wasps | builds: paper nests"
