@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -109,10 +110,11 @@ def test_limits_apply_that_streamlit_leaves_open(address):
     """What each of them does is tested with lower ones; this one needs no waiting."""
     path = socket_path(httpx.get(address, headers={"Accept": "text/html"}).text)
     with connect(f"{address.replace('http', 'ws')}{path}", origin=address, compression=None) as tab:
-        with pytest.raises(ConnectionClosed) as closed:
+        with suppress(ConnectionClosed):  # it may be closed before all is sent
             tab.send(bytes(ServerConfig.message_bytes + 1))
+        with pytest.raises(ConnectionClosed) as closed:
             tab.recv(timeout=PATIENCE)
-    assert closed.value.rcvd.code == 1009
+    assert closed.value.rcvd is None or closed.value.rcvd.code == 1009  # or a reset, which overtakes the code
 
 
 def _handshake(port: int, host: str) -> str:
