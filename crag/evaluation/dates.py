@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 
-from crag.graph.statements import MONTH_NAMES, normalize_chinese_numbers
+from crag.graph.statements import normalize_chinese_numbers
+from crag.text.stated_times import MONTHS
 
-_MONTHS = MONTH_NAMES.lower().split()
+_MONTHS = [name.lower() for name in MONTHS]
 _NAME = rf"(?P<name>(?:{'|'.join(_MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _YEAR, _MONTH, _DAY = r"(?P<year>[12]\d{3})", r"(?P<month>0?[1-9]|1[0-2])", r"(?P<day>0?[1-9]|[12]\d|3[01])"
 _ORDINAL_DAY = rf"{_DAY}(?:st|nd|rd|th)?"

@@ -18,6 +18,7 @@ from crag.text.language import (
 )
 from crag.text.patterns import lazy_regex
 from crag.text.questions import find_name_terms
+from crag.text.stated_times import MONTHS
 from crag.text.tables import find_column_names, pair_knowledge_rows
 from crag.types import Knowledge, Language
 
@@ -53,9 +54,8 @@ _CHINESE_DIGITS = {sign: value for value, sign in enumerate("零一二三四五�
 _CHINESE_NUMBER = lazy_regex(
     r"(?!一[個个種种次位名])[零〇一二两兩三四五六七八九十百]{1,12}(?=[年月日號号個个名位次倍座條条種种人歲岁天週周屆届])"
 )
-MONTH_NAMES = "January February March April May June July August September October November December"
-_MONTHS = {name.lower(): str(number) for number, name in enumerate(MONTH_NAMES.split(), start=1)}
-_OTHER_MONTHS = MONTH_NAMES.replace("May ", "").replace(" ", "|")
+_MONTHS = {name.lower(): str(number) for number, name in enumerate(MONTHS, start=1)}
+_OTHER_MONTHS = "|".join(name for name in MONTHS if name != "May")
 _MONTH = lazy_regex(rf"\b({_OTHER_MONTHS}|(?<=\d )May|May(?= \d))\b")
 
 
@@ -132,7 +132,7 @@ _ENGLISH_NEGATION = lazy_regex(
     r"|hardly|(?:fails?|failed|refuses?|refused|unable) to)\b|n[’']t\b",
     re.IGNORECASE,
 )
-_MONTH_TERMS = frozenset(extract_terms(MONTH_NAMES))
+_MONTH_TERMS = frozenset(extract_terms(" ".join(MONTHS)))
 _KOREAN_NOUN = lazy_regex(f"[{HANGUL_RANGES}]{{2,}}(?=(?:은|는|이|가|을|를|에서|에게|의|와|과)(?![{HANGUL_RANGES}]))")
 _NEGATION_SCOPE_TERMS = 2
 _CONTEXT_TERMS = 3

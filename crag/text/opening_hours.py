@@ -6,6 +6,7 @@ import re
 
 from crag.text.language import extract_terms, is_cjk
 from crag.text.patterns import lazy_regex
+from crag.text.stated_times import MONTHS
 from crag.text.weekdays import find_days, name_days_asked_for, speaks_of_other_days
 
 _ASKS_HOURS = lazy_regex(
@@ -34,7 +35,7 @@ _HOURS = lazy_regex(
     re.IGNORECASE,
 )
 _YEAR = lazy_regex(r"(?<![\d.,:])(?:1\d|20)\d\d(?![\d:])(?![.,]\d)")
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_MONTHS = "|".join(MONTHS)
 _DATE = lazy_regex(rf"{_YEAR.pattern}|\b(?:{_MONTHS})\b|\d ?[월月]|세기|世[纪紀]|\b(?:centur(?:y|ies)|ago)\b")
 
 

@@ -6,6 +6,12 @@ import re
 
 from crag.text.patterns import lazy_regex
 
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+"""The English names of the months, in order."""
+
 _NUMBER_WORD = (
     r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty"
     r"|seventy|eighty|ninety|hundred|half an?|several|few)"
@@ -20,10 +26,7 @@ _RECURRENCE = (
     r"\b(?:every|each) (?:\w+ ){0,2}?(?:day|night|week|month|quarter|year|morning|afternoon|evening|spring|summer"
     r"|autumn|winter)s?\b|\b(?:daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annually|hourly)\b"
 )
-_MONTH = (
-    r"(?-i:\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
-    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
-)
+_MONTH = rf"(?-i:\b(?:{'|'.join(MONTHS)}|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
 _POINT = lazy_regex(  # a date or a time of day
     rf"\d[:.]\d\d\b|\d(?:st|nd|rd|th)\b|\d ?[ap]\.?m\b|\d[ -]o[’']clock\b|\b(?:Q[1-4]|{_YEAR})|\d{{1,2}}[/.]\d{{1,2}}\b"
     r"|\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last) (?:day|week|month|quarter|year)\b"

@@ -20,7 +20,7 @@ from crag.text.patterns import lazy_regex
 from crag.text.question_parts import split_question
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, matches_answer_type
 from crag.text.spelling import shares_root
-from crag.text.stated_times import asks_duration, states_duration, states_time
+from crag.text.stated_times import MONTHS, asks_duration, states_duration, states_time
 
 _DEFINITION = lazy_regex(
     r"\s*(?:what(?: is|'s|’s| are)(?: an?)? (?!the\b|it\b)"
@@ -43,7 +43,7 @@ _FIGURE = lazy_regex(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|fourth|fifth)\b"
 )
 _ORDINAL = lazy_regex(r"\b(?:\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth)\b", re.IGNORECASE)
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_MONTHS = "|".join(MONTHS)
 _AMOUNT = lazy_regex(  # no share, duration or date
     r"[$€£¥₩]\s?\d|\d[\d.,]*(?!\d|[.,]\d|\s?(?:per cent|percent|%|days?|weeks?|months?|years?|hours?|minutes?"
     rf"|{_MONTHS}))|\bfree\b"
