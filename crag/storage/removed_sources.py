@@ -66,8 +66,11 @@ class RemovedSources:
         return [row.id for row in rows]
 
     def purge(self, older_than: float) -> list[str]:
-        """Delete for good what was removed more than `older_than` seconds ago; return the SHA-256 of each."""
-        gone = delete(removed_sources).where(removed_sources.c.removed_at <= time.time() - older_than)
+        """Delete for good what was removed more than `older_than` seconds ago; return the SHA-256 of each.
+
+        Also what was removed by a clock that was that far ahead.
+        """
+        gone = delete(removed_sources).where(func.abs(time.time() - removed_sources.c.removed_at) >= older_than)
         with self._database.write() as connection:
             return list(connection.scalars(gone.returning(removed_sources.c.sha256)))
 

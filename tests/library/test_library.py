@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -346,6 +347,18 @@ def test_a_removal_becomes_final(library):
         assert connection.scalar(text("SELECT count(*) FROM passage_terms")) == 0
     with pytest.raises(NotFound, match="final"):
         library.restore([kept.id])
+
+
+def test_a_removal_becomes_final_although_the_clock_was_ahead(library, monkeypatch):
+    added = library.pipeline.add_bytes("notes.md", NOTES)
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + 30 * 24 * 3600)
+    library.discard([added.id])
+    library.purge_removed(older_than=600)
+    assert [one.id for one in library.removed()] == [added.id]
+    monkeypatch.setattr("time.time", lambda: now)
+    library.purge_removed(older_than=600)
+    assert library.removed() == []
 
 
 def test_a_removed_document_that_is_there_again_is_not_restored_twice(library):
