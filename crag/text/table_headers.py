@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
+from crag.text.stated_times import MONTHS
+
 CAPTION_SEPARATOR = " · "
 
 _FIGURE_CELL = re.compile(
@@ -16,8 +18,7 @@ _NO_VALUE = re.compile(r"[-–—]+|n\.?/?a\.?", re.IGNORECASE)  # in place of a
 _PERIOD_CELL = re.compile(
     r"(?:19|20)\d\d(?:[/–-](?:\d\d){1,2}(?:-\d\d)?)?(?:[년年]?度?)?|\d{1,2}[월月]|\d분기|\d{1,2}차"
 )  # names columns where there are several
-_MONTHS = "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
-_MONTHS += "|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
+_MONTHS = "|".join(["Sept", *(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS)])  # in full or abbreviated
 _PERIOD = re.compile(
     rf"^(?:{_MONTHS})\.?(?: \d{{1,2}})?$|^\d{{1,2}}[월月]|"
     r"(?<![\d.,])(?:19|20)\d\d(?![\d.,]\d|\d)|\b(?:[QH][1-4]|FY ?\d\d)\b|[1-4]분기|第[一二三四]季度"
@@ -102,9 +103,10 @@ def is_figure(cell: str) -> bool:
 
 
 def find_figures(cells: Sequence[str], *, is_first: bool = False) -> list[str]:
-    """Return the cells that hold figures, or say that there is none; periods are the names of columns.
+    """Return the cells that hold figures, or say that there is none.
 
-    That are several, or a single one in a row that is the first of a table and begins with a unit or nothing.
+    Periods that name columns are none: several of them, or a single one in the first row of a table if that row begins
+    with a unit or an empty cell.
     """
     figures = [cell for cell in cells if _FIGURE_CELL.fullmatch(cell) or _NO_VALUE.fullmatch(cell)]
     periods = [cell for cell in figures if _PERIOD_CELL.fullmatch(cell)]
