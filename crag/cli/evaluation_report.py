@@ -21,6 +21,7 @@ from crag.evaluation.metrics import (
     format_labelled,
     format_metric_value,
     format_progress,
+    format_score_change,
     is_answer_right,
 )
 from crag.evaluation.summary import Comparison, VariantSummary
@@ -73,7 +74,7 @@ def comparison_text(before: str, after: str, compared: Comparison) -> str:
     rows += [_difference_row(one) for one in compared.differences]
     broken = [one for one in compared.changed if one.what == "broken"]
     fixed = [one for one in compared.changed if one.what == "fixed"]
-    changed = [_changed_examples_text("Newly wrong", broken), _changed_examples_text("Newly right", fixed)]
+    changed = [_changed_examples_text("Worse", broken), _changed_examples_text("Better", fixed)]
     return "\n\n".join(part for part in [head, _format_table(rows), *changed] if part)
 
 
@@ -210,8 +211,7 @@ def _changed_examples_text(title: str, changed: Sequence[ChangedExample]) -> str
     if not changed:
         return ""
     lines = [
-        f"  {one.before:.0%} → {one.after:.0%}  {_shorten(one.example.question)}\n"
-        f"    {one.before_run} → {one.after_run}"
+        f"  {format_score_change(one)}  {_shorten(one.example.question)}\n    {one.before_run} → {one.after_run}"
         for one in changed[:_MAX_SHOWN]
     ]
     more = [f"  and {len(changed) - _MAX_SHOWN:,} more"] if len(changed) > _MAX_SHOWN else []

@@ -1,4 +1,4 @@
-"""Data of the evaluation charts: score distributions, routes, threshold costs, trade-offs (pure)."""
+"""Data of the evaluation charts: score distributions, routes, risk and coverage, trade-offs (pure)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from crag.evaluation.metrics import is_answer_right
-from crag.evaluation.scorers import is_answerable
+from crag.evaluation.metrics import score_truthfulness
+from crag.evaluation.threshold_proposal import THRESHOLD_GRID
 from crag.evaluation.types import Cutoffs, EvaluationResult, Example, Figure
-from crag.options import PolicyName
 from crag.types import Action
 
 
@@ -38,7 +37,7 @@ def first_repetitions(results: Sequence[EvaluationResult]) -> list[EvaluationRes
 
 def spread_by_answerable(results: Sequence[EvaluationResult]) -> ScoreSpread:
     """Split the best passage score of each question by whether the question is answerable."""
-    known = [(is_answerable(one.example), one.scored.best) for one in first_repetitions(results)]
+    known = [(one.example.can_be_answered, one.scored.best) for one in first_repetitions(results)]
     return _split_by_kind(("answerable", "not answerable"), known)
 
 
@@ -107,73 +106,73 @@ def count_routes(results: Sequence[EvaluationResult]) -> list[RouteCount]:
 def _expected_route(example: Example, named: bool) -> str:
     if named:
         return example.action or ""
-    answerable = is_answerable(example)
+    answerable = example.can_be_answered
     return "" if answerable is None else _ANSWERABLE if answerable else _NOT_ANSWERABLE
 
 
 @dataclass(frozen=True, slots=True)
-class ThresholdCosts:
-    """The scores, in 0..1, that decide the route of each question.
+class RiskPoint:
+    """What declining below `threshold` would leave of an evaluation: `answered` of its questions, `wrong` among them.
 
-    `better_answered` and `better_refused` hold the best score of each question of that kind: a question is refused if
-    its best score is below the lower threshold. A question is answered from the documents alone if its score in
-    `deciding` reaches the upper threshold; otherwise a web search is wanted. That is the best score, or the lowest
-    under the policy `any`.
+    `truthfulness` is that of all its questions, in −1..1.
     """
 
-    better_answered: tuple[float, ...]
-    better_refused: tuple[float, ...]
-    deciding: tuple[float, ...]
+    threshold: float
+    answered: int
+    wrong: int
+    truthfulness: float
 
-    def refused_wrongly(self, lower: float) -> float | None:
-        """Return the share of the questions better answered that are refused; None without any."""
-        return _share_below(self.better_answered, lower)
-
-    def answered_wrongly(self, lower: float) -> float | None:
-        """Return the share of the questions better refused that are answered; None without any."""
-        below = _share_below(self.better_refused, lower)
-        return None if below is None else 1 - below
-
-    def sent_to_web(self, upper: float) -> float | None:
-        """Return the share of all questions for which a web search is wanted; None without any."""
-        return _share_below(self.deciding, upper)
+    @property
+    def risk(self) -> float:
+        """Share of wrong answers among those given."""
+        return self.wrong / self.answered
 
 
-def compute_threshold_costs(
-    results: Sequence[EvaluationResult], policy: PolicyName, cutoffs: Cutoffs
-) -> ThresholdCosts:
-    """Compute the costs from the results of one variant under this policy.
+@dataclass(frozen=True, slots=True)
+class RiskCurve:
+    """Risk against coverage (El-Yaniv and Wiener 2010): one point for each threshold that changes anything.
 
-    Better refused are unanswerable questions and those answered wrongly. All other graded questions count as better
-    answered.
+    The first point is the evaluation itself. `questions` are those whose answers can be called right or wrong.
     """
-    graded = [one for one in first_repetitions(results) if one.scored.best is not None]
-    refusable = [_should_be_refused(one, cutoffs) for one in graded]
-    best = [one.scored.best or 0.0 for one in graded]
-    return ThresholdCosts(
-        tuple(score for score, refuse in zip(best, refusable, strict=True) if not refuse),
-        tuple(score for score, refuse in zip(best, refusable, strict=True) if refuse),
-        tuple(_lowest_score(one) for one in graded) if policy == "any" else tuple(best),
-    )
+
+    questions: int
+    points: tuple[RiskPoint, ...]
+
+    def point_at(self, threshold: float | None) -> RiskPoint | None:
+        """Return the point of exactly this threshold, if there is one."""
+        return next((point for point in self.points if point.threshold == threshold), None)
 
 
-def _should_be_refused(result: EvaluationResult, cutoffs: Cutoffs) -> bool:
-    if is_answerable(result.example) is False:
-        return True
-    return result.scored.outcome != "not_answered" and is_answer_right(result, cutoffs) is False
+def compute_risk_curve(results: Sequence[EvaluationResult], cutoffs: Cutoffs, lower: float) -> RiskCurve:
+    """Compute the curve from the stored answers of one variant, which declined below `lower`.
 
-
-def _lowest_score(result: EvaluationResult) -> float:
-    """Return the lowest score among the passages; one that could not be graded is never relevant."""
-    return min((grade.score or 0.0 for grade in result.scored.grades), default=result.scored.best or 0.0)
-
-
-def _share_below(scores: Sequence[float], threshold: float) -> float | None:
-    return sum(score < threshold for score in scores) / len(scores) if scores else None
+    A question is declined if the best score of its passages is below the threshold. What an evaluation declined stays
+    declined, since the answer is not known; what it answered without grading is answered under every threshold.
+    """
+    scored = [
+        (one, truth) for one in first_repetitions(results) if (truth := score_truthfulness(one, cutoffs)) is not None
+    ]
+    given = [(one, truth) for one, truth in scored if one.state == "done" and one.scored.outcome != "not_answered"]
+    kept_anyway = sum(truth for _, truth in scored) - sum(truth for _, truth in given)
+    points: list[RiskPoint] = []
+    for threshold in (lower, *(step for step in THRESHOLD_GRID if step > lower)):
+        kept = [truth for one, truth in given if one.scored.best is None or one.scored.best >= threshold]
+        if not kept:
+            break
+        if points and len(kept) == points[-1].answered:
+            continue
+        declined_rightly = sum(
+            one.example.answerable is False
+            for one, _ in given
+            if one.scored.best is not None and one.scored.best < threshold
+        )
+        truthfulness = (kept_anyway + declined_rightly + sum(kept)) / len(scored)
+        points.append(RiskPoint(threshold, len(kept), kept.count(-1), truthfulness))
+    return RiskCurve(len(scored), tuple(points))
 
 
 # The metric closest to what users want comes first; no metric applies to every dataset.
-_ACCURACY_METRICS = ("answer_right", "refusal_right", "contained", "token_f1", "action_match", "steps_match", "recall")
+_ACCURACY_METRICS = ("truthfulness", "refusal_right", "contained", "token_f1", "action_match", "steps_match", "recall")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from crag.evaluation.metrics import METRICS, is_answer_right
+from crag.evaluation.metrics import METRICS, is_answer_right, score_truthfulness
 from crag.evaluation.summary import summarise_results
 from crag.evaluation.types import Cutoffs, Environment, Evaluation, EvaluationResult, Example, Variant
 from crag.inspection.run_labels import format_option_value
@@ -71,6 +71,7 @@ def _result_fields(evaluation: Evaluation, result: EvaluationResult, cutoffs: Cu
         "run_id": result.run_id,
         "state": result.state,
         "error": result.error,
+        "truthfulness": score_truthfulness(result, cutoffs),
         "right": is_answer_right(result, cutoffs),
         "judged": asdict(result.judged) if result.judged else None,
         "label": result.label,
@@ -115,19 +116,23 @@ _CSV_COLUMNS: dict[str, Callable[[EvaluationResult], CsvCell]] = {
     "tokens": lambda one: one.scored.tokens,
     "run_id": lambda one: one.run_id,
 }
-_SCORE_COLUMNS = [name for name in METRICS if name not in ("answer_right", "judged", *_CSV_COLUMNS)]
+_SCORE_COLUMNS = [name for name in METRICS if name not in ("truthfulness", "answer_right", "judged", *_CSV_COLUMNS)]
 
 
 def export_csv(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
     """Return the table with a header row; cells that do not apply are empty, and no cell is a formula."""
     written = io.StringIO()
-    writer = csv.DictWriter(written, ["variant", "right", *_CSV_COLUMNS, *_SCORE_COLUMNS], lineterminator="\n")
+    columns = ["variant", "truthfulness", "right", *_CSV_COLUMNS, *_SCORE_COLUMNS]
+    writer = csv.DictWriter(written, columns, lineterminator="\n")
     writer.writeheader()
     for result in results:
-        row = {name: _escape_formula(read(result)) for name, read in _CSV_COLUMNS.items()}
-        variant = _escape_formula(evaluation.variants[result.variant].name)
-        scores = {name: result.scored.scores.get(name) for name in _SCORE_COLUMNS}
-        writer.writerow({"variant": variant, "right": _bool_to_int(is_answer_right(result, cutoffs)), **row, **scores})
+        row = {
+            "variant": _escape_formula(evaluation.variants[result.variant].name),
+            "truthfulness": score_truthfulness(result, cutoffs),
+            "right": _bool_to_int(is_answer_right(result, cutoffs)),
+        }
+        row |= {name: _escape_formula(read(result)) for name, read in _CSV_COLUMNS.items()}
+        writer.writerow(row | {name: result.scored.scores.get(name) for name in _SCORE_COLUMNS})
     return written.getvalue()
 
 

@@ -19,7 +19,7 @@ MAX_VARIANTS = 64  # each answers every question; with more, a winner by chance 
 SUGGESTED_AXES = tuple(name for name, option in OPTIONS.items() if option.offered is not None)
 _AXIS_KINDS = ("model", "choice", "switch", "number")
 # Variants are ranked by these figures; among equals the fastest is best.
-_RANKING_METRICS = ("answer_right", "refusal_right")
+_RANKING_METRICS = ("truthfulness", "refusal_right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class RankedVariant:
 class BestVariant:
     """The best variant, and the `rivals` that it is not clearly better than.
 
-    It is clearly better if the interval of its lead in right answers lies above 0.
+    It is clearly better if the interval of its lead in truthfulness lies above 0.
     """
 
     number: int
@@ -110,7 +110,7 @@ def make_variants(base: RunOptions, axes: GridAxes) -> list[Variant]:
 
 
 def rank_variants(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[RankedVariant]:
-    """Rank the variants by right answers, then right refusals, then time; those without results come last."""
+    """Rank the variants by truthfulness, then right refusals, then time; those without results come last."""
     ranked = [
         RankedVariant(number, variant, summarise_results([one for one in results if one.variant == number], cutoffs))
         for number, variant in enumerate(evaluation.variants)

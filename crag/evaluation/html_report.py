@@ -125,7 +125,7 @@ def view_figure(figure: Figure, full_values: Mapping[str, float]) -> FigureView:
         format_metric_value(figure.metric, figure.value),
         format_interval(figure),
         f"{figure.n:,}",
-        FigureBar(*(round(min(100.0, 100 * at / full), 2) for at in (figure.value, figure.low, figure.high))),
+        FigureBar(*(round(min(100.0, max(0.0, 100 * at / full)), 2) for at in (figure.value, figure.low, figure.high))),
     )
 
 

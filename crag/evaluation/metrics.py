@@ -5,23 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, EvaluationState, Figure, MetricDifference
+from crag.evaluation.types import (
+    ChangedExample,
+    Cutoffs,
+    Evaluation,
+    EvaluationResult,
+    EvaluationState,
+    Figure,
+    MetricDifference,
+)
 from crag.inspection.run_labels import Badge
 from crag.text.formatting import format_duration
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Title, meaning and direction of one metric. Shares are in 0..1."""
+    """Title, meaning and direction of one metric. Shares are in 0..1, or from `lowest` on."""
 
     name: str
     title: str
     meaning: str
     better: Literal["higher", "lower"] = "higher"
     unit: Literal["share", "seconds", "tokens"] = "share"
+    lowest: float = 0.0
 
 
 _METRICS = (
+    Metric(
+        "truthfulness",
+        "Right minus wrong",
+        "Right answers count +1, wrong ones −1, declined ones 0. Declining what cannot be answered is right.",
+        lowest=-1.0,
+    ),
     Metric(
         "answer_right",
         "Right answers",
@@ -70,13 +85,7 @@ _METRICS = (
     Metric("tokens", "Tokens", "Read and written by models per answer.", better="lower", unit="tokens"),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
-HEADLINE_METRICS = (
-    "answer_right",
-    "steps_match",
-    "refusal_right",
-    "recall",
-    "seconds",
-)  # shown in rankings of variants
+HEADLINE_METRICS = ("truthfulness", "answer_right", "steps_match", "recall", "seconds")
 
 
 AnswerVerdict = Literal["right", "wrong", "refused", "failed", "unknown"]
@@ -105,13 +114,28 @@ def answer_verdict(result: EvaluationResult, cutoffs: Cutoffs) -> AnswerVerdict:
         return "failed"
     if result.is_labelled:
         return "right" if result.label else "wrong"
-    refusal = result.scored.scores.get("refusal_right")
+    can_be_answered = result.example.can_be_answered
     if result.scored.outcome == "not_answered":
-        return "right" if refusal == 1.0 else "refused"
+        return "right" if can_be_answered is False else "refused"
     is_right = is_answer_right(result, cutoffs)
     if is_right is None:
-        return "wrong" if refusal == 0.0 else "unknown"
+        return "wrong" if can_be_answered is False else "unknown"
     return "right" if is_right else "wrong"
+
+
+def score_truthfulness(result: EvaluationResult, cutoffs: Cutoffs) -> int | None:
+    """Return 1 for a right answer, −1 for a wrong one and 0 for none, as the KDD-Cup benchmark CRAG counts.
+
+    Declining what cannot be answered is right; a failed run says nothing, so it counts 0. None if no answer to the
+    question could be called both right and wrong (arXiv 2406.04744).
+    """
+    example = result.example
+    if not (result.is_labelled or example.has_known_answer or example.answerable is False):
+        return None
+    verdict = answer_verdict(result, cutoffs)
+    if verdict == "right":
+        return 1
+    return -1 if verdict == "wrong" and result.scored.outcome != "not_answered" else 0
 
 
 DIFFERENT_JUDGES_NOTE = "Different models judged these evaluations, so texts are compared instead."
@@ -125,12 +149,13 @@ def format_metric_value(metric: str, value: float) -> str:
             return format_duration(value)
         case "tokens":
             return f"{value:,.0f}"
-    return f"{value:.1%}"
+    return f"{value:.1%}".replace("-", "−")
 
 
 def format_interval(figure: Figure) -> str:
-    """Format the interval alone: 71.4%–93.1%."""
-    return f"{format_metric_value(figure.metric, figure.low)}–{format_metric_value(figure.metric, figure.high)}"
+    """Format the interval alone: 71.4%–93.1%, or −3.1% to 9.2%."""
+    ends = (format_metric_value(figure.metric, end) for end in (figure.low, figure.high))
+    return (" to " if figure.low < 0 else "–").join(ends)
 
 
 def format_figure_briefly(figure: Figure) -> str:
@@ -162,6 +187,12 @@ def assess_change(difference: MetricDifference) -> ChangeAssessment:
         return "no clear difference"
     more = difference.after > difference.before
     return "better" if more == (METRICS[difference.metric].better == "higher") else "worse"
+
+
+def format_score_change(changed: ChangedExample) -> str:
+    """Format the mean score of a question then and now: +1 → −0.5."""
+    before, after = (f"{_sign_of(score) if score else ''}{abs(score):.2g}" for score in (changed.before, changed.after))
+    return f"{before} → {after}"
 
 
 def format_labelled(labelled: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from crag.errors import CragError
 from crag.evaluation.datasets import Datasets
 from crag.evaluation.evaluations import Evaluations
+from crag.evaluation.metrics import METRICS, assess_change, format_metric_value
 from crag.evaluation.summary import Comparison, compare_results
 from crag.evaluation.types import Cutoffs, Environment, Evaluation, EvaluationPlan, Variant
 from crag.inspection.run_labels import describe_change, describe_grader
@@ -98,21 +99,27 @@ class RegressionReport:
 
     @property
     def broken(self) -> int:
-        """Number of questions that are right less often than before."""
+        """Number of questions that score less than before."""
         return sum(one.what == "broken" for one in self.comparison.changed)
 
     @property
     def fixed(self) -> int:
-        """Number of questions that are right more often than before."""
+        """Number of questions that score more than before."""
         return len(self.comparison.changed) - self.broken
 
     def describe(self) -> str:
-        """Return a sentence such as: 2 of 14 broke since 21 Nov, 09:30; 1 was fixed."""
+        """Return sentences such as: Right minus wrong 71.4%, as before. 2 of 14 got worse since 21 Nov, 09:30."""
         of, since = self.comparison.examples, format_date_time(self.before.started_at)
-        if not self.comparison.changed:
-            return f"None of {of:,} broke since {since}."
-        fixed = f"; {self.fixed:,} {'was' if self.fixed == 1 else 'were'} fixed" if self.fixed else ""
-        return f"{self.broken or 'None'} of {of:,} broke since {since}{fixed}."
+        better = f"; {self.fixed:,} better" if self.fixed else ""
+        return f"{self._describe_truthfulness()}{self.broken or 'None'} of {of:,} got worse since {since}{better}."
+
+    def _describe_truthfulness(self) -> str:
+        for one in self.comparison.differences:
+            if one.metric == "truthfulness":
+                before, after = (format_metric_value(one.metric, value) for value in (one.before, one.after))
+                changed = f"{before} → {after} ({assess_change(one)})" if before != after else f"{after}, as before"
+                return f"{METRICS[one.metric].title} {changed}. "
+        return ""
 
 
 class RegressionMonitor(UserScoped):

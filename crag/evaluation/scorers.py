@@ -287,23 +287,12 @@ def score_route(example: Example, trace: Trace) -> dict[str, float]:
 
 def score_refusal(example: Example, trace: Trace) -> dict[str, float]:
     """Return `refusal_right`, and `answered` or `refused`, if it is known whether the question is answerable."""
-    answerable = is_answerable(example)
+    answerable = example.can_be_answered
     if answerable is None:
         return {}
     refused = trace.outcome == "not_answered"
     kind, done = ("answered", not refused) if answerable else ("refused", refused)
     return {"refusal_right": float(refused != answerable), kind: float(done)}
-
-
-def is_answerable(example: Example) -> bool | None:
-    """Return whether the question is answerable, as labelled or because an answer is known; None if unknown.
-
-    Also None if the documents are not expected to hold the answer, so that only a web search can find it: without a
-    search a refusal is not wrong, with one an answer is not.
-    """
-    if example.answerable is not None or example.action == "incorrect":
-        return example.answerable
-    return True if example.has_known_answer else None
 
 
 def score_citations(example: Example, trace: Trace) -> dict[str, float]:

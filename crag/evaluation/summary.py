@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from crag.evaluation.metrics import METRICS, is_answer_right
-from crag.evaluation.scorers import is_answerable
+from crag.evaluation.metrics import METRICS, is_answer_right, score_truthfulness
 from crag.evaluation.statistics import auc_statistic, bootstrap_interval, compute_statistic, ratio_statistic
 from crag.evaluation.types import (
     ChangedExample,
@@ -54,7 +53,8 @@ SharesByMetric = dict[str, dict[str, ExampleShares]]
 def gather_shares(results: Iterable[EvaluationResult], cutoffs: Cutoffs) -> SharesByMetric:
     """Group results by metric, then by example key; only metrics that apply.
 
-    A failed answer counts as a wrong answer and a wrong refusal, and in no other metric.
+    A failed answer is no right answer and a wrong refusal, and counts in no other metric. Where no right answer is
+    known at all, always declining would look truthful, so truthfulness is left out.
     """
     gathered: SharesByMetric = defaultdict(lambda: defaultdict(ExampleShares))
     for result in results:
@@ -63,6 +63,8 @@ def gather_shares(results: Iterable[EvaluationResult], cutoffs: Cutoffs) -> Shar
         judged = [grade for grade in result.scored.grades if grade.score is not None]
         if judged and result.state == "done":
             gathered[_AUC_METRIC][result.example.key].grades.extend(judged)
+    if "answer_right" not in gathered:
+        gathered.pop("truthfulness", None)
     return gathered
 
 
@@ -85,8 +87,8 @@ def _pooled_auc_statistic(shares: Sequence[ExampleShares]) -> Statistic | None:
 
 
 def _result_parts(result: EvaluationResult, cutoffs: Cutoffs) -> dict[str, PartOfWhole]:
-    verdict = is_answer_right(result, cutoffs)
-    values = {} if verdict is None else {"answer_right": float(verdict)}
+    known = {"truthfulness": score_truthfulness(result, cutoffs), "answer_right": is_answer_right(result, cutoffs)}
+    values = {name: float(value) for name, value in known.items() if value is not None}
     if result.state != "done":
         return _parts_of_one(values | _failed_scores(result))
     scored = result.scored
@@ -101,7 +103,7 @@ def _parts_of_one(values: dict[str, float]) -> dict[str, PartOfWhole]:
 
 
 def _failed_scores(result: EvaluationResult) -> dict[str, float]:
-    answerable = is_answerable(result.example)
+    answerable = result.example.can_be_answered
     if answerable is None:
         return {}
     return {"refusal_right": 0.0, "answered" if answerable else "refused": 0.0}
@@ -174,7 +176,8 @@ def _compute_figure(metric: str, examples: Sequence[ExampleShares]) -> Figure | 
     statistic = metric_statistic(metric, with_data)
     if statistic is None:
         return None
-    interval = bootstrap_interval(statistic, len(with_data), (0.0, 1.0) if METRICS[metric].unit == "share" else None)
+    lowest = METRICS[metric].lowest
+    interval = bootstrap_interval(statistic, len(with_data), (lowest, 1.0) if METRICS[metric].unit == "share" else None)
     return Figure(metric, interval.value, len(with_data), interval.low, interval.high)
 
 
@@ -220,7 +223,8 @@ def compare_results(
     """Compare two variants, of one evaluation or of two, over the questions that both have.
 
     Both answers to a question are resampled together, so that its difficulty does not blur the difference. Judgements
-    count only if the same model judged both sides.
+    count only if the same model judged both sides. A question changed if its mean score did: its truthfulness, else
+    whether answering or declining was right, else the share of the expected passages that was found.
     """
     if unjudged := _judge_models(before) != _judge_models(after):
         before, after = _drop_judgements(before), _drop_judgements(after)
@@ -256,8 +260,8 @@ def _metric_difference(
     def difference(weights: Array) -> Array:
         return new(weights) - old(weights)
 
-    bounds = (-1.0, 1.0) if METRICS[metric].unit == "share" else None
-    interval = bootstrap_interval(difference, len(keys), bounds)
+    most = 1.0 - METRICS[metric].lowest
+    interval = bootstrap_interval(difference, len(keys), (-most, most) if METRICS[metric].unit == "share" else None)
     values = compute_statistic(old, len(keys)), compute_statistic(new, len(keys))
     return MetricDifference(metric, *values, len(keys), interval.low, interval.high)
 
@@ -277,8 +281,8 @@ def _pair_answers(before: Sequence[EvaluationResult], after: Sequence[Evaluation
 def _find_change(
     old: Sequence[EvaluationResult], new: Sequence[EvaluationResult], cutoffs: Cutoffs
 ) -> ChangedExample | None:
-    """Average over repetitions; the runs returned are examples, one right and one not."""
-    before, after = _mean_rightness(old, cutoffs), _mean_rightness(new, cutoffs)
+    """Average over repetitions; the runs returned are examples of either side."""
+    before, after = _mean_score(old, cutoffs), _mean_score(new, cutoffs)
     if before is None or after is None or before == after:
         return None
     broken = after < before
@@ -286,29 +290,25 @@ def _find_change(
     return ChangedExample(new[0].example, "broken" if broken else "fixed", before, after, *runs)
 
 
-def _mean_rightness(results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> float | None:
-    shares = [share for _, share in _rightness_by_run(results, cutoffs)]
-    return sum(shares) / len(shares) if shares else None
+def _mean_score(results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> float | None:
+    scores = [score for _, score in _score_by_run(results, cutoffs)]
+    return sum(scores) / len(scores) if scores else None
 
 
 def _pick_run(results: Sequence[EvaluationResult], pick: Callable[..., tuple[str, float]], cutoffs: Cutoffs) -> str:
-    return pick(_rightness_by_run(results, cutoffs), key=itemgetter(1))[0]
+    return pick(_score_by_run(results, cutoffs), key=itemgetter(1))[0]
 
 
-def _rightness_by_run(results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[tuple[str, float]]:
-    """Return run id and rightness of each answer whose rightness is known."""
-    shares = ((result.run_id, _rightness(result, cutoffs)) for result in results)
-    return [(run, share) for run, share in shares if share is not None]
+def _score_by_run(results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[tuple[str, float]]:
+    """Return run id and score of each answer whose score is known."""
+    scores = ((result.run_id, _score_answer(result, cutoffs)) for result in results)
+    return [(run, score) for run, score in scores if score is not None]
 
 
-def _rightness(result: EvaluationResult, cutoffs: Cutoffs) -> float | None:
-    """Return whether the answer is right if a right one is known, else whether answering or refusing was right.
-
-    If only right passages are known, return the share of them that was retrieved.
-    """
-    verdict = is_answer_right(result, cutoffs)
-    if verdict is not None:
-        return float(verdict)
+def _score_answer(result: EvaluationResult, cutoffs: Cutoffs) -> float | None:
+    truthfulness = score_truthfulness(result, cutoffs)
+    if truthfulness is not None:
+        return float(truthfulness)
     if result.example.answerable is None:
         known = result.example.sources or result.example.phrases
         return (result.scored.scores.get("recall", 0.0) if result.state == "done" else 0.0) if known else None

@@ -48,6 +48,17 @@ class Example:
         """Whether the right passages are known; an unanswerable question has none, which counts as known."""
         return self.answerable is False or bool(self.sources or self.phrases)
 
+    @property
+    def can_be_answered(self) -> bool | None:
+        """Whether the documents answer it, as labelled or because an answer is known; None if unknown.
+
+        Also None if the documents are not expected to hold the answer, so that only a web search can find it: without a
+        search a refusal is not wrong, with one an answer is not.
+        """
+        if self.answerable is not None or self.action == "incorrect":
+            return self.answerable
+        return True if self.has_known_answer else None
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
@@ -272,7 +283,7 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True)
 class ChangedExample:
-    """A question answered better or worse than before; `before` and `after` are shares of right answers in 0..1."""
+    """A question answered better or worse than before, with its mean score then and now: see `compare_results`."""
 
     example: Example
     what: Literal["broken", "fixed"]

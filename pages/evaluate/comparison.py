@@ -16,6 +16,7 @@ from crag.evaluation.metrics import (
     format_change,
     format_change_interval,
     format_metric_value,
+    format_score_change,
 )
 from crag.evaluation.summary import Comparison
 from crag.evaluation.types import ChangedExample, EvaluationResult, Example, MetricDifference
@@ -28,7 +29,7 @@ from pages.parts.services import application
 from pages.parts.session import is_phone
 
 _MAX_SHOWN = 10
-_CHANGE_TITLES = {"broken": "Newly wrong", "fixed": "Newly right"}
+_CHANGE_TITLES = {"broken": "Worse", "fixed": "Better"}
 _CHANGE_ICONS = {"broken": ":red[:material/cancel:]", "fixed": ":green[:material/check_circle:]"}
 
 NamePair = tuple[str, str]
@@ -85,10 +86,10 @@ def _draw_link_button(word: str, icon: str, key: str) -> bool:
 
 
 def _describe_shares(one: ChangedExample) -> str:
-    """Return the shares of right repetitions; empty if all were right or all wrong."""
-    if {one.before, one.after} <= {0.0, 1.0}:
+    """Return the mean scores over repetitions; empty if all repetitions score the same."""
+    if {one.before, one.after} <= {-1.0, 0.0, 1.0}:
         return ""
-    return f" {labels.grey_text(f'right in {one.before:.0%} of the answers before, {one.after:.0%} after')}"
+    return f" {labels.grey_text(f'on average {format_score_change(one)}')}"
 
 
 def _describe_expected(example: Example) -> str:

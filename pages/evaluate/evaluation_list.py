@@ -10,7 +10,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.evaluation import metrics
-from crag.evaluation.metrics import format_figure_briefly
+from crag.evaluation.metrics import METRICS, format_figure_briefly
 from crag.evaluation.types import Dataset, Evaluation
 from crag.models.model_choice import model_label
 from crag.text import sanitization
@@ -172,10 +172,10 @@ def _draw_selection_actions(selected: Sequence[Evaluation]) -> None:
 def _table_columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:
     name = {
         "Evaluation": [sanitization.strip_invisible(one.name) for one in found],
-        "Right": [_right_answers(one) for one in found],
+        "Right": [_headline_figure(one) for one in found],
     }
     if is_phone():
-        return name | {"Right": [_right_answers(one) or metrics.STATE_BADGES[one.state].word for one in found]}
+        return name | {"Right": [_headline_figure(one) or metrics.STATE_BADGES[one.state].word for one in found]}
     return {
         **name,
         "Dataset": [sanitization.strip_invisible(one.dataset) for one in found],
@@ -192,7 +192,7 @@ def _column_config(found: Sequence[Evaluation]) -> dict[str, Any]:
         "Evaluation": layout.link_column(
             lambda row: selection.open_evaluation(found[row].id), "clicked_evaluation", 135 if is_phone() else 200
         ),
-        "Right": config.TextColumn("Right answers", width=185, help="With the 95% interval."),
+        "Right": config.TextColumn(METRICS["truthfulness"].title, width=185, help="With the 95% interval."),
         "Dataset": config.TextColumn(width=150),
         "Model": config.TextColumn(width=110),
         "State": config.MultiselectColumn(
@@ -202,13 +202,13 @@ def _column_config(found: Sequence[Evaluation]) -> dict[str, Any]:
     }
 
 
-def _right_answers(one: Evaluation) -> str:
-    """Return the share of right answers of the first variant, with its interval and n."""
+def _headline_figure(one: Evaluation) -> str:
+    """Return right minus wrong answers of the first variant, with interval and n."""
     if not one.done or one.state in results.ACTIVE_STATES:
         return ""
     if not results.has_cached_summary(one, 0):
         return "…"
-    figure = results.load_summary(one, 0).figures.get("answer_right")
+    figure = results.load_summary(one, 0).figures.get("truthfulness")
     if figure is None:
         return "not measured"
     return format_figure_briefly(figure)

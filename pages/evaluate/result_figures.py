@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from crag.errors import NotFound
 from crag.evaluation import chart_data
-from crag.evaluation.chart_data import ScoreSpread, compute_threshold_costs
-from crag.evaluation.metrics import METRICS, format_interval, format_labelled, format_metric_value
+from crag.evaluation.chart_data import ScoreSpread
+from crag.evaluation.metrics import HEADLINE_METRICS, METRICS, format_interval, format_labelled, format_metric_value
 from crag.evaluation.statistics import histogram
 from crag.evaluation.summary import VariantSummary
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
@@ -18,14 +17,12 @@ from crag.events import NODES
 from crag.inspection.run_labels import ACTION_BADGES
 from crag.text.formatting import format_count, format_duration
 from crag.types import Thresholds
-from pages.evaluate import charts, cost_curves, results
+from pages.evaluate import charts, results, risk_coverage
 from pages.evaluate.results import load_ranking
 from pages.parts import labels, markdown, score_chart
-from pages.parts.services import application
 
-_MAIN_METRICS = ("answer_right", "steps_match", "refusal_right", "seconds")
 _METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Answers": ("answer_right", "judged", "contained", "token_f1", "mentions", "avoids"),
+    "Answers": ("truthfulness", "answer_right", "judged", "contained", "token_f1", "mentions", "avoids"),
     "Decisions and declined answers": ("steps_match", "action_match", "refusal_right", "answered", "refused"),
     "Retrieval": ("recall", "reciprocal_rank"),
     "Grader": ("grader_precision", "grader_recall", "grader_auc"),
@@ -39,12 +36,13 @@ _FIGURES_NOTE = (
 
 
 def draw_figures(evaluation: Evaluation, variant: int) -> None:
-    """Draw the main figures as cards, then all figures by group."""
+    """Draw the main figures as cards, risk and coverage, then all figures by group."""
     summary = results.load_summary(evaluation, variant)
     if not summary.figures:
         st.caption("No figures: no question was answered.")
         return
     draw_main_figures(evaluation, variant)
+    st.fragment(risk_coverage.draw_risk_coverage)(evaluation, variant)
     groups = {title: _select_figures(names, summary) for title, names in _METRIC_GROUPS.items()}
     _draw_figure_groups({title: found for title, found in groups.items() if found})
     _draw_node_costs(summary)
@@ -56,9 +54,9 @@ def draw_main_figures(evaluation: Evaluation, variant: int) -> None:
     """Draw the main figures as cards; also used while the evaluation runs."""
     summary = results.load_summary(evaluation, variant)
     with st.container(horizontal=True):
-        for figure in _select_figures(_MAIN_METRICS, summary):
+        for figure in _select_figures(HEADLINE_METRICS, summary):
             metric = METRICS[figure.metric]
-            rated = summary.labelled if figure.metric == "answer_right" else 0
+            rated = summary.labelled if figure.metric == "truthfulness" else 0
             st.metric(
                 metric.title,
                 format_metric_value(figure.metric, figure.value),
@@ -133,12 +131,12 @@ class Plot(NamedTuple):
 def draw_plots(evaluation: Evaluation, variant: int, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> None:
     """Draw the plots of one variant; `results` must hold all variants, for the plot that compares them."""
     own = [one for one in results if one.variant == variant and one.state == "done"]
-    thresholds = _load_thresholds(own)
+    trace = risk_coverage.load_graded_trace(own)
+    thresholds = trace.thresholds if trace else None
     found = [
         _make_question_plot(own, thresholds),
         _make_passage_plot(own, thresholds),
         _make_route_plot(own),
-        _make_threshold_plot(own, evaluation, variant, cutoffs, thresholds),
         make_trade_off_plot(evaluation, results, cutoffs),
     ]
     if not any(found):
@@ -231,37 +229,3 @@ def _make_route_plot(results: Sequence[EvaluationResult]) -> Plot | None:
 def _route_word(route: str) -> str:
     """Return an action in words; whether a question is answerable is in words already."""
     return _ROUTE_WORDS.get(route, route)
-
-
-def _make_threshold_plot(
-    results: Sequence[EvaluationResult],
-    evaluation: Evaluation,
-    variant: int,
-    cutoffs: Cutoffs,
-    thresholds: Thresholds | None,
-) -> Plot | None:
-    costs = compute_threshold_costs(results, evaluation.variants[variant].options.policy, cutoffs)
-    if not costs.deciding:
-        return None
-    answered, refused = len(costs.better_answered), len(costs.better_refused)
-    facts = (
-        f"n = {answered:,} questions to answer and {refused:,} to decline (they cannot be answered, or were"
-        " answered wrongly). The lower threshold sets *declined* and *answered wrongly*, the upper one *web search"
-        f" needed*.{_describe_present_costs(cost_curves.costs_at_thresholds(costs, thresholds)) if thresholds else ''}"
-    )
-    return Plot("Errors by threshold", facts, lambda: cost_curves.draw_cost_curves(costs, thresholds))
-
-
-def _describe_present_costs(costs: Sequence[tuple[str, float, float]]) -> str:
-    told = ", ".join(f"{name} {share:.0%}" for name, _, share in costs)
-    return f" Currently: {told}."
-
-
-def _load_thresholds(results: Sequence[EvaluationResult]) -> Thresholds | None:
-    """Return the thresholds of the first run; None if it was deleted or graded nothing."""
-    for result in results[:1]:
-        try:
-            return application().runs.trace(result.run_id).thresholds
-        except NotFound:
-            return None
-    return None

@@ -136,7 +136,14 @@ def test_the_best_variant_is_saved_as_a_preset_and_reported(crag, tmp_path):
 
 def test_people_read_what_was_asked_of_what_and_the_best_variant(evaluated):
     told = (evaluated / "told.txt").read_text(encoding="utf-8")
-    for words in ("2 documents", "Right answers", "answered by  Built-in engine", "Expected passages found", "Best: "):
+    for words in (
+        "2 documents",
+        "Right minus wrong",
+        "Right answers",
+        "answered by  Built-in engine",
+        "Expected passages found",
+        "Best: ",
+    ):
         assert words in told
     assert told.count("Evaluations cannot ask") == 1
     assert "Saved as the preset “best of towns”" in told
@@ -260,7 +267,7 @@ def test_what_broke_is_told_with_the_run_before_and_after():
     all_of_them = results()
     before, after = ([one for one in all_of_them if one.variant == number] for number in (1, 0))
     told = comparison_text("k 2", "k 1", compare_results(before, after, Cutoffs()))
-    assert "Newly wrong (1):" in told
+    assert "Worse (1):\n  +1 → −1  Who is the mayor?" in told
     assert "run-1-1-1 → run-0-1-1" in told
     assert "−50.0 points" in told
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from crag.evaluation import chart_data
-from crag.evaluation.chart_data import compute_threshold_costs
+from crag.evaluation.chart_data import compute_risk_curve
 from crag.evaluation.grid import find_differing_options
 from crag.evaluation.statistics import histogram
 from crag.evaluation.types import (
@@ -68,36 +68,33 @@ def test_a_histogram_holds_every_score_also_the_highest():
     assert histogram([0.0, 0.24, 0.25, 0.99, 1.0], 4) == [2, 1, 0, 2]
 
 
-def test_thresholds_cost_what_they_refuse_answer_and_send():
-    wrong = result(KNOWN, 2, best=0.7, outcome="documents", text_score=0.0)
-    costs = compute_threshold_costs(
+def test_a_higher_threshold_answers_fewer_questions_of_which_fewer_are_wrong():
+    given = {"outcome": "documents"}
+    curve = compute_risk_curve(
         [
-            result(KNOWN, 0, best=0.9, outcome="documents", text_score=1.0),
-            result(KNOWN, 1, best=0.2, outcome="not_answered"),
-            wrong,
-            result(UNKNOWN, 3, best=0.4),
-            result(OPEN, 4, best=None),
+            result(KNOWN, 0, best=0.9, text_score=1.0, **given),
+            result(KNOWN, 1, best=0.7, text_score=1.0, **given),
+            result(KNOWN, 2, best=0.5, text_score=0.0, **given),
+            result(UNKNOWN, 3, best=0.4, **given),
+            result(KNOWN, 4, best=0.8, outcome="not_answered"),
+            result(UNKNOWN, 5, best=0.1, outcome="not_answered"),
+            result(OPEN, 6, best=0.6, **given),
+            result(KNOWN, 7, best=None, text_score=0.0, **given),
         ],
-        "paper",
         Cutoffs(),
+        lower=0.2,
     )
-    assert costs.better_answered == (0.9, 0.2)
-    assert costs.better_refused == (0.7, 0.4)
-    assert [costs.refused_wrongly(lower) for lower in (0.2, 0.3, 1.0)] == [0.0, 0.5, 1.0]
-    assert [costs.answered_wrongly(lower) for lower in (0.4, 0.5, 0.8)] == [1.0, 0.5, 0.0]
-    assert [costs.sent_to_web(upper) for upper in (0.2, 0.5, 0.71)] == [0.0, 0.5, 0.75]
-
-
-def test_under_policy_any_the_lowest_passage_decides_on_the_web():
-    graded = result(KNOWN, best=0.9, grades=(GradedPassage(0.9, True, True), GradedPassage(0.3, False, False)))
-    assert compute_threshold_costs([graded], "any", Cutoffs()).sent_to_web(0.5) == 1.0
-    assert compute_threshold_costs([graded], "paper", Cutoffs()).sent_to_web(0.5) == 0.0
-
-
-def test_of_what_there_is_none_thresholds_cost_nothing_known():
-    costs = compute_threshold_costs([result(KNOWN, best=0.9, outcome="documents", text_score=1.0)], "paper", Cutoffs())
-    assert costs.answered_wrongly(0.5) is None
-    assert compute_threshold_costs([], "off", Cutoffs()).sent_to_web(0.5) is None
+    assert curve.questions == 7
+    assert [(point.threshold, point.answered, point.wrong) for point in curve.points] == [
+        (0.2, 5, 3),
+        (0.41, 4, 2),
+        (0.51, 3, 1),
+        (0.71, 2, 1),
+        (0.91, 1, 1),
+    ]
+    assert [round(7 * point.truthfulness) for point in curve.points] == [0, 2, 3, 2, 1]
+    assert curve.point_at(0.51) == curve.points[2]
+    assert curve.point_at(0.5) is None
 
 
 def test_a_variant_is_unbeaten_unless_another_dominates_it():
@@ -114,10 +111,10 @@ def test_a_variant_is_unbeaten_unless_another_dominates_it():
 
 
 def test_variants_are_told_apart_by_what_is_known_of_all_of_them():
-    right, refusals = figure("answer_right", 0.8), figure("refusal_right", 0.9)
-    assert chart_data.choose_accuracy_metric([{"answer_right": right, "refusal_right": refusals}]) == "answer_right"
+    right, refusals = figure("truthfulness", 0.8), figure("refusal_right", 0.9)
+    assert chart_data.choose_accuracy_metric([{"truthfulness": right, "refusal_right": refusals}]) == "truthfulness"
     assert chart_data.choose_accuracy_metric(
-        [{"answer_right": right, "refusal_right": refusals}, {"refusal_right": refusals}]
+        [{"truthfulness": right, "refusal_right": refusals}, {"refusal_right": refusals}]
     ) == ("refusal_right")
     assert chart_data.choose_accuracy_metric([{"seconds": figure("seconds", 1.0)}]) == ""
     assert chart_data.choose_accuracy_metric([]) == ""

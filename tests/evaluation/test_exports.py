@@ -62,7 +62,7 @@ def test_the_table_has_a_row_for_each_answer_with_all_scores():
 
 
 def test_an_evaluation_without_answers_still_has_its_names():
-    assert export_csv(evaluation(), [], Cutoffs()).startswith("variant,right,number,")
+    assert export_csv(evaluation(), [], Cutoffs()).startswith("variant,truthfulness,right,number,")
     assert "No question was answered." in export_html(evaluation(1, done=0), [], Cutoffs())
 
 
@@ -88,6 +88,7 @@ def test_the_document_is_one_with_summary_and_rows():
     assert second["figures"]["answer_right"] == second["figures"]["answer_right"] | {"value": 1.0, "n": 2}
     assert document["evaluation"]["variants"][0]["environment"]["library"] == "library-digest"
     row = document["rows"][0]
+    assert row["truthfulness"] == 1
     assert (row["question"], row["right"], row["answer"]) == (EXAMPLES[0].question, True, "It is 1931. [1]")
     assert row["expected"]["references"] == ["1931"]
 
@@ -126,7 +127,7 @@ def test_two_variants_are_ranked_and_compared():
     ranking = page[page.index("Figures") :]
     assert ranking.index("k 2") < ranking.index("k 1")
     assert "From “k 1” to “k 2”" in page
-    assert "Newly right (1)" in page
+    assert "Better (1)" in page
     assert "Newly wrong" not in page
 
 

@@ -62,12 +62,18 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
     ask(application)
     report = regression.report()
     assert (report.broken, report.fixed) == (1, 0)
-    assert report.describe().startswith("1 of 1 broke since ")
+    assert report.describe().startswith(
+        "Right minus wrong 100.0% → 0.0% (no clear difference). 1 of 1 got worse since "
+    )
 
     application.library.pipeline.add_bytes("hall.md", HALL.encode())
     ask(application)
-    assert regression.report().describe().startswith("None of 1 broke since ")
-    assert regression.report().describe().endswith("; 1 was fixed.")
+    assert (
+        regression.report()
+        .describe()
+        .startswith("Right minus wrong 0.0% → 100.0% (no clear difference). None of 1 got worse since ")
+    )
+    assert regression.report().describe().endswith("; 1 better.")
 
     application.datasets.pins.unpin_answer(application.runs.recent(1)[0])
     nothing = regression.state()

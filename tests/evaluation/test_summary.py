@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
-from crag.evaluation.metrics import METRICS, answer_verdict, is_answer_right
+from crag.evaluation.metrics import METRICS, answer_verdict, format_interval, is_answer_right, score_truthfulness
 from crag.evaluation.summary import ActionCount, compare_results, summarise_results
 from crag.evaluation.types import Cutoffs, Example, GradedPassage, NodeCost, ScoredAnswer
 from tests.evaluation.answers import answered, refused, result, scored_result
 
 UNANSWERABLE = Example("u", "Who?", answerable=False)
+KNOWN = Example("a", "What?", ("Paris",), answerable=True)
 
 
 def graded(key: str, *grades: tuple[float | None, bool, bool], repetition: int = 1):
@@ -70,10 +71,44 @@ def test_an_answer_counts_as_a_person_rated_it():
     assert summary.labelled == 4, "a failed answer cannot be rated"
 
 
+@pytest.mark.parametrize(
+    ("example", "outcome", "text", "label", "expected"),
+    [
+        (KNOWN, "documents", 1.0, None, 1),
+        (KNOWN, "documents", 0.0, None, -1),
+        (KNOWN, "not_answered", 0.0, None, 0),
+        (KNOWN, "not_answered", 0.0, True, 1),
+        (KNOWN, "not_answered", 0.0, False, 0),
+        (KNOWN, "documents", 1.0, False, -1),
+        (UNANSWERABLE, "not_answered", None, None, 1),
+        (UNANSWERABLE, "documents", None, None, -1),
+        (Example("x", "Why?", answerable=True), "documents", None, None, None),
+        (Example("x", "Why?", answerable=True), "not_answered", None, None, None),
+        (Example("x", "Why?"), "documents", None, True, 1),
+    ],
+)
+def test_right_answers_count_one_wrong_ones_minus_one(example, outcome, text, label, expected):
+    answer = replace(result("a", example=example, scored=ScoredAnswer(outcome=outcome, text_score=text)), label=label)
+    assert score_truthfulness(answer, Cutoffs()) == expected
+    assert score_truthfulness(replace(answer, state="failed"), Cutoffs()) == (
+        None if not (example.references or example.answerable is False) else 0
+    )
+
+
+def test_truthfulness_has_an_interval_and_needs_known_answers():
+    answers = [result(str(n), 1.0 if n < 5 else 0.0) for n in range(20)]
+    figure = summarise_results(answers).figures["truthfulness"]
+    assert figure.value == -0.5
+    assert -0.85 < figure.low < -0.75
+    assert format_interval(figure).startswith("−")
+    refusals = [scored_result(UNANSWERABLE, refused())]
+    assert "truthfulness" not in summarise_results(refusals).figures, "always declining is no truthfulness"
+
+
 def test_figures_are_ordered_and_only_those_that_apply():
     figures = summarise_results([result("a", 1.0, judged=0.8)]).figures
     assert list(figures) == [name for name in METRICS if name in figures]
-    assert set(figures) == {"answer_right", "contained", "judged", "seconds", "tokens"}
+    assert set(figures) == {"truthfulness", "answer_right", "contained", "judged", "seconds", "tokens"}
 
 
 def test_a_failure_counts_as_wrong_for_answers_and_refusals_only():
@@ -87,6 +122,7 @@ def test_a_failure_counts_as_wrong_for_answers_and_refusals_only():
     summary = summarise_results(results)
     told = {name: (figure.value, figure.n) for name, figure in summary.figures.items()}
     for name, expected in {
+        "truthfulness": (0.5, 4),
         "answer_right": (0.5, 2),
         "refusal_right": (0.5, 4),
         "answered": (0.5, 2),
@@ -101,7 +137,7 @@ def test_a_failure_counts_as_wrong_for_answers_and_refusals_only():
 
 def test_where_all_failed_there_is_no_time_and_no_right_answer():
     summary = summarise_results([result(str(n), state="failed") for n in range(3)])
-    assert set(summary.figures) == {"answer_right", "refusal_right", "answered"}
+    assert set(summary.figures) == {"truthfulness", "answer_right", "refusal_right", "answered"}
     assert summary.figures["answer_right"].value == 0.0
     assert summary.figures["answer_right"].high > 0.3  # three failures do not prove that none will ever be right
     assert (summary.actions, summary.nodes, summary.failed) == ([], {}, 3)
@@ -207,7 +243,7 @@ def test_what_broke_comes_first_and_leads_to_runs_that_show_it():
     before = [result("a", 1.0), result("b", 0.0), result("c", 0.7)]
     after = [result("a", 0.0), result("b", 1.0), result("c", 0.9)]
     broken, fixed = compare_results(before, after).changed
-    assert (broken.example.key, broken.what, broken.before, broken.after) == ("a", "broken", 1.0, 0.0)
+    assert (broken.example.key, broken.what, broken.before, broken.after) == ("a", "broken", 1.0, -1.0)
     assert (broken.before_run, broken.after_run) == ("a/1/1.0", "a/1/0.0")
     assert (fixed.example.key, fixed.what) == ("b", "fixed")
 
@@ -216,7 +252,7 @@ def test_repetitions_are_averaged_and_differing_runs_listed():
     before = [result("a", text, repetition=turn) for turn, text in enumerate((0.1, 0.9, 0.9), start=1)]
     after = [result("a", text, repetition=turn) for turn, text in enumerate((0.8, 0.2, 0.1), start=1)]
     (change,) = compare_results(before, after).changed
-    assert (change.what, change.before, change.after) == ("broken", pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert (change.what, change.before, change.after) == ("broken", pytest.approx(1 / 3), pytest.approx(-1 / 3))
     assert (change.before_run, change.after_run) == ("a/2/0.9", "a/2/0.2")
 
 

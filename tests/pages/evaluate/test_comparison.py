@@ -75,9 +75,7 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     compared(chat, "gone.0", f"{graded.id}.7", one)
     assert said(chat, "Choose another evaluation to compare with this one.")
     chat.selectbox(key="added-side").set_value(other).run()
-    assert {"What differs from A to B", "Newly wrong: 1 of 3 questions", "Newly right: 0 of 3 questions"} <= {
-        *headers(chat)
-    }
+    assert {"What differs from A to B", "Worse: 1 of 3 questions", "Better: 0 of 3 questions"} <= {*headers(chat)}
     table = next(item.value for item in chat.markdown if "| difference | 95% | n |" in item.value)
     assert "| Declined | 100.0% | 0.0% |" in table
     assert any("Declined −100.0 points" in alt for alt in pictures(chat))
@@ -88,7 +86,7 @@ def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     assert {"Trace of A", "Trace of B", "Compare both"} <= {*labels(chat)}
     click(chat, "Make baseline")
     assert address(chat) == f"{other},{one}"
-    assert "Newly right: 1 of 3 questions" in headers(chat)
+    assert "Better: 1 of 3 questions" in headers(chat)
     chat.selectbox(key="added-side").set_value(third).run()
     assert {"All metrics", "What differs from A to B"} <= {*headers(chat)}
     assert any("against time: A: " in alt for alt in pictures(chat))
@@ -105,12 +103,11 @@ def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
     assert said(chat, "Not clearly better than any of the 3 others.")
     table = next(frame.value for frame in chat.dataframe if "Rank" in frame.value)
     assert len(table) == 4
-    assert list(table["Right answers"]) == sorted(table["Right answers"], reverse=True)
-    assert set(table["n"]) == {2}
-    assert any("Right answers by settings: " in alt for alt in pictures(chat))
+    assert list(table["Right minus wrong"]) == sorted(table["Right minus wrong"], reverse=True)
+    assert set(table["n"]) == {3}
+    assert any("Right minus wrong by settings: " in alt for alt in pictures(chat))
     assert any("not answerable, decided not in your documents: 1 of 1" in alt for alt in pictures(chat))
-    assert any(alt.startswith("Errors by threshold, at the current ones") for alt in pictures(chat))
-    assert any("Right answers against time: 1: " in alt for alt in pictures(chat))
+    assert any("Right minus wrong against time: 1: " in alt for alt in pictures(chat))
     assert said(chat, "A preset saves how questions are answered")
     click(chat, "Save")
     assert any("A preset needs a name" in toast.value for toast in chat.toast)

@@ -62,8 +62,8 @@ def test_on_a_phone_a_row_of_a_grid_tells_its_figure_in_one_cell(chat, services,
     opened(chat, grid)
     assert said(chat, "Choose two or more to compare them")
     (table,) = [one.value for one in chat.dataframe if one.key == f"grid-{grid.id}"]
-    assert list(table) == ["Settings", "Right answers"]
-    assert all(cell.endswith("n = 1") for cell in table["Right answers"])
+    assert list(table) == ["Settings", "Right minus wrong"]
+    assert all(cell.endswith("n = 1") for cell in table["Right minus wrong"])
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crag.errors import NotFound
+from crag.evaluation.threshold_proposal import THRESHOLD_GRID
 from crag.evaluation.types import EvaluationPlan, Variant
 from crag.options import RunOptions
 from tests.pages.conftest import click, labels, said, until
@@ -49,7 +50,7 @@ def test_a_dataset_is_run_and_its_figures_show_n(chat, services, notes, kitchen)
     until(chat, lambda: "Run again" in labels(chat))
     assert [title.value for title in chat.title] == ["kitchen"]
     assert all("n = " in metric.delta for metric in chat.metric)
-    assert {"Right answers", "Correctly answered or declined", "Time"} <= {metric.label for metric in chat.metric}
+    assert {"Right minus wrong", "Right answers", "Time"} <= {metric.label for metric in chat.metric}
     (evaluation,) = services.evaluations.list()
     assert (evaluation.state, evaluation.done, evaluation.size) == ("done", 3, 3)
 
@@ -127,24 +128,42 @@ def test_a_selected_answer_can_be_labelled(chat, services, evaluated):
 
 def test_the_figure_follows_ratings_and_says_how_many_there_are(chat, services, evaluated):
     opened(chat, evaluated)
-    unrated = right_answers(chat)
+    unrated = headline(chat)
     assert "rated" not in unrated[1]
-    for row, rating, value in ((0, True, ""), (1, True, "100.0%"), (1, False, "50.0%")):
+    for row, rating, value in ((0, True, ""), (1, True, "100.0%"), (1, False, "33.3%")):
         choose_row(chat, row)
         next(one for one in chat.segmented_control if one.key.startswith("word-")).set_value(rating).run()
         assert not chat.exception
-        share, facts = right_answers(chat)
+        share, facts = headline(chat)
         assert share == value or not value
         assert facts.endswith(f"{row + 1} rated by a person")
     for row in (0, 1):
         choose_row(chat, row)
         next(one for one in chat.segmented_control if one.key.startswith("word-")).set_value(None).run()
-    assert right_answers(chat) == unrated
+    assert headline(chat) == unrated
 
 
-def right_answers(app):
-    """The share of right answers, and its interval and counts."""
-    return next((metric.value, metric.delta) for metric in app.metric if metric.label == "Right answers")
+def headline(app):
+    """Right minus wrong answers, with interval and counts."""
+    return next((metric.value, metric.delta) for metric in app.metric if metric.label == "Right minus wrong")
+
+
+def test_a_threshold_is_chosen_on_the_risk_coverage_curve_and_used(chat, services, evaluated):
+    best = sorted(one.scored.best for one in services.evaluations.results(evaluated.id)[:2])
+    opened(chat, evaluated)
+    table = chat.dataframe(key=f"risk-{evaluated.id}-0-table").value
+    assert list(table["Answered"]) == ["67%", "33%"]
+    assert table["Right minus wrong"].iloc[0] == headline(chat)[0]
+    assert "Use this threshold" not in labels(chat)
+    chat.session_state[f"risk-{evaluated.id}-0"] = next(step for step in THRESHOLD_GRID if step > best[0])
+    chat.run()
+    assert said(chat, "1 of 3 questions are answered")
+    assert said(chat, "it is optimistic")
+    click(chat, "Use this threshold")
+    judging = services.grading_setup(RunOptions())
+    assert judging.calibrated
+    assert best[0] < judging.thresholds.lower <= best[1]
+    assert said(chat, "In use.")
 
 
 def choose_row(app, row):

@@ -1,0 +1,221 @@
+"""Risk–coverage curve of an evaluation, from which a threshold can be chosen and used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.errors import NotFound
+from crag.evaluation.chart_data import RiskCurve, RiskPoint, compute_risk_curve
+from crag.evaluation.metrics import METRICS, format_metric_value
+from crag.evaluation.statistics import bootstrap_interval, ratio_statistic
+from crag.evaluation.threshold_proposal import Calibration, ProbeScore, ThresholdProposal
+from crag.evaluation.types import Evaluation, EvaluationResult
+from crag.runs.trace import Trace
+from crag.text.formatting import format_count, format_score
+from crag.types import Thresholds
+from pages.evaluate import results
+from pages.parts import dialogs, layout, score_chart
+from pages.parts.services import application
+from pages.parts.session import is_phone
+
+_HEIGHT = 320
+_MAX_ROWS = 10
+_MIN_POINTS = 2
+_MEASURED, _CHOSEN, _OTHER = "as measured", "chosen", "another threshold"
+_STYLES = {
+    _MEASURED: ("#6079d6", "square"),
+    _CHOSEN: ("#c27116", "diamond"),
+    _OTHER: (score_chart.RULE_COLOUR, "circle"),
+}
+_INTRODUCTION = (
+    "A question is declined if no passage scores above a threshold. Decline more, and fewer of the answers that remain"
+    " are wrong. Choose a point or a row to see what a threshold would cost."
+)
+
+
+def draw_risk_coverage(evaluation: Evaluation, variant: int) -> None:
+    """Draw curve, table and the chosen point; runs as a fragment. Draws nothing if no threshold changes anything."""
+    own = results.load_results(evaluation, variant)
+    trace = load_graded_trace(own)
+    if trace is None or trace.thresholds is None:
+        return
+    curve = compute_risk_curve(own, results.load_cutoffs(), trace.thresholds.lower)
+    if len(curve.points) < _MIN_POINTS:
+        return
+    key = f"risk-{evaluation.id}-{variant}"
+    chosen = curve.point_at(st.session_state.get(key))
+    st.header("Risk and coverage", anchor=False)
+    st.caption(_INTRODUCTION)
+    left, right = st.columns([5, 4], gap="medium")
+    with left:
+        _draw_curve(curve, chosen, key)
+    with right:
+        _draw_table(curve, key)
+    if chosen:
+        _draw_chosen_point(curve, chosen, own, trace)
+
+
+def load_graded_trace(own: Sequence[EvaluationResult]) -> Trace | None:
+    """Return the first run with a grader and thresholds; None if there is none, or it was deleted."""
+    graded = next((result for result in own if result.scored.best is not None), None)
+    try:
+        return application().runs.trace(graded.run_id) if graded else None
+    except NotFound:
+        return None
+
+
+def _draw_curve(curve: RiskCurve, chosen: RiskPoint | None, key: str) -> None:
+    chart_key = f"{key}-chart"
+
+    def take() -> None:
+        if picked := st.session_state[chart_key].selection.get("picked"):
+            st.session_state[key] = picked[0]["threshold"]
+
+    ends = (
+        f"{_coverage(curve, point)} answered, {point.risk:.0%} of these wrong"
+        for point in (curve.points[0], curve.points[-1])
+    )
+    st.vega_lite_chart(
+        _curve_spec(curve, chosen),
+        width="stretch",
+        height=_HEIGHT,
+        key=chart_key,
+        on_select=take,
+        alt=f"Risk–coverage curve, from {' to '.join(ends)}",
+    )
+
+
+def _curve_spec(curve: RiskCurve, chosen: RiskPoint | None) -> dict[str, Any]:
+    values = [
+        {
+            "threshold": point.threshold,
+            "answered": point.answered / curve.questions,
+            "wrong": point.risk,
+            "balance": point.truthfulness,
+            "kind": _CHOSEN if point == chosen else _OTHER if number else _MEASURED,
+        }
+        for number, point in enumerate(curve.points)
+    ]
+    share = {"type": "quantitative", "axis": {"format": ".0%", "tickCount": 5}}
+    x = {"field": "answered", **share, "title": "share of questions answered", "scale": {"domain": [0, 1]}}
+    y = {"field": "wrong", **share, "title": "share of wrong answers", "scale": {"domainMin": 0}}
+    colours, shapes = zip(*_STYLES.values(), strict=True)
+    legend = {"title": None, "orient": "top", "symbolSize": 90}
+    scales = {"domain": [*_STYLES]}
+    select = {"type": "point", "fields": ["threshold"], "nearest": True, "toggle": False}
+    return {
+        "data": {"values": values},
+        "encoding": {"x": x, "y": y},
+        "layer": [
+            {"mark": {"type": "line", "color": score_chart.RULE_COLOUR, "strokeWidth": 2}},
+            {
+                "params": [{"name": "picked", "select": select}],
+                "mark": {"type": "point", "filled": True, "opacity": 1},
+                "encoding": {
+                    "color": {"field": "kind", "scale": {**scales, "range": colours}, "legend": legend},
+                    "shape": {"field": "kind", "scale": {**scales, "range": shapes}, "legend": legend},
+                    "size": {"condition": {"test": f"datum.kind === '{_OTHER}'", "value": 40}, "value": 160},
+                    "tooltip": [
+                        {"field": "threshold", "title": "decline below"},
+                        {"field": "answered", "format": ".1%"},
+                        {"field": "wrong", "format": ".1%", "title": "wrong among these"},
+                        {"field": "balance", "format": ".1%", "title": METRICS["truthfulness"].title},
+                    ],
+                },
+            },
+        ],
+    }
+
+
+def _draw_table(curve: RiskCurve, key: str) -> None:
+    """Draw about ten points from full to little coverage, and the one with most right minus wrong answers."""
+    spaced = {round(step * (len(curve.points) - 1) / (_MAX_ROWS - 1)) for step in range(_MAX_ROWS)}
+    best = max(range(len(curve.points)), key=lambda number: curve.points[number].truthfulness)
+    rows = [curve.points[number] for number in sorted(spaced | {best})]
+    table_key = f"{key}-table"
+
+    def take() -> None:
+        for row, _ in st.session_state[table_key].selection.cells[:1]:
+            st.session_state[key] = rows[row].threshold
+
+    columns = {
+        "Decline below": [format_score(point.threshold) for point in rows],
+        "Answered": [_coverage(curve, point) for point in rows],
+        "Wrong of these": [f"{point.risk:.1%}" for point in rows],
+        METRICS["truthfulness"].title: [format_metric_value("truthfulness", point.truthfulness) for point in rows],
+    }
+    if is_phone():
+        del columns["Decline below"]
+    st.dataframe(
+        columns,
+        key=table_key,
+        hide_index=True,
+        on_select=take,
+        selection_mode="single-cell",
+        height=layout.table_height(len(rows), _MAX_ROWS + 1),
+        alt="Share of questions answered and share of wrong answers by threshold",
+    )
+    st.caption("The first row is the evaluation as measured.")
+
+
+def _coverage(curve: RiskCurve, point: RiskPoint) -> str:
+    return f"{point.answered / curve.questions:.0%}"
+
+
+def _draw_chosen_point(curve: RiskCurve, chosen: RiskPoint, own: Sequence[EvaluationResult], trace: Trace) -> None:
+    """Say what the chosen threshold would do and on how many questions that rests, and offer to use it."""
+    measured = curve.points[0]
+    risk = bootstrap_interval(ratio_statistic(*_wrong_and_given(chosen)), chosen.answered, (0.0, 1.0))
+    now, then = (format_metric_value("truthfulness", point.truthfulness) for point in (measured, chosen))
+    st.markdown(
+        f"Declining below **{format_score(chosen.threshold)}**: {chosen.answered:,} of"
+        f" {format_count(curve.questions, 'question')} are answered, **{chosen.risk:.1%}** of these answers are wrong"
+        f" (95%: {risk.low:.1%}–{risk.high:.1%}; as measured {measured.risk:.1%}), and right minus wrong is **{then}**"
+        f" (as measured {now})."
+    )
+    st.caption(
+        f"This rests on {format_count(chosen.answered, 'answer')}, {chosen.wrong:,} of them wrong, and on the questions"
+        " the threshold is chosen with, so it is optimistic: expect more errors with other questions. Questions that"
+        " this evaluation declined stay declined."
+    )
+    _draw_use_button(chosen, own, trace)
+
+
+def _wrong_and_given(point: RiskPoint) -> tuple[list[float], list[float]]:
+    return [1.0] * point.wrong + [0.0] * (point.answered - point.wrong), [1.0] * point.answered
+
+
+def _draw_use_button(chosen: RiskPoint, own: Sequence[EvaluationResult], trace: Trace) -> None:
+    before = trace.thresholds or Thresholds(0.0, 0.0)
+    wanted = Thresholds(chosen.threshold, max(chosen.threshold, before.upper))
+    saved = application().calibration.saved.load(trace.options.collection, trace.grader)
+    if saved == wanted:
+        st.markdown(":green[:material/check_circle:] In use. Go back to the default under Documents, Calibrate.")
+    else:
+        st.button(
+            "Use this threshold",
+            icon=":material/check:",
+            key="use-threshold",
+            on_click=_use_thresholds,
+            args=(own, trace, wanted),
+        )
+
+
+def _use_thresholds(own: Sequence[EvaluationResult], trace: Trace, wanted: Thresholds) -> None:
+    with dialogs.catch_refusals():
+        application().calibration.save(_as_calibration(own, trace), wanted)
+
+
+def _as_calibration(own: Sequence[EvaluationResult], trace: Trace) -> Calibration:
+    """Return the evaluation as a measurement of its grader: the questions known to be answerable or not."""
+    scored = [
+        ProbeScore(one.example.question, "given", answerable, one.scored.best)
+        for one in own
+        if one.scored.best is not None and (answerable := one.example.can_be_answered) is not None
+    ]
+    before = trace.thresholds or Thresholds(0.0, 0.0)
+    return Calibration(trace.options.collection, trace.grader, before, scored, ThresholdProposal(None), time.time())
