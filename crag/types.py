@@ -79,7 +79,10 @@ Action = Literal["correct", "ambiguous", "incorrect"]
 Origin = Literal["library", "web"]
 Ruling = Literal["use", "drop"]
 OutboundKind = Literal["web search", "web page", "model", "embedding", "account", "download", "evaluation", "trace"]
-Outcome = Literal["documents", "documents_partly", "documents_and_web", "web", "not_answered", "talk"]
+Outcome = Literal["documents", "quoted", "documents_partly", "documents_and_web", "web", "not_answered", "talk"]
+"""What an answer rests on. *quoted*: sentences of the documents that hold all that the question names, found by
+comparing words; no model has read whether they answer it.
+"""
 SmallTalk = Literal[
     "documents", "identity", "capabilities", "summary", "wellbeing", "thanks", "farewell", "greeting", "acknowledgement"
 ]

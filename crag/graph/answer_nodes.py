@@ -60,7 +60,7 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
         return _write_refusal(state, deps, "" if draft.usage.finish_reason == OFF_TOPIC else "refusal_repeated")
     support = check_sentences(text, knowledge)
     covered = _is_covered(state, text, support, knowledge, deps, is_quoted=draft.is_quoted)
-    outcome = answer_outcome(text, support, knowledge, is_covered=covered)
+    outcome = answer_outcome(text, support, knowledge, is_covered=covered, is_quoted=draft.is_quoted)
     remark = ""
     if outcome == "documents_partly" and draft.is_quoted:
         remark = _describe_unanswered_part(state, text, used_knowledge(text, support, knowledge), deps)

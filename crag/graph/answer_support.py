@@ -155,11 +155,17 @@ def is_supported(text: str, support: Sequence[Support]) -> bool:
 
 
 def answer_outcome(
-    text: str, support: Sequence[Support], knowledge: Sequence[Knowledge], *, is_covered: bool = True
+    text: str,
+    support: Sequence[Support],
+    knowledge: Sequence[Knowledge],
+    *,
+    is_covered: bool = True,
+    is_quoted: bool = False,
 ) -> Outcome:
     """Return where the answer comes from; `not_answered` when it claims nothing or rests on nothing.
 
-    `is_covered` tells whether what it uses states everything that the question asks for.
+    `is_covered` tells whether what it uses states everything that the question asks for, `is_quoted` whether it was
+    found by comparing words rather than written by a model.
     """
     origins = {item.passage.origin for item in used_knowledge(text, support, knowledge)}
     if not origins or not support:
@@ -168,7 +174,9 @@ def answer_outcome(
         return "documents_and_web"
     if "web" in origins:
         return "web"
-    return "documents" if is_covered else "documents_partly"
+    if not is_covered:
+        return "documents_partly"
+    return "quoted" if is_quoted else "documents"
 
 
 def _sentence_support(sentence: str, sources: dict[int, SourceText], variants: TermVariants) -> Support:

@@ -46,6 +46,7 @@ RULING_BADGES: dict[Ruling, Badge] = {
 }
 OUTCOME_BADGES: dict[Outcome, Badge] = {
     "documents": Badge("green", "task_alt", "from your documents"),
+    "quoted": Badge("blue", "format_quote", "quoted from your documents"),
     "documents_partly": Badge("orange", "contrast", "partly covered"),
     "documents_and_web": Badge("orange", "contrast", "documents and web"),
     "web": Badge("blue", "travel_explore", "from the web"),

@@ -25,6 +25,9 @@ from pages.parts.session import is_phone
 
 _SPACE_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min)\b)")  # a line must not end between them
 _SENTENCE_LENGTH, _QUOTE_LENGTH = 400, 260
+_ENGINE_NOTICE = (
+    "No language model is in use. These sentences match the words of your question: check that they answer it."
+)
 
 
 def _draw_support(run_id: str, trace: Trace) -> None:
@@ -230,7 +233,7 @@ def _draw_engine_notice(run_id: str, trace: Trace) -> None:
     if trace.prompt is None or trace.prompt.window or trace.outcome == "not_answered":
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("Answers quote your documents. No language model is in use.", width="content")
+        st.caption(_ENGINE_NOTICE, width="content")
         setup_checklist.draw_check_action(model_checks.LLAMA_CHECK, f"notice-{run_id}")
 
 

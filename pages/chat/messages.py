@@ -263,7 +263,7 @@ _CACHE_SECONDS = 600  # documents may be added or removed
 
 def draw_next_questions(run_id: str, trace: Trace, messages: Sequence[Message]) -> None:
     """Draw up to three questions, none selected; nothing for an answer not based on documents."""
-    if trace.state != "done" or trace.outcome not in ("documents", "documents_partly", "documents_and_web"):
+    if trace.state != "done" or trace.outcome in (None, "web", "not_answered", "talk"):
         return
     if reruns.are_others_waiting():  # a search for suggestions would make them wait longer
         return

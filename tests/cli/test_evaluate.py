@@ -327,5 +327,5 @@ def test_a_local_model_with_the_web_goes_the_notebooks_ways(capsys, monkeypatch,
 def test_the_builtin_engine_answers_from_the_texts_or_declines(capsys, monkeypatch, tmp_path, texts):
     given = ("--preset", "langgraph-local", "--web", "off", "--model", "builtin")
     document = evaluate(capsys, monkeypatch, tmp_path, texts, *given)
-    assert by_question(document, lambda row: row["outcome"] == "documents") == [3, 3, 3, 0, 0]
+    assert by_question(document, lambda row: row["outcome"] == "quoted") == [3, 3, 3, 0, 0]
     assert by_question(document, lambda row: row["scores"]["steps_match"]) == [3, 3, 3, 3, 3]

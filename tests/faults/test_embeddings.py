@@ -91,7 +91,7 @@ def test_what_are_no_vectors_is_never_stored_nor_searched_with(application, olla
     assert refused.error.message == f"{row.added} {AGAIN}"
     assert application.library.counts()[:2] == (1, 1), "nothing is half stored"
     trace = ask(application)
-    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert (trace.state, trace.outcome) == ("done", "quoted")
     assert trace.notes == [f"{BY_WORDS}{row.asked or row.added} {AGAIN}"]
     assert_mended(application, ollama)
 
@@ -103,7 +103,7 @@ def assert_mended(application, ollama) -> None:
     assert application.library.pipeline.add_bytes("bees.md", OTHER.encode()).status == "added"
     assert application.library.count_missing_vectors() == 0
     trace = ask(application, "Why do bees dance?")
-    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "quoted", [])
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_an_embedder_that_refuses(application, ollama, reply, words, monkeypatch
     assert refused.error.message == words
     assert application.library.counts()[:2] == (1, 1)
     trace = ask(application)
-    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [f"{BY_WORDS}{words}"])
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "quoted", [f"{BY_WORDS}{words}"])
     assert_mended(application, ollama)
 
 
@@ -157,7 +157,7 @@ def test_68_the_connection_is_closed(application, ollama):
     refused = application.library.pipeline.add_bytes("bees.md", OTHER.encode())
     assert refused.error.message == f"nomic-embed-text on Ollama could not embed this text. {AGAIN}"
     assert application.library.counts()[:2] == (1, 1)
-    assert ask(application).outcome == "documents"
+    assert ask(application).outcome == "quoted"
     assert_mended(application, ollama)
 
 
@@ -165,7 +165,7 @@ def test_68_the_embedder_was_deleted(application, ollama):
     ollama.models = [LLAMA]
     application.library.spaces.active_embedder.recheck()
     trace = ask(application)
-    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert (trace.state, trace.outcome) == ("done", "quoted")
     (note,) = trace.notes
     assert note == (
         f"{BY_WORDS}Ollama has no model called nomic-embed-text. "
@@ -190,7 +190,7 @@ def test_69_another_model_under_the_same_name(application, ollama):
     ollama.embed = lambda texts, size: [row[::-1] for row in embed_words(texts, size)]
     application.library.spaces.active_embedder.recheck()
     trace = ask(application)
-    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert (trace.state, trace.outcome) == ("done", "quoted")
     (note,) = trace.notes
     assert note == (
         "ollama:nomic-embed-text now gives different embeddings: the model changed under the same name. "
@@ -199,4 +199,4 @@ def test_69_another_model_under_the_same_name(application, ollama):
     application.library.space_work.begin()
     assert application.library.space_work.wait(PATIENCE)
     after = ask(application)
-    assert (after.outcome, after.notes) == ("documents", [])
+    assert (after.outcome, after.notes) == ("quoted", [])

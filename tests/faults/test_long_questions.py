@@ -153,7 +153,7 @@ def test_it_is_graded_by_what_it_asks(application, ollama, ask_at, monkeypatch):
         "cape.md", b"The lighthouse at Cape Wrath was built by Clara Stevenson in 1828."
     )
     question = long_question("english", 2048, ask_at)
-    assert ask(application, question, model="builtin").outcome == "documents"
+    assert ask(application, question, model="builtin").outcome == "quoted"
     trace = ask(application, question)
     assert (trace.condensed, trace.action) == (ASKS["english"], "correct")
     assert question[:40] in ollama.chats[-1].prompt, "who writes the answer is given the text, too"

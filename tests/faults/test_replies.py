@@ -341,7 +341,7 @@ def test_nothing_is_said(application, ollama, reply, error):
     """The documents are quoted, and the reader learns why; thoughts are not shown as an answer."""
     when_writing(ollama, reply)
     trace = ask(application)
-    assert (trace.state, trace.outcome, trace.error) == ("done", "documents", "")
+    assert (trace.state, trace.outcome, trace.error) == ("done", "quoted", "")
     assert "After two failed recordings the fragment is blacklisted" in trace.text
     (note,) = trace.notes
     assert note.startswith(f"{error} The passages are quoted instead.")

@@ -62,7 +62,7 @@ def test_56_port_closed_under_auto_the_built_in_engine_answers(opened):
     address = closed_address()
     application = opened(ollama_host=address)
     trace = ask(application, model="auto")
-    assert (trace.state, trace.outcome, trace.model) == ("done", "documents", "Built-in engine")
+    assert (trace.state, trace.outcome, trace.model) == ("done", "quoted", "Built-in engine")
     assert application.model_choice().reason == (
         f"Ollama does not answer at {host(address)}, so the built-in engine answers."
     )
@@ -82,7 +82,7 @@ def test_57_hangs_after_accept_and_is_given_up(opened, mute, ollama, monkeypatch
 
 def test_57_hangs_after_accept_and_auto_answers_without_it(opened, mute):
     trace = ask(opened(ollama_host=mute), model="auto")
-    assert (trace.state, trace.outcome, trace.model) == ("done", "documents", "Built-in engine")
+    assert (trace.state, trace.outcome, trace.model) == ("done", "quoted", "Built-in engine")
 
 
 @pytest.mark.parametrize("when", ["while grading", "while writing"])
@@ -141,7 +141,7 @@ def test_wrong_port(opened, other_server, other):
     assert trace.error == NOT_OLLAMA.format(host=host(other_server.url("")))
     assert trace.remedy == POINT_TO_OLLAMA
     assert "html" not in f"{trace.error}{trace.remedy}".lower()
-    assert ask(application, model="auto").outcome == "documents"
+    assert ask(application, model="auto").outcome == "quoted"
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])

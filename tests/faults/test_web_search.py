@@ -80,7 +80,7 @@ def ask(application, question=QUESTION, options=WEB, conversation=None) -> Trace
 
 
 def assert_answered_from_the_library(trace, word):
-    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert (trace.state, trace.outcome) == ("done", "quoted")
     assert "blacklisted" in trace.text
     (note,) = trace.notes
     assert word in note.lower()
@@ -90,7 +90,7 @@ def assert_answered_from_the_library(trace, word):
 def assert_all_is_well(application, home, caplog):
     """The next question is answered as ever, and the key is nowhere but in the settings."""
     trace = ask(application, options=RunOptions())
-    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "quoted", [])
     assert KEY not in caplog.text
     assert not [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
@@ -126,7 +126,7 @@ def test_without_a_key_nothing_is_sent(tmp_path, tavily):
     keyless = opened(tmp_path, tavily.url, key="")
     add_notes(keyless)
     trace = ask(keyless)
-    assert (trace.state, trace.outcome, tavily.requests) == ("done", "documents", [])
+    assert (trace.state, trace.outcome, tavily.requests) == ("done", "quoted", [])
     assert trace.web_skipped == "There is no Tavily key, so the web was not searched."
     assert keyless.outbound_log.entries() == []
     keyless.close()
@@ -184,7 +184,7 @@ def test_stop_does_not_wait_for_a_server_that_hangs(application, home, tavily, c
 def test_nothing_that_can_be_used_is_not_a_failure(application, home, tavily, caplog, results):
     tavily.results = results
     trace = ask(application)
-    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "quoted", [])
     assert_all_is_well(application, home, caplog)
 
 

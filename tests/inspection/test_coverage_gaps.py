@@ -173,7 +173,7 @@ def test_an_added_page_answers_its_question_from_then_on(world, added):
     assert (source.location, source.title, source.found_by) == (world.page, "2024 NBA Finals", QUESTION)
     assert reports.source_json(source)["found_by"] == QUESTION
     _, again = world.ask(web="off")
-    assert (again.outcome, again.citations[0].source_id) == ("documents", source.id)
+    assert (again.outcome, again.citations[0].source_id) == ("quoted", source.id)
 
 
 def test_found_by_survives_refreshing_moving_and_adding_again(world, added):

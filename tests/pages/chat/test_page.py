@@ -213,7 +213,7 @@ def test_names_of_files_are_only_text(chat, services, name):
 def test_the_builtin_engine_names_itself_and_a_better_one(chat, notes):
     chat.run()
     ask(chat, QUESTION)
-    assert said(chat, "Answers quote your documents. No language model is in use.")
+    assert said(chat, "These sentences match the words of your question")
     next(button for button in chat.button if button.label.startswith("How to")).click().run()
     assert said(chat, "ollama pull llama3.1")
 

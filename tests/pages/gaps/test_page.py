@@ -90,7 +90,7 @@ def test_documents_and_citations_name_the_question_they_answer(page, services):
     [button for button in gaps.button if button.label == "Ask again"][-1].click().run()
     until(gaps, lambda: services.archive.list()[0].outcome)
     cited = services.archive.list()[0]
-    assert (cited.outcome, cited.question) == ("documents", QUESTION)
+    assert (cited.outcome, cited.question) == ("quoted", QUESTION)
     chat = gaps.switch_page("pages/chat/page.py").run()  # as the page itself has done, which the test runner forgets
     chat.button(key=f"source-{cited.run_id}-1").click().run()
     assert said(chat, f"Found by a web search for “{QUESTION}”")

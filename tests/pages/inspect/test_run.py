@@ -41,7 +41,7 @@ def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: A
     run_id = asked(services, QUESTION, model="builtin")
     app = laid_open(chat, run_id)
     assert [title.value for title in app.title] == [QUESTION]
-    assert said(app, ":green-badge[:material/task_alt: from your documents]")
+    assert said(app, ":blue-badge[:material/format_quote: quoted from your documents]")
     assert said(app, "balanced grading")
     assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Steps"]
     assert said(app, "decide ==>|covered| refine_knowledge")
