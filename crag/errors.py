@@ -139,6 +139,10 @@ _RESUME_HINT = "What was downloaded is kept. Try again to resume."
 _TRY_AGAIN = "Try again later."
 _NOT_SENT_TWICE = "Try again later. Nothing is sent twice."
 _OTHER_ADDRESS = "Set CRAG_NOMIC_URL to another address, or try again later."
+_EVALUATOR_REMEDY = (
+    "Download an evaluator in Settings, or set CRAG_EVALUATOR to a folder with model.onnx and tokenizer.json of a "
+    "cross-encoder."
+)
 _CHECK_ENDPOINT = "Check LANGSMITH_ENDPOINT."
 _EMBEDDING_REMEDY = "Try again, or choose another embedder in the settings."
 
@@ -344,6 +348,15 @@ FAULTS = {
         "Nomic's weights could not be loaded: too little memory is free, or the machine is too busy.",
         "Close other programs, then try again.",
         "passing",
+    ),
+    # The evaluator, a cross-encoder on this machine
+    "evaluator.missing": FaultText("The folder {folder} holds no evaluator: {file} is missing.", _EVALUATOR_REMEDY),
+    "evaluator.too_large": FaultText("{file} in {folder} is larger than {most}.", _EVALUATOR_REMEDY),
+    "evaluator.damaged": FaultText("{file} in {folder} is damaged, or of another kind.", _EVALUATOR_REMEDY),
+    "evaluator.foreign": FaultText("The model in {folder} is no evaluator: {defect}.", _EVALUATOR_REMEDY),
+    "evaluator.package_missing": FaultText(
+        "The package that runs evaluators (onnxruntime) does not work on this machine.",
+        "Install it with `pip install onnxruntime`, or choose the built-in grader.",
     ),
     # Downloading the weights
     "download.unreachable": FaultText("{host} does not answer.", "Check your connection, then try again.", "passing"),

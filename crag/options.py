@@ -18,7 +18,7 @@ from crag.types import NodeName, Thresholds
 PolicyName = Literal["paper", "any", "none", "off"]
 WebMode = Literal["off", "ask", "auto"]
 RewriteStyle = Literal["none", "question", "keywords"]
-GraderKind = Literal["auto", "builtin", "score", "explained", "listwise", "cascade"]
+GraderKind = Literal["auto", "builtin", "evaluator", "score", "explained", "listwise", "cascade"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,13 @@ class GraderDescription:
 
 # `crag.grading.registry` opens each but `auto`.
 GRADERS: dict[GraderKind, GraderDescription] = {
-    "auto": GraderDescription("Automatic", "built-in, and a language model, if there is one, for unclear passages"),
+    "auto": GraderDescription(
+        "Automatic", "evaluator or built-in, and a language model, if there is one, for unclear passages"
+    ),
     "builtin": GraderDescription("Built-in", "no language model, takes milliseconds", asks_model=False),
+    "evaluator": GraderDescription(
+        "Evaluator", "a small trained model that also orders the passages found; no language model", asks_model=False
+    ),
     "score": GraderDescription("Fast", "one short call for each passage"),
     "explained": GraderDescription("Explained", "one call for each passage, with a reason in words (slowest)"),
     "listwise": GraderDescription("All at once", "one call for all passages"),

@@ -179,6 +179,27 @@ class Grader(Protocol):
         ...
 
 
+class Evaluator(Protocol):
+    """A trained model on this machine that scores texts by how likely they answer a question (a cross-encoder)."""
+
+    @property
+    def name(self) -> str:
+        """Name as in the settings, or that of its folder."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and digest. Two fingerprints are equal only if the same model scores."""
+        ...
+
+    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float]:
+        """Return a score in 0..1 for each text; a pair that was scored before costs nothing.
+
+        Raises `ModelFault`, and `Stopped` between batches.
+        """
+        ...
+
+
 class Refiner(Protocol):
     """Splits passages into strips and keeps those that help to answer (CRAG, arXiv 2401.15884, section 4.4)."""
 

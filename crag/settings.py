@@ -122,7 +122,7 @@ _OWN_PREFIXES = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Locations and models. `auto` for model or embedder means the best one available at present.
+    """Locations and models. `auto` for model, embedder or evaluator means the best one available at present.
 
     `people`: whether each browser has its own conversations, or all browsers share them. `keys` holds the other entries
     of `.env` and Streamlit's secrets by name, such as provider keys.
@@ -132,6 +132,7 @@ class Settings:
     chat_model: str = "auto"
     grader_model: str = ""
     embedder: str = "auto"
+    evaluator: str = "auto"
     ollama_host: str = DEFAULT_OLLAMA_HOST
     tavily_api_key: str = field(default="", repr=False)
     tavily_url: str = DEFAULT_TAVILY_URL
@@ -176,6 +177,7 @@ def load_settings(
         chat_model=get("CRAG_CHAT_MODEL", "auto"),
         grader_model=get("CRAG_GRADER_MODEL"),
         embedder=get("CRAG_EMBEDDER", "auto"),
+        evaluator=get("CRAG_EVALUATOR", "auto"),
         ollama_host=_parse_ollama_host(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
         tavily_api_key=get("TAVILY_API_KEY"),
         tavily_url=get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL).rstrip("/"),

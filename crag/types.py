@@ -223,6 +223,10 @@ class Passage:
     context_page_starts: PageStarts = ()
     sheet: str = ""
 
+    def with_title(self, text: str) -> str:
+        """Return a text of this passage below the title and the heading, which say what it is about."""
+        return "\n".join(part for part in (self.title, self.heading, text) if part)
+
     def __post_init__(self) -> None:
         """Restore the tuples: JSON state of a saved run holds lists."""
         if not isinstance(self.also_in, tuple):

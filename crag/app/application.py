@@ -31,6 +31,7 @@ from crag.library.jobs import IngestJobs
 from crag.library.library import Library
 from crag.models.downloads import Download, Downloads, choose_fetch
 from crag.models.embedders import DeferredEmbedder
+from crag.models.evaluator_weights import InstalledEvaluator
 from crag.models.model_choice import (
     CachedModelChoice,
     InstalledEmbedders,
@@ -118,7 +119,10 @@ class Application(UserScoped):
 
     def _open_runs(self) -> None:
         settings, log = self.settings, self.outbound_log
-        self.engines = Engines(settings, self.library, self._builtin_embedder, log, self.preferences.may_send_to)
+        self.evaluator = InstalledEvaluator(settings)
+        self.engines = Engines(
+            settings, self.library, self._builtin_embedder, log, self.preferences.may_send_to, self.evaluator
+        )
         self.web = WebAccess(settings, self.library, self._builtin_embedder, log)
         self.traces = TraceUploader(settings.langsmith, log, self.preferences.may_trace)
         self._run_resources = RunResourceFactory(

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from crag.concurrency.caches import LRUCache, TTLCache
 from crag.errors import ModelFault
-from crag.grading.registry import BUILTIN, GRADER_FACTORIES, GraderResources, choose_grader
+from crag.grading.registry import BUILTIN, EVALUATOR, GRADER_FACTORIES, GraderResources, choose_grader
 from crag.library.library import Library
+from crag.models.evaluator_weights import InstalledEvaluator
 from crag.models.model_choice import model_label
 from crag.options import GraderKind, ModelParameters, RunOptions
 from crag.protocols import ChatModel, Embedder, Engine, Grader
@@ -50,6 +51,7 @@ class Engines:
         builtin_embedder: Embedder,
         outbound_log: OutboundLog,
         may_send_to: Callable[[str], bool],
+        evaluator: InstalledEvaluator,
     ) -> None:
         """Create the factory. `may_send_to` says whether the user allowed the hosted model of this name."""
         self._settings = settings
@@ -57,6 +59,7 @@ class Engines:
         self._embedder = builtin_embedder
         self._outbound_log = outbound_log
         self._may_send_to = may_send_to
+        self._evaluator = evaluator
         self._grades: LRUCache[tuple[str, str, str], Grade] = LRUCache(_MAX_CACHED_GRADES)
         self._engines = TTLCache(self._build_engine, _CACHE_SECONDS)
 
@@ -70,9 +73,12 @@ class Engines:
     def assign_roles(self, answering: str, options: RunOptions) -> RoleAssignment:
         """Assign models to roles when `answering` answers; the result contains no `auto`.
 
-        Raises `BadRequest` if the grader needs a language model and there is none.
+        Raises `BadRequest` if the grader needs a language model or an evaluator and there is none, `ModelFault` if it
+        is an evaluator that cannot be opened.
         """
-        kind, grading = choose_grader(options.grader, options.grader_model, self._settings.grader_model, answering)
+        kind, grading = self._choose_grader(
+            options.grader, options.grader_model, self._settings.grader_model, answering
+        )
         rewriting = options.rewriter_model or answering
         tunings = ((answering, options.answering), (grading, options.grading), (rewriting, options.rewriting))
 
@@ -91,14 +97,22 @@ class Engines:
         )
 
     def grader(self, model: str, statistics: TermStatistics | None = None, kind: GraderKind = "auto") -> Grader:
-        """Open the grader alone: `builtin` or the name of a chat model. Raises `ModelFault`, `BadRequest`.
+        """Open the grader alone; `model` is `builtin` or the name of a chat model. Raises `ModelFault`, `BadRequest`.
 
         The built-in grader weights words by their rarity in the library, or by the `statistics` given.
         """
-        kind, model = choose_grader(kind, model)
+        kind, model = self._choose_grader(kind, model)
         opened = None if model == BUILTIN else self.chat_model(ModelRole(model))
-        resources = GraderResources(self._embedder, statistics or self._library, opened, lambda grader: grader)
+        resources = GraderResources(
+            self._embedder, statistics or self._library, opened, lambda grader: grader, self._evaluator.get()
+        )
         return GRADER_FACTORIES[kind](resources)[0]
+
+    def _choose_grader(self, kind: GraderKind, *models: str) -> tuple[GraderKind, str]:
+        evaluator = self._evaluator.get()
+        if kind == EVALUATOR and evaluator is None and (fault := self._evaluator.fault()):
+            raise fault
+        return choose_grader(kind, *models, has_evaluator=evaluator is not None)
 
     def may_send(self, name: str, host: str) -> bool:
         """Return whether questions and passages may be sent to this model, which runs at `host` (empty: this machine).
@@ -140,7 +154,7 @@ class Engines:
         answering, grading, rewriting = (
             models.get(r) for r in (assigned.answering, assigned.grading, assigned.rewriting)
         )
-        resources = GraderResources(self._embedder, self._library, grading, self._cached)
+        resources = GraderResources(self._embedder, self._library, grading, self._cached, self._evaluator.get())
         grader, refiner = GRADER_FACTORIES[assigned.kind](resources)
         quoting_writer = BuiltinWriter(self._embedder, self._library)
         engine = Engine(

@@ -132,11 +132,8 @@ _SCHEMA: dict[str, Any] = {
 StripScores = Iterable[tuple[int, float | None]]
 
 
-class _ScoringRefiner(ABC):
+class ScoringRefiner(ABC):
     """Keeps the strips with the best scores. A passage with a single strip needs no score: it is kept."""
-
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
 
     def refine(
         self, question: str, passages: Sequence[Passage], stop: Cancellation
@@ -162,8 +159,11 @@ class _ScoringRefiner(ABC):
         """Yield (index into `items`, score), None for a strip that could not be scored."""
 
 
-class ScoreRefiner(_ScoringRefiner):
+class ScoreRefiner(ScoringRefiner):
     """Asks for one token per strip, as many in parallel as the model serves."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
 
     def _scores(self, question: str, items: Sequence[ListItem], stop: Cancellation) -> StripScores:
         def judge(number: int, limited: Cancellation) -> float | None:
@@ -172,8 +172,11 @@ class ScoreRefiner(_ScoringRefiner):
         return ask_in_parallel(self._model, judge, len(items), lambda *_: None, stop)
 
 
-class ListwiseRefiner(_ScoringRefiner):
+class ListwiseRefiner(ScoringRefiner):
     """Gives the strips of all passages points in one call."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
 
     def _scores(self, question: str, items: Sequence[ListItem], stop: Cancellation) -> StripScores:
         left = set(range(len(items)))

@@ -9,10 +9,11 @@ from typing import Literal
 
 from crag.errors import BadRequest
 from crag.options import GRADERS, GraderKind
-from crag.protocols import ChatModel, Embedder, Grader, Refiner
+from crag.protocols import ChatModel, Embedder, Evaluator, Grader, Refiner
 from crag.text.questions import TermStatistics
 
 BUILTIN: Literal["builtin"] = "builtin"
+EVALUATOR: Literal["evaluator"] = "evaluator"
 # A cascade leaves the action to the model, for one or two calls instead of one per passage. The cost: relevant passages
 # that the built-in, trained grader rejects with high confidence (measured in docs/measurements.md).
 AUTO_GRADER: GraderKind = "cascade"
@@ -23,14 +24,16 @@ class GraderResources:
     """What graders are made from.
 
     `embedder` is the built-in one, because the built-in coefficients are valid for its vectors only, even if the
-    library uses another embedder. `model` is None for the built-in grader. `cached` wraps a grader that asks the model;
-    built-in verdicts are not cached, since they are cheap and change with the words of the library.
+    library uses another embedder. `model` is None for graders that ask no language model. `cached` wraps a grader that
+    asks the model; built-in verdicts are not cached, since they are cheap and change with the words of the library, and
+    an evaluator caches its scores itself. `evaluator` is None where there is none.
     """
 
     embedder: Embedder
     statistics: TermStatistics
     model: ChatModel | None
     cached: Callable[[Grader], Grader]
+    evaluator: Evaluator | None = None
 
 
 GraderFactory = Callable[[GraderResources], tuple[Grader, Refiner]]
@@ -42,6 +45,26 @@ def _open_builtin(resources: GraderResources) -> tuple[Grader, Refiner]:
 
     made_from = resources.embedder, resources.statistics
     return BuiltinGrader(*made_from), BuiltinRefiner(*made_from)
+
+
+def _open_evaluator(resources: GraderResources) -> tuple[Grader, Refiner]:
+    from crag.grading.evaluator import EvaluatorGrader, EvaluatorRefiner
+
+    if resources.evaluator is None:
+        raise _no_evaluator()
+    return EvaluatorGrader(resources.evaluator), EvaluatorRefiner(resources.evaluator)
+
+
+def open_first_grader(resources: GraderResources) -> tuple[Grader, Refiner]:
+    """Open the grader that costs no tokens, and its refiner: the evaluator if there is one, else the built-in one."""
+    return (_open_evaluator if resources.evaluator else _open_builtin)(resources)
+
+
+def _no_evaluator() -> BadRequest:
+    return BadRequest(
+        "This grader needs an evaluator, but there is none on this machine.",
+        "Download one in Settings, or choose another grader.",
+    )
 
 
 def _open_cascade(resources: GraderResources) -> tuple[Grader, Refiner]:
@@ -65,6 +88,7 @@ def _model_grader(grader: str, refiner: str) -> GraderFactory:
 # The factory by kind, of a grader and the refiner that scores strips the same way. Labels are in `crag.options`.
 GRADER_FACTORIES: dict[GraderKind, GraderFactory] = {
     BUILTIN: _open_builtin,
+    EVALUATOR: _open_evaluator,
     "score": _model_grader("score:ScoreGrader", "refiners:ScoreRefiner"),
     "explained": _model_grader("explained:ExplainedGrader", "refiners:ExplainedRefiner"),
     "listwise": _model_grader("listwise:ListwiseGrader", "refiners:ListwiseRefiner"),
@@ -72,15 +96,20 @@ GRADER_FACTORIES: dict[GraderKind, GraderFactory] = {
 }
 
 
-def choose_grader(kind: GraderKind, *models: str) -> tuple[GraderKind, str]:
+def choose_grader(kind: GraderKind, *models: str, has_evaluator: bool = False) -> tuple[GraderKind, str]:
     """Choose the grader and its model: the first named one of `models` that this grader can use.
 
-    Under `auto` the built-in engine grades by itself, and a language model grades as `AUTO_GRADER`. Raises `BadRequest`
-    if the grader asks a language model and none is named.
+    Under `auto` a language model grades as `AUTO_GRADER`; where the built-in engine answers, the evaluator grades, or
+    the built-in grader if there is none. Raises `BadRequest` if the grader needs a language model or an evaluator, and
+    there is none.
     """
     named = [model for model in models if model]
-    if kind == "auto":
-        kind = BUILTIN if named[0] == BUILTIN else AUTO_GRADER
+    if kind == "auto" and named[0] != BUILTIN:
+        kind = AUTO_GRADER
+    elif kind == "auto":
+        kind = EVALUATOR if has_evaluator else BUILTIN
+    if kind == EVALUATOR and not has_evaluator:
+        raise _no_evaluator()
     if not GRADERS[kind].asks_model:
         return kind, BUILTIN
     model = next((name for name in named if name != BUILTIN), None)

@@ -18,6 +18,7 @@ from crag.inspection.run_labels import describe_grader
 from crag.options import GraderKind, RunOptions
 from crag.settings import Settings
 from tests.doubles.engine import passage
+from tests.doubles.evaluator import write_evaluator
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 
@@ -39,6 +40,8 @@ Opened = Callable[..., Application]
 )
 def test_the_first_model_that_can_grade_so_does(kind: GraderKind, models: list[str], chosen: tuple[str, str]) -> None:
     assert choose_grader(kind, *models) == chosen
+    beside_evaluator = choose_grader(kind, *models, has_evaluator=True)
+    assert beside_evaluator == (("evaluator", "builtin") if (kind, chosen[0]) == ("auto", "builtin") else chosen)
 
 
 def test_each_grader_kind_has_a_label_and_a_factory() -> None:
@@ -68,7 +71,10 @@ def ollama() -> Iterator[ScriptedOllama]:
 
 @pytest.fixture
 def application(ollama: ScriptedOllama, tmp_path: Any) -> Iterator[Application]:
-    opened = Application(Settings(home=tmp_path, ollama_host=ollama.url, embedder="builtin"))
+    evaluator = str(write_evaluator(tmp_path / "evaluator"))
+    opened = Application(
+        Settings(home=tmp_path / "home", ollama_host=ollama.url, embedder="builtin", evaluator=evaluator)
+    )
     yield opened
     opened.close()
 
@@ -85,7 +91,7 @@ def test_every_grader_works_beside_every_writer(
     strips = dict(engine.refiner.refine("Who built the lighthouse?", held, Cancellation()))
     assert all(any(strip.kept for strip in kept) for kept in strips.values())
     assert {chat.body["model"] for chat in ollama.chats} <= {"llama3.2:1b"}
-    assert min(len(ollama.chats), 2) == {"builtin": 0, "auto": 1, "cascade": 1}.get(kind, 2)
+    assert min(len(ollama.chats), 2) == {"builtin": 0, "evaluator": 0, "auto": 1, "cascade": 1}.get(kind, 2)
 
 
 def test_a_grader_is_named_by_its_kind_and_the_exact_model(application: Application) -> None:

@@ -1,0 +1,193 @@
+"""Evaluator: a cross-encoder in ONNX that scores questions with passages on the processor of this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from crag.cancellation import Cancellation
+from crag.concurrency.caches import LRUCache
+from crag.errors import ModelFault
+from crag.models.token_counts import replace_surrogates
+from crag.text.formatting import format_size
+
+MODEL_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
+_MAX_BYTES = {MODEL_FILE: 2_000_000_000, TOKENIZER_FILE: 64_000_000}
+_MAX_PAIR_TOKENS = 512
+_MAX_QUESTION_TOKENS = 384
+_MAX_TEXT_CHARS = 16 * _MAX_PAIR_TOKENS  # hardly a token is longer
+_PAIRS_PER_BATCH = 8  # cancellation waits for one batch, less than half a second with a model of MiniLM's size
+_MAX_THREADS = 2  # more would slow down the pages, and other runs
+_MAX_CACHED_SCORES = 20_000
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_PADDING_TOKENS = ("[PAD]", "<pad>")
+_QUIET = 4  # log level of onnxruntime: only what ends the process
+_TRIAL = ("Who built it?", ("Clara Moor built the lighthouse in 1874.", "No."))
+
+
+class OnnxEvaluator:
+    """`Evaluator` over a folder with `model.onnx` and `tokenizer.json`. Thread-safe.
+
+    The model has one output: a logit, or two of which the second stands for *relevant*. Scores are cached by question
+    and text, so that no pair is scored twice, and are not calibrated.
+    """
+
+    def __init__(self, folder: Path, name: str = "") -> None:
+        """Open the folder and score a trial pair.
+
+        Raises `ModelFault` for files that are missing, damaged, foreign or too big.
+        """
+        self._folder = folder
+        self._name = name or folder.name
+        digest = self._digest_files()
+        self._tokenizer = self._load_tokenizer()
+        self._padding = next(filter(None, map(self._tokenizer.token_to_id, _PADDING_TOKENS)), 0)
+        self._session, inputs = self._load_session()
+        self._inputs = self._check_inputs(inputs)
+        self._fingerprint = f"{self._name}@{digest[:12]}"
+        self._scores: LRUCache[tuple[str, bytes], float] = LRUCache(_MAX_CACHED_SCORES)
+        self._try_out()
+
+    @property
+    def name(self) -> str:
+        """Name of a known evaluator, else of its folder."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and digest of both files, such as `minilm@1f0a93c24d5e`."""
+        return self._fingerprint
+
+    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float]:
+        """Return how likely each text answers the question, in 0..1. Raises `ModelFault`, `Stopped`.
+
+        Pairs are shortened to 512 tokens by cutting the text; pairs of similar length are scored together.
+        """
+        keys = [(question, hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()) for text in texts]
+        known = {key: score for key in keys if (score := self._scores.get(key)) is not None}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        pairs = self._tokenize(question, list(missing.values()))
+        order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].ids))
+        missing_keys = list(missing)
+        for begin in range(0, len(order), _PAIRS_PER_BATCH):
+            stop.check()
+            batch = order[begin : begin + _PAIRS_PER_BATCH]
+            for index, score in zip(batch, self._score_batch([pairs[index] for index in batch]), strict=True):
+                known[missing_keys[index]] = score
+                self._scores.put(missing_keys[index], score)
+        return [known[key] for key in keys]
+
+    def _digest_files(self) -> str:
+        """Return the digest of both files, after checking that they are there and not too big."""
+        digest = hashlib.sha256()
+        for name, most in _MAX_BYTES.items():
+            try:
+                with (self._folder / name).open("rb") as file:
+                    if os.fstat(file.fileno()).st_size > most:
+                        raise self._fault("too_large", file=name, most=format_size(most))
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+            except OSError as error:
+                raise self._fault("missing", file=name) from error
+        return digest.hexdigest()
+
+    def _load_tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        try:
+            tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER_FILE))
+        except Exception as error:  # the library raises plain `Exception`
+            raise self._fault("damaged", file=TOKENIZER_FILE) from error
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer
+
+    def _load_session(self) -> tuple[Any, dict[str, str]]:
+        """Return the session, and the types of its inputs by name."""
+        try:
+            import onnxruntime
+        except (ImportError, OSError) as error:  # the native library may not load on this machine
+            raise ModelFault.make("evaluator.package_missing") from error
+        onnxruntime.set_default_logger_severity(_QUIET)
+        onnxruntime.disable_telemetry_events()  # there are some on Windows
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = min(_MAX_THREADS, os.cpu_count() or 1)
+        options.inter_op_num_threads = 1
+        options.log_severity_level = _QUIET
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads leave the processor
+        try:
+            session = onnxruntime.InferenceSession(
+                str(self._folder / MODEL_FILE), options, providers=["CPUExecutionProvider"], enable_fallback=0
+            )
+            return session, {given.name: given.type for given in session.get_inputs()}
+        except Exception as error:  # each kind of damage has an exception of its own
+            raise self._fault("damaged", file=MODEL_FILE) from error
+
+    def _check_inputs(self, inputs: dict[str, str]) -> list[str]:
+        """Return the names of the model's inputs, given with their types."""
+        unknown = inputs.keys() - set(_INPUTS)
+        if unknown or not inputs.keys() >= {"input_ids", "attention_mask"}:
+            raise self._fault("foreign", defect=f"its inputs are {', '.join(sorted(inputs))}")
+        if set(inputs.values()) != {"tensor(int64)"}:
+            raise self._fault("foreign", defect="its inputs are not 64-bit integers")
+        return list(inputs)
+
+    def _try_out(self) -> None:
+        """Score a pair, and the last token of the vocabulary, which the model of another tokenizer may not know."""
+        import numpy as np
+
+        question, texts = _TRIAL
+        self._score_batch(self._tokenize(question, list(texts)))
+        last = np.full((1, 2), self._tokenizer.get_vocab_size() - 1, dtype=np.int64)
+        self._run(
+            {name: last if name == "input_ids" else np.ones_like(last) * (name != _INPUTS[2]) for name in _INPUTS}
+        )
+
+    def _tokenize(self, question: str, texts: Sequence[str]) -> list[Any]:
+        """Return the tokens of each pair. A long question leaves a quarter of them to the text."""
+        try:  # one by one: a batch would use threads, which do not survive a fork
+            asked = self._tokenizer.encode(replace_surrogates(question), add_special_tokens=False)
+            asked.truncate(_MAX_QUESTION_TOKENS)
+            room = _MAX_PAIR_TOKENS - len(asked.ids) - self._tokenizer.num_special_tokens_to_add(True)
+            return [self._join(asked, replace_surrogates(text[:_MAX_TEXT_CHARS]), room) for text in texts]
+        except Exception as error:
+            raise self._fault("damaged", file=TOKENIZER_FILE) from error
+
+    def _join(self, asked: Any, text: str, room: int) -> Any:
+        said = self._tokenizer.encode(text, add_special_tokens=False)
+        said.truncate(room)
+        return self._tokenizer.post_process(asked, said)
+
+    def _score_batch(self, pairs: Sequence[Any]) -> Iterator[float]:
+        import numpy as np
+
+        length = max(len(pair.ids) for pair in pairs)
+        arrays = {name: np.zeros((len(pairs), length), dtype=np.int64) for name in _INPUTS}
+        arrays["input_ids"][:] = self._padding
+        for row, pair in enumerate(pairs):
+            for name, values in zip(_INPUTS, (pair.ids, pair.attention_mask, pair.type_ids), strict=True):
+                arrays[name][row, : len(values)] = values
+        return self._run(arrays)
+
+    def _run(self, arrays: dict[str, Any]) -> Iterator[float]:
+        """Return the score of each row. Raises `ModelFault` if the model fails, or if these are no scores."""
+        import numpy as np
+
+        try:
+            output = self._session.run(None, {name: arrays[name] for name in self._inputs})[0]
+        except Exception as error:
+            raise self._fault("foreign", defect="it cannot read the tokens of this tokenizer") from error
+        rows = len(arrays["input_ids"])
+        logits = np.asarray(output)
+        if logits.shape not in ((rows,), (rows, 1), (rows, 2)) or not np.issubdtype(logits.dtype, np.floating):
+            raise self._fault("foreign", defect="its output is not one score for each pair")
+        if not np.isfinite(logits).all():
+            raise self._fault("foreign", defect="its scores are not numbers")
+        logits = logits.reshape(rows, -1).astype(np.float64)
+        odds = logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits[:, 0]
+        return map(float, 1 / (1 + np.exp(-np.clip(odds, -500, 500))))
+
+    def _fault(self, kind: str, **values: str) -> ModelFault:
+        return ModelFault.make(f"evaluator.{kind}", folder=self._folder, name=self._name, **values)

@@ -1,0 +1,91 @@
+"""A tiny evaluator whose score is real: the share of the question's words that are in the text.
+
+The model is a graph without learned weights, and the tokenizer is the one in WordLlama's wheel.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
+
+from crag.models.token_counts import find_llama_tokenizer
+
+_END = 2  # id of </s>, which follows the question and the text
+_COMMON = "the a an of in on at to is are was were did do does has have who what when where which how and ? . , : it"
+_TOKENS = 32_000
+
+
+@cache
+def evaluator_files(logits: int = 1, known_tokens: int = _TOKENS, inputs: tuple[str, ...] = ()) -> dict[str, bytes]:
+    """Both files by name. `logits` is the width of the output, `inputs` are named in place of the usual ones."""
+    tokenizer = Tokenizer.from_file(str(find_llama_tokenizer()))
+    tokenizer.post_processor = TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 1), ("</s>", _END)]
+    )
+    weights = np.ones(known_tokens, dtype=np.float32)
+    unimportant = [0, 1, _END, *(tokenizer.token_to_id(f"▁{word}") for word in _COMMON.split())]
+    unimportant += [tokenizer.token_to_id(sign) for sign in "▁?.,:"]
+    weights[[number for number in unimportant if number is not None and number < known_tokens]] = 0
+    model = _build_model(weights, logits, inputs or ("input_ids", "attention_mask", "token_type_ids"))
+    return {"model.onnx": model, "tokenizer.json": tokenizer.to_str().encode()}
+
+
+def write_evaluator(folder: Path, **options: Any) -> Path:
+    """Write both files into a folder, and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, body in evaluator_files(**options).items():
+        (folder / name).write_bytes(body)
+    return folder
+
+
+def _build_model(weights: np.ndarray, logits: int, inputs: tuple[str, ...]) -> bytes:
+    ids = inputs[0]
+    nodes = [
+        # the question is what stands before the first </s>
+        helper.make_node("Equal", [ids, "end"], ["is_end"]),
+        helper.make_node("Cast", ["is_end"], ["ends"], to=TensorProto.INT32),
+        helper.make_node("CumSum", ["ends", "axis"], ["passed"]),
+        helper.make_node("Equal", ["passed", "none"], ["in_question"]),
+        helper.make_node("Equal", ["passed", "one"], ["in_text"]),
+        helper.make_node("Gather", ["weights", ids], ["weight"]),
+        helper.make_node("Cast", ["in_question"], ["asked"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["weight", "asked"], ["asked_weight"]),
+        # which tokens of the question are in the text
+        helper.make_node("Unsqueeze", [ids, "two"], ["rows"]),
+        helper.make_node("Unsqueeze", [ids, "axis"], ["columns"]),
+        helper.make_node("Equal", ["rows", "columns"], ["same"]),
+        helper.make_node("Unsqueeze", ["in_text", "axis"], ["text_columns"]),
+        helper.make_node("And", ["same", "text_columns"], ["same_in_text"]),
+        helper.make_node("Cast", ["same_in_text"], ["found"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMax", ["found", "two"], ["held"], keepdims=0),
+        helper.make_node("Mul", ["asked_weight", "held"], ["held_weight"]),
+        helper.make_node("ReduceSum", ["held_weight", "axis"], ["shared"], keepdims=1),
+        helper.make_node("ReduceSum", ["asked_weight", "axis"], ["total"], keepdims=1),
+        helper.make_node("Add", ["total", "little"], ["some"]),
+        helper.make_node("Div", ["shared", "some"], ["share"]),
+        helper.make_node("Sub", ["share", "half"], ["above"]),
+        helper.make_node("Mul", ["above", "steep"], ["logit"]),
+        helper.make_node("Concat", [*["zero_logit"] * (logits - 1), "logit"], ["logits"], axis=1),
+        helper.make_node("Sub", ["logit", "logit"], ["zero_logit"]),
+    ]
+    nodes.insert(-2, nodes.pop())
+    constants = {
+        "end": np.array(_END), "axis": np.array([1]), "two": np.array([2]), "weights": weights,
+        "none": np.array(0, dtype=np.int32), "one": np.array(1, dtype=np.int32),
+        "little": np.float32(1e-6), "half": np.float32(0.45), "steep": np.float32(9),
+    }  # fmt: skip
+    graph = helper.make_graph(
+        nodes,
+        "overlap",
+        [helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"]) for name in inputs],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["pairs", logits])],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return bytes(made.SerializeToString())
