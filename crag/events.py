@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from crag.options import RunOptions
 from crag.types import (
     Action,
+    Assessment,
     Citation,
     NodeName,
     Origin,
@@ -209,6 +210,14 @@ class PassageGraded:
 
 
 @dataclass(frozen=True, slots=True)
+class SufficiencyJudged:
+    """Whether the best excerpts of the library together answer the question; decided once in a run, or not at all."""
+
+    assessment: Assessment
+    type: Literal["sufficiency_judged"] = "sufficiency_judged"
+
+
+@dataclass(frozen=True, slots=True)
 class ActionDecided:
     """The action that follows from the verdicts, and the reason in one sentence with figures.
 
@@ -367,6 +376,7 @@ Event = (
     | QuestionCondensed
     | PassagesFound
     | PassageGraded
+    | SufficiencyJudged
     | ActionDecided
     | QueryWritten
     | ConsentAsked

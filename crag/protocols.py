@@ -8,7 +8,19 @@ from typing import Any, Protocol
 
 from crag.cancellation import Cancellation
 from crag.options import RunOptions
-from crag.types import EmbeddingSpace, Grade, Knowledge, Passage, Prompt, Strip, Thresholds, Turn, Usage, Vectors
+from crag.types import (
+    Assessment,
+    EmbeddingSpace,
+    Grade,
+    Knowledge,
+    Passage,
+    Prompt,
+    Strip,
+    Thresholds,
+    Turn,
+    Usage,
+    Vectors,
+)
 
 
 class Embedder(Protocol):
@@ -200,6 +212,16 @@ class Evaluator(Protocol):
         ...
 
 
+class Assessor(Protocol):
+    """Grades passages and judges whether their best excerpts together answer the question."""
+
+    def assess(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, Grade] | Assessment]:
+        """Yield the grades as in `Grader.grade`, and one assessment last. Raises `ModelFault`, `Stopped`."""
+        ...
+
+
 class Refiner(Protocol):
     """Splits passages into strips and keeps those that help to answer (CRAG, arXiv 2401.15884, section 4.4)."""
 
@@ -368,6 +390,7 @@ class Engine:
     `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
     smallest window. `quoting_writer` answers where the model wrote nothing or only repeated itself; it is None if
     `writer` quotes anyway. `find_corrections` returns the misspelled words of a question with the words that are meant.
+    Without an `assessor`, nothing judges whether passages suffice.
     """
 
     name: str
@@ -381,3 +404,4 @@ class Engine:
     coverage: CoverageCheck | None = None
     quoting_writer: Writer | None = None
     find_corrections: Callable[[str], Mapping[str, str]] = _find_no_corrections
+    assessor: Assessor | None = None

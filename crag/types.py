@@ -76,10 +76,13 @@ WrittenLanguage = Literal["en", "ko", "zh", "zh-Hant"]
 
 VerdictWord = Literal["relevant", "irrelevant", "ambiguous", "unknown"]
 Action = Literal["correct", "ambiguous", "incorrect"]
+Sufficiency = Literal["sufficient", "insufficient", "conflicting"]
 Origin = Literal["library", "web"]
 Ruling = Literal["use", "drop"]
 OutboundKind = Literal["web search", "web page", "model", "embedding", "account", "download", "evaluation", "trace"]
-Outcome = Literal["documents", "quoted", "documents_partly", "documents_and_web", "web", "not_answered", "talk"]
+Outcome = Literal[
+    "documents", "quoted", "documents_partly", "conflicting", "documents_and_web", "web", "not_answered", "talk"
+]
 """What an answer rests on. *quoted*: sentences of the documents that hold all that the question names, found by
 comparing words; no model has read whether they answer it.
 """
@@ -205,7 +208,9 @@ class Passage:
     the wider parent text around `text`, or `text` itself. `score` is the retrieval score; higher is more similar.
     `also_in` names each document, once, whose near-duplicate passages were omitted in favour of this one. `page` is the
     page of the first word; `page_starts` are the later pages that begin within `text`, and `context_page_starts` all
-    pages of `context`, the first one included. `sheet` is the name of the sheet of a workbook.
+    pages of `context`, the first one included. `sheet` is the name of the sheet of a workbook. `published`
+    (YYYY-MM-DD, or its known prefix) and `added_at` (seconds since the epoch) date its document; they may be empty and
+    0.
     """
 
     id: int
@@ -222,6 +227,8 @@ class Passage:
     page_starts: PageStarts = ()
     context_page_starts: PageStarts = ()
     sheet: str = ""
+    published: str = ""
+    added_at: float = 0.0
 
     def with_title(self, text: str) -> str:
         """Return a text of this passage below the title and the heading, which say what it is about."""
@@ -312,6 +319,26 @@ class Grade:
     reason: str
     usage: Usage | None = None
     complete: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The sentence of a passage that states its answer."""
+
+    passage_id: int
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Whether passages together answer a question, and the reason in the question's language.
+
+    `sufficiency` is None if that could not be told. `statements` are the different answers that are *conflicting*.
+    """
+
+    sufficiency: Sufficiency | None
+    reason: str
+    statements: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ def answer_json(run_id: str, trace: Trace) -> Json:
         "outcome": trace.outcome,
         "route": "talk" if trace.small_talk else None,
         "action": trace.action,
+        "sufficiency": trace.sufficiency,
         "reason": trace.action_reason,
         "steps": trace.trajectory,
         "verdicts": [_verdict_json(trace, verdict) for verdict in trace.verdicts.values()],

@@ -102,6 +102,7 @@ _CSV_COLUMNS: dict[str, Callable[[EvaluationResult], CsvCell]] = {
     "expected_action": lambda one: one.example.action,
     "action": lambda one: one.scored.action,
     "outcome": lambda one: one.scored.outcome,
+    "sufficiency": lambda one: one.scored.sufficiency,
     "expected_steps": lambda one: _LIST_SEPARATOR.join(map(", ".join, one.example.steps)),
     "steps": lambda one: ", ".join(one.scored.steps),
     "best_score": lambda one: one.scored.best,

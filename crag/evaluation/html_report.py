@@ -216,7 +216,7 @@ def _make_answers_view(evaluation: Evaluation, identical: Sequence[EvaluationRes
 
 def _answer_facts(result: EvaluationResult) -> list[str]:
     scored = result.scored
-    told = [badge.word for badge in answer_badges(scored.action, scored.outcome)]
+    told = [badge.word for badge in answer_badges(scored.action, scored.outcome, scored.sufficiency)]
     if scored.grades:
         relevant = sum(grade.relevant for grade in scored.grades)
         told.append(f"{relevant} of {format_count(len(scored.grades), 'passage')} graded relevant")

@@ -325,6 +325,7 @@ def score_run(example: Example, trace: Trace, calls: Sequence[ModelCall] = ()) -
         answer=trace.text,
         action=trace.action,
         outcome=trace.outcome,
+        sufficiency=trace.sufficiency,
         steps=tuple(trace.trajectory),
         best=best_score(trace),
         text_score=score_text_agreement(example, trace, scores),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from crag.options import RunOptions
-from crag.types import Action, Outcome, RunState
+from crag.types import Action, Outcome, RunState, Sufficiency
 
 DatasetKind = Literal["builtin", "uploaded", "pinned"]
 
@@ -217,6 +217,7 @@ class ScoredAnswer:
     nodes: Mapping[str, NodeCost] = field(default_factory=dict)
     seconds: float = 0.0
     tokens: int = 0
+    sufficiency: Sufficiency | None = None
 
 
 @dataclass(frozen=True, slots=True)

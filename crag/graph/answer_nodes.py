@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from crag.errors import ModelFault
 from crag.events import AnswerChecked, AnswerWritten, Noted, PromptBuilt, ThoughtWritten, TokensWritten
@@ -14,16 +17,16 @@ from crag.graph.citations import (
     drop_invalid_citations,
     strip_citations,
 )
-from crag.graph.nodes import gather_knowledge, graph_node
+from crag.graph.nodes import gather_knowledge, graph_node, is_merely_related, judged_sufficiency, trusted_statements
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, question_to_answer, retrieval_question
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import OFF_TOPIC, PromptFit, Writer
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_date, to_local_time
 from crag.text.language import detect_language, detect_written_language
 from crag.text.questions import detect_answer_type, extract_asking_sentences, is_long_question
 from crag.text.spelling import is_certain
-from crag.types import Knowledge, Support, Usage
+from crag.types import Knowledge, Passage, Statement, Support, Usage, WrittenLanguage
 
 FINISH_NOTES = {
     "length": "The answer reached its length limit.",
@@ -51,9 +54,11 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
 
     Raises `ModelFault`, also when the model writes nothing.
     """
+    if statements := _find_disagreement(state, deps):
+        return _write_disagreement(state, statements, deps)
     knowledge = gather_knowledge(state, deps)
     if not knowledge:
-        return _write_refusal(state, deps)
+        return _write_refusal(state, deps, "refusal_related" if is_merely_related(state, deps) else "")
     draft = _draft_answer(state, knowledge, deps)
     text, knowledge = draft.text, draft.knowledge
     if not text:
@@ -103,7 +108,7 @@ def _is_covered(
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
     policy = deps.options.policy
     rule = "none" if policy == "any" else policy  # `any` is ambiguous also where one passage answers and another not
-    if decide_action(rule, own, deps.thresholds).action == "ambiguous":
+    if decide_action(rule, own, deps.thresholds, judged_sufficiency(state)).action == "ambiguous":
         return False
     if not is_supported(text, support):
         return False
@@ -233,6 +238,40 @@ def _report_prompt_fit(fit: PromptFit, deps: Deps) -> None:
             verb = "was" if number == 1 else "were"
             note = f"{format_count(number, what)} did not fit the window of {fit.window:,} tokens and {verb} left out."
             deps.emit(Noted(note))
+
+
+def _find_disagreement(state: GraphState, deps: Deps) -> tuple[Statement, ...]:
+    """Return the different answers of the documents that are still trusted; none under a policy that does not ask."""
+    if deps.options.policy != "paper":
+        return ()
+    return trusted_statements(state.get("assessment"), state["passages"], state.get("verdicts", {}))
+
+
+def _write_disagreement(state: GraphState, statements: Sequence[Statement], deps: Deps) -> GraphState:
+    """Quote what each document states, with its title and date, in place of an answer that chooses one of them."""
+    language = detect_written_language(state["question"])
+    lead, *dated = load_prompt("disagreement", language).split("\n---\n")
+    known = {passage.id: passage for passage in state["passages"]}
+    sources = [known[statement.passage_id] for statement in statements]
+    knowledge = tuple(Knowledge(n, passage, passage.text) for n, passage in enumerate(sources, start=1))
+    quotes = [f"“{strip_citations(each.sentence)}” [{n}]" for n, each in enumerate(statements, start=1)]
+    origins = (_describe_source(passage, dated, language) for passage in sources)
+    text = "\n".join([lead, "", *(f"- {quote} — {origin}" for quote, origin in zip(quotes, origins, strict=True))])
+    deps.emit(TokensWritten(text))
+    deps.emit(AnswerWritten(text, collect_citations("\n".join(quotes), knowledge), "conflicting", Usage()))
+    return {"answer": "\n".join(quotes), "knowledge": knowledge}
+
+
+def _describe_source(passage: Passage, dated: Sequence[str], language: WrittenLanguage) -> str:
+    """Return the title of a document and when it was published, or else added; `dated` are the words for both."""
+    title = strip_citations(" ".join(passage.title.split()))
+    if not (passage.published or passage.added_at):
+        return title
+    day = passage.published or f"{to_local_time(passage.added_at):%Y-%m-%d}"
+    if language == "en":
+        with suppress(ValueError):  # only the year may be known
+            day = format_date(datetime.strptime(day, "%Y-%m-%d").astimezone().timestamp())
+    return f"{title}, {fill_template(dated[0] if passage.published else dated[1], date=day)}"
 
 
 def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphState:

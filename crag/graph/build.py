@@ -78,4 +78,8 @@ def _after_decide(state: GraphState, runtime: Runtime[Deps]) -> str:
 
 
 def _towards_answer(state: GraphState, runtime: Runtime[Deps]) -> str:
-    return "refine_knowledge" if runtime.context.options.refine and nodes.usable_passages(state) else "generate"
+    return (
+        "refine_knowledge"
+        if runtime.context.options.refine and nodes.usable_passages(state, runtime.context)
+        else "generate"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
@@ -17,14 +17,16 @@ from crag.events import (
     PassagesFound,
     QuestionCondensed,
     StripsScored,
+    SufficiencyJudged,
     WebSkipped,
 )
 from crag.graph.policy import choose_action as decide_action
+from crag.graph.policy import is_insufficient
 from crag.graph.state import Deps, GraphState, fitted_question, retrieval_question
 from crag.protocols import CondensedQuestion
 from crag.text.questions import extract_asking_sentences
 from crag.text.spelling import correct_words
-from crag.types import Knowledge, NodeName, Passage, Strip, Verdict
+from crag.types import Assessment, Grade, Knowledge, NodeName, Passage, Statement, Strip, Sufficiency, Verdict
 
 MAX_STRIPS_PER_ANSWER = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
 _PASSAGES_TO_COMPARE = 8  # near a follow-up question, to see which topic it goes with
@@ -84,8 +86,43 @@ def retrieve(state: GraphState, deps: Deps) -> GraphState:
 
 @graph_node("grade_documents")
 def grade_documents(state: GraphState, deps: Deps) -> GraphState:
-    """Grade each passage and emit every verdict as soon as it is known."""
-    return {"verdicts": grade_passages(state, state["passages"], deps)}
+    """Grade each passage and emit every verdict as soon as it is known; judge whether they suffice, if that counts."""
+    passages, assessor = state["passages"], deps.engine.assessor
+    if assessor is None or deps.options.policy != "paper" or not passages:
+        return {"verdicts": grade_passages(state, passages, deps)}
+    verdicts: dict[int, Verdict] = {}
+    assessment = None
+    for judged in assessor.assess(retrieval_question(state), passages, deps.stop):
+        if isinstance(judged, Assessment):
+            assessment = _require_disagreement(judged, passages, verdicts)
+            deps.emit(SufficiencyJudged(assessment))
+        else:
+            index, grade = judged
+            verdicts[passages[index].id] = _emit_verdict(state, passages[index], grade, deps)
+    return {"verdicts": verdicts, "assessment": assessment}
+
+
+def _require_disagreement(
+    assessment: Assessment, passages: Sequence[Passage], verdicts: Mapping[int, Verdict]
+) -> Assessment:
+    """Return the assessment; passages are only *conflicting* if two documents are trusted, else it cannot be told."""
+    if assessment.sufficiency != "conflicting":
+        return assessment
+    statements = trusted_statements(assessment, passages, verdicts)
+    return replace(assessment, statements=statements, sufficiency="conflicting" if statements else None)
+
+
+def trusted_statements(
+    assessment: Assessment | None, passages: Sequence[Passage], verdicts: Mapping[int, Verdict]
+) -> tuple[Statement, ...]:
+    """Return the statements in relevant passages, one from each document; none unless there are several documents."""
+    known = {passage.id: passage for passage in passages}
+    stated: dict[str, Statement] = {}
+    for statement in assessment.statements if assessment else ():
+        verdict = verdicts.get(statement.passage_id)
+        if statement.passage_id in known and verdict is not None and verdict.word == "relevant":
+            stated.setdefault(known[statement.passage_id].source_id, statement)
+    return tuple(stated.values()) if len(stated) > 1 else ()
 
 
 @graph_node("decide")
@@ -93,13 +130,13 @@ def decide(state: GraphState, deps: Deps) -> GraphState:
     """Combine the verdicts into an action; report when the web is needed but not available."""
     verdicts = state.get("verdicts", {})
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
-    decision = decide_action(deps.options.policy, own, deps.thresholds)
+    decision = decide_action(deps.options.policy, own, deps.thresholds, judged_sufficiency(state))
     wanted = decision.wants_web or bool(state.get("extra_query")) or _uses_web_passage(state)
     deps.emit(ActionDecided(decision.action, decision.reason, wanted))
     there = deps.web is not None or bool(state.get("web_passages"))
     if wanted and not there:
         deps.emit(WebSkipped(f"{deps.web_missing}, so the web was not searched."))
-        if decision.action == "ambiguous":
+        if decision.action == "ambiguous" and usable_passages(state, deps):
             deps.emit(Noted(f"{deps.web_missing}, so only your documents were used."))
     return {"search_web": wanted and there}
 
@@ -108,7 +145,7 @@ def decide(state: GraphState, deps: Deps) -> GraphState:
 def refine_knowledge(state: GraphState, deps: Deps) -> GraphState:
     """Cut the usable passages into strips and keep those that help (arXiv 2401.15884, section 4.4)."""
     strips: dict[int, tuple[Strip, ...]] = {}
-    for question, passages in _group_by_question(state).items():
+    for question, passages in _group_by_question(state, deps).items():
         for index, cut in deps.engine.refiner.refine(question, passages, deps.stop):
             strips[passages[index].id] = cut
             deps.emit(StripsScored(passages[index].id, cut))
@@ -138,10 +175,10 @@ def limit_strips(strips: dict[int, tuple[Strip, ...]], limit: int) -> dict[int, 
     }
 
 
-def _group_by_question(state: GraphState) -> dict[str, list[Passage]]:
+def _group_by_question(state: GraphState, deps: Deps) -> dict[str, list[Passage]]:
     """Group the usable passages by what they should answer: the question, or the extra query that found them."""
     groups: dict[str, list[Passage]] = {}
-    for passage in usable_passages(state):
+    for passage in usable_passages(state, deps):
         groups.setdefault(state.get("sought", {}).get(passage.id, retrieval_question(state)), []).append(passage)
     return groups
 
@@ -152,20 +189,43 @@ def _uses_web_passage(state: GraphState) -> bool:
     return any(rulings.get(passage.id) == "use" for passage in state.get("web_passages", ()))
 
 
-def usable_passages(state: GraphState) -> list[Passage]:
+def judged_sufficiency(state: GraphState) -> Sufficiency | None:
+    """Return whether the passages together answer the question; None if that was not judged."""
+    assessment = state.get("assessment")
+    return assessment.sufficiency if assessment else None
+
+
+def is_merely_related(state: GraphState, deps: Deps) -> bool:
+    """Return whether the library is on the subject but does not answer, and nothing of the web can be used."""
+    verdicts = state.get("verdicts", {})
+    own = [verdicts[passage.id] for passage in state.get("passages", ()) if passage.id in verdicts]
+    is_related = any(verdict.word != "irrelevant" for verdict in own)
+    if not (is_related and is_insufficient(deps.options.policy, own, judged_sufficiency(state))):
+        return False
+    return not any(verdicts[found.id].word != "irrelevant" for found in _web_passages(state) if found.id in verdicts)
+
+
+def _web_passages(state: GraphState) -> Sequence[Passage]:
+    """Return the results from the web, if the action calls for it."""
+    return state.get("web_passages", ()) if state.get("search_web") else ()
+
+
+def usable_passages(state: GraphState, deps: Deps) -> list[Passage]:
     """Return the passages usable for the answer, best verdict first: all that were not graded irrelevant.
 
-    Web passages are included only where the action calls for the web.
+    There are none if those of the library are merely related and the web did not help.
     """
     verdicts = state.get("verdicts", {})
-    found = [*state.get("passages", ()), *(state.get("web_passages", ()) if state.get("search_web") else ())]
+    if is_merely_related(state, deps):
+        return []
+    found = [*state.get("passages", ()), *_web_passages(state)]
     usable = [passage for passage in found if passage.id not in verdicts or verdicts[passage.id].word != "irrelevant"]
     return sorted(usable, key=lambda passage: _verdict_rank(verdicts.get(passage.id)), reverse=True)
 
 
 def gather_knowledge(state: GraphState, deps: Deps) -> tuple[Knowledge, ...]:
     """Number the texts that the answer may rest on: the kept strips, else the passage or its wider context."""
-    usable = usable_passages(state)
+    usable = usable_passages(state, deps)
     held = [kept for kept in (_kept_knowledge(passage, state, deps) for passage in usable) if kept.text]
     if not held:  # the refiner dropped everything from passages that the grader trusts: trust the grader
         held = [Knowledge(0, passage, passage.text) for passage in usable]
@@ -192,15 +252,17 @@ def grade_passages(state: GraphState, passages: Sequence[Passage], deps: Deps, s
 
     `sought` is the extra query that the passages should answer; empty means the question itself.
     """
-    rulings = state.get("rulings", {})
-    verdicts: dict[int, Verdict] = {}
-    for index, given in deps.engine.grader.grade(sought or retrieval_question(state), passages, deps.stop):
-        passage_id = passages[index].id
-        word = deps.thresholds.verdict_for(given.score)
-        verdict = Verdict(passage_id, word, given.score, given.reason, complete=given.complete)
-        verdicts[passage_id] = verdict.with_ruling(rulings[passage_id]) if passage_id in rulings else verdict
-        deps.emit(PassageGraded(verdicts[passage_id]))
-    return verdicts
+    grades = deps.engine.grader.grade(sought or retrieval_question(state), passages, deps.stop)
+    return {passages[index].id: _emit_verdict(state, passages[index], grade, deps) for index, grade in grades}
+
+
+def _emit_verdict(state: GraphState, passage: Passage, grade: Grade, deps: Deps) -> Verdict:
+    word = deps.thresholds.verdict_for(grade.score)
+    verdict = Verdict(passage.id, word, grade.score, grade.reason, complete=grade.complete)
+    if ruling := state.get("rulings", {}).get(passage.id):
+        verdict = verdict.with_ruling(ruling)
+    deps.emit(PassageGraded(verdict))
+    return verdict
 
 
 def _verdict_rank(verdict: Verdict | None) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from crag.options import PolicyName
 from crag.text.formatting import describe_best_score, format_best_score, format_count
-from crag.types import Action, Thresholds, Verdict
+from crag.types import Action, Sufficiency, Thresholds, Verdict
 
 _NO_ANSWER = "no answer in your documents"
 
@@ -21,17 +21,35 @@ class Decision:
     reason: str
 
 
-def choose_action(policy: PolicyName, verdicts: Sequence[Verdict], thresholds: Thresholds) -> Decision:
+def choose_action(
+    policy: PolicyName,
+    verdicts: Sequence[Verdict],
+    thresholds: Thresholds,
+    sufficiency: Sufficiency | None = None,
+) -> Decision:
     """Choose the action and whether to search the web. An `unknown` verdict counts as ambiguous, never as irrelevant.
 
-    `paper`: any relevant and complete → correct, all irrelevant → incorrect, else ambiguous; the web unless correct.
+    `paper`: any relevant and complete → correct, all irrelevant → incorrect, else ambiguous; the web unless correct. If
+    the passages are *insufficient* together, the action is not correct, unless the user chose to use one of them.
     `any`: the web as soon as one passage is not relevant. `none`: the web only when no passage is relevant. `off`: no
     grading, no web.
     """
     if policy == "off":
         return Decision(None, False, "Grading is off: every passage that was found is used.")
     action = _combine_verdicts(policy, verdicts)
-    return Decision(action, action != "correct", _explain_decision(policy, action, verdicts, thresholds))
+    lacks_answer = action != "incorrect" and is_insufficient(policy, verdicts, sufficiency)
+    action = "ambiguous" if lacks_answer else action
+    reason = _explain_decision(policy, action, verdicts, thresholds, lacks_answer=lacks_answer)
+    return Decision(action, action != "correct", reason)
+
+
+def is_insufficient(policy: PolicyName, verdicts: Sequence[Verdict], sufficiency: Sufficiency | None) -> bool:
+    """Return whether passages may not be answered from alone: judged insufficient, and none is used by the user's wish.
+
+    Only `paper` asks for that assessment.
+    """
+    is_overruled = any(verdict.ruling == "use" for verdict in verdicts)
+    return policy == "paper" and sufficiency == "insufficient" and not is_overruled
 
 
 def _combine_verdicts(policy: PolicyName, verdicts: Sequence[Verdict]) -> Action:
@@ -45,7 +63,9 @@ def _combine_verdicts(policy: PolicyName, verdicts: Sequence[Verdict]) -> Action
     return "correct" if relevant else "ambiguous"
 
 
-def _explain_decision(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds) -> str:
+def _explain_decision(
+    policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds, *, lacks_answer: bool
+) -> str:
     if not verdicts:
         return f"No passages found: {_NO_ANSWER}."
     said = _describe_rulings(verdicts)
@@ -55,6 +75,8 @@ def _explain_decision(policy: PolicyName, action: Action, verdicts: Sequence[Ver
     counted = f"{relevant} of {format_count(len(verdicts), 'passage')} {verb} relevant"
     if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
         return f"{said}{counted}{'' if action == 'correct' else f': {_NO_ANSWER}'}."
+    if lacks_answer:
+        return f"{said}{counted}, but together they do not answer your question."
     best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
     if best is None:
         return f"{said}No passage could be graded, so all count as partly relevant."

@@ -12,7 +12,7 @@ from crag.options import RunOptions
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.text.questions import drop_document_reference, is_long_question
 from crag.text.small_talk import strip_small_talk
-from crag.types import Knowledge, NodeName, Passage, Ruling, Strip, Thresholds, Turn, Verdict
+from crag.types import Assessment, Knowledge, NodeName, Passage, Ruling, Strip, Thresholds, Turn, Verdict
 
 
 class GraphState(TypedDict, total=False):
@@ -33,6 +33,7 @@ class GraphState(TypedDict, total=False):
     passages: tuple[Passage, ...]
     web_passages: tuple[Passage, ...]
     verdicts: dict[int, Verdict]
+    assessment: Assessment | None
     rulings: dict[int, Ruling]
     search_web: bool
     query: str

@@ -10,6 +10,7 @@ from crag.inspection.steps import (
     PassageDescription,
     PromptSize,
     SentenceDescription,
+    describe_assessment,
     describe_prompt,
     describe_sentence,
     describe_strips,
@@ -117,6 +118,7 @@ def _decide_inputs(trace: Trace) -> list[NodeValue]:
         _option_value("policy", trace),
         NodeValue("Verdicts", describe_verdicts(trace, "library")),
         NodeValue("Thresholds", _thresholds_text(trace)),
+        NodeValue("Enough to answer", describe_assessment(trace)),
     ]
 
 
@@ -124,7 +126,7 @@ def _decide_outputs(trace: Trace) -> list[NodeValue]:
     if not trace.action_reason:
         return []
     return [
-        NodeValue("Decision", decision_badge(trace.action, trace.outcome).word),
+        NodeValue("Decision", decision_badge(trace.action, trace.outcome, trace.sufficiency).word),
         NodeValue("Reason", trace.action_reason),
         NodeValue("Web search needed", "yes" if trace.wants_web else "no"),
         NodeValue("Web search skipped", trace.web_skipped if trace.step("web_search") is None else ""),

@@ -13,7 +13,7 @@ from crag.options import GRADERS, OPTIONS, POLICIES, PolicyName, RunOptions
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration, format_score
 from crag.text.sanitization import to_one_line
-from crag.types import Action, Outcome, Ruling, RunState, SupportStrength, Thresholds, Verdict, VerdictWord
+from crag.types import Action, Outcome, Ruling, RunState, Sufficiency, SupportStrength, Thresholds, Verdict, VerdictWord
 
 Colour = Literal["green", "orange", "red", "blue", "gray"]
 
@@ -48,11 +48,13 @@ OUTCOME_BADGES: dict[Outcome, Badge] = {
     "documents": Badge("green", "task_alt", "from your documents"),
     "quoted": Badge("blue", "format_quote", "quoted from your documents"),
     "documents_partly": Badge("orange", "contrast", "partly covered"),
+    "conflicting": Badge("orange", "call_split", "sources disagree"),
     "documents_and_web": Badge("orange", "contrast", "documents and web"),
     "web": Badge("blue", "travel_explore", "from the web"),
     "not_answered": Badge("gray", "block", "not in your documents"),
     "talk": Badge("gray", "forum", "chat"),
 }
+_RELATED_BADGE = Badge("gray", "block", "related, but no answer")
 # A decision is named like the answer that it leads to from the documents alone, but never green: that must be earned.
 ACTION_BADGES: dict[Action | None, Badge] = {
     "correct": replace(OUTCOME_BADGES["documents"], colour="blue", icon="find_in_page"),
@@ -85,11 +87,17 @@ def run_badge(state: RunState, outcome: Outcome | None) -> Badge:
     return OUTCOME_BADGES[outcome] if outcome and state == "done" else RUN_STATE_BADGES[state]
 
 
-def decision_badge(action: Action | None, outcome: Outcome | None) -> Badge:
+def decision_badge(action: Action | None, outcome: Outcome | None, sufficiency: Sufficiency | None = None) -> Badge:
     """Return the badge of a decision; once the answer is known, the answer's own, so that both say the same."""
     if outcome and action in ("correct", "ambiguous"):
-        return OUTCOME_BADGES[outcome]
+        return outcome_badge(action, outcome, sufficiency)
     return ACTION_BADGES[action]
+
+
+def outcome_badge(action: Action | None, outcome: Outcome, sufficiency: Sufficiency | None = None) -> Badge:
+    """Return the badge of an outcome; a declined question tells related passages from none that are about it."""
+    is_related = outcome == "not_answered" and sufficiency == "insufficient" and action != "incorrect"
+    return _RELATED_BADGE if is_related else OUTCOME_BADGES[outcome]
 
 
 def trajectory_title(step: str) -> str:
@@ -97,10 +105,12 @@ def trajectory_title(step: str) -> str:
     return next((node.title for node in NODES.values() if node.trajectory_step == step), step)
 
 
-def answer_badges(action: Action | None, outcome: Outcome | None) -> list[Badge]:
+def answer_badges(
+    action: Action | None, outcome: Outcome | None, sufficiency: Sufficiency | None = None
+) -> list[Badge]:
     """Return the badge of an answer, preceded by that of its decision if the two say different things."""
-    told = [decision_badge(action, outcome)] if action else []
-    told += [OUTCOME_BADGES[outcome]] if outcome else []
+    told = [decision_badge(action, outcome, sufficiency)] if action else []
+    told += [outcome_badge(action, outcome, sufficiency)] if outcome else []
     return told[-1:] if len({badge.word for badge in told}) < len(told) else told
 
 
@@ -116,7 +126,7 @@ def answer_badge(trace: Trace) -> Badge:
         return Badge("orange", "link_off", "no source")
     if trace.waiting and trace.action == "ambiguous":
         return OUTCOME_BADGES["documents_partly"]
-    return OUTCOME_BADGES[trace.outcome or "not_answered"]
+    return outcome_badge(trace.action, trace.outcome or "not_answered", trace.sufficiency)
 
 
 def answer_facts(trace: Trace) -> list[str]:

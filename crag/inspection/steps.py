@@ -23,7 +23,7 @@ from crag.inspection.run_labels import (
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import describe_best_score, format_count, format_duration, format_place
 from crag.text.sanitization import to_one_line
-from crag.types import NodeName, Origin, Passage, RunState, SmallTalk, Strip, Support
+from crag.types import NodeName, Origin, Passage, RunState, SmallTalk, Strip, Sufficiency, Support
 
 _EXPANDED_NODES: frozenset[NodeName] = frozenset({"reply", "grade_documents", "decide", "web_search"})
 _UNTIMED_NODES: frozenset[NodeName] = frozenset({"decide", "check_answer", "reply"})  # a few milliseconds
@@ -113,7 +113,7 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
         title=NODES[step.node].title,
         state=step.state,
         icon=_SKIPPED_ICON if step.node == "web_search" and trace.web_skipped else RUN_STATE_BADGES[step.state].icon,
-        badge=decision_badge(trace.action, trace.outcome) if step.node == "decide" and trace.action_reason else None,
+        badge=_decision_badge(trace) if step.node == "decide" and trace.action_reason else None,
         summary=summarize_step(step, trace),
         lines=tuple(line for line in _step_lines(step, trace) if line),
         prompt=describe_prompt(trace) if step.node == "generate" else None,
@@ -122,6 +122,10 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
         sentences=_doubtful_sentences(trace) if step.node == "check_answer" else (),
         expanded=step.node in _EXPANDED_NODES or step.state == "running" or _is_reworded(step, trace),
     )
+
+
+def _decision_badge(trace: Trace) -> Badge:
+    return decision_badge(trace.action, trace.outcome, trace.sufficiency)
 
 
 def _is_reworded(step: Step, trace: Trace) -> bool:
@@ -216,6 +220,7 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
         case "grade_documents" if not running and not trace.verdicts:
             yield "No passage was graded."
         case "decide":
+            yield describe_assessment(trace)
             yield to_one_line(trace.action_reason) or ("Weighing the verdicts." if running else "")
             yield describe_grading(trace)
         case "transform_query":
@@ -249,6 +254,20 @@ def describe_grading(trace: Trace) -> str:
         return ""
     origin = threshold_origin(trace.options, calibrated=trace.calibrated)
     return to_one_line(f"Graded by {describe_grader(trace.grader)} · {describe_thresholds(thresholds)} · {origin}")
+
+
+_SUFFICIENCY_WORDS: dict[Sufficiency | None, str] = {
+    "sufficient": "Enough to answer",
+    "insufficient": "Not enough to answer",
+    "conflicting": "Sources disagree",
+    None: "Cannot tell whether this is enough to answer",
+}
+
+
+def describe_assessment(trace: Trace) -> str:
+    """Return whether the excerpts together answer the question, and why; empty if that was not judged."""
+    judged = trace.assessment
+    return to_one_line(f"{_SUFFICIENCY_WORDS[judged.sufficiency]}: {judged.reason}") if judged else ""
 
 
 def _query_line(trace: Trace) -> str:

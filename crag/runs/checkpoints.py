@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 30
-_ALLOWED_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
+_ALLOWED_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn", "Assessment", "Statement")
 
 
 class Checkpoints:

@@ -76,6 +76,7 @@ def state_before(trace: Trace, history: tuple[Turn, ...], node: NodeName, revisi
     if at > _NODE_ORDER.index("grade_documents"):
         known = {key: verdict for key, verdict in trace.verdicts.items() if key > 0 or held}
         state |= _verdict_state(known, rulings, _changed_thresholds(trace, revision))
+        state["assessment"] = trace.assessment
     if at > _NODE_ORDER.index("decide"):
         state["search_web"] = node in _QUERY_NODES or bool(held)
         state["query"] = revision.query or trace.query

@@ -27,6 +27,7 @@ from crag.events import (
     RunStarted,
     SmallTalkDetected,
     StripsScored,
+    SufficiencyJudged,
     ThoughtWritten,
     TokensWritten,
     VersionBegun,
@@ -36,6 +37,7 @@ from crag.events import (
 from crag.options import RunOptions
 from crag.types import (
     Action,
+    Assessment,
     Citation,
     NodeName,
     Origin,
@@ -44,6 +46,7 @@ from crag.types import (
     RunState,
     SmallTalk,
     Strip,
+    Sufficiency,
     Support,
     Thresholds,
     Usage,
@@ -87,6 +90,7 @@ class Trace:
     searched: int = 0
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     strips: dict[int, tuple[Strip, ...]] = field(default_factory=dict)
+    assessment: Assessment | None = None
     action: Action | None = None
     action_reason: str = ""
     wants_web: bool = False
@@ -128,6 +132,11 @@ class Trace:
     def trajectory(self) -> list[str]:
         """The steps taken, under the names by which trajectories are compared; bookkeeping steps are not listed."""
         return [name for step in self.steps if (name := NODES[step.node].trajectory_step)]
+
+    @property
+    def sufficiency(self) -> Sufficiency | None:
+        """Whether the excerpts together answer the question; None if it was not judged or could not be told."""
+        return self.assessment.sufficiency if self.assessment else None
 
     def step(self, node: NodeName) -> Step | None:
         """Return the last execution of a node; None if it never ran."""
@@ -177,6 +186,8 @@ class Trace:
                 self._find(event)
             case PassageGraded():
                 self.verdicts[event.verdict.passage_id] = event.verdict
+            case SufficiencyJudged():
+                self.assessment = event.assessment
             case ActionDecided():
                 self.action, self.action_reason, self.wants_web = event.action, event.reason, event.wants_web
             case QueryWritten():

@@ -28,6 +28,7 @@ from crag.events import (
     RunEnded,
     RunStarted,
     StripsScored,
+    SufficiencyJudged,
     ThoughtWritten,
     VersionBegun,
     encode_event,
@@ -186,6 +187,8 @@ def _referenced_passages(event: Event) -> Iterable[int]:
     match event:
         case PassageGraded():
             return (event.verdict.passage_id,)
+        case SufficiencyJudged():
+            return [stated.passage_id for stated in event.assessment.statements]
         case StripsScored():
             return (event.passage_id,)
         case AnswerWritten():

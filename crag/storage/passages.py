@@ -26,7 +26,8 @@ _CONTEXT_SEPARATOR = "\n\n"
 def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
     """Return the passages that still exist, by id, each with its wider context. Pass at most a few hundred ids."""
     described = (sources.c.title, sources.c.location.label("source_location"), sources.c.kind)
-    query = select(passages, *described).select_from(passages.join(sources))
+    dated = (sources.c.published, sources.c.added_at)
+    query = select(passages, *described, *dated).select_from(passages.join(sources))
     with database.snapshot() as connection:
         rows = connection.execute(query.where(passages.c.id.in_(ids))).all()
         neighbours = _read_context_rows(connection, rows)
@@ -203,6 +204,8 @@ def _passage_from_row(row: Row[Any], neighbours: dict[tuple[str, int], Row[Any]]
         page_starts=decode_page_starts(row.page_starts) or (),
         context_page_starts=_context_page_starts(parts),
         sheet=row.heading.partition(HEADING_SEPARATOR)[0] if row.kind == WORKBOOK_KIND else "",
+        published=row.published,
+        added_at=row.added_at,
     )
 
 

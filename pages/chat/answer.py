@@ -155,7 +155,7 @@ def outcome_sentence(trace: Trace) -> str:
         return {"stopped": "Stopped", "failed": failures.failure_title(trace)}.get(trace.state, "")
     if trace.outcome == "talk":
         return "Reply ready"
-    return f"Answer ready, {labels.outcome_word(trace.outcome)}, {format_count(len(trace.citations), 'source')}"
+    return f"Answer ready, {run_labels.answer_badge(trace).word}, {format_count(len(trace.citations), 'source')}"
 
 
 def answer_headline(trace: Trace) -> str:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from crag.errors import NotFound
 from crag.events import NODES
+from crag.inspection import run_labels
 from crag.inspection.run_differences import TextPiece, compare_texts, nodes_only_in
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration
@@ -40,9 +41,15 @@ def _outcome_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
     """Return the differences in decision and outcome."""
     badges = [
         ("Decision", *(labels.action_badge(side.trace.action) for side in (one, other))),
-        ("Outcome", *(labels.outcome_badge(side.trace.outcome or "not_answered") for side in (one, other))),
+        ("Outcome", *(_outcome_badge(side.trace) for side in (one, other))),
     ]
     return [f"**{name}**: {left} → {right}" for name, left, right in badges if left != right]
+
+
+def _outcome_badge(trace: Trace) -> str:
+    return labels.badge_markdown(
+        run_labels.outcome_badge(trace.action, trace.outcome or "not_answered", trace.sufficiency)
+    )
 
 
 def _settings_lines(one: ComparedRun, other: ComparedRun) -> list[str]:

@@ -32,7 +32,11 @@ def draw_answer(evaluation: Evaluation, result: EvaluationResult, verdict: Answe
     """Draw question, answer, expected answer, judgement and scores, with the label control and the link to the run."""
     name = f"{evaluation.id}-{result.variant}-{result.number}-{result.repetition}"
     st.markdown(f"**{markdown.escape_line(result.example.question, 400)}**")
-    badges = metrics.VERDICT_BADGES[verdict], *run_labels.answer_badges(result.scored.action, result.scored.outcome)
+    scored = result.scored
+    badges = (
+        metrics.VERDICT_BADGES[verdict],
+        *run_labels.answer_badges(scored.action, scored.outcome, scored.sufficiency),
+    )
     st.markdown(" ".join(map(labels.badge_markdown, badges)))
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if result.state == "done":

@@ -44,11 +44,6 @@ def outcome_badge(outcome: Outcome) -> str:
     return badge_markdown(run_labels.OUTCOME_BADGES[outcome])
 
 
-def outcome_word(outcome: Outcome) -> str:
-    """Return the origin of an answer in words, without a badge."""
-    return run_labels.OUTCOME_BADGES[outcome].word
-
-
 def version_change(change: str) -> str:
     """Return how a version differs, with policies and graders as named on screen; safe Markdown."""
     return markdown.escape_line(describe_change(change), 80)

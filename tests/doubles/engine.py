@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from crag.cancellation import Cancellation
 from crag.options import RunOptions
 from crag.protocols import CondensedQuestion, Engine, PassageFinder, PromptFit, ReplyPiece
-from crag.types import Grade, Knowledge, Passage, Strip, Thresholds, Turn, Usage
+from crag.types import Assessment, Grade, Knowledge, Passage, Strip, Thresholds, Turn, Usage
 
 THRESHOLDS = Thresholds(lower=0.3, upper=0.6)
 
@@ -53,6 +53,22 @@ class TableGrader:
             self.graded.append(item.id)
             self.questions[item.id] = question
             yield index, Grade(self.scores.get(item.id, 0.0), f"Because of {item.id}.")
+
+
+@dataclass
+class TableAssessor:
+    """Passes on the grades, then the assessment; `questions` are those it was asked."""
+
+    grader: TableGrader
+    assessment: Assessment
+    questions: list[str] = field(default_factory=list)
+
+    def assess(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, Grade] | Assessment]:
+        self.questions.append(question)
+        yield from self.grader.grade(question, passages, stop)
+        yield self.assessment
 
 
 class KeepEverySecond:

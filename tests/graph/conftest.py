@@ -16,8 +16,8 @@ from crag.graph.state import Deps
 from crag.options import RunOptions
 from crag.protocols import CoverageCheck, PageReader, WebSearch
 from crag.runs.trace import Trace
-from crag.types import Passage, Turn
-from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableGrader, engine, passage
+from crag.types import Assessment, Passage, Turn
+from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableAssessor, TableGrader, engine, passage
 
 
 @dataclass
@@ -36,15 +36,18 @@ class Bench:
     engine_name: str = "double"
     coverage: CoverageCheck | None = None
     quoting_writer: QuotingWriter | None = None
+    assessment: Assessment | None = None
 
     def ask(self, question: str = "What holds?", history: tuple[Turn, ...] = ()) -> Trace:
         ids = [number for number in self.scores if number > 0]
         self.retriever = ListRetriever([passage(n) for n in ids] if self.passages is None else self.passages)
         self.grader = TableGrader(self.scores)
+        self.assessor = TableAssessor(self.grader, self.assessment) if self.assessment else None
         played = replace(
             engine(self.grader, self.writer, self.engine_name),
             coverage=self.coverage,
             quoting_writer=self.quoting_writer,
+            assessor=self.assessor,
         )
         self.rewriter = played.rewriter
         trace = Trace()
