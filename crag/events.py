@@ -190,7 +190,8 @@ class PassagesFound:
     """Passages found in the library (`searched`: passages searched) or on the web (`searched`: results returned).
 
     `again`: they were reused from an earlier version of the answer, and nothing was sent this time. `sought` maps
-    passage ids to what was searched for, where that differs from the question.
+    passage ids to what was searched for, where that differs from the question. `scored` is the number of candidates
+    that the evaluator scored.
     """
 
     origin: Origin
@@ -198,6 +199,7 @@ class PassagesFound:
     searched: int
     again: bool = False
     sought: dict[int, str] = field(default_factory=dict)
+    scored: int = 0
     type: Literal["passages_found"] = "passages_found"
 
 

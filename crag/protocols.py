@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from crag.cancellation import Cancellation
 from crag.options import RunOptions
@@ -157,11 +157,22 @@ class ChatModel(Protocol):
         ...
 
 
+class Retrieval(NamedTuple):
+    """Passages, best first, and a notice to the user about this search, mostly empty.
+
+    `scored` is the number of candidates that the evaluator scored; the first passages are the best of them.
+    """
+
+    passages: list[Passage]
+    notice: str = ""
+    scored: int = 0
+
+
 class Retriever(Protocol):
     """Retrieves passages from the library."""
 
-    def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
-        """Return at most `options.k` passages, best first, and a notice to the user about this search, mostly empty."""
+    def retrieve(self, query: str, options: RunOptions) -> Retrieval:
+        """Return at most `options.k` passages. The evaluator orders them, unless the grader is the built-in one."""
         ...
 
     def size(self, options: RunOptions) -> int:

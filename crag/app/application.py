@@ -89,6 +89,7 @@ class Application(UserScoped):
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
         self.database = Database(settings.home)
         self.outbound_log = OutboundLog(self.database)
+        self.evaluator = InstalledEvaluator(settings)
         self.library = Library(
             self.database,
             InstalledEmbedders(settings, self.outbound_log),
@@ -96,6 +97,7 @@ class Application(UserScoped):
             settings,
             counter_name=passage_counter_name(),
             count_english_tokens=count_english_tokens,
+            find_evaluator=self.evaluator.get,
         )
         self.embedders = EmbedderCatalog(settings, self.library)
         self.jobs = IngestJobs(self.database, self.library)
@@ -119,7 +121,6 @@ class Application(UserScoped):
 
     def _open_runs(self) -> None:
         settings, log = self.settings, self.outbound_log
-        self.evaluator = InstalledEvaluator(settings)
         self.engines = Engines(
             settings, self.library, self._builtin_embedder, log, self.preferences.may_send_to, self.evaluator
         )

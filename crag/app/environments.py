@@ -52,7 +52,7 @@ class Environments:
         cut = [f"cut to {options.passage_size}"] if options.passage_size else []
         return Environment(
             model=resources.engine.label,
-            fingerprint=", ".join(dict.fromkeys(map(self._fingerprint, roles))),
+            fingerprint=", ".join(dict.fromkeys([*map(self._fingerprint, roles), *self._reranking_evaluator(options)])),
             grader=resources.engine.grader.name,
             embedder=resources.embedder,
             space=space.id if space else "",
@@ -77,6 +77,11 @@ class Environments:
 
     def _fingerprint(self, role: ModelRole) -> str:
         return f"{BUILTIN} {APP_VERSION}" if role.model == BUILTIN else self._engines.chat_model(role).fingerprint
+
+    def _reranking_evaluator(self, options: RunOptions) -> list[str]:
+        """Return the fingerprint of the evaluator that orders the passages found, if there is one."""
+        evaluator = self._library.find_evaluator() if options.grader != BUILTIN else None
+        return [evaluator.fingerprint] if evaluator else []
 
     def _documents(self, options: RunOptions) -> list[str]:
         """Identify the searched documents by content and by how the library splits them."""

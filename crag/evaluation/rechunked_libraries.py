@@ -25,7 +25,7 @@ from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, Guar
 from crag.library.library import Library
 from crag.models.token_counts import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions
-from crag.protocols import ConfiguredEmbedder, Embedder, Retriever
+from crag.protocols import ConfiguredEmbedder, Embedder, Retrieval, Retriever
 from crag.retrieval.ranking import write_vector_weight
 from crag.settings import Settings
 from crag.storage.engine import Database
@@ -35,7 +35,7 @@ from crag.storage.passages import decode_page_starts
 from crag.storage.tables import passages
 from crag.storage.tables import sources as source_rows
 from crag.text.formatting import format_count
-from crag.types import AddResult, Chunk, Passage, Progress, ProgressCallback, Source, ignore_progress
+from crag.types import AddResult, Chunk, Progress, ProgressCallback, Source, ignore_progress
 
 NOT_RECHUNKED = "as in the library"  # stored as the chunker if there is no file to split
 # Media types by kind, for files whose name does not give one; the web server is not asked again.
@@ -62,7 +62,9 @@ class RechunkedLibrary:
         """Open the library in this folder, or create it. Raises `HomeFault`."""
         self.folder = folder
         self.database = Database(folder)
-        self.library = Library(self.database, _HomeEmbedder(library), count_passage_tokens, settings)
+        self.library = Library(
+            self.database, _HomeEmbedder(library), count_passage_tokens, settings, find_evaluator=library.find_evaluator
+        )
 
     def titles_not_rechunked(self) -> list[str]:
         """Return the titles of the documents that keep the passages of the home."""
@@ -187,16 +189,16 @@ class RechunkedRetriever:
         self._folder = library.folder
         self._notice = _describe_rechunking(size, library.titles_not_rechunked())
 
-    def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
+    def retrieve(self, query: str, options: RunOptions) -> Retrieval:
         """See `Retriever`; ids are offset so that none equals an id of the home's library.
 
         The notice also says that these passages were made for an evaluation.
         """
         with suppress(OSError):
             os.utime(self._folder)  # mark it as in use
-        passages, notice = self._retriever.retrieve(query, options)
-        passages = [replace(found, id=found.id + PASSAGE_ID_OFFSET) for found in passages]
-        return passages, f"{self._notice} {notice}".strip()
+        found = self._retriever.retrieve(query, options)
+        passages = [replace(passage, id=passage.id + PASSAGE_ID_OFFSET) for passage in found.passages]
+        return found._replace(passages=passages, notice=f"{self._notice} {found.notice}".strip())
 
     def size(self, options: RunOptions) -> int:
         """Return the number of passages searched under these options."""

@@ -61,7 +61,8 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
     corrections = deps.engine.find_corrections(asked)
     condensed = CondensedQuestion(correct_words(asked, corrections))
     if history := state.get("history"):
-        options = replace(deps.options, k=max(deps.options.k, _PASSAGES_TO_COMPARE))
+        # by words and vectors alone: an evaluator would take its time for each of several queries
+        options = replace(deps.options, k=max(deps.options.k, _PASSAGES_TO_COMPARE), grader="builtin")
 
         def find_passages(text: str) -> list[Passage]:
             return call_cancellable(lambda: deps.retriever.retrieve(text, options)[0], deps.stop)
@@ -77,11 +78,12 @@ def retrieve(state: GraphState, deps: Deps) -> GraphState:
     """Find the nearest passages of the library."""
     question, options = retrieval_question(state), deps.options
     # cancellable even while the question is embedded on another host
-    passages, notice = call_cancellable(lambda: deps.retriever.retrieve(question, options), deps.stop)
-    deps.emit(PassagesFound("library", tuple(passages), deps.retriever.size(options)))
-    if notice:
-        deps.emit(Noted(notice))
-    return {"passages": tuple(passages)}
+    found = call_cancellable(lambda: deps.retriever.retrieve(question, options), deps.stop)
+    passages = tuple(found.passages)
+    deps.emit(PassagesFound("library", passages, deps.retriever.size(options), scored=found.scored))
+    if found.notice:
+        deps.emit(Noted(found.notice))
+    return {"passages": passages}
 
 
 @graph_node("grade_documents")

@@ -97,7 +97,12 @@ def _retrieve_inputs(trace: Trace) -> list[NodeValue]:
 
 def _retrieve_outputs(trace: Trace) -> list[NodeValue]:
     searched = format_count(trace.searched, "passage") if "library" in trace.found else ""
-    return [NodeValue("Passages searched", searched), NodeValue("Nearest passages", _found_passages(trace, "library"))]
+    scored = format_count(trace.scored, "candidate") if trace.scored else ""
+    return [
+        NodeValue("Passages searched", searched),
+        NodeValue("Scored by the evaluator", scored),
+        NodeValue("Nearest passages", _found_passages(trace, "library")),
+    ]
 
 
 def _grade_inputs(trace: Trace) -> list[NodeValue]:

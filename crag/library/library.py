@@ -16,7 +16,7 @@ from crag.ingest.pipeline import IngestPipeline
 from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader
 from crag.library.page_starts import fill_page_starts
 from crag.library.suggestions import suggest_follow_ups, suggest_questions
-from crag.protocols import EmbedderProvider
+from crag.protocols import EmbedderProvider, Evaluator
 from crag.retrieval.active_embedder import ActiveEmbedder, EmbedderCache
 from crag.retrieval.embedding_batches import fill_vectors
 from crag.retrieval.full_text import FullTextIndex
@@ -70,8 +70,12 @@ class Library(UserScoped):
         counter_name: str = "",
         read: DocumentReader | None = None,
         count_english_tokens: Callable[[str], int] = len,
+        find_evaluator: Callable[[], Evaluator | None] = lambda: None,
     ) -> None:
-        """Open the library of `database.home` and remove leftovers of a killed ingest."""
+        """Open the library of `database.home` and remove leftovers of a killed ingest.
+
+        `find_evaluator` returns the evaluator of this machine, if there is one at present.
+        """
         self.home = database.home
         self._database = database
         self._store = SourceStore(database)
@@ -82,7 +86,10 @@ class Library(UserScoped):
         self._spelling = SpellingCorrector(database, self._full_text, count_english_tokens)
         cache = EmbedderCache(database, embedders)
         active_embedder = ActiveEmbedder(database, embedders, cache)
-        self.retriever = HybridSearch(self._store, self._full_text, active_embedder, self.home / "index")
+        self.find_evaluator = find_evaluator
+        self.retriever = HybridSearch(
+            self._store, self._full_text, active_embedder, self.home / "index", find_evaluator
+        )
         self.spaces = SpaceSwitcher(
             self._store, embedders, cache, active_embedder, self.retriever.warm, self.retriever.weigh
         )
@@ -179,11 +186,14 @@ class Library(UserScoped):
         return [hit.passage for hit in self.explain(query, k, collection, source_ids)[0]]
 
     def explain(
-        self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()
+        self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = (), *, rerank: bool = True
     ) -> tuple[list[SearchHit], str]:
-        """Search as `search` does; return each passage with how it was found, and a notice about a fault, or ""."""
+        """Search as `search` does; return each passage with how it was found, and a notice about a fault, or "".
+
+        Without `rerank`, the evaluator is not asked.
+        """
         with on_behalf_of(self._user) if self._user else nullcontext():  # another machine may embed the query
-            return self.retriever.search(query, k, collection, source_ids)
+            return self.retriever.search(query, k, collection, source_ids, rerank=rerank)
 
     def size(self, collection: str = "", source_ids: Sequence[str] = ()) -> int:
         """Count the passages that a search within these limits covers."""
@@ -243,9 +253,14 @@ class Library(UserScoped):
 
         Each question finds its own passage among the first four within these limits, and repeats none of those `asked`.
         """
+
+        def find(question: str) -> list[int]:
+            hits, _ = self.explain(question, 4, collection, source_ids, rerank=False)
+            return [hit.passage.id for hit in hits]
+
         return suggest_follow_ups(
             self._database,
-            lambda question: [passage.id for passage in self.search(question, 4, collection, source_ids)],
+            find,
             cited_ids,
             answer,
             asked,

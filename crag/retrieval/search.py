@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.options import RunOptions
-from crag.protocols import Embedder
+from crag.protocols import Embedder, Evaluator, Retrieval
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.full_text import FullTextIndex
 from crag.retrieval.ranking import merge_duplicates, rank_candidates, read_vector_weight, write_vector_weight
+from crag.retrieval.reranking import MAX_RERANKED, rerank_hits
 from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
 from crag.storage.passages import count_passages, read_passage_ids, read_titles
 from crag.storage.sources import SourceStore
 from crag.text.questions import separate_words
-from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
+from crag.types import EmbeddingSpace, ProgressCallback, SearchHit, Vectors, strip_unstorable
 
 if TYPE_CHECKING:
     from crag.retrieval.index_layers import IdSet
@@ -35,12 +36,19 @@ class HybridSearch:
     """Hybrid search, the `Retriever` of a library. The index of the active space is opened at the first search."""
 
     def __init__(
-        self, store: SourceStore, full_text: FullTextIndex, active_embedder: ActiveEmbedder, folder: Path
+        self,
+        store: SourceStore,
+        full_text: FullTextIndex,
+        active_embedder: ActiveEmbedder,
+        folder: Path,
+        find_evaluator: Callable[[], Evaluator | None],
     ) -> None:
+        """Open the search. `find_evaluator` returns the evaluator of this machine, if there is one at present."""
         self._store = store
         self._full_text = full_text
         self._active_embedder = active_embedder
         self._folder = folder
+        self._find_evaluator = find_evaluator
         self._allowed = lru_cache(maxsize=16)(self._read_allowed)
         self._lock = threading.Lock()
         self._indexes: dict[str, VectorIndex] = {}
@@ -58,10 +66,11 @@ class HybridSearch:
                 del self._indexes[next(iter(self._indexes))]
         return index
 
-    def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
+    def retrieve(self, query: str, options: RunOptions) -> Retrieval:
         """Search where the options say; see `Retriever`."""
-        hits, notice = self.search(query, options.k, options.collection, options.source_ids)
-        return [hit.passage for hit in hits], notice
+        evaluator = None if options.grader == "builtin" else self._find_evaluator()
+        hits, notice, scored = self._search(query, options.k, options.collection, options.source_ids, evaluator)
+        return Retrieval([hit.passage for hit in hits], notice, scored)
 
     def size(self, options: RunOptions) -> int:
         """Return the number of passages searched under these options."""
@@ -72,15 +81,24 @@ class HybridSearch:
         return read_titles(self._store.database, options.collection, options.source_ids)
 
     def search(
-        self, query: str, k: int, collection: str = "", source_ids: Sequence[str] = ()
+        self, query: str, k: int, collection: str = "", source_ids: Sequence[str] = (), *, rerank: bool = True
     ) -> tuple[list[SearchHit], str]:
         """Return at most `k` passages, best first, scores in 0..1, and a notice to the user about a fault, else empty.
 
-        Passages are found by words alone if no embedder is available.
+        Passages are found by words alone if no embedder is available. Where there is an evaluator, it scores the best
+        candidates if `rerank` is set, which takes a quarter of a second.
         """
-        query = separate_words(strip_unstorable(query).strip(), self._full_text)
+        evaluator = self._find_evaluator() if rerank else None
+        hits, notice, _ = self._search(query, k, collection, source_ids, evaluator)
+        return hits, notice
+
+    def _search(
+        self, question: str, k: int, collection: str, source_ids: Sequence[str], evaluator: Evaluator | None
+    ) -> tuple[list[SearchHit], str, int]:
+        """Return hits, notice, and the number of candidates that the evaluator scored."""
+        query = separate_words(strip_unstorable(question).strip(), self._full_text)
         if not query or k < 1:
-            return [], ""
+            return [], "", 0
         depth = max(_MIN_DEPTH, 4 * k)
         embedded, notice = self._active_embedder.embed_query(query)
         allowed = None
@@ -91,7 +109,10 @@ class HybridSearch:
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
         candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
         ranked = rank_candidates(self._store.database, self._full_text, query, embedded, candidates)
-        return merge_duplicates(ranked, k), notice
+        if evaluator is None:
+            return merge_duplicates(ranked, k), notice, 0
+        hits, scored = rerank_hits(evaluator, question, merge_duplicates(ranked, max(k, MAX_RERANKED)))
+        return hits[:k], notice, scored
 
     def warm(self, space: EmbeddingSpace) -> None:
         """Load the vectors of a space into memory, so that the first search does not wait."""

@@ -88,6 +88,7 @@ class Trace:
     found: dict[Origin, tuple[int, ...]] = field(default_factory=dict)
     sought: dict[int, str] = field(default_factory=dict)
     searched: int = 0
+    scored: int = 0
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     strips: dict[int, tuple[Strip, ...]] = field(default_factory=dict)
     assessment: Assessment | None = None
@@ -224,7 +225,7 @@ class Trace:
         self.passages |= {passage.id: passage for passage in event.passages}
         self.found[event.origin] = tuple(passage.id for passage in event.passages)
         if event.origin == "library":
-            self.searched = event.searched
+            self.searched, self.scored = event.searched, event.scored
 
     def _start_step(self, event: NodeStarted) -> None:
         """Start a step; a step that waited for the user and starts again stays the same one."""

@@ -110,6 +110,7 @@ def _passage_bounds(event: PassagesFound) -> Iterable[BoundedValue]:
         yield 0, passage.page or 0, _MAX_PAGES
         yield from ((0, page, _MAX_PAGES) for _, page in (*passage.page_starts, *passage.context_page_starts))
     yield 0, event.searched, _MAX_ID
+    yield 0, event.scored, event.searched
     yield len(event.passages), len({passage.id for passage in event.passages}), _MAX_PASSAGES
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from crag.cancellation import Cancellation
 from crag.options import RunOptions
-from crag.protocols import CondensedQuestion, Engine, PassageFinder, PromptFit, ReplyPiece
+from crag.protocols import CondensedQuestion, Engine, PassageFinder, PromptFit, ReplyPiece, Retrieval
 from crag.types import Assessment, Grade, Knowledge, Passage, Strip, Thresholds, Turn, Usage
 
 THRESHOLDS = Thresholds(lower=0.3, upper=0.6)
@@ -26,9 +26,9 @@ class ListRetriever:
     queries: list[str] = field(default_factory=list)
     said: str = ""
 
-    def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
+    def retrieve(self, query: str, options: RunOptions) -> Retrieval:
         self.queries.append(query)
-        return list(self.passages[: options.k]), self.said
+        return Retrieval(list(self.passages[: options.k]), self.said)
 
     def size(self, options: RunOptions) -> int:
         return len(self.passages)

@@ -55,7 +55,7 @@ def test_a_run_searches_the_same_documents_in_other_passages(application, recuts
     assert (seen[-1].done, seen[-1].total) == (2, 2)
     assert retriever.size(OPTIONS) > application.library.size() > 0
 
-    found, notice = retriever.retrieve("Who mended kettle number 3?", OPTIONS)
+    found, notice, _ = retriever.retrieve("Who mended kettle number 3?", OPTIONS)
     assert "Kettle 3" in found[0].text
     assert all(count_passage_tokens(passage.text) <= 60 for passage in found)
     homes = {source.id: source.title for source in application.library.sources()}
@@ -71,7 +71,7 @@ def test_a_run_searches_the_same_documents_in_other_passages(application, recuts
 def test_the_usual_size_is_the_library_itself(application, recuts):
     for size in (0, 250):
         recuts.prepare(replace(OPTIONS, passage_size=size))
-        found, _ = recuts.retriever(replace(OPTIONS, passage_size=size)).retrieve("kettle", OPTIONS)
+        found, *_ = recuts.retriever(replace(OPTIONS, passage_size=size)).retrieve("kettle", OPTIONS)
         assert application.library.passage(found[0].id) is not None
     with pytest.raises(BadRequest, match="no documents to split"):
         recuts.prepare(replace(OPTIONS, collection="Nowhere"))
@@ -127,7 +127,7 @@ def test_documents_without_a_file_stay_and_backups_leave_it_out(application, rec
     recuts.prepare(OPTIONS)
     retriever = recuts.retriever(OPTIONS)
     assert retriever.retrieve("How many strings has harp 2?", OPTIONS)[0][0].text == "Harp 2 has 2 strings."
-    found, notice = retriever.retrieve("Which loom is made of oak?", OPTIONS)
+    found, notice, _ = retriever.retrieve("Which loom is made of oak?", OPTIONS)
     assert "Loom" in found[0].text
     assert "“Loom number 0”, “harps.txt”" in notice
     manifest = write_backup(application.database, tmp_path / "saved", ignore_progress, Cancellation())

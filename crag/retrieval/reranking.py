@@ -1,0 +1,37 @@
+"""Reranking: the evaluator scores the best candidates of words and vectors, within a time budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from crag.cancellation import Cancellation
+from crag.errors import ModelFault
+from crag.protocols import Evaluator
+from crag.types import SearchHit
+
+MAX_RERANKED = 20
+_BUDGET_SECONDS = 0.25
+_SCORED_AT_ONCE = 4  # about 40 ms with a model of MiniLM's size
+
+
+def rerank_hits(evaluator: Evaluator, question: str, hits: Sequence[SearchHit]) -> tuple[list[SearchHit], int]:
+    """Return the hits, the scored ones first by their score in place of the earlier one, and how many were scored.
+
+    The best are scored first, until the budget is spent. A grader that asks the same evaluator gets the same scores
+    without another computation. Without any score, also if the evaluator fails, the order stays as it was.
+    """
+    end, stop = time.monotonic() + _BUDGET_SECONDS, Cancellation()
+    scores: list[float] = []
+    candidates = hits[:MAX_RERANKED]
+    while len(scores) < len(candidates) and (not scores or time.monotonic() < end):
+        # the first alone: with a large model it may take all of the time
+        batch = candidates[len(scores) : len(scores) + _SCORED_AT_ONCE] if scores else candidates[:1]
+        try:
+            scores += evaluator.score(question, [hit.passage.with_title(hit.passage.text) for hit in batch], stop)
+        except ModelFault:  # the grader reports it
+            break
+    scored = [replace(hit, passage=replace(hit.passage, score=score)) for hit, score in zip(hits, scores, strict=False)]
+    scored.sort(key=lambda hit: -hit.passage.score)
+    return [*scored, *hits[len(scores) :]], len(scores)
