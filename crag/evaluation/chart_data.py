@@ -143,6 +143,9 @@ class RiskCurve:
         return next((point for point in self.points if point.threshold == threshold), None)
 
 
+_MIN_COVERAGE = 0.05  # with fewer answers than that, a single one moves the curve far
+
+
 def compute_risk_curve(results: Sequence[EvaluationResult], cutoffs: Cutoffs, lower: float) -> RiskCurve:
     """Compute the curve from the stored answers of one variant, which declined below `lower`.
 
@@ -157,7 +160,7 @@ def compute_risk_curve(results: Sequence[EvaluationResult], cutoffs: Cutoffs, lo
     points: list[RiskPoint] = []
     for threshold in (lower, *(step for step in THRESHOLD_GRID if step > lower)):
         kept = [truth for one, truth in given if one.scored.best is None or one.scored.best >= threshold]
-        if not kept:
+        if len(kept) < max(1, _MIN_COVERAGE * len(scored)):
             break
         if points and len(kept) == points[-1].answered:
             continue

@@ -20,12 +20,12 @@ from crag.types import Thresholds
 from pages.evaluate import results
 from pages.parts import dialogs, layout, score_chart
 from pages.parts.services import application
-from pages.parts.session import is_phone
 
 _HEIGHT = 320
 _MAX_ROWS = 10
 _MIN_POINTS = 2
-_MEASURED, _CHOSEN, _OTHER = "as measured", "chosen", "another threshold"
+_COLUMN_WIDTHS = (100, 80, 105, 130)  # pixels
+_MEASURED, _CHOSEN, _OTHER = "as measured", "chosen", "other"
 _STYLES = {
     _MEASURED: ("#6079d6", "square"),
     _CHOSEN: ("#c27116", "diamond"),
@@ -50,7 +50,7 @@ def draw_risk_coverage(evaluation: Evaluation, variant: int) -> None:
     chosen = curve.point_at(st.session_state.get(key))
     st.header("Risk and coverage", anchor=False)
     st.caption(_INTRODUCTION)
-    left, right = st.columns([5, 4], gap="medium")
+    left, right = st.columns(2, gap="medium")
     with left:
         _draw_curve(curve, chosen, key)
     with right:
@@ -148,8 +148,6 @@ def _draw_table(curve: RiskCurve, key: str) -> None:
         "Wrong of these": [f"{point.risk:.1%}" for point in rows],
         METRICS["truthfulness"].title: [format_metric_value("truthfulness", point.truthfulness) for point in rows],
     }
-    if is_phone():
-        del columns["Decline below"]
     st.dataframe(
         columns,
         key=table_key,
@@ -158,8 +156,13 @@ def _draw_table(curve: RiskCurve, key: str) -> None:
         selection_mode="single-cell",
         height=layout.table_height(len(rows), _MAX_ROWS + 1),
         alt="Share of questions answered and share of wrong answers by threshold",
+        column_config=dict(zip(columns, map(_column, _COLUMN_WIDTHS), strict=True)),
     )
     st.caption("The first row is the evaluation as measured.")
+
+
+def _column(width: int) -> Any:
+    return st.column_config.TextColumn(width=width)
 
 
 def _coverage(curve: RiskCurve, point: RiskPoint) -> str:
