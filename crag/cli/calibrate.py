@@ -25,6 +25,8 @@ from crag.evaluation.threshold_proposal import (
     ReplayResult,
     ShareEstimate,
     ThresholdFigures,
+    describe_calibration_error,
+    estimate_calibration_error,
     measure_thresholds,
     score_histograms,
     score_separation,
@@ -60,6 +62,7 @@ def calibration_json(measured: Calibration, past: Sequence[ReplayResult], applie
         "proposed": asdict(proposed) if proposed else None,
         "remarks": list(measured.proposal.remarks),
         "auc": score_separation(measured.scored),
+        "calibration_error": estimate_calibration_error(measured.scored, measured.own),
         "figures": {
             "own": asdict(measure_thresholds(measured.scored, measured.own)),
             "proposed": asdict(measure_thresholds(measured.scored, proposed)) if proposed else None,
@@ -126,6 +129,7 @@ def _proposal_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
             f"not relevant below {proposed.lower:g} (default {own.lower:g}): "
             f"{_format_share(figures.incorrect)} of those cannot be answered"
         ),
+        describe_calibration_error(measured.scored, measured.own),
         *measured.proposal.remarks,
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -139,6 +139,20 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
     if by_chance == n * n:  # also true if there are no items
         return None
     return (n * agreed - by_chance) / (n * n - by_chance)
+
+
+def expected_calibration_error(predicted: Sequence[float], actual: Sequence[bool], bins: int = 10) -> float:
+    """Return how far predicted probabilities are from what happened, on average (ECE; Naeini et al. 2015).
+
+    Predictions are grouped in `bins` equal parts of 0..1, weighted by size. Raises `ValueError` without any.
+    """
+    groups: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for probability, happened in zip(predicted, actual, strict=True):
+        groups[min(int(probability * bins), bins - 1)].append((probability, happened))
+    if not groups:
+        raise ValueError("no predictions")
+    gaps = (abs(sum(probability - happened for probability, happened in group)) for group in groups.values())
+    return sum(gaps) / len(predicted)
 
 
 def histogram(scores: Iterable[float], bins: int) -> list[int]:

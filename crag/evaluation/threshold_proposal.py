@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from crag.evaluation.statistics import auc, histogram
-from crag.types import Action, Thresholds
+from crag.evaluation.statistics import auc, expected_calibration_error, histogram
+from crag.types import Action, Thresholds, VerdictWord
 
 # Answerable: made from a passage, or given. Unanswerable: with its passage hidden, with a fact swapped, made from
 # another collection, or given. Rulings are labels of single passages.
@@ -126,6 +126,8 @@ MIN_QUESTIONS_OF_EACH = 20  # with fewer of a kind, a single question moves a th
 _MIN_REACHING_SHARE = 0.25  # share of answerable questions; an upper threshold above most scores is useless
 _BOOTSTRAP_SAMPLES = 500
 _INTERVAL_PERCENTILES = (2.5, 97.5)
+MAX_CALIBRATION_ERROR = 0.05  # above it, the shares that a calibration reports should not be relied on
+_FOLDS = 5
 
 
 def propose_thresholds(scored: Sequence[ProbeScore], own: Thresholds) -> ThresholdProposal:
@@ -174,9 +176,47 @@ def score_histograms(scored: Sequence[ProbeScore], bins: int) -> tuple[list[int]
     return answered, unanswered
 
 
+def describe_calibration_error(scored: Sequence[ProbeScore], own: Thresholds) -> str:
+    """Return a sentence on how well the reported shares hold for other questions; empty if that is not known."""
+    error = estimate_calibration_error(scored, own)
+    if error is None:
+        return ""
+    told = f"On other questions these shares are off by {100 * error:.1f} points on average (cross-validated)"
+    return f"{told}." if error <= MAX_CALIBRATION_ERROR else f"{told}, which is too much to rely on them."
+
+
 def score_separation(scored: Sequence[ProbeScore]) -> float | None:
     """Return the AUC: the chance that an answerable question scores above an unanswerable one; None without both."""
     return auc([one.score for one in scored], [one.answerable for one in scored])
+
+
+def estimate_calibration_error(scored: Sequence[ProbeScore], own: Thresholds) -> float | None:
+    """Return the expected calibration error of calibrated verdicts on other questions, by cross-validation.
+
+    Thresholds, and the share of answerable questions behind each verdict, are fitted without a fifth of the questions
+    and predict whether those are answerable. All probes of one question are in one fold. None if there are too few.
+    """
+    number = {question: index for index, question in enumerate(dict.fromkeys(one.question for one in scored))}
+    predicted: list[float] = []
+    actual: list[bool] = []
+    for fold in range(_FOLDS):
+        held_out = [one for one in scored if number[one.question] % _FOLDS == fold]
+        rest = [one for one in scored if number[one.question] % _FOLDS != fold]
+        thresholds = propose_thresholds(rest, own).thresholds
+        if thresholds is None:
+            return None
+        overall = _answerable_share(rest)
+        behind = {
+            word: _answerable_share([one for one in rest if thresholds.verdict_for(one.score) == word], overall)
+            for word in get_args(VerdictWord)
+        }
+        predicted += (behind[thresholds.verdict_for(one.score)] for one in held_out)
+        actual += (one.answerable for one in held_out)
+    return expected_calibration_error(predicted, actual)
+
+
+def _answerable_share(scored: Sequence[ProbeScore], default: float = 0.0) -> float:
+    return sum(one.answerable for one in scored) / len(scored) if scored else default
 
 
 def _refusal_reason(answered: Floats, unanswered: Floats) -> str:

@@ -17,6 +17,7 @@ from crag.evaluation.threshold_proposal import (
     ReplayResult,
     ShareEstimate,
     ThresholdFigures,
+    describe_calibration_error,
     measure_thresholds,
     score_histograms,
 )
@@ -129,7 +130,8 @@ def _action_row(name: str, outcomes: ActionShares) -> str:
 
 
 def _draw_use_button(measured: Calibration, thresholds: Thresholds) -> None:
-    st.caption("Both kinds count equally. Ranges are 95% intervals (bootstrap).")
+    error = describe_calibration_error(measured.scored, measured.own)
+    st.caption(f"Both kinds count equally. Ranges are 95% intervals (bootstrap). {error}")
     kept = application().calibration.saved.load(measured.collection, measured.grader)
     with st.container(horizontal=True, vertical_alignment="center"):
         if kept == thresholds:

@@ -6,7 +6,14 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from crag.evaluation.metrics import is_answer_right
-from crag.evaluation.statistics import auc, auc_statistic, bootstrap_interval, cohen_kappa, ratio_statistic
+from crag.evaluation.statistics import (
+    auc,
+    auc_statistic,
+    bootstrap_interval,
+    cohen_kappa,
+    expected_calibration_error,
+    ratio_statistic,
+)
 from crag.evaluation.types import Cutoffs, Example, ScoredAnswer
 from tests.evaluation.answers import result
 
@@ -160,3 +167,9 @@ def test_a_judgement_that_could_not_be_read_says_nothing():
     unread = replace(unread, judged=replace(unread.judged, score=None))
     assert is_answer_right(unread, Cutoffs()) is True
     assert is_answer_right(unread, Cutoffs(text=0.7)) is False
+
+
+def test_the_calibration_error_is_the_mean_gap_between_prediction_and_outcome():
+    assert expected_calibration_error([0.75] * 4 + [0.1] * 10, [True] * 3 + [False] * 10 + [True]) == pytest.approx(0.0)
+    assert expected_calibration_error([0.9, 0.9, 0.2, 0.2], [True, False, False, False]) == pytest.approx(0.3)
+    assert expected_calibration_error([1.0], [True]) == 0.0

@@ -9,6 +9,8 @@ import pytest
 from crag.evaluation.threshold_proposal import (
     THRESHOLD_GRID,
     ProbeScore,
+    describe_calibration_error,
+    estimate_calibration_error,
     measure_thresholds,
     propose_thresholds,
     score_histograms,
@@ -53,6 +55,16 @@ def test_the_rule_holds_where_the_kinds_overlap():
     assert figures.answerable.shares["incorrect"] <= 0.1
     higher = next(step for step in THRESHOLD_GRID if step > thresholds.lower)
     assert measure_thresholds(both, Thresholds(higher, 1.0)).answerable.shares["incorrect"] > 0.1
+
+
+def test_the_shares_of_a_calibration_hold_for_other_questions_or_it_says_so():
+    many = scored(drawn(1, 0.3, 1, 400), drawn(2, 0, 0.8, 400))
+    assert estimate_calibration_error(many, OWN) < 0.05
+    assert describe_calibration_error(many, OWN).endswith("points on average (cross-validated).")
+    few = scored(drawn(3, 0.3, 1, 30), drawn(4, 0, 0.8, 30))
+    assert estimate_calibration_error(few, OWN) > 0.05
+    assert "too much" in describe_calibration_error(few, OWN)
+    assert describe_calibration_error(scored([0.9] * 20, [0.1] * 20), OWN) == ""
 
 
 def test_precision_ignores_the_ratio_of_question_kinds():
