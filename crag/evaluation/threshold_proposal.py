@@ -196,7 +196,11 @@ def estimate_calibration_error(scored: Sequence[ProbeScore], own: Thresholds) ->
     Thresholds, and the share of answerable questions behind each verdict, are fitted without a fifth of the questions
     and predict whether those are answerable. All probes of one question are in one fold. None if there are too few.
     """
-    number = {question: index for index, question in enumerate(dict.fromkeys(one.question for one in scored))}
+    import numpy as np
+
+    questions = list(dict.fromkeys(one.question for one in scored))
+    # Kinds of probes alternate, so folds in their order would differ in kind.
+    number = dict(zip(questions, np.random.default_rng(0).permutation(len(questions)).tolist(), strict=True))
     predicted: list[float] = []
     actual: list[bool] = []
     for fold in range(_FOLDS):
