@@ -28,10 +28,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const newest = [...main.querySelectorAll('[data-testid="stChatMessage"]')].at(-1)
     const isPhone = matchMedia("(max-width: 640px), (max-height: 500px)").matches
     main.scrollTo({ top: isPhone && newest ? newest.offsetTop - BELOW_HEADER : main.scrollHeight })
+    window.__cragScrolledTo = main.scrollTop
   }
   if (window.__cragRun !== data.run) window.__cragAtEnd = Boolean(data.run) && !data.stays
   window.__cragRun = data.run
-  const scrolled = () => { window.__cragAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80 }
+  const scrolled = () => {  // by whatever means; our own scrolling says nothing about what the reader wants
+    if (main.scrollTop === window.__cragScrolledTo) return
+    window.__cragAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80
+  }
   const grown = new ResizeObserver(() => { if (data.run && window.__cragAtEnd) toEnd() })
   const openCitation = (link) => setTriggerValue("cited", link.slice(6))
   const heard = (event) => {
@@ -115,14 +119,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     document.removeEventListener("keydown", escaped)
     document.removeEventListener("keydown", typed)
     document.removeEventListener("input", edited)
-    main.removeEventListener("wheel", scrolled)
-    main.removeEventListener("touchmove", scrolled)
+    main.removeEventListener("scroll", scrolled)
     grown.disconnect()
   }
   window.__cragClean = clean
   grown.observe(content)
-  main.addEventListener("wheel", scrolled, { passive: true })
-  main.addEventListener("touchmove", scrolled, { passive: true })
+  main.addEventListener("scroll", scrolled, { passive: true })
   return clean
 }
 """

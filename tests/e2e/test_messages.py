@@ -121,7 +121,7 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         expect(box).to_have_value("1/2")
 
 
-def test_a_question_and_its_answer_do_not_draw_the_older_messages_again(page: Page, home_with_notes: Path):
+def test_older_messages_are_not_drawn_again_and_keep_their_place(page: Page, home_with_notes: Path):
     application = open_application(Settings(home=home_with_notes, chat_model="builtin", embedder="builtin"))
     conversation = application.conversations.create()
     for number in range(12):
@@ -148,6 +148,7 @@ def test_a_question_and_its_answer_do_not_draw_the_older_messages_again(page: Pa
         messages.nth(3).get_by_role("radio", name="Thumbs up").click()
         expect(messages.nth(3)).to_contain_text("Pin as a test question")
         expect(messages).to_have_count(26)
+        expect(messages.nth(3)).to_be_in_viewport()  # the page grew, but the reader had left its end
 
 
 def test_another_tab_follows(page: Page, app_with_notes: str):
