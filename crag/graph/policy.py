@@ -99,7 +99,7 @@ def _explain_scores(policy: PolicyName, action: Action, counted: str, best: floa
     if policy == "any" and best >= thresholds.upper:
         return f"{counted}, but strict grading requires all of them: your documents cover this in part."
     if best >= thresholds.upper:
-        return f"{counted}, but none states everything you ask for: your documents cover this in part."
+        return f"{counted}, but no single sentence names everything you ask for: your documents may cover this in part."
     if best < thresholds.lower:
         shown = format_best_score(best, thresholds)
         return f"{counted}, best {shown}, and some passages could not be graded: your documents may cover this in part."

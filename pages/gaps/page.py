@@ -9,9 +9,9 @@ from crag.text.formatting import format_count
 from pages.gaps.gap import ask_requested_question, draw_collection_choice, draw_gap, draw_undo, load_page_lookup
 from pages.parts import labels, layout
 from pages.parts.address import open_page
+from pages.parts.document_intake import draw_sharing_notice
 from pages.parts.routes import Page
 from pages.parts.services import application
-from pages.parts.session import has_other_users
 
 _PAGE_SIZE = 20
 _SHOWN_KEY = "gaps_shown"
@@ -46,8 +46,7 @@ def _draw_gaps(gaps: list[CoverageGap]) -> None:
     st.markdown(f"{questions} on {format_count(len(gaps), 'topic')}")
     if any(question.pages for gap in gaps for question in gap.questions):
         draw_collection_choice()
-        if has_other_users():
-            st.caption("Documents are shared: everyone on this server can read and ask about what you add.")
+        draw_sharing_notice()
     shown = st.session_state.setdefault(_SHOWN_KEY, _PAGE_SIZE)
     shelf = load_page_lookup()
     for gap in gaps[:shown]:

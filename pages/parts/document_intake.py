@@ -14,7 +14,6 @@ from crag.library.example import EXAMPLE_NAME, read_example
 from crag.types import DEFAULT_COLLECTION
 from pages.parts import markdown
 from pages.parts.services import application
-from pages.parts.session import has_other_users
 
 _UPLOAD_FAULT_KEY = "upload_fault"
 # Plain words: screen readers read the label literally.
@@ -41,8 +40,12 @@ def draw_uploader(label: str, collection: str = "") -> None:
         st.markdown(f":red[:material/error: **Not added.** {markdown.escape_line(reason)}]")
         actions = {"on_click": _submit_uploads, "args": (key, collection)}
         st.button("Try again", icon=":material/refresh:", type="tertiary", key="upload-again", **actions)
-    if has_other_users():
-        st.caption("Documents are shared: everyone on this server can read and ask about what you add.")
+    draw_sharing_notice()
+
+
+def draw_sharing_notice() -> None:
+    """Say who can see documents, before any is added."""
+    st.caption("Documents are shared: everyone who can open this page can read and ask about what you add.")
 
 
 def _submit_uploads(key: str, collection: str) -> None:

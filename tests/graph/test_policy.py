@@ -60,7 +60,7 @@ def test_only_the_papers_policy_asks_for_a_passage_that_states_everything(policy
 
 def test_the_reason_says_that_no_passage_states_everything():
     decision = choose_action("paper", [Verdict(1, "relevant", 0.9, "", complete=False)], THRESHOLDS)
-    assert decision.reason.startswith("1 of 1 passage is relevant, but none states everything you ask for")
+    assert decision.reason.startswith("1 of 1 passage is relevant, but no single sentence names everything you ask for")
 
 
 @pytest.mark.parametrize(

@@ -93,13 +93,8 @@ def test_what_was_there_before_goes_to_the_first_browser_only(services, browser)
     assert "When?" not in labels(browser(BEN))
 
 
-def test_documents_are_said_to_be_shared_once_there_are_others(services, browser):
-    asked(services, ANN, "When?")
-    assert not said(browser(ANN), "Documents are shared")
-    asked(services, BEN, "Where?")
-    page = browser(ANN)
-    page.switch_page("pages/documents/page.py").run()
-    assert said(page, "Documents are shared")
+def test_documents_are_said_to_be_shared_before_the_first_is_added(browser):
+    assert said(browser(ANN), "Documents are shared")
 
 
 def test_a_newcomer_gets_no_backup_of_what_others_asked(services, browser):
