@@ -138,7 +138,7 @@ class FaultText:
 _RESUME_HINT = "What was downloaded is kept. Try again to resume."
 _TRY_AGAIN = "Try again later."
 _NOT_SENT_TWICE = "Try again later. Nothing is sent twice."
-_OTHER_ADDRESS = "Set CRAG_NOMIC_URL to another address, or try again later."
+_OTHER_ADDRESS = "Set {variable} to another address, or try again later."
 _EVALUATOR_REMEDY = (
     "Download an evaluator in Settings, or set CRAG_EVALUATOR to a folder with model.onnx and tokenizer.json of a "
     "cross-encoder."
@@ -350,10 +350,10 @@ FAULTS = {
         "passing",
     ),
     # The evaluator, a cross-encoder on this machine
-    "evaluator.missing": FaultText("The folder {folder} holds no evaluator: {file} is missing.", _EVALUATOR_REMEDY),
-    "evaluator.too_large": FaultText("{file} in {folder} is larger than {most}.", _EVALUATOR_REMEDY),
-    "evaluator.damaged": FaultText("{file} in {folder} is damaged, or of another kind.", _EVALUATOR_REMEDY),
-    "evaluator.foreign": FaultText("The model in {folder} is no evaluator: {defect}.", _EVALUATOR_REMEDY),
+    "evaluator.missing": FaultText("The evaluator {name} has no file {file}.", _EVALUATOR_REMEDY),
+    "evaluator.too_large": FaultText("{file} of the evaluator {name} is larger than {most}.", _EVALUATOR_REMEDY),
+    "evaluator.damaged": FaultText("{file} of the evaluator {name} is damaged, or of another kind.", _EVALUATOR_REMEDY),
+    "evaluator.foreign": FaultText("The model {name} is no evaluator: {defect}.", _EVALUATOR_REMEDY),
     "evaluator.package_missing": FaultText(
         "The package that runs evaluators (onnxruntime) does not work on this machine.",
         "Install it with `pip install onnxruntime`, or choose the built-in grader.",
@@ -386,7 +386,7 @@ FAULTS = {
     "download.busy": FaultText("Another window or command is downloading this file.", "Wait until it is done."),
     "download.disk_full": FaultText("The disk is full{room}.", f"Free some space. {_RESUME_HINT}"),
     "download.not_writable": FaultText(
-        "The file cannot be written to the folder .cache/gpt4all of your home folder.",
+        "The file cannot be written to the folder {folder} of your home folder.",
         "Change the folder's permissions, then try again.",
     ),
     # Tavily

@@ -115,6 +115,8 @@ _ALL_INTERFACES = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
 DEFAULT_TAVILY_URL = "https://api.tavily.com"
 # The checksum is the one that nomic-ai/gpt4all publishes in gpt4all-chat/metadata/models3.json.
 DEFAULT_NOMIC_URL = "https://gpt4all.io/models/gguf/nomic-embed-text-v1.5.f16.gguf#md5=a5401e7f7e46ed9fcaed5b60a281d547"
+DEFAULT_EVALUATOR_URL = "https://huggingface.co"
+_HOST_URL = re.compile(r"https?://[^\s/#?]+(/[^\s#?]*)?")
 _CHECKSUMMED_URL = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
 # Not passed on as keys: own variables are read here, and LangSmith's would send it every prompt.
 _OWN_PREFIXES = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
@@ -137,6 +139,7 @@ class Settings:
     tavily_api_key: str = field(default="", repr=False)
     tavily_url: str = DEFAULT_TAVILY_URL
     nomic_url: str = DEFAULT_NOMIC_URL
+    evaluator_url: str = DEFAULT_EVALUATOR_URL
     allow_private_urls: tuple[Network, ...] = ()
     max_upload_mb: int = 100
     people: PeopleMode = "many"
@@ -182,6 +185,7 @@ def load_settings(
         tavily_api_key=get("TAVILY_API_KEY"),
         tavily_url=get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL).rstrip("/"),
         nomic_url=_validate_checksummed_url("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
+        evaluator_url=_parse_host_url("CRAG_EVALUATOR_URL", get("CRAG_EVALUATOR_URL", DEFAULT_EVALUATOR_URL)),
         allow_private_urls=_parse_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
         max_upload_mb=_parse_positive_integer("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
         people=_parse_people_mode(get("CRAG_PEOPLE", "many")),
@@ -251,6 +255,12 @@ def _validate_checksummed_url(name: str, value: str) -> str:
             "Write one such as https://host/file.gguf#sha256=… or #md5=…, with all its digits.",
         )
     return value
+
+
+def _parse_host_url(name: str, value: str) -> str:
+    if not _HOST_URL.fullmatch(value):
+        raise BadRequest(f"{name} is not an address.", f"Write one such as {DEFAULT_EVALUATOR_URL}.")
+    return value.rstrip("/")
 
 
 def _parse_networks(value: str) -> tuple[Network, ...]:

@@ -63,4 +63,4 @@ def test_every_status_has_words(service):
     ("status", "words"), [(404, "no longer has"), (418, "answered 418"), (500, "(500)"), (599, "reported an error")]
 )
 def test_the_words_for_this_status_come_before_those_for_others(status, words):
-    assert words in ModelFault.from_status("download", status, host="example.com").message
+    assert words in ModelFault.from_status("download", status, host="example.com", variable="URL").message

@@ -234,6 +234,7 @@ class Application(UserScoped):
                 searches=self.search_quota.current(),
                 server=probe_server(self.settings),
                 llama=self.ollama.recommended(),
+                evaluator=self.evaluator.report(),
                 begun=self._begun_llama(),
                 movable=self.embedders.count_movable_to_nomic(),
             )
@@ -277,6 +278,7 @@ class Application(UserScoped):
     def _load_slow_parts(self) -> None:
         for room in _SLOW_MODULES:
             importlib.import_module(room)
+        self.evaluator.get()
         with suppress(ModelFault):
             self.library.warm()
 

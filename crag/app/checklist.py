@@ -14,6 +14,7 @@ from crag.app.model_checks import (
     NOMIC_BYTES,
     check_chosen_models,
     check_embedder,
+    check_evaluator,
     check_llama,
     check_memory,
     check_nomic,
@@ -94,6 +95,7 @@ def run_setup_checks(facts: ChecklistFacts) -> list[Check]:
         *check_chosen_models(facts),
         *check_memory(facts),
         *check_embedder(facts),
+        check_evaluator(facts),
         check_ocr(),
         check_disk(facts),
     ]

@@ -10,6 +10,7 @@ from typing import Literal
 from crag.errors import ModelFault
 from crag.models.destinations import external_host
 from crag.models.downloads import Download
+from crag.models.evaluator_weights import EvaluatorReport
 from crag.models.model_choice import ModelChoice
 from crag.models.ollama_api import (
     PROBE_SECONDS,
@@ -66,8 +67,8 @@ class ChecklistFacts:
     """Facts for the checks. `model` and `embedder` are what answers and embeds under `auto`.
 
     `options` apply to the next question. `llama` is the recommended Llama 3, by its Ollama name, and its size in bytes.
-    `begun` is an unfinished download of a Llama 3. `movable` passages have vectors, but none from Nomic, whose weights
-    are present; they count until the last one has moved.
+    `begun` is an unfinished download of a Llama 3. `evaluator` is the one that scores. `movable` passages have vectors,
+    but none from Nomic, whose weights are present; they count until the last one has moved.
     """
 
     settings: Settings
@@ -77,6 +78,7 @@ class ChecklistFacts:
     searches: Quota
     server: OllamaStatus
     llama: tuple[str, int]
+    evaluator: EvaluatorReport
     begun: Download | None = None
     movable: int = 0
 

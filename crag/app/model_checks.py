@@ -8,6 +8,7 @@ import psutil
 
 from crag.app import checklist_facts
 from crag.app.checklist_facts import Check, CheckAction, ChecklistFacts
+from crag.models.evaluator_weights import DOWNLOAD_PREFIX, KNOWN_EVALUATORS
 from crag.models.model_choice import embedder_label, model_label
 from crag.models.nomic_weights import NOMIC, NOMIC_ON_OLLAMA, is_nomic_usable, nomic_embedder_name, weights_path
 from crag.models.providers import list_providers
@@ -151,6 +152,20 @@ def _smaller_model_action(facts: ChecklistFacts) -> CheckAction:
     if facts.server.find(name):
         return CheckAction("open", "Choose another", "settings")
     return download_action(name, amount)
+
+
+def check_evaluator(facts: ChecklistFacts) -> Check:
+    """Check that the evaluator can be opened, if there is one; none is needed."""
+    report = facts.evaluator
+    if report.fault is None:
+        detail = f"{report.label} grades passages and orders those found" if report.name else "none, and none is needed"
+        return Check("Evaluator", "ok", detail)
+    known, action = KNOWN_EVALUATORS.get(report.name), None
+    if known:
+        target = f"{DOWNLOAD_PREFIX}{known.name}"
+        label = f"Download · {format_size(known.size)}"
+        action = CheckAction("download", label, target, f"python -m crag models pull {target}")
+    return Check("Evaluator", "fail", report.fault.message.rstrip("."), report.fault.remedy, action)
 
 
 NOMIC_BYTES = 274_000_000  # size of the weights, here and in Ollama

@@ -13,6 +13,7 @@ from crag.cli.tasks import cancel_on_signals
 from crag.cli.terminal import print_result, progress_line
 from crag.errors import BadRequest
 from crag.models.downloads import Download
+from crag.models.evaluator_weights import DOWNLOAD_PREFIX, name_choices
 from crag.models.ollama_server import ModelReport
 from crag.retrieval.space_switch import SpaceStatus
 from crag.text.formatting import format_size
@@ -28,7 +29,9 @@ def register(command: AddCommand) -> None:
     command("models", list_models)
     command("models list", list_models)
     command("models pull", pull_model).add_argument(
-        "name", type=_parse_model_name, help=f"{_NAME_HELP}; or nomic, the weights of the local embedder"
+        "name",
+        type=_parse_model_name,
+        help=f"{_NAME_HELP}; or nomic, the weights of the local embedder; or {name_choices()}, a grader",
     )
     command("models remove", remove_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
     command("models load", load_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
@@ -73,8 +76,11 @@ def pull_model(application: Application, options: argparse.Namespace) -> int:
 
 
 def remove_model(application: Application, options: argparse.Namespace) -> int:
-    """Delete a model from Ollama."""
-    application.ollama.delete(options.name)
+    """Delete a model from Ollama, or an evaluator."""
+    if options.name.startswith(DOWNLOAD_PREFIX):
+        application.evaluator.remove(options.name.removeprefix(DOWNLOAD_PREFIX))
+    else:
+        application.ollama.delete(options.name)
     print_result(options.json, {"removed": options.name}, f"Removed {options.name}.")
     return OK
 
@@ -103,7 +109,7 @@ def _parse_model_name(given: str) -> str:
 
 def _download_name(name: str) -> str:
     """Return the name of the download."""
-    return name if name == "nomic" else f"ollama:{name}"
+    return name if name == "nomic" or name.startswith(DOWNLOAD_PREFIX) else f"ollama:{name}"
 
 
 def _model_line(model: ModelReport) -> str:

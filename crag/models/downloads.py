@@ -38,10 +38,11 @@ FetchFunction = Callable[[ProgressCallback, Cancellation], None]
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """State of a download. `name` is `ollama:NAME` or `nomic`; `stage` is for display; sizes in bytes.
+    """State of a download. `name` is `ollama:NAME`, `evaluator:NAME` or `nomic`; `stage` is for display.
 
-    `total` is 0 while unknown. `rate` is in bytes per second over the last seconds; `seconds_left` is None while
-    unknown. `fault` says why it failed and what to do. A download interrupted by the end of its process is *cancelled*.
+    Sizes are in bytes; `total` is 0 while unknown. `rate` is in bytes per second over the last seconds; `seconds_left`
+    is None while unknown. `fault` says why it failed and what to do. A download interrupted by the end of its process
+    is *cancelled*.
     """
 
     name: str
@@ -339,13 +340,19 @@ _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}")
 
 
 def choose_fetch(settings: Settings, outbound_log: OutboundLog, name: str) -> FetchFunction:
-    """Return the fetch function for `nomic` or `ollama:NAME`. Raises `BadRequest` for any other name."""
+    """Return the fetch function for `nomic`, `evaluator:NAME` or `ollama:NAME`.
+
+    Raises `BadRequest` for any other name.
+    """
+    from crag.models.evaluator_weights import DOWNLOAD_PREFIX, KNOWN_EVALUATORS, fetch_evaluator, name_choices
     from crag.models.nomic_weights import NOMIC, fetch_nomic
     from crag.models.ollama_pull import pull_model
 
     provider, _, model = name.partition(":")
     if name == NOMIC:
         return partial(fetch_nomic, settings, outbound_log)
+    if name.startswith(DOWNLOAD_PREFIX) and model in KNOWN_EVALUATORS:
+        return partial(fetch_evaluator, model, settings, outbound_log)
     if provider == "ollama" and _MODEL_NAME.fullmatch(model):
         return partial(pull_model, model, settings, outbound_log)
-    raise BadRequest(f"“{name[:60]}” cannot be downloaded.", "Write nomic, or ollama:NAME.")
+    raise BadRequest(f"“{name[:60]}” cannot be downloaded.", f"Write nomic, {name_choices()}, or ollama:NAME.")

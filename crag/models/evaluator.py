@@ -87,10 +87,10 @@ class OnnxEvaluator:
             try:
                 with (self._folder / name).open("rb") as file:
                     if os.fstat(file.fileno()).st_size > most:
-                        raise self._fault("too_large", file=name, most=format_size(most))
+                        raise self._fault("evaluator.too_large", file=name, most=format_size(most))
                     digest.update(hashlib.file_digest(file, "sha256").digest())
             except OSError as error:
-                raise self._fault("missing", file=name) from error
+                raise self._fault("evaluator.missing", file=name) from error
         return digest.hexdigest()
 
     def _load_tokenizer(self) -> Any:
@@ -99,7 +99,7 @@ class OnnxEvaluator:
         try:
             tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER_FILE))
         except Exception as error:  # the library raises plain `Exception`
-            raise self._fault("damaged", file=TOKENIZER_FILE) from error
+            raise self._fault("evaluator.damaged", file=TOKENIZER_FILE) from error
         tokenizer.no_padding()
         tokenizer.no_truncation()
         return tokenizer
@@ -123,15 +123,15 @@ class OnnxEvaluator:
             )
             return session, {given.name: given.type for given in session.get_inputs()}
         except Exception as error:  # each kind of damage has an exception of its own
-            raise self._fault("damaged", file=MODEL_FILE) from error
+            raise self._fault("evaluator.damaged", file=MODEL_FILE) from error
 
     def _check_inputs(self, inputs: dict[str, str]) -> list[str]:
         """Return the names of the model's inputs, given with their types."""
         unknown = inputs.keys() - set(_INPUTS)
         if unknown or not inputs.keys() >= {"input_ids", "attention_mask"}:
-            raise self._fault("foreign", defect=f"its inputs are {', '.join(sorted(inputs))}")
+            raise self._fault("evaluator.foreign", defect=f"its inputs are {', '.join(sorted(inputs))}")
         if set(inputs.values()) != {"tensor(int64)"}:
-            raise self._fault("foreign", defect="its inputs are not 64-bit integers")
+            raise self._fault("evaluator.foreign", defect="its inputs are not 64-bit integers")
         return list(inputs)
 
     def _try_out(self) -> None:
@@ -153,7 +153,7 @@ class OnnxEvaluator:
             room = _MAX_PAIR_TOKENS - len(asked.ids) - self._tokenizer.num_special_tokens_to_add(True)
             return [self._join(asked, replace_surrogates(text[:_MAX_TEXT_CHARS]), room) for text in texts]
         except Exception as error:
-            raise self._fault("damaged", file=TOKENIZER_FILE) from error
+            raise self._fault("evaluator.damaged", file=TOKENIZER_FILE) from error
 
     def _join(self, asked: Any, text: str, room: int) -> Any:
         said = self._tokenizer.encode(text, add_special_tokens=False)
@@ -178,16 +178,16 @@ class OnnxEvaluator:
         try:
             output = self._session.run(None, {name: arrays[name] for name in self._inputs})[0]
         except Exception as error:
-            raise self._fault("foreign", defect="it cannot read the tokens of this tokenizer") from error
+            raise self._fault("evaluator.foreign", defect="it cannot read the tokens of this tokenizer") from error
         rows = len(arrays["input_ids"])
         logits = np.asarray(output)
         if logits.shape not in ((rows,), (rows, 1), (rows, 2)) or not np.issubdtype(logits.dtype, np.floating):
-            raise self._fault("foreign", defect="its output is not one score for each pair")
+            raise self._fault("evaluator.foreign", defect="its output is not one score for each pair")
         if not np.isfinite(logits).all():
-            raise self._fault("foreign", defect="its scores are not numbers")
+            raise self._fault("evaluator.foreign", defect="its scores are not numbers")
         logits = logits.reshape(rows, -1).astype(np.float64)
         odds = logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits[:, 0]
         return map(float, 1 / (1 + np.exp(-np.clip(odds, -500, 500))))
 
-    def _fault(self, kind: str, **values: str) -> ModelFault:
-        return ModelFault.make(f"evaluator.{kind}", folder=self._folder, name=self._name, **values)
+    def _fault(self, key: str, **values: str) -> ModelFault:
+        return ModelFault.make(key, name=self._name, **values)

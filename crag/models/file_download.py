@@ -43,23 +43,31 @@ class RemoteFileChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file to download: address, and hexadecimal checksum by an `algorithm` of `hashlib`."""
+    """A file to download: address, and hexadecimal checksum by an `algorithm` of `hashlib`.
+
+    `variable` is the environment variable that sets another address.
+    """
 
     url: str
     algorithm: str
     checksum: str
+    variable: str
 
     @classmethod
-    def from_address(cls, address: str) -> RemoteFile:
+    def from_address(cls, address: str, variable: str) -> RemoteFile:
         """Parse an address with its checksum as fragment, as in pip: `https://host/file#sha256=…`."""
         url, fragment = urldefrag(address)
         algorithm, _, checksum = fragment.partition("=")
-        return cls(url, algorithm, checksum.lower())
+        return cls(url, algorithm, checksum.lower(), variable)
 
     @property
     def host(self) -> str:
         """Host for display, without user name or password."""
         return url_host(self.url)
+
+    def fault(self, key: str) -> ModelFault:
+        """Return a fault of the download of this file."""
+        return ModelFault.make(key, host=self.host, variable=self.variable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ def receive_pieces(file: RemoteFile, kept: int, record: RecordRequest) -> Iterat
     """
     wanted = max(kept - 1, 0)  # re-request one byte, because an empty range is invalid
     with _open_response(file, wanted, record) as response:
-        begin, total = _response_range(response, wanted, file.host)
+        begin, total = _response_range(response, wanted, file)
         state = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
         mark = sha256(f"{file.checksum} {total} {state}".encode()).hexdigest()[:16]
         for body in response.iter_raw():
@@ -117,11 +125,11 @@ def _open_response(file: RemoteFile, wanted: int, record: RecordRequest) -> Iter
             response.close()
             request = response.next_request
             if request.url.scheme != "https":
-                raise ModelFault.make("download.unsafe_redirect", host=file.host)
-    raise ModelFault.make("download.endless_redirect", host=file.host)
+                raise file.fault("download.unsafe_redirect")
+    raise file.fault("download.endless_redirect")
 
 
-def _response_range(response: httpx.Response, wanted: int, host: str) -> tuple[int, int]:
+def _response_range(response: httpx.Response, wanted: int, file: RemoteFile) -> tuple[int, int]:
     """Return (begin, total) of the response in bytes. Raises `RemoteFileChanged`, `ModelFault`."""
     match response.status_code:
         case HTTPStatus.OK:
@@ -134,7 +142,7 @@ def _response_range(response: httpx.Response, wanted: int, host: str) -> tuple[i
         case HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise RemoteFileChanged
         case status:
-            raise ModelFault.from_status("download", status, host=host)
+            raise ModelFault.from_status("download", status, host=file.host, variable=file.variable)
 
 
 _BLOCK_BYTES = 1 << 20
@@ -187,7 +195,7 @@ class PartialFile:
         report(Progress("Checking", file.tell(), file.tell()))
         if _hash_file(file, remote.algorithm, stop) != remote.checksum:
             self.remove()
-            raise ModelFault.make("download.wrong_checksum", host=remote.host)
+            raise remote.fault("download.wrong_checksum")
         Path(file.name).replace(self._target)
         sync_folder(self._target.parent)
 
@@ -219,7 +227,7 @@ def _lock_file(file: IO[bytes]) -> None:
 # Seconds before each retry after a broken connection.
 _RETRY_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_MAX_BYTES = 2_000_000_000  # the weights are 274 MB; anything larger is wrong and would fill the disk
+_MAX_BYTES = 2_000_000_000  # the largest weights are 571 MB; anything larger is wrong and would fill the disk
 
 
 def download_file(
@@ -237,34 +245,34 @@ def download_file(
     at_first = partial.size()
     for pause in (*_RETRY_PAUSES, None):
         try:
-            with _translate_disk_errors():
+            with _translate_disk_errors(target.parent):
                 return _download_rest(file, partial, magic, record, report, stop)
         except RemoteFileChanged:
             partial.remove()
         except (httpx.TransportError, httpx.InvalidURL) as error:
             if partial.size() <= at_first:
-                raise _connection_fault(file.host, error) from error
+                raise _connection_fault(file, error) from error
         if pause is not None:
             stop.wait(pause)
             stop.check()
-    raise ModelFault.make("download.broken_off", host=file.host)
+    raise file.fault("download.broken_off")
 
 
-def _connection_fault(host: str, error: Exception) -> ModelFault:
+def _connection_fault(file: RemoteFile, error: Exception) -> ModelFault:
     """Translate an error of the HTTP library for a host that sent nothing."""
     untrusted = isinstance(error.__cause__ and error.__cause__.__context__, ssl.SSLError)
-    return ModelFault.make("download.untrusted" if untrusted else "download.unreachable", host=host)
+    return file.fault("download.untrusted" if untrusted else "download.unreachable")
 
 
 @contextmanager
-def _translate_disk_errors() -> Iterator[None]:
-    """Translate operating system errors while writing the file. Raises `ModelFault`."""
+def _translate_disk_errors(folder: Path) -> Iterator[None]:
+    """Translate operating system errors while writing the file to `folder`. Raises `ModelFault`."""
     try:
         yield
     except OSError as error:
         if error.errno in _DISK_FULL_ERRNOS:
             raise ModelFault.make("download.disk_full", room="") from error
-        raise ModelFault.make("download.not_writable") from error
+        raise ModelFault.make("download.not_writable", folder=folder.relative_to(Path.home())) from error
 
 
 def _download_rest(
@@ -278,12 +286,12 @@ def _download_rest(
     pieces = run_cancellable(lambda: receive_pieces(file, partial.size(), record), stop)
     first = next(pieces, None)
     if first is None or (first.begin == 0 and not magic.startswith(first.body[: len(magic)])):
-        raise ModelFault.make("download.wrong_file", host=file.host)
+        raise file.fault("download.wrong_file")
     with partial.open_for_writing(first) as kept:
         for piece in chain([first], pieces):
             if piece.end > _MAX_BYTES:
                 partial.remove()
-                raise ModelFault.make("download.wrong_file", host=file.host)
+                raise file.fault("download.wrong_file")
             kept.write(piece.body)
             report(Progress("Downloading", piece.end, piece.total))
         partial.finish(kept, file, report, stop)

@@ -53,7 +53,8 @@ def fetch_nomic(settings: Settings, outbound_log: OutboundLog, report: ProgressC
     def record(host: str, url: str) -> None:
         outbound_log.record(host, "download", f"{url} (only this address was sent)")
 
-    download_file(RemoteFile.from_address(settings.nomic_url), weights_path(), _MAGIC, record, report, stop)
+    remote = RemoteFile.from_address(settings.nomic_url, "CRAG_NOMIC_URL")
+    download_file(remote, weights_path(), _MAGIC, record, report, stop)
 
 
 def weights_digest() -> str:

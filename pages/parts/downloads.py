@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 REFRESH_SECONDS = 1.0  # refresh interval during a download
-_DOWNLOADABLE = ("ollama:", "nomic")
+_DOWNLOADABLE = ("ollama:", "evaluator:", "nomic")
 
 
 def can_download(name: str) -> bool:
-    """Return whether this can be downloaded with a button: an Ollama model or Nomic's weights."""
+    """Return whether this can be downloaded with a button: an Ollama model, an evaluator or Nomic's weights."""
     return name.startswith(_DOWNLOADABLE)
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from crag.options import MODEL_OPTIONS, SAVED_OPTIONS, OptionSection
 from pages.parts import setup_checklist
-from pages.settings import embeddings, library, model_settings, ollama, presets, privacy, setting_row
+from pages.settings import embeddings, evaluators, library, model_settings, ollama, presets, privacy, setting_row
 from pages.settings.setting_row import SettingsRow
 
 _SHORTCUTS = {
@@ -80,13 +80,16 @@ def _section_rows(section: OptionSection, without: Sequence[str] = ()) -> tuple[
     return tuple(map(setting_row.option_row, names))
 
 
+_EVALUATORS = SettingsRow(evaluators.EVALUATOR_WORDS, evaluators.draw_evaluators, framed=False)
+
+
 @cache
 def all_sections() -> tuple[Section, ...]:
     """Return all sections in sidebar order."""
     return (
         Section("Models", "memory", _model_rows()),
         Section("Model parameters", "tune", model_settings.tuning_rows(), model_settings.draw_role_choice),
-        Section("Grading", "rule", _section_rows("Grading")),
+        Section("Grading", "rule", (*_section_rows("Grading"), _EVALUATORS)),
         Section("Web search", "public", (*_section_rows("Web search"), *library.web_rows())),
         Section("Answers", "chat", _section_rows("Answers")),
         Section("Presets", "bookmarks", (SettingsRow(presets.PRESET_WORDS, presets.draw_presets, framed=False),)),

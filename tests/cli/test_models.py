@@ -15,8 +15,10 @@ import pytest
 from crag.cli.main import main
 from crag.models.downloads import DownloadRows
 from crag.storage.engine import Database
+from tests.doubles.evaluator import offer_evaluators
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap
+from tests.doubles.web import serving
 from tests.waiting import wait_until
 
 Run = Callable[..., tuple[int, Any]]
@@ -77,6 +79,18 @@ def test_load_as_questions_use_it_and_unload(crag: Run, ollama: ScriptedOllama) 
     assert ollama.memory.loads == [("llama3.1:8b", 16_384)]
     assert crag("models", "unload", "llama3.1:8b")[0] == 0
     assert not ollama.memory.held
+
+
+def test_an_evaluator_is_pulled_and_removed(crag: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with serving() as server:
+        monkeypatch.setenv("CRAG_EVALUATOR_URL", server.url(""))
+        offer_evaluators(server, monkeypatch)
+        code, pulled = crag("models", "pull", "evaluator:minilm")
+    assert (code, pulled["download"]["name"], pulled["download"]["state"]) == (0, "evaluator:minilm", "done")
+    assert "MiniLM grades passages and orders those found" in crag("doctor", json_output=False)[1]
+    assert crag("models", "remove", "evaluator:minilm") == (0, {"removed": "evaluator:minilm"})
+    assert "none, and none is needed" in crag("doctor", json_output=False)[1]
 
 
 def test_ctrl_c_stops_a_pull_that_goes_on_the_next_time(crag: Run, ollama: ScriptedOllama, tmp_path: Path) -> None:

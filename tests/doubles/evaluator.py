@@ -5,16 +5,23 @@ The model is a graph without learned weights, and the tokenizer is the one in Wo
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 
+from crag.models.evaluator import MODEL_FILE
+from crag.models.evaluator_weights import KNOWN_EVALUATORS, WeightsFile
 from crag.models.token_counts import find_llama_tokenizer
+from tests.doubles.served_file import ServedFile
+from tests.doubles.web import WebServer
 
 _END = 2  # id of </s>, which follows the question and the text
 _COMMON = "the a an of in on at to is are was were did do does has have who what when where which how and ? . , : it"
@@ -29,7 +36,7 @@ def evaluator_files(logits: int = 1, known_tokens: int = _TOKENS, inputs: tuple[
         single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 1), ("</s>", _END)]
     )
     weights = np.ones(known_tokens, dtype=np.float32)
-    unimportant = [0, 1, _END, *(tokenizer.token_to_id(f"▁{word}") for word in _COMMON.split())]
+    unimportant = [0, 1, _END, *(tokenizer.token_to_id(f"▁{word}") for word in f"{_COMMON} {_COMMON.title()}".split())]
     unimportant += [tokenizer.token_to_id(sign) for sign in "▁?.,:"]
     weights[[number for number in unimportant if number is not None and number < known_tokens]] = 0
     model = _build_model(weights, logits, inputs or ("input_ids", "attention_mask", "token_type_ids"))
@@ -42,6 +49,21 @@ def write_evaluator(folder: Path, **options: Any) -> Path:
     for name, body in evaluator_files(**options).items():
         (folder / name).write_bytes(body)
     return folder
+
+
+def offer_evaluators(server: WebServer, patch: pytest.MonkeyPatch) -> dict[str, ServedFile]:
+    """Serve tiny evaluators in place of the known ones; returns the file of each model by the evaluator's name."""
+    served = {}
+    for logits, (name, known) in enumerate(KNOWN_EVALUATORS.items(), start=1):
+        files = {}
+        for own_name, body in evaluator_files(logits=logits).items():
+            path = known.files[own_name].path
+            file = server.scripts[f"/{known.repository}/{path}"] = ServedFile(body)
+            files[own_name] = WeightsFile(path, len(body), hashlib.sha256(body).hexdigest())
+            if own_name == MODEL_FILE:
+                served[name] = file
+        patch.setitem(KNOWN_EVALUATORS, name, replace(known, files=dict(sorted(files.items(), reverse=True))))
+    return served
 
 
 def _build_model(weights: np.ndarray, logits: int, inputs: tuple[str, ...]) -> bytes:

@@ -64,8 +64,8 @@ def cut(name: str, share: float) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("files", "code", "words"),
     [
-        ({}, "missing", "model.onnx is missing"),
-        ({"model.onnx": evaluator_files()["model.onnx"]}, "missing", "tokenizer.json is missing"),
+        ({}, "missing", "no file model.onnx"),
+        ({"model.onnx": evaluator_files()["model.onnx"]}, "missing", "no file tokenizer.json"),
         (cut("model.onnx", 0.5), "damaged", "model.onnx"),
         (cut("model.onnx", 0), "damaged", "model.onnx"),
         (cut("tokenizer.json", 0.5), "damaged", "tokenizer.json"),
@@ -86,6 +86,7 @@ def test_files_that_are_no_evaluator_are_refused_in_words(
     assert refused.value.code == code
     assert words in refused.value.message
     assert "CRAG_EVALUATOR" in refused.value.remedy
+    assert str(tmp_path) not in str(refused.value)
     assert capfd.readouterr() == ("", ""), "the libraries write nothing of their own"
 
 
@@ -107,7 +108,7 @@ def test_a_folder_is_opened_again_when_its_files_change(tmp_path: Path) -> None:
     application = Application(Settings(home=tmp_path / "home", evaluator=str(folder)))
     options = RunOptions(model="builtin", grader="evaluator")
     try:
-        with pytest.raises(ModelFault, match="holds no evaluator"):
+        with pytest.raises(ModelFault, match="has no file"):
             application.grading_setup(options)
         assert application.grading_setup(RunOptions(model="builtin")).grader.startswith("builtin:")
         write_evaluator(folder)

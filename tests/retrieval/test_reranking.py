@@ -30,7 +30,7 @@ class CountingEvaluator(OnnxEvaluator):
 
     def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float]:
         if len(self.asked) >= self.fails_after:
-            raise ModelFault.make("evaluator.missing", folder="there", file="model.onnx")
+            raise ModelFault.make("evaluator.missing", name="there", file="model.onnx")
         self.asked.append(len(texts))
         return super().score(question, texts, stop)
 
