@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from crag.concurrency.caches import LRUCache, TTLCache
 from crag.errors import ModelFault
-from crag.grading.registry import BUILTIN, EVALUATOR, GRADER_FACTORIES, GraderResources, choose_grader
+from crag.grading.registry import BUILTIN, EVALUATOR, GRADER_FACTORIES, GraderResources, choose_grader, open_assessor
 from crag.library.library import Library
 from crag.models.evaluator_weights import InstalledEvaluator
 from crag.models.model_choice import model_label
@@ -168,6 +168,7 @@ class Engines:
             shorten=make_shortener(list(models.values())),
             coverage=BuiltinCoverageCheck(self._embedder, self._library),
             quoting_writer=quoting_writer if answering else None,
+            assessor=open_assessor(grader, resources),
         )
         return engine if answering else replace(engine, find_corrections=self._library.find_corrections)
 

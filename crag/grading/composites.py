@@ -1,16 +1,18 @@
-"""Composite graders: the cascade of two graders, and the grader with a cache."""
+"""Composite graders: the cascade of two graders, with its assessor, and the grader with a cache."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from crag.cancellation import Cancellation
 from crag.concurrency.caches import LRUCache
+from crag.concurrency.workers import map_parallel
+from crag.grading.sufficiency import SufficiencyJudge, rank_passages
 from crag.protocols import Grader
 from crag.text.language import detect_language
-from crag.types import Grade, Passage, Thresholds
+from crag.types import Assessment, Grade, Passage, Thresholds
 
 # Below this share of its lower threshold the built-in grader rejects without the model. 6 % of the right passages of
 # SQuAD score below it, 12 % below the threshold itself (docs/measurements.md).
@@ -18,11 +20,10 @@ _SURE_REJECTION_SHARE = 1 / 3
 
 
 class CascadeGrader:
-    """`first` grades every passage without tokens; `second` confirms the best one that `first` accepts.
+    """`first` grades every passage without tokens, and `second` those that it leaves unclear, all at once.
 
-    If confirmed, the documents answer the question, and the other passages keep the grade of `first`. If not, or if
-    `first` accepts nothing, `second` grades everything that `first` does not clearly reject. Grades of `first` do not
-    count for passages in another language than the question. Scores are on the scale of `second`.
+    Clear are rejections far below the lower threshold, and acceptances of passages that state everything. Grades of
+    `first` do not count for passages in another language than the question. Scores are on the scale of `second`.
     """
 
     def __init__(self, first: Grader, second: Grader) -> None:
@@ -40,34 +41,82 @@ class CascadeGrader:
         return self._second.thresholds
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
-        """Yield clear rejections first, then the deciding passage, then the rest. Raises `ModelFault`, `Stopped`."""
-        language = detect_language(question)
-        comparable = {index for index, passage in enumerate(passages) if detect_language(passage.text) == language}
-        held: dict[int, Grade] = {}
+        """Yield the clear grades first, then those of the model. Raises `ModelFault`, `Stopped`."""
+        first = self.grade_first(question, passages, stop)
+        yield from ((index, grade) for index, grade in first.grades.items() if index not in first.unclear)
+        yield from self.grade_rest(question, passages, first.unclear, stop)
+
+    def grade_first(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> FirstGrades:
+        """Grade every passage without tokens, and say which of them the model should grade."""
+        language, thresholds = detect_language(question), self._first.thresholds
+        grades: dict[int, Grade] = {}
+        unclear: list[int] = []
+        is_accepted = False
         for index, grade in self._first.grade(question, passages, stop):
-            moved = replace(grade, score=_rescale_score(grade.score, self._first.thresholds, self.thresholds))
-            if index in comparable and self._rejects(grade):
-                yield index, moved
-            else:
-                held[index] = moved
-        accepted = [index for index in held if index in comparable and self._accepts(held[index])]
-        if accepted:
-            best = max(accepted, key=lambda index: held[index].score or 0.0)
-            held.pop(best)
-            (_, grade), *_ = self._second.grade(question, [passages[best]], stop)
-            yield best, grade
-            if self._accepts(grade):
-                yield from [(index, held.pop(index)) for index in list(held) if index in comparable]
-        left = list(held)
-        if left:
-            for position, grade in self._second.grade(question, [passages[index] for index in left], stop):
-                yield left[position], grade
+            grades[index] = replace(grade, score=_rescale_score(grade.score, thresholds, self.thresholds))
+            accepts = thresholds.verdict_for(grade.score) == "relevant" and grade.complete is not False
+            rejects = grade.score is not None and grade.score < _SURE_REJECTION_SHARE * thresholds.lower
+            is_foreign = detect_language(passages[index].text) != language
+            is_accepted = is_accepted or (accepts and not is_foreign)
+            if is_foreign or not (accepts or rejects):
+                unclear.append(index)
+        foreign = [index for index in unclear if detect_language(passages[index].text) != language]
+        return FirstGrades(grades, unclear, foreign if is_accepted else unclear)
 
-    def _rejects(self, grade: Grade) -> bool:
-        return grade.score is not None and grade.score < _SURE_REJECTION_SHARE * self._first.thresholds.lower
+    def grade_rest(
+        self, question: str, passages: Sequence[Passage], indexes: Sequence[int], stop: Cancellation
+    ) -> Iterator[tuple[int, Grade]]:
+        """Yield the grades that the model gives to the passages at these indexes. Raises `ModelFault`, `Stopped`."""
+        if indexes:
+            for position, grade in self._second.grade(question, [passages[index] for index in indexes], stop):
+                yield indexes[position], grade
 
-    def _accepts(self, grade: Grade) -> bool:
-        return self.thresholds.verdict_for(grade.score) == "relevant"
+
+@dataclass(frozen=True, slots=True)
+class FirstGrades:
+    """Grades without tokens by index; the `unclear` ones, and which of them still matter for the `answer`.
+
+    If a passage is clearly accepted, only those in another language do: the best excerpts of all of them are judged
+    together anyway.
+    """
+
+    grades: dict[int, Grade]
+    unclear: list[int]
+    decisive: list[int]
+
+
+class CascadeAssessor:
+    """`Assessor` with one round of questions: unclear passages are graded while the best excerpts are judged.
+
+    Which excerpts are best follows from the grades without tokens.
+    """
+
+    def __init__(self, grader: CascadeGrader, judge: SufficiencyJudge) -> None:
+        self._grader = grader
+        self._judge = judge
+
+    def assess(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool = True
+    ) -> Iterator[tuple[int, Grade] | Assessment]:
+        """Yield the clear grades, those of the model, then the assessment, if any. Raises `ModelFault`, `Stopped`."""
+        first = self._grader.grade_first(question, passages, stop)
+        usable = [index for index, grade in first.grades.items() if self._is_usable(index, grade, first)]
+        candidates = rank_passages((passages[index], first.grades[index]) for index in usable)
+        yield from ((index, grade) for index, grade in first.grades.items() if index not in first.decisive)
+
+        def judge() -> list[tuple[int, Grade] | Assessment]:
+            return [self._judge.judge(question, candidates, stop, refine=refine)]
+
+        def grade_rest() -> list[tuple[int, Grade] | Assessment]:
+            return list(self._grader.grade_rest(question, passages, first.decisive, stop))
+
+        work = ([judge] if candidates else []) + ([grade_rest] if first.decisive else [])
+        done = dict(map_parallel(lambda number: work[number](), len(work), len(work), stop))
+        for number in sorted(done, reverse=True):
+            yield from done[number]
+
+    def _is_usable(self, index: int, grade: Grade, first: FirstGrades) -> bool:
+        return index in first.decisive or self._grader.thresholds.verdict_for(grade.score) != "irrelevant"
 
 
 def _rescale_score(score: float | None, old: Thresholds, new: Thresholds) -> float | None:

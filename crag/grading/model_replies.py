@@ -254,12 +254,12 @@ _WORD_SCORES = {
     "no": 0.0, "irrelevant": 0.0, "not": 0.0, "false": 0.0, "incorrect": 0.0, "아니": 0.0, "아니요": 0.0, "아니오": 0.0,
     "否": 0.0, "不": 0.0, "不是": 0.0,
 }  # fmt: skip
-_YES_WORDS = frozenset(word for word, score in _WORD_SCORES.items() if score == 1.0)
-_NO_WORDS = frozenset(word for word, score in _WORD_SCORES.items() if score == 0.0)
+YES_WORDS = frozenset(word for word, score in _WORD_SCORES.items() if score == 1.0)
+NO_WORDS = frozenset(word for word, score in _WORD_SCORES.items() if score == 0.0)
 _VERDICT_KEYS = ("verdict", "score", "binary_score", "relevant", "relevance", "grade")
 _STRIPPED_CHARS = " \n\"'*.,!。{}:"
 # With less probability on yes and no together, the model was about to say something else.
-_MIN_VERDICT_MASS = 0.1
+MIN_VERDICT_MASS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +279,8 @@ def read_yes_or_no(choice: TokenChoice) -> YesOrNo:
 
     A word that is not among the candidates is taken to be as likely as the least likely of them.
     """
-    yes, no = (_probability_mass(choice, words) for words in (_YES_WORDS, _NO_WORDS))
-    if yes + no < _MIN_VERDICT_MASS:
+    yes, no = (_probability_mass(choice, words) for words in (YES_WORDS, NO_WORDS))
+    if yes + no < MIN_VERDICT_MASS:
         return YesOrNo(read_score(choice.text), is_measured=False, usage=choice.usage)
     listed = [math.exp(value) for value in choice.alternatives.values()]
     unlisted = max(0.0, min(*listed, 1 - sum(listed)))
@@ -298,10 +298,11 @@ def read_score(reply: str) -> float | None:
 
 
 def _probability_mass(choice: TokenChoice, words: frozenset[str]) -> float:
-    return sum(math.exp(value) for token, value in choice.alternatives.items() if _normalize_token(token) in words)
+    return sum(math.exp(value) for token, value in choice.alternatives.items() if normalize_token(token) in words)
 
 
-def _normalize_token(token: str) -> str:
+def normalize_token(token: str) -> str:
+    """Return a token in lower case, without spaces and punctuation around it."""
     return token.strip(_STRIPPED_CHARS).lower()
 
 

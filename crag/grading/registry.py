@@ -9,13 +9,13 @@ from typing import Literal
 
 from crag.errors import BadRequest
 from crag.options import GRADERS, GraderKind
-from crag.protocols import ChatModel, Embedder, Evaluator, Grader, Refiner
+from crag.protocols import Assessor, ChatModel, Embedder, Evaluator, Grader, Refiner
 from crag.text.questions import TermStatistics
 
 BUILTIN: Literal["builtin"] = "builtin"
 EVALUATOR: Literal["evaluator"] = "evaluator"
-# A cascade leaves the action to the model, for one or two calls instead of one per passage. The cost: relevant passages
-# that the built-in, trained grader rejects with high confidence (measured in docs/measurements.md).
+# A cascade leaves the action to the model, for one round of one-token calls. The cost: relevant passages that the
+# built-in, trained grader rejects with high confidence (measured in docs/measurements.md).
 AUTO_GRADER: GraderKind = "cascade"
 
 
@@ -68,11 +68,22 @@ def _no_evaluator() -> BadRequest:
 
 
 def _open_cascade(resources: GraderResources) -> tuple[Grader, Refiner]:
-    """Open the built-in grader in front of the one-token score; strips are scored by the built-in one."""
+    """Open the grader that costs no tokens in front of the one-token score; the former's refiner scores strips."""
     from crag.grading.composites import CascadeGrader
 
-    builtin, refiner = _open_builtin(resources)
-    return CascadeGrader(builtin, GRADER_FACTORIES["score"](resources)[0]), refiner
+    first, refiner = open_first_grader(resources)
+    return CascadeGrader(first, GRADER_FACTORIES["score"](resources)[0]), refiner
+
+
+def open_assessor(grader: Grader, resources: GraderResources) -> Assessor | None:
+    """Open what grades with this grader and judges sufficiency; None if no language model grades."""
+    from crag.grading.composites import CascadeAssessor, CascadeGrader
+    from crag.grading.sufficiency import ModelJudge, SeparateAssessor
+
+    if resources.model is None:
+        return None
+    judge = ModelJudge(resources.model, open_first_grader(resources)[1])
+    return CascadeAssessor(grader, judge) if isinstance(grader, CascadeGrader) else SeparateAssessor(grader, judge)
 
 
 def _model_grader(grader: str, refiner: str) -> GraderFactory:

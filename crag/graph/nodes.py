@@ -26,9 +26,9 @@ from crag.graph.state import Deps, GraphState, fitted_question, retrieval_questi
 from crag.protocols import CondensedQuestion
 from crag.text.questions import extract_asking_sentences
 from crag.text.spelling import correct_words
+from crag.text.strips import limit_strips
 from crag.types import Assessment, Grade, Knowledge, NodeName, Passage, Statement, Strip, Sufficiency, Verdict
 
-MAX_STRIPS_PER_ANSWER = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
 _PASSAGES_TO_COMPARE = 8  # near a follow-up question, to see which topic it goes with
 NodeFunction = Callable[[GraphState, Deps], GraphState]
 
@@ -92,9 +92,9 @@ def grade_documents(state: GraphState, deps: Deps) -> GraphState:
     passages, assessor = state["passages"], deps.engine.assessor
     if assessor is None or deps.options.policy != "paper" or not passages:
         return {"verdicts": grade_passages(state, passages, deps)}
+    question, assessment = retrieval_question(state), None
     verdicts: dict[int, Verdict] = {}
-    assessment = None
-    for judged in assessor.assess(retrieval_question(state), passages, deps.stop):
+    for judged in assessor.assess(question, passages, deps.stop, refine=deps.options.refine):
         if isinstance(judged, Assessment):
             assessment = _require_disagreement(judged, passages, verdicts)
             deps.emit(SufficiencyJudged(assessment))
@@ -153,28 +153,11 @@ def refine_knowledge(state: GraphState, deps: Deps) -> GraphState:
             deps.emit(StripsScored(passages[index].id, cut))
     wanted = {passage_id for passage_id, ruling in state.get("rulings", {}).items() if ruling == "use"}
     limitable = {passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted}
-    limited = limit_strips(limitable, MAX_STRIPS_PER_ANSWER)
+    limited = limit_strips(limitable)
     for passage_id, cut in limited.items():
         if cut != strips[passage_id]:
             deps.emit(StripsScored(passage_id, cut))
     return {"strips": strips | limited}
-
-
-def limit_strips(strips: dict[int, tuple[Strip, ...]], limit: int) -> dict[int, tuple[Strip, ...]]:
-    """Keep the best `limit` of the scored strips of all passages; strips without a score stay as they are."""
-    scores = {
-        (passage_id, at): strip.score
-        for passage_id, cut in strips.items()
-        for at, strip in enumerate(cut)
-        if strip.kept and strip.score is not None
-    }
-    struck = sorted(scores, key=lambda place: -scores[place])[limit:]
-    return {
-        passage_id: tuple(
-            replace(strip, kept=strip.kept and (passage_id, at) not in struck) for at, strip in enumerate(cut)
-        )
-        for passage_id, cut in strips.items()
-    }
 
 
 def _group_by_question(state: GraphState, deps: Deps) -> dict[str, list[Passage]]:

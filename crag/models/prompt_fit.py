@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from crag.errors import ModelFault
 from crag.models.token_counts import count_tokens
-from crag.prompts import compose_prompt, load_prompt
+from crag.prompts import compose_answer_prompt, compose_prompt, load_prompt
 from crag.protocols import ChatModel, PromptFit, ShortenedQuestion
 from crag.text.language import detect_language
 from crag.types import Knowledge, Prompt, Strip, Turn
@@ -23,8 +23,6 @@ _TRIM_SHARE = 0.98  # cut a little more than computed, because tokens are not sp
 _PARTIAL_ANSWER_DIVISOR = 3
 # Citation numbers of an earlier answer refer to other sources than those of this one.
 _CITATION = re.compile(r"\s?\[\d+\]")
-_KNOWLEDGE_TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
-_SOURCE_NUMBER = re.compile(r"^(\s*)\[(?=\d+\])", re.MULTILINE)
 
 TokenCounter = Callable[[str], int]
 
@@ -127,8 +125,7 @@ def _strip_score(strip: Strip) -> float:
 
 
 def _compose_messages(question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn]) -> tuple[Prompt, ...]:
-    numbered = "\n\n".join(_format_knowledge(item) for item in knowledge)
-    system, user = compose_prompt("answer", detect_language(question), question=question, knowledge=numbered)
+    system, user = compose_answer_prompt(question, knowledge, detect_language(question))
     return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
 
 
@@ -138,13 +135,6 @@ def _continuation_prompts(question: str, partial_answer: str, limit: int, count:
     return Prompt("assistant", partial_answer), Prompt(
         "user", load_prompt("continue", detect_language(question[:_LANGUAGE_SAMPLE_CHARACTERS]))
     )
-
-
-def _format_knowledge(item: Knowledge) -> str:
-    """Format one piece of knowledge under its number, escaped so that it cannot forge a tag or another number."""
-    title = " ".join(item.passage.title.split())
-    text = _SOURCE_NUMBER.sub(r"\1‹", item.text.strip())
-    return _KNOWLEDGE_TAG.sub("‹", f"[{item.n}] {title}\n{text}")
 
 
 _MAX_BUILTIN_TOKENS = 4096

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from crag.types import Language, Prompt, WrittenLanguage
+from crag.types import Knowledge, Language, Prompt, WrittenLanguage
+
+_KNOWLEDGE_TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
+_SOURCE_NUMBER = re.compile(r"^(\s*)\[(?=\d+\])", re.MULTILINE)
 
 
 @cache
@@ -35,6 +39,21 @@ def compose_prompt(name: str, language: Language = "en", **values: str) -> tuple
     return Prompt("system", fill_template(system.strip(), **values)), Prompt(
         "user", fill_template(user.strip(), **values), about
     )
+
+
+def compose_answer_prompt(
+    question: str, knowledge: Sequence[Knowledge], language: Language = "en"
+) -> tuple[Prompt, Prompt]:
+    """Return the messages that ask for an answer from numbered knowledge."""
+    numbered = "\n\n".join(_format_knowledge(item) for item in knowledge)
+    return compose_prompt("answer", language, question=question, knowledge=numbered)
+
+
+def _format_knowledge(item: Knowledge) -> str:
+    """Format one piece of knowledge under its number, escaped so that it cannot forge a tag or another number."""
+    title = " ".join(item.passage.title.split())
+    text = _SOURCE_NUMBER.sub(r"\1‹", item.text.strip())
+    return _KNOWLEDGE_TAG.sub("‹", f"[{item.n}] {title}\n{text}")
 
 
 def strip_thoughts(reply: str) -> str:

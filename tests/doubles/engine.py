@@ -45,6 +45,7 @@ class TableGrader:
     name: str = "table"
     thresholds: Thresholds = THRESHOLDS
     graded: list[int] = field(default_factory=list)
+    complete: bool | None = None
     questions: dict[int, str] = field(default_factory=dict)
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
@@ -52,7 +53,7 @@ class TableGrader:
             stop.check()
             self.graded.append(item.id)
             self.questions[item.id] = question
-            yield index, Grade(self.scores.get(item.id, 0.0), f"Because of {item.id}.")
+            yield index, Grade(self.scores.get(item.id, 0.0), f"Because of {item.id}.", complete=self.complete)
 
 
 @dataclass
@@ -64,7 +65,7 @@ class TableAssessor:
     questions: list[str] = field(default_factory=list)
 
     def assess(
-        self, question: str, passages: Sequence[Passage], stop: Cancellation
+        self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool = True
     ) -> Iterator[tuple[int, Grade] | Assessment]:
         self.questions.append(question)
         yield from self.grader.grade(question, passages, stop)

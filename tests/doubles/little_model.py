@@ -41,13 +41,14 @@ def answer_like_a_little_model(asked: Request) -> str:
     """
     prompt = asked.prompt
     question = question_in(_KNOWLEDGE.sub("", _PASSAGE.sub("", prompt)))
+    knowledge = _KNOWLEDGE.search(prompt)
+    judged = knowledge[1] if knowledge else passage_in(prompt, question)
     if asked.schema is not None:
         if "1" in asked.schema.get("properties", {}):
             return json.dumps(_points(question, prompt))
-        return json.dumps(_filled(asked.schema, question, passage_in(prompt, question)))
+        return json.dumps(_filled(asked.schema, question, judged))
     if asked.body.get("logprobs"):
-        return "Yes" if _shares_words(question, passage_in(prompt, question)) else "No"
-    knowledge = _KNOWLEDGE.search(prompt)
+        return "Yes" if _shares_words(question, judged) else "No"
     return _cited(question, knowledge[1]) if knowledge else question
 
 

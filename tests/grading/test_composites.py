@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
-from crag.grading.composites import CachedGrader, CascadeGrader, GradeCache
+from crag.grading.composites import CachedGrader, CascadeAssessor, CascadeGrader, GradeCache
 from crag.grading.score import ScoreGrader
-from crag.types import Grade, Thresholds
+from crag.types import Assessment, Grade, Thresholds
 from tests.doubles.engine import TableGrader, passage
 from tests.doubles.scripted_model import ScriptedModel
 
@@ -19,29 +21,22 @@ def grade(first: TableGrader, second: TableGrader, *numbers: int) -> dict[int, G
     return dict(CascadeGrader(first, second).grade("q?", [passage(number) for number in numbers], Cancellation()))
 
 
-def test_the_best_accepted_passage_is_confirmed_the_rest_kept() -> None:
-    first = TableGrader({1: 0.9, 2: 0.95, 3: 0.05, 4: 0.5}, thresholds=CLEAR)
-    second = TableGrader({1: 0.0, 2: 0.9, 4: 0.0})
-    grades = grade(first, second, 1, 2, 3, 4)
-    assert second.graded == [2]
-    words = [second.thresholds.verdict_for(grades[index].score) for index in range(4)]
-    assert words == ["relevant", "relevant", "irrelevant", "ambiguous"]
-    assert grades[1].score == 0.9
-
-
-def test_an_unconfirmed_best_sends_the_rest_to_the_model() -> None:
-    first = TableGrader({1: 0.9, 2: 0.95, 3: 0.05, 4: 0.5, 5: 0.15, 6: None}, thresholds=CLEAR)
-    second = TableGrader({1: 0.8, 2: 0.1, 4: 0.4, 5: 0.2, 6: 0.3})
-    grades = grade(first, second, 1, 2, 3, 4, 5, 6)
-    assert second.graded == [2, 1, 4, 5, 6]
-    assert [grades[index].score for index in (0, 1, 3, 4, 5)] == [0.8, 0.1, 0.4, 0.2, 0.3]
-
-
-def test_without_an_accepted_passage_the_model_grades_the_rest() -> None:
-    second = TableGrader({1: 0.7, 2: 0.1})
-    grades = grade(TableGrader({1: 0.5, 2: 0.3, 3: 0.0}, thresholds=CLEAR), second, 1, 2, 3)
-    assert second.graded == [1, 2]
-    assert sorted(grades) == [0, 1, 2]
+@pytest.mark.parametrize(
+    ("scores", "complete", "asked"),
+    [
+        ({1: 0.9, 2: 0.5, 3: 0.05, 4: 0.1}, True, [2, 4]),
+        ({1: 0.9, 2: 0.0}, None, []),
+        ({1: 0.9, 2: 0.0}, False, [1]),
+        ({1: 0.5, 2: 0.3, 3: 0.0, 4: None}, None, [1, 2, 4]),
+    ],
+)
+def test_the_model_grades_what_is_neither_clearly_right_nor_wrong(scores, complete, asked) -> None:
+    second = TableGrader(dict.fromkeys(scores, 0.4))
+    grades = grade(TableGrader(scores, thresholds=CLEAR, complete=complete), second, *scores)
+    assert second.graded == asked
+    assert {number: grades[number - 1].score for number in asked} == dict.fromkeys(asked, 0.4)
+    kept = {number: second.thresholds.verdict_for(grades[number - 1].score) for number in scores.keys() - set(asked)}
+    assert kept == {number: CLEAR.verdict_for(scores[number]) for number in kept}
 
 
 def test_words_never_reject_a_passage_in_another_language() -> None:
@@ -52,43 +47,49 @@ def test_words_never_reject_a_passage_in_another_language() -> None:
     assert (second.graded, grades[0].score, grades[1].score) == ([1], 0.9, 0.0)
 
 
-def test_foreign_passages_are_graded_beside_the_confirmed_one() -> None:
-    second = TableGrader({1: 0.9, 2: 0.9})
-    cascade = CascadeGrader(TableGrader({1: 0.0, 2: 0.95, 3: 0.5}, thresholds=CLEAR), second)
-    held = [
-        passage(1, "The lighthouse was built by Clara Moor."),
-        passage(2, "등대는 클라라가 지었다."),
-        passage(3, "등대는 섬의 북쪽에 있다."),
-    ]
-    grades = dict(cascade.grade("등대는 누가 지었나요?", held, Cancellation()))
-    assert second.graded == [2, 1]
-    assert [second.thresholds.verdict_for(grades[index].score) for index in range(3)] == [
-        "relevant",
-        "relevant",
-        "ambiguous",
-    ]
+FOREIGN = [
+    passage(1, "The lighthouse was built by Clara Moor."),
+    passage(2, "등대는 클라라가 지었다."),
+    passage(3, "등대는 섬의 북쪽에 있다."),
+]
 
 
-@pytest.mark.parametrize("score", [0.05, 0.2, 0.5, 0.79999, 0.8, 0.9])
-def test_a_kept_verdict_keeps_its_word_under_other_thresholds(score: float) -> None:
-    second = TableGrader({2: 0.9})
-    grades = grade(TableGrader({1: score, 2: 0.95}, thresholds=CLEAR), second, 1, 2)
-    assert second.graded == [2]
-    assert second.thresholds.verdict_for(grades[0].score) == CLEAR.verdict_for(score)
+@dataclass
+class ListingJudge:
+    """Remembers the ids of what it was to judge, best first."""
+
+    candidates: list[int] = field(default_factory=list)
+
+    def judge(self, question, graded, stop, *, refine=True) -> Assessment:
+        self.candidates = [passage.id for passage, _ in graded]
+        return Assessment("sufficient", "It is.")
 
 
-def test_an_order_of_scores_stays_one() -> None:
-    scores = {n: n / 20 for n in (1, 2, 3, 17, 18, 20)}
-    grades = grade(TableGrader(dict(scores), thresholds=CLEAR), TableGrader(dict.fromkeys(scores, 1.0)), *scores)
-    moved = [grades[index].score or 0.0 for index in range(len(scores))]
-    assert moved == sorted(moved)
+@pytest.mark.parametrize(
+    ("scores", "asked", "candidates"),
+    [
+        ({1: 0.9, 2: 0.95, 3: 0.5}, [1], [2, 1, 3]),
+        ({1: 0.0, 2: 0.95, 3: 0.1}, [1], [2, 1]),
+        ({1: 0.0, 2: 0.5, 3: 0.1}, [1, 2, 3], [2, 3, 1]),
+    ],
+)
+def test_beside_a_clearly_right_passage_only_foreign_ones_are_asked_about(scores, asked, candidates) -> None:
+    second, judge = TableGrader(dict.fromkeys(scores, 0.9)), ListingJudge()
+    assessor = CascadeAssessor(CascadeGrader(TableGrader(scores, thresholds=CLEAR), second), judge)
+    *grades, assessment = assessor.assess("등대는 누가 지었나요?", FOREIGN, Cancellation())
+    assert sorted(index for index, _ in grades) == [0, 1, 2]
+    assert (second.graded, judge.candidates, assessment.sufficiency) == (asked, candidates, "sufficient")
 
 
-def test_what_the_model_cannot_judge_is_unknown() -> None:
-    second = TableGrader({1: None, 2: None, 3: None})
-    grades = grade(TableGrader({1: 0.9, 2: 0.5, 3: 0.0}, thresholds=CLEAR), second, 1, 2, 3)
-    assert second.graded == [1, 2]
-    assert [grades[index].score for index in (0, 1)] == [None, None]
+@pytest.mark.parametrize("old", [0.05, 0.2, 0.5, 0.79999, 0.8, 0.9])
+def test_a_kept_score_keeps_its_word_and_its_rank_under_other_thresholds(old: float) -> None:
+    scores = {1: old, 2: 0.95, 3: 0.99}
+    second, judge = TableGrader({}), ListingJudge()
+    assessor = CascadeAssessor(CascadeGrader(TableGrader(scores, thresholds=CLEAR), second), judge)
+    *grades, _ = assessor.assess("q?", [passage(number) for number in scores], Cancellation())
+    moved = [grade.score for _, grade in sorted(grades)]
+    assert (second.graded, moved) == ([], sorted(moved))
+    assert second.thresholds.verdict_for(moved[0]) == CLEAR.verdict_for(old)
 
 
 def test_rejected_passages_need_no_model() -> None:

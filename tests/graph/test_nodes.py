@@ -3,9 +3,9 @@
 import pytest
 
 from crag.errors import ModelFault, WebSearchFailed
-from crag.graph.nodes import limit_strips
 from crag.options import PRESETS, RunOptions
 from crag.protocols import OFF_TOPIC, CoverageCheck, PromptFit
+from crag.text.strips import limit_strips
 from crag.types import Strip, Turn
 from tests.doubles.engine import ListWeb, QuotingWriter, passage
 from tests.graph.conftest import Bench

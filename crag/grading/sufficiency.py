@@ -1,0 +1,220 @@
+"""Sufficiency: whether the best excerpts of all passages together answer a question, asked of a language model."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, Protocol
+
+from crag.cancellation import Cancellation
+from crag.errors import ModelFault
+from crag.grading.model_replies import (
+    MIN_VERDICT_MASS,
+    NO_WORDS,
+    YES_WORDS,
+    ask_in_parallel,
+    nearest_sentence,
+    normalize_token,
+    prompts_for_retry,
+    remaining_tokens,
+    truncate_to_tokens,
+)
+from crag.prompts import compose_answer_prompt, find_json_object, load_prompt, strip_thoughts
+from crag.protocols import ChatModel, Grader, Refiner, TokenChoice
+from crag.text.language import detect_language
+from crag.text.questions import analyze_question
+from crag.text.relevance_scores import CountedTermStatistics
+from crag.text.strips import limit_strips
+from crag.types import Assessment, Grade, Knowledge, Language, Passage, Prompt, Statement
+
+Choice = Literal["sufficient", "insufficient", "conflicting", "unsure"]
+_WORDS: dict[str, Choice] = {"yes": "sufficient", "no": "insufficient", "disagree": "conflicting", "unsure": "unsure"}
+_MIN_PREFIX = 2  # letters by which the first token of “disagree” or “unsure” is recognized
+_MIN_SHARE = 0.5  # of the probability of all four words: less, and the model cannot tell
+_ITEM_OVERHEAD_TOKENS = 20  # for the number of a source and its title
+_UNREADABLE = "unreadable"
+_REASONS: dict[Language, dict[str, str]] = {
+    "en": {
+        "sufficient": "$certainty that the excerpts answer this.",
+        "insufficient": "$certainty that the excerpts do not answer this.",
+        "conflicting": "$certainty that the excerpts give different answers.",
+        "unsure": "The model cannot tell from the excerpts.",
+        _UNREADABLE: "The model's reply could not be read.",
+        "sure": "{percent} % sure",
+        "unknown": "Judged, certainty unknown,",
+    },
+    "ko": {
+        "sufficient": "발췌에 답이 있다고 $certainty.",
+        "insufficient": "발췌에 답이 없다고 $certainty.",
+        "conflicting": "발췌마다 답이 다르다고 $certainty.",
+        "unsure": "모델이 발췌만으로는 알 수 없다고 합니다.",
+        _UNREADABLE: "모델의 답을 읽을 수 없습니다.",
+        "sure": "{percent}% 확신",
+        "unknown": "판단(확신도 알 수 없음)",
+    },
+    "zh": {
+        "sufficient": "$certainty：摘录回答了这个问题。",
+        "insufficient": "$certainty：摘录没有回答这个问题。",
+        "conflicting": "$certainty：各摘录的答案不同。",
+        "unsure": "模型无法从摘录判断。",
+        _UNREADABLE: "无法读懂模型的回复。",
+        "sure": "有 {percent}% 的把握",
+        "unknown": "判断（把握程度未知）",
+    },
+}
+
+
+class SufficiencyJudge(Protocol):
+    """Judges whether graded passages together answer a question."""
+
+    def judge(
+        self, question: str, graded: Sequence[tuple[Passage, Grade]], stop: Cancellation, *, refine: bool = True
+    ) -> Assessment:
+        """Return the assessment of at least one passage that may be used, best first; `refine` as in `Assessor.assess`.
+
+        Raises `ModelFault`, `Stopped`.
+        """
+        ...
+
+
+class SeparateAssessor:
+    """`Assessor` that grades first, and then judges what was not rejected."""
+
+    def __init__(self, grader: Grader, judge: SufficiencyJudge) -> None:
+        self._grader = grader
+        self._judge = judge
+
+    def assess(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool = True
+    ) -> Iterator[tuple[int, Grade] | Assessment]:
+        """Yield the grades as they arrive, then the assessment, if any. Raises `ModelFault`, `Stopped`."""
+        graded: list[tuple[Passage, Grade]] = []
+        for index, grade in self._grader.grade(question, passages, stop):
+            graded.append((passages[index], grade))
+            yield index, grade
+        thresholds = self._grader.thresholds
+        usable = [pair for pair in graded if thresholds.verdict_for(pair[1].score) != "irrelevant"]
+        if usable:
+            yield self._judge.judge(question, rank_passages(usable), stop, refine=refine)
+
+
+def rank_passages(graded: Iterable[tuple[Passage, Grade]]) -> list[tuple[Passage, Grade]]:
+    """Return the passages best first, in the order in which an answer is written from them."""
+    return sorted(graded, key=lambda pair: -(0.5 if pair[1].score is None else pair[1].score))
+
+
+class ModelJudge:
+    """Asks `model` for one word on the excerpts that `refiner` keeps, and reads its probability.
+
+    The prompt is the answer's own with another ending, so that the server has processed most of it when the answer is
+    written: the question costs little more than its one token.
+    """
+
+    def __init__(self, model: ChatModel, refiner: Refiner) -> None:
+        self._model = model
+        self._refiner = refiner
+
+    def judge(
+        self, question: str, graded: Sequence[tuple[Passage, Grade]], stop: Cancellation, *, refine: bool = True
+    ) -> Assessment:
+        """Return the assessment; after a transient fault it cannot be told. Raises `ModelFault`, `Stopped`."""
+        knowledge = self._choose_excerpts(question, [passage for passage, _ in graded], stop, refine=refine)
+
+        def give_up(_index: int, fault: ModelFault) -> Assessment:
+            return Assessment(None, fault.message)
+
+        def ask(_index: int, limited: Cancellation) -> Assessment:
+            choice, probability = self._ask(question, knowledge, limited)
+            assessment = describe_choice(choice, probability, detect_language(question))
+            stated = _find_statements(question, knowledge) if assessment.sufficiency == "conflicting" else ()
+            return replace(assessment, statements=stated)
+
+        return next(assessment for _, assessment in ask_in_parallel(self._model, ask, 1, give_up, stop))
+
+    def _choose_excerpts(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool
+    ) -> list[Knowledge]:
+        """Return the best excerpts, or whole passages, as far as they fit the window, numbered as for the answer."""
+        texts = {passage.id: passage.text for passage in passages}
+        if refine:
+            strips = {passages[index].id: cut for index, cut in self._refiner.refine(question, passages, stop)}
+            for passage_id, cut in limit_strips(strips).items():
+                texts[passage_id] = "\n".join(strip.text for strip in cut if strip.kept)
+        room = remaining_tokens(self._model, *(prompt.text for prompt in _compose_prompts(question, ())))
+        held = [passage for passage in passages if texts[passage.id]]
+        knowledge: list[Knowledge] = []
+        for passage in held:
+            text = truncate_to_tokens(texts[passage.id], room, self._model)
+            room -= self._model.count_tokens(text) + _ITEM_OVERHEAD_TOKENS
+            knowledge.append(Knowledge(len(knowledge) + 1, passage, text))
+            if room <= 0:
+                break
+        return knowledge
+
+    def _ask(
+        self, question: str, knowledge: Sequence[Knowledge], stop: Cancellation
+    ) -> tuple[Choice | None, float | None]:
+        """Return the model's choice and its probability; a model that begins otherwise is made to choose a word."""
+        prompts = _compose_prompts(question, knowledge)
+        first = self._model.first_token(prompts, stop)
+        said = read_choice(first)
+        if said[0] is not None:
+            return said
+        wanted = " or ".join(json.dumps({"verdict": word}) for word in _WORDS)
+        return read_choice(self._model.choose_word(prompts_for_retry(prompts, first.text, wanted), list(_WORDS), stop))
+
+
+def _compose_prompts(question: str, knowledge: Sequence[Knowledge]) -> list[Prompt]:
+    language = detect_language(question)
+    system, user = compose_answer_prompt(question, knowledge, language)
+    return [system, Prompt("user", f"{user.text}\n\n{load_prompt('sufficiency', language)}", f"grade: {question}")]
+
+
+def read_choice(choice: TokenChoice) -> tuple[Choice | None, float | None]:
+    """Return the likeliest choice and its share among all four; without probabilities, that of the text, and None.
+
+    A choice with less than half of the probability is *unsure*. The choice is None if the reply holds none.
+    """
+    masses: dict[Choice, float] = {}
+    for token, value in choice.alternatives.items():
+        if (meant := _read_word(normalize_token(token))) is not None:
+            masses[meant] = masses.get(meant, 0.0) + math.exp(value)
+    if sum(masses.values()) < MIN_VERDICT_MASS:
+        return _read_text(choice.text), None
+    likeliest = max(masses, key=lambda meant: masses[meant])
+    share = masses[likeliest] / sum(masses.values())
+    return ("unsure", None) if share < _MIN_SHARE else (likeliest, share)
+
+
+def _read_text(reply: str) -> Choice | None:
+    text = strip_thoughts(reply)
+    found = find_json_object(text)
+    said = str(found.get("verdict", "")) if found else text
+    word = re.match(r"[\s\"'*`(]*([^\W\d_]+)", said)
+    return _read_word(word[1].lower()) if word else None
+
+
+def _read_word(word: str) -> Choice | None:
+    if word in YES_WORDS:
+        return "sufficient"
+    if word in NO_WORDS:
+        return "insufficient"
+    words = (meant for name, meant in _WORDS.items() if len(word) >= _MIN_PREFIX and name.startswith(word))
+    return next(words, None)
+
+
+def describe_choice(choice: Choice | None, probability: float | None, language: Language) -> Assessment:
+    """Return the assessment that a choice stands for, with its certainty; without statements."""
+    texts = _REASONS[language]
+    certainty = texts["unknown"] if probability is None else texts["sure"].format(percent=round(100 * probability))
+    reason = texts[choice or _UNREADABLE].replace("$certainty", certainty)
+    return Assessment(None if choice is None or choice == "unsure" else choice, reason)
+
+
+def _find_statements(question: str, knowledge: Sequence[Knowledge]) -> tuple[Statement, ...]:
+    """Return the sentence nearest to the question of each source."""
+    asked = analyze_question(question, CountedTermStatistics(item.text for item in knowledge))
+    return tuple(Statement(item.passage.id, nearest_sentence(asked, item.text)) for item in knowledge)
