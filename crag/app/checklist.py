@@ -22,6 +22,7 @@ from crag.app.model_checks import (
     download_action,
 )
 from crag.errors import ModelFault
+from crag.ingest.parse.ocr import find_rapidocr
 from crag.library.library import Library
 from crag.models.model_choice import model_label
 from crag.models.nomic_weights import is_nomic_usable, weights_path
@@ -34,14 +35,16 @@ _NOT_LANGUAGES = ("osd", "equ")  # page orientation and formulas
 
 
 def check_ocr() -> Check:
-    """Check that Tesseract is installed to read scans, and list its languages."""
+    """Check what reads scans, in which languages; without Tesseract, RapidOCR reads English and Chinese."""
     program = shutil.which("tesseract")
     languages = _tesseract_languages(program) if program else []
-    if languages:
-        return Check("Scans", "ok", f"Tesseract reads {', '.join(languages)}")
-    detail = "Tesseract has no language" if program else "no Tesseract, so scans are not read"
-    action = CheckAction("command", "How to install", commands=checklist_facts.tesseract_install_command())
-    return Check("Scans", "warn", detail, "Install Tesseract, then add the scans again.", action)
+    readers = [f"Tesseract reads {', '.join(languages)}"] if languages else []
+    readers += ["RapidOCR reads English and Chinese"] if find_rapidocr() else []
+    if readers:
+        return Check("Scans", "ok", "; ".join(readers))
+    detail = "Tesseract has no language" if program else "no Tesseract and no RapidOCR, so scans are not read"
+    action = CheckAction("command", "How to install", commands=checklist_facts.ocr_install_commands())
+    return Check("Scans", "warn", detail, "Install one of them, then add the scans again.", action)
 
 
 def check_disk(facts: ChecklistFacts) -> Check:

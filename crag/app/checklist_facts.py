@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crag.errors import ModelFault
+from crag.ingest.parse.ocr import RAPIDOCR_REQUIREMENT
 from crag.models.destinations import external_host
 from crag.models.downloads import Download
 from crag.models.evaluator_weights import EvaluatorReport
@@ -131,8 +132,13 @@ def ollama_start_command() -> str:
     return "ollama serve" if shutil.which("ollama") else ""
 
 
-def tesseract_install_command() -> str:
-    """Return the command that installs Tesseract with English; other languages are separate packages."""
+def ocr_install_commands() -> str:
+    """Return the commands that install Tesseract, whose other languages are separate packages, or RapidOCR."""
+    rapidocr = f'"{sys.executable}" -m pip install "{RAPIDOCR_REQUIREMENT}"'
+    return f"{_tesseract_install_command()}\n# or, for English and Chinese, without administrator rights:\n{rapidocr}"
+
+
+def _tesseract_install_command() -> str:
     if sys.platform == "darwin":
         return "brew install tesseract tesseract-lang"
     if sys.platform == "win32":

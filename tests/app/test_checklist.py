@@ -55,6 +55,7 @@ def test_an_empty_machine_is_told_what_to_install(opened, monkeypatch):
     assert checks["Nomic embeddings"].action.target == "nomic"
     assert checks["Web search"].action.commands.startswith("TAVILY_API_KEY=")
     assert "tesseract" in checks["Scans"].action.commands
+    assert "pip install" in checks["Scans"].action.commands
     assert all(check.fix for check in checks.values() if check.status != "ok")
 
 
@@ -179,6 +180,8 @@ def test_tesseract_without_languages_reads_nothing(opened, monkeypatch):
     assert checked(application)["Scans"].status == "warn"
     monkeypatch.setattr(checklist.subprocess, "run", say("kor"))
     assert checked(application)["Scans"].detail == "Tesseract reads kor"
+    monkeypatch.setattr(checklist, "find_rapidocr", lambda: "models")
+    assert checked(application)["Scans"].detail == "Tesseract reads kor; RapidOCR reads English and Chinese"
 
 
 def test_a_server_that_is_something_else_is_called_so(opened, ollama, monkeypatch):

@@ -61,7 +61,7 @@ def test_an_empty_machine_answers_with_llama_3_after_two_clicks(page: Page, empt
     page.add_init_script(COUNT_CLICKS)
     open_page(page, empty)
     expect(chip(page, "Built-in engine")).to_be_visible()
-    expect(page.get_by_text("no Tesseract")).to_be_visible()
+    expect(page.get_by_text("no Tesseract and no RapidOCR")).to_be_visible()
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollHeight <= 900")
     button(page, "How to install").click()
     dialog = page.get_by_role("dialog")

@@ -22,6 +22,7 @@ import crag
 from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
 from crag.ingest.parse.document import Document, ParseLimits, damaged_refusal, out_of_memory_refusal, too_large_refusal
+from crag.ingest.parse.ocr import find_rapidocr
 from crag.types import Progress, ProgressCallback, ignore_progress
 
 LaunchServer = Callable[[socket.socket], "subprocess.Popen[bytes]"]
@@ -262,7 +263,7 @@ def parse_file(
     """
     limits = limits or ParseLimits()
     request = {"name": name, "content_type": content_type, "charset": charset}
-    request["tesseract"] = shutil.which("tesseract") or ""
+    request |= {"tesseract": shutil.which("tesseract") or "", "rapidocr": find_rapidocr()}
     with (
         run_child("crag.ingest.parse.child", request, data, limits, stop) as child,
         kill_after(child, limits.seconds) as timer,

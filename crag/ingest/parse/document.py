@@ -133,4 +133,10 @@ class ParseRequest:
     limits: ParseLimits
     progress: Callable[[str, int, int], None]
     tesseract: str  # path of the Tesseract executable; empty if not installed
+    rapidocr: str  # folder of RapidOCR's models; empty if not installed
     begin_ocr: Callable[[int], float]  # requests time for this many OCR pages; returns the total in seconds
+
+    @property
+    def can_read_scans(self) -> bool:
+        """Whether there is a program for OCR."""
+        return bool(self.tesseract or self.rapidocr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,14 +20,8 @@ from crag.ingest.parse.document import (
     too_large_refusal,
     too_much_text_refusal,
 )
-from crag.ingest.parse.images import (
-    INSTALL_TESSERACT,
-    MAX_OCR_PIXELS,
-    OCR_TIMED_OUT,
-    OcrParagraphs,
-    TesseractReader,
-    ocr_too_slow_refusal,
-)
+from crag.ingest.parse.images import MAX_OCR_PIXELS
+from crag.ingest.parse.ocr import INSTALL_OCR, OCR_TIMED_OUT, OcrParagraphs, ScanReader, ocr_too_slow_refusal
 from crag.ingest.parse.page_layout import (
     HeadingLevels,
     build_paragraphs,
@@ -75,14 +69,16 @@ def read_pdf(request: ParseRequest) -> Document:
     said = pdf.get_metadata_dict()
     title, author = str(said.get("Title", "")), str(said.get("Author", ""))
     title = "" if _MEANINGLESS_TITLE.fullmatch(title) else title
-    return Document(title, count, tuple(blocks), author, note=_unread_note(pages, late, request))
+    return Document(title, count, tuple(blocks), author, note=_unread_note(pages, seen, late, request))
 
 
-def _unread_note(pages: Sequence[PageText | None], late: int, request: ParseRequest) -> str:
-    unread = 0 if request.tesseract else sum(page is not None and page.unread for page in pages)
-    return describe_unread_pages(
-        len(pages), {"damaged": pages.count(None), "install Tesseract": unread, OCR_TIMED_OUT: late}
-    )
+def _unread_note(
+    pages: Sequence[PageText | None], seen: Mapping[int, OcrParagraphs], late: int, request: ParseRequest
+) -> str:
+    left = sum(page is not None and page.unread and number not in seen for number, page in enumerate(pages))
+    missing = "install Tesseract" if request.rapidocr else "install Tesseract or RapidOCR"
+    unread = {} if request.tesseract else {missing: left}
+    return describe_unread_pages(len(pages), {"damaged": pages.count(None), **unread, OCR_TIMED_OUT: late})
 
 
 def _pdfium_refusal(error: Any) -> SourceRefused:
@@ -93,12 +89,12 @@ def _pdfium_refusal(error: Any) -> SourceRefused:
 
 def _no_text_refusal(pages: Sequence[PageText | None], request: ParseRequest) -> SourceRefused:
     selectable = "Add a copy whose text can be selected."
-    if request.tesseract:
+    if request.can_read_scans:
         return SourceRefused("no_text", "No text was found, not even in its pictures.", selectable)
     if any(page and page.garbled for page in pages):
         what = "The text of this PDF cannot be extracted because of its fonts."
-        return SourceRefused("no_text", what, "Install Tesseract, or add a copy made another way.")
-    return SourceRefused("no_text", "This is a scan without text.", INSTALL_TESSERACT)
+        return SourceRefused("no_text", what, "Install Tesseract or RapidOCR, or add a copy made another way.")
+    return SourceRefused("no_text", "This is a scan without text.", INSTALL_OCR)
 
 
 def _read_pages(pdf: Any, count: int, request: ParseRequest) -> Iterator[PageText | None]:
@@ -130,13 +126,11 @@ def _read_by_ocr(
 
     A page is left out where OCR finds no more text than the page already has.
     """
-    if not request.tesseract:
+    if not request.can_read_scans:
         return {}, 0
     wanted = {number: page for number, page in enumerate(pages) if page and page.unread}
     read = (
-        list(TesseractReader(request).read((_render_page(pdf[number]) for number in wanted), len(wanted)))
-        if wanted
-        else []
+        list(ScanReader(request).read((_render_page(pdf[number]) for number in wanted), len(wanted))) if wanted else []
     )
     seen = {
         number: found

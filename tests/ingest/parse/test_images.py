@@ -1,4 +1,4 @@
-"""Pages without text: read by OCR where Tesseract is installed, reported where it is not."""
+"""Pages without text: read by OCR where Tesseract or RapidOCR is installed, reported where neither is."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from crag.cli.reports import added_text
 from crag.errors import SourceRefused, Stopped
 from crag.ingest.parse.child_process import parse_file
 from crag.ingest.parse.document import Document, ParseLimits
+from crag.ingest.parse.ocr import find_rapidocr
 from crag.settings import Settings
 from crag.types import Progress
 from tests.waiting import PATIENCE, wait_until
 
 needs_tesseract = pytest.mark.skipif(not shutil.which("tesseract"), reason="needs Tesseract")
+needs_rapidocr = pytest.mark.skipif(not find_rapidocr(), reason="needs RapidOCR")
 LETTERS = ImageFont.load_default(48)
+CHINESE_FONT = next(map(str, Path("/usr/share/fonts").rglob("Noto*CJK-Regular.ttc")), "")
 TYPED = "This page was typed and its text can be selected by anybody who reads it."
 
 
@@ -87,22 +90,52 @@ def test_a_photograph_holds_no_text() -> None:
     assert refusal("a.pdf", pages(noise)).startswith("no_text: No text was found")
 
 
-def test_without_tesseract_a_scan_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+@needs_rapidocr
+def test_without_tesseract_rapidocr_reads_a_scan_within_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
+    lines = "The espresso machine", "is descaled each month."
+    document = read("a.pdf", pages(TYPED, written(*lines), Image.effect_noise((600, 400), 90)))
+    assert [block.text for block in document.blocks] == [TYPED, " ".join(lines)]
+    assert document.note == "1 of 3 pages could not be read: install Tesseract."
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@needs_rapidocr
+def test_tesseract_is_preferred_unless_a_page_is_chinese(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, row = tmp_path / "tesseract", "5\\t1\\t1\\t1\\t1\\t1\\t0\\t0\\t9\\t9\\t95\\tTesseract\\n"
+    program.write_text(f"#!/bin/sh\ntest $1 = --list-langs || printf '{row}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert [block.text for block in read("a.pdf", pages(written("The espresso machine"))).blocks] == ["Tesseract"]
+    font = ImageFont.truetype(CHINESE_FONT, 48) if CHINESE_FONT else pytest.skip("needs a Chinese font")
+    image = Image.new("L", (1200, 200), "white")
+    ImageDraw.Draw(image).text((60, 60), "今年夏天是最热的一年", fill="black", font=font)
+    assert [block.text for block in read("a.pdf", pages(image)).blocks] == ["今年夏天是最热的一年"]
+
+
+@pytest.fixture
+def no_ocr(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of the programs is installed."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("crag.ingest.parse.child_process.find_rapidocr", str)
+
+
+@pytest.mark.usefixtures("no_ocr")
+def test_without_ocr_a_scan_says_what_to_install() -> None:
     assert refusal("a.pdf", pages(written("Hello"))) == (
-        "no_text: This is a scan without text. Install Tesseract to read it."
+        "no_text: This is a scan without text. Install Tesseract or RapidOCR to read it."
     )
     out = io.BytesIO()
     written("Hello").save(out, "PNG")
-    assert refusal("a.png", out.getvalue()) == "no_text: This is a picture. Install Tesseract to read it."
+    assert refusal("a.png", out.getvalue()) == "no_text: This is a picture. Install Tesseract or RapidOCR to read it."
     document = read("a.pdf", pages(TYPED, written("Hello"), None, written("World")))
     assert [block.text for block in document.blocks] == [TYPED]
-    assert document.note == "2 of 4 pages could not be read: install Tesseract."
+    assert document.note == "2 of 4 pages could not be read: install Tesseract or RapidOCR."
     assert read("a.pdf", pages(TYPED, None)).note == ""
 
 
-def test_what_was_left_out_is_told_by_the_job_on_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
+@pytest.mark.usefixtures("no_ocr")
+def test_what_was_left_out_is_told_by_the_job_on_every_screen(tmp_path: Path) -> None:
     application = open_application(Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin"))
     try:
         application.jobs.submit_bytes("scan.pdf", pages(TYPED, written("Hello")))
@@ -110,7 +143,7 @@ def test_what_was_left_out_is_told_by_the_job_on_every_screen(tmp_path: Path, mo
         [result] = application.jobs.jobs()[0].results
     finally:
         application.close()
-    assert result.note == "1 of 2 pages could not be read: install Tesseract."
+    assert result.note == "1 of 2 pages could not be read: install Tesseract or RapidOCR."
     assert added_text(result) == f"✓ scan.pdf: added, 2 pages, 1 passage. {result.note}"
 
 
