@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from crag.evaluation.chart_data import RouteCount, count_routes
-from crag.evaluation.exports import SettingRow, setting_rows
+from crag.evaluation.chart_data import count_routes
+from crag.evaluation.exports import setting_rows
 from crag.evaluation.grid import RankedVariant, rank_variants
 from crag.evaluation.metrics import (
     HEADLINE_METRICS,
     METRICS,
     STATE_BADGES,
     VERDICT_BADGES,
-    ChangeAssessment,
     answer_verdict,
     assess_change,
     format_change,
@@ -31,7 +30,7 @@ from crag.evaluation.metrics import (
 from crag.evaluation.summary import VariantSummary, compare_results
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Example, Figure, MetricDifference, NodeCost
 from crag.events import NODES
-from crag.inspection.run_labels import ACTION_BADGES, Badge, answer_badges, trajectory_title
+from crag.inspection.run_labels import ACTION_BADGES, answer_badges, trajectory_title
 from crag.text.formatting import format_count, format_date_time, format_duration, format_score
 from crag.text.html import load_page_template
 from crag.text.sanitization import strip_invisible, to_one_line
@@ -40,73 +39,75 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-@dataclass(frozen=True, slots=True)
-class FigureBar:
-    """A bar with its interval as a whisker, each in 0..100."""
-
-    value: float
-    low: float
-    high: float
+View = dict[str, Any]  # what one part of the template shows, by the names used there
 
 
-@dataclass(frozen=True, slots=True)
-class FigureView:
-    """One metric as text and as a bar."""
-
-    title: str
-    meaning: str
-    value: str
-    interval: str
-    n: str
-    bar: FigureBar
+def export_html(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
+    """Render the report: figures with intervals, routes, times, settings, and every answer."""
+    return _report_template().render(page=_view_report(evaluation, results, cutoffs))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeView:
-    """Mean cost of one node."""
-
-    name: str
-    time: str
-    share: float
-    read: str
-    written: str
-
-
-@dataclass(frozen=True, slots=True)
-class RouteView:
-    """Number of answers that took each route, for one expectation; right routes `agree`."""
-
-    expected: str
-    counts: Sequence[RouteCount]
-
-
-@dataclass(frozen=True, slots=True)
-class VariantView:
-    """Figures, routes and node costs of one variant."""
-
-    name: str
-    facts: str
-    figures: Sequence[FigureView]
-    routes: Sequence[RouteView]
-    nodes: Sequence[NodeView]
+def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> View:
+    ranked = rank_variants(evaluation, results, cutoffs)
+    in_order = sorted(ranked, key=lambda one: one.number)
+    full_values = _full_bar_values([one.summary for one in ranked])
+    headline = [name for name in HEADLINE_METRICS if any(name in one.summary.figures for one in ranked)]
+    names = [to_one_line(one.variant.name) for one in in_order]
+    parts = [[result for result in results if result.variant == one.number] for one in in_order]
+    return {
+        "title": to_one_line(evaluation.name),
+        "facts": _describe_evaluation(evaluation),
+        "state": None if evaluation.state == "done" else STATE_BADGES[evaluation.state],
+        "fault": to_one_line(evaluation.fault),
+        "headline": [METRICS[name].title for name in headline],
+        "ranking": [_view_ranked(one, headline, full_values) for one in ranked] if len(ranked) > 1 else [],
+        "variants": [
+            _view_variant(name, part, one.summary, full_values)
+            for name, part, one in zip(names, parts, in_order, strict=True)
+        ],
+        "comparison": _view_comparison(names, parts, cutoffs) if len(names) == 2 else None,
+        "settings": setting_rows(evaluation.variants),
+        "questions": _view_questions(evaluation, results, cutoffs),
+        "right_from": _describe_rightness(cutoffs, sum(one.summary.labelled for one in ranked)),
+    }
 
 
-def view_variant(
+def _describe_rightness(cutoffs: Cutoffs, labelled: int) -> str:
+    told = f"from {cutoffs.judge:g} on by the judge, from {cutoffs.text:g} on by comparing texts"
+    return f"{told}; {format_labelled(labelled)}" if labelled else told
+
+
+def _describe_evaluation(evaluation: Evaluation) -> str:
+    told = [to_one_line(evaluation.dataset), format_count(evaluation.size, "question")]
+    told += [f"{evaluation.repetitions} times each"] if evaluation.repetitions > 1 else []
+    told += [format_count(len(evaluation.variants), "variant")] if len(evaluation.variants) > 1 else []
+    told += [f"judged by {to_one_line(evaluation.judge)}"] if evaluation.judge else []
+    took = f"took {format_duration(evaluation.seconds)}"
+    return " · ".join([*told, format_progress(evaluation), format_date_time(evaluation.started_at), took])
+
+
+def _view_ranked(ranked: RankedVariant, headline: Sequence[str], full_values: Mapping[str, float]) -> View:
+    figures = [ranked.summary.figures.get(name) for name in headline]
+    shown = [_view_figure(figure, full_values) if figure else None for figure in figures]
+    return {"name": to_one_line(ranked.variant.name), "figures": shown}
+
+
+def _view_variant(
     name: str, results: Sequence[EvaluationResult], summary: VariantSummary, full_values: Mapping[str, float]
-) -> VariantView:
-    """Convert a summary; `full_values` holds the values at which bars are full, by metric."""
+) -> View:
     failed = f" · {summary.failed:,} failed" if summary.failed else ""
     slowest = max((cost.seconds for cost in summary.nodes.values()), default=0.0)
-    return VariantView(
-        to_one_line(name),
-        f"{format_count(summary.answers, 'answer')}{failed}",
-        [view_figure(figure, full_values) for figure in summary.figures.values()],
-        _make_routes_view(results),
-        [view_node(node, cost, slowest) for node, cost in summary.nodes.items()],
-    )
+    routes = groupby(count_routes(results), lambda one: one.expected)  # a row for each expectation that occurs
+    return {
+        "name": to_one_line(name),
+        "facts": f"{format_count(summary.answers, 'answer')}{failed}",
+        "figures": [_view_figure(figure, full_values) for figure in summary.figures.values()],
+        "routes": [{"expected": expected, "counts": list(counts)} for expected, counts in routes],
+        "nodes": [_view_node(node, cost, slowest) for node, cost in summary.nodes.items()],
+    }
 
 
-def full_bar_values(summaries: Sequence[VariantSummary]) -> dict[str, float]:
+def _full_bar_values(summaries: Sequence[VariantSummary]) -> dict[str, float]:
     """Return the value at which each metric's bar is full: 1 for shares, otherwise the longest whisker's end."""
     ends: dict[str, float] = {}
     for figure in (figure for summary in summaries for figure in summary.figures.values()):
@@ -115,78 +116,73 @@ def full_bar_values(summaries: Sequence[VariantSummary]) -> dict[str, float]:
     return ends
 
 
-def view_figure(figure: Figure, full_values: Mapping[str, float]) -> FigureView:
-    """Convert a figure; `full_values` holds the values at which bars are full, by metric."""
+def _view_figure(figure: Figure, full_values: Mapping[str, float]) -> View:
+    """Return a metric as text, and as a bar with its interval as a whisker, each in 0..100."""
     metric = METRICS[figure.metric]
     full = full_values[figure.metric] or 1.0
-    return FigureView(
-        metric.title,
-        metric.meaning,
-        format_metric_value(figure.metric, figure.value),
-        format_interval(figure),
-        f"{figure.n:,}",
-        FigureBar(*(round(min(100.0, max(0.0, 100 * at / full)), 2) for at in (figure.value, figure.low, figure.high))),
-    )
+    ends = {"value": figure.value, "low": figure.low, "high": figure.high}
+    return {
+        "title": metric.title,
+        "meaning": metric.meaning,
+        "value": format_metric_value(figure.metric, figure.value),
+        "interval": format_interval(figure),
+        "n": f"{figure.n:,}",
+        "bar": {name: round(min(100.0, max(0.0, 100 * at / full)), 2) for name, at in ends.items()},
+    }
 
 
-def view_node(name: str, cost: NodeCost, slowest: float) -> NodeView:
-    """Convert a node cost; `slowest` is the time in seconds at which a node's bar is full."""
-    read, written = (f"{tokens:,.0f}" if tokens else "" for tokens in (cost.prompt_tokens, cost.answer_tokens))
-    share = round(100 * cost.seconds / slowest, 2) if slowest else 0.0
-    shown = next((spec.title for node, spec in NODES.items() if node == name), to_one_line(name))
-    return NodeView(shown, format_duration(cost.seconds), share, read, written)
+def _view_node(name: str, cost: NodeCost, slowest: float) -> View:
+    return {
+        "name": next((spec.title for node, spec in NODES.items() if node == name), to_one_line(name)),
+        "time": format_duration(cost.seconds),
+        "share": round(100 * cost.seconds / slowest, 2) if slowest else 0.0,
+        "read": f"{cost.prompt_tokens:,.0f}" if cost.prompt_tokens else "",
+        "written": f"{cost.answer_tokens:,.0f}" if cost.answer_tokens else "",
+    }
 
 
-def _make_routes_view(results: Sequence[EvaluationResult]) -> list[RouteView]:
-    """Return one row for each expectation that occurs."""
-    rows = groupby(count_routes(results), lambda one: one.expected)
-    return [RouteView(expected, list(counts)) for expected, counts in rows]
+def _view_comparison(names: Sequence[str], parts: Sequence[Sequence[EvaluationResult]], cutoffs: Cutoffs) -> View:
+    compared = compare_results(parts[0], parts[1], cutoffs)
+    changed = {
+        what: [to_one_line(one.example.question) for one in compared.changed if one.what == what]
+        for what in ("broken", "fixed")
+    }
+    changes = [_view_change(one) for one in compared.differences]
+    return {"before": names[0], "after": names[1], "changes": changes, **changed}
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerView:
-    """One answer to a question, or several identical repetitions, with its scores and judgement."""
-
-    under: str
-    badge: Badge
-    text: str
-    facts: str
-    reason: str
-    error: str
-    run_ids: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionView:
-    """A question with what is known about its right answer, and all its answers."""
-
-    number: int
-    question: str
-    badges: Sequence[Badge]
-    expected: Sequence[tuple[str, str]]
-    answers: Sequence[AnswerView]
+def _view_change(difference: MetricDifference) -> View:
+    return {
+        "title": METRICS[difference.metric].title,
+        "before": format_metric_value(difference.metric, difference.before),
+        "after": format_metric_value(difference.metric, difference.after),
+        "change": format_change(difference),
+        "interval": format_change_interval(difference),
+        "n": f"{difference.n:,}",
+        "meaning": assess_change(difference),
+    }
 
 
-def view_questions(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[QuestionView]:
+def _view_questions(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[View]:
     """Return all questions in order, each with its answers by variant and repetition."""
     ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
-    return [
-        _make_question_view(evaluation, list(answers), cutoffs)
-        for _, answers in groupby(ordered, lambda one: one.number)
-    ]
+    return [_view_question(evaluation, list(group), cutoffs) for _, group in groupby(ordered, lambda one: one.number)]
 
 
-def _make_question_view(evaluation: Evaluation, answers: Sequence[EvaluationResult], cutoffs: Cutoffs) -> QuestionView:
+def _view_question(evaluation: Evaluation, answers: Sequence[EvaluationResult], cutoffs: Cutoffs) -> View:
     example = answers[0].example
     counted = Counter(VERDICT_BADGES[answer_verdict(answer, cutoffs)] for answer in answers)
-    badges = [
-        replace(one, number=f"{n} of {len(answers)}" if len(answers) > 1 else "") for one, n in counted.most_common()
-    ]
     same = groupby(sorted(answers, key=_answer_identity), _answer_identity)
-    views = [_make_answers_view(evaluation, list(alike), cutoffs) for _, alike in same]
-    return QuestionView(
-        answers[0].number + 1, strip_invisible(example.question), badges, _make_expected_view(example), views
-    )
+    return {
+        "number": answers[0].number + 1,
+        "question": strip_invisible(example.question),
+        "badges": [
+            replace(one, number=f"{n} of {len(answers)}" if len(answers) > 1 else "")
+            for one, n in counted.most_common()
+        ],
+        "expected": _describe_expected(example),
+        "answers": [_view_answer(evaluation, list(alike), cutoffs) for _, alike in same],
+    }
 
 
 def _answer_identity(result: EvaluationResult) -> tuple[object, ...]:
@@ -196,22 +192,22 @@ def _answer_identity(result: EvaluationResult) -> tuple[object, ...]:
     return result.variant, result.state, result.error, said, judged, str(result.label)
 
 
-def _make_answers_view(evaluation: Evaluation, identical: Sequence[EvaluationResult], cutoffs: Cutoffs) -> AnswerView:
-    """Convert one answer or several equal repetitions; the facts are those of the first."""
+def _view_answer(evaluation: Evaluation, identical: Sequence[EvaluationResult], cutoffs: Cutoffs) -> View:
+    """Return one answer or several equal repetitions; the facts are those of the first."""
     result, judged = identical[0], identical[0].judged
     several = [evaluation.variants[result.variant].name] if len(evaluation.variants) > 1 else []
     if evaluation.repetitions > 1:
         noun = "repetition" if len(identical) == 1 else "repetitions"
         several.append(f"{noun} {', '.join(str(one.repetition) for one in identical)}")
-    return AnswerView(
-        under=to_one_line(", ".join(several)),
-        badge=VERDICT_BADGES[answer_verdict(result, cutoffs)],
-        text=strip_invisible(result.scored.answer).strip(),
-        facts=" · ".join(_answer_facts(result)),
-        reason=f"{to_one_line(judged.model.partition('@')[0])}: {to_one_line(judged.reason)}" if judged else "",
-        error=to_one_line(result.error),
-        run_ids=[to_one_line(one.run_id) for one in identical if one.run_id],
-    )
+    return {
+        "under": to_one_line(", ".join(several)),
+        "badge": VERDICT_BADGES[answer_verdict(result, cutoffs)],
+        "text": strip_invisible(result.scored.answer).strip(),
+        "facts": " · ".join(_answer_facts(result)),
+        "reason": f"{to_one_line(judged.model.partition('@')[0])}: {to_one_line(judged.reason)}" if judged else "",
+        "error": to_one_line(result.error),
+        "run_ids": [to_one_line(one.run_id) for one in identical if one.run_id],
+    }
 
 
 def _answer_facts(result: EvaluationResult) -> list[str]:
@@ -234,7 +230,7 @@ def _answer_facts(result: EvaluationResult) -> list[str]:
     return [to_one_line(fact) for fact in told]
 
 
-def _make_expected_view(example: Example) -> list[tuple[str, str]]:
+def _describe_expected(example: Example) -> list[tuple[str, str]]:
     known = (
         ("Expected answer", " · ".join(example.references)),
         ("Must mention", " · ".join(example.must_mention)),
@@ -245,129 +241,6 @@ def _make_expected_view(example: Example) -> list[tuple[str, str]]:
         ("Can be answered", {None: "", True: "yes", False: "no"}[example.answerable]),
     )
     return [(title, strip_invisible(value)) for title, value in known if value]
-
-
-@dataclass(frozen=True, slots=True)
-class RankedView:
-    """One variant in the ranking; a missing figure is None."""
-
-    name: str
-    figures: Sequence[FigureView | None]
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeView:
-    """Change of one metric from the first variant to the second."""
-
-    title: str
-    before: str
-    after: str
-    change: str
-    interval: str
-    n: str
-    meaning: ChangeAssessment
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonView:
-    """Comparison of two variants; `broken` and `fixed` hold the texts of the questions."""
-
-    before: str
-    after: str
-    changes: Sequence[ChangeView]
-    broken: Sequence[str]
-    fixed: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportView:
-    """Content of the page."""
-
-    title: str
-    facts: str
-    state: Badge | None
-    fault: str
-    headline: Sequence[str]
-    ranking: Sequence[RankedView]
-    variants: Sequence[VariantView]
-    comparison: ComparisonView | None
-    settings: Sequence[SettingRow]
-    questions: Sequence[QuestionView]
-    right_from: str
-
-
-def export_html(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
-    """Render the report: figures with intervals, routes, times, settings, and every answer."""
-    return _report_template().render(page=_make_report_view(evaluation, results, cutoffs))
-
-
-def _make_report_view(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> ReportView:
-    ranked = rank_variants(evaluation, results, cutoffs)
-    in_order = sorted(ranked, key=lambda one: one.number)
-    full_values = full_bar_values([one.summary for one in ranked])
-    headline = [name for name in HEADLINE_METRICS if any(name in one.summary.figures for one in ranked)]
-    names = [to_one_line(one.variant.name) for one in in_order]
-    parts = [[result for result in results if result.variant == one.number] for one in in_order]
-    return ReportView(
-        title=to_one_line(evaluation.name),
-        facts=_evaluation_facts(evaluation),
-        state=None if evaluation.state == "done" else STATE_BADGES[evaluation.state],
-        fault=to_one_line(evaluation.fault),
-        headline=[METRICS[name].title for name in headline],
-        ranking=[_make_ranked_view(one, headline, full_values) for one in ranked] if len(ranked) > 1 else [],
-        variants=[
-            view_variant(name, part, one.summary, full_values)
-            for name, part, one in zip(names, parts, in_order, strict=True)
-        ],
-        comparison=_make_comparison_view(names, parts, cutoffs) if len(names) == 2 else None,
-        settings=setting_rows(evaluation.variants),
-        questions=view_questions(evaluation, results, cutoffs),
-        right_from=_describe_rightness(cutoffs, sum(one.summary.labelled for one in ranked)),
-    )
-
-
-def _describe_rightness(cutoffs: Cutoffs, labelled: int) -> str:
-    told = f"from {cutoffs.judge:g} on by the judge, from {cutoffs.text:g} on by comparing texts"
-    return f"{told}; {format_labelled(labelled)}" if labelled else told
-
-
-def _make_ranked_view(ranked: RankedVariant, headline: Sequence[str], full_values: Mapping[str, float]) -> RankedView:
-    figures = [ranked.summary.figures.get(name) for name in headline]
-    return RankedView(
-        to_one_line(ranked.variant.name), [view_figure(figure, full_values) if figure else None for figure in figures]
-    )
-
-
-def _evaluation_facts(evaluation: Evaluation) -> str:
-    told = [to_one_line(evaluation.dataset), format_count(evaluation.size, "question")]
-    told += [f"{evaluation.repetitions} times each"] if evaluation.repetitions > 1 else []
-    told += [format_count(len(evaluation.variants), "variant")] if len(evaluation.variants) > 1 else []
-    told += [f"judged by {to_one_line(evaluation.judge)}"] if evaluation.judge else []
-    took = f"took {format_duration(evaluation.seconds)}"
-    return " · ".join([*told, format_progress(evaluation), format_date_time(evaluation.started_at), took])
-
-
-def _make_comparison_view(
-    names: Sequence[str], parts: Sequence[Sequence[EvaluationResult]], cutoffs: Cutoffs
-) -> ComparisonView:
-    compared = compare_results(parts[0], parts[1], cutoffs)
-    broken, fixed = (
-        [to_one_line(one.example.question) for one in compared.changed if one.what == what]
-        for what in ("broken", "fixed")
-    )
-    return ComparisonView(names[0], names[1], [_make_change_view(one) for one in compared.differences], broken, fixed)
-
-
-def _make_change_view(difference: MetricDifference) -> ChangeView:
-    return ChangeView(
-        METRICS[difference.metric].title,
-        format_metric_value(difference.metric, difference.before),
-        format_metric_value(difference.metric, difference.after),
-        format_change(difference),
-        format_change_interval(difference),
-        f"{difference.n:,}",
-        assess_change(difference),
-    )
 
 
 @cache
