@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -56,9 +57,18 @@ def _summary_fields(variant: Variant, results: Sequence[EvaluationResult], cutof
             name: {"value": figure.value, "low": figure.low, "high": figure.high, "n": figure.n}
             for name, figure in summary.figures.items()
         },
-        "actions": [asdict(one) for one in summary.actions],
+        "actions": _count_actions(results),
         "nodes": {node: asdict(cost) for node, cost in summary.nodes.items()},
     }
+
+
+def _count_actions(results: Sequence[EvaluationResult]) -> list[JsonObject]:
+    """Return how often each action was taken where each was expected; empty: unknown, or nothing was graded."""
+    done = (result for result in results if result.state == "done")
+    counts = Counter((result.example.action or "", result.scored.action or "") for result in done)
+    return [
+        {"expected": expected, "actual": actual, "count": count} for (expected, actual), count in sorted(counts.items())
+    ]
 
 
 def _result_fields(evaluation: Evaluation, result: EvaluationResult, cutoffs: Cutoffs) -> JsonObject:

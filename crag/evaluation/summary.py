@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -119,18 +119,6 @@ def _grader_parts(grades: Sequence[GradedPassage]) -> dict[str, PartOfWhole]:
 
 
 @dataclass(frozen=True, slots=True)
-class ActionCount:
-    """Number of answers with action `actual` where `expected` was expected; an empty `expected` is unknown.
-
-    An empty `actual` means that there was no grading.
-    """
-
-    expected: str
-    actual: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class VariantSummary:
     """Figures in the order of `METRICS`, without those that cannot be computed, and counts.
 
@@ -139,7 +127,6 @@ class VariantSummary:
     """
 
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    actions: Sequence[ActionCount] = ()
     nodes: Mapping[str, NodeCost] = field(default_factory=dict)
     examples: int = 0
     answers: int = 0
@@ -160,7 +147,6 @@ def summarise_results(results: Sequence[EvaluationResult], cutoffs: Cutoffs = Cu
     done = [result for result in results if result.state == "done"]
     return VariantSummary(
         figures={name: figure for name, figure in figures if figure},
-        actions=_count_actions(done),
         nodes=_mean_node_costs(done),
         examples=len({result.example.key for result in results}),
         answers=len(results),
@@ -179,11 +165,6 @@ def _compute_figure(metric: str, examples: Sequence[ExampleShares]) -> Figure | 
     lowest = METRICS[metric].lowest
     interval = bootstrap_interval(statistic, len(with_data), (lowest, 1.0) if METRICS[metric].unit == "share" else None)
     return Figure(metric, interval.value, len(with_data), interval.low, interval.high)
-
-
-def _count_actions(done: Sequence[EvaluationResult]) -> list[ActionCount]:
-    counts = Counter((result.example.action or "", result.scored.action or "") for result in done)
-    return [ActionCount(expected, actual, count) for (expected, actual), count in sorted(counts.items())]
 
 
 def _mean_node_costs(done: Sequence[EvaluationResult]) -> dict[str, NodeCost]:

@@ -16,7 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from crag.evaluation.statistics import auc, expected_calibration_error, histogram
+from crag.evaluation.statistics import (
+    auc,
+    bootstrap_interval,
+    expected_calibration_error,
+    histogram,
+    ratio_statistic,
+)
 from crag.types import Action, Thresholds, VerdictWord
 
 # Answerable: made from a passage, or given. Unanswerable: with its passage hidden, with a fact swapped, made from
@@ -124,8 +130,6 @@ MAX_LOST_SHARE = 0.1
 THRESHOLD_GRID = (0.0, 0.001, 0.002, 0.005, *(step / 100 for step in range(1, 100)), 0.995, 0.998, 0.999)
 MIN_QUESTIONS_OF_EACH = 20  # with fewer of a kind, a single question moves a threshold far
 _MIN_REACHING_SHARE = 0.25  # share of answerable questions; an upper threshold above most scores is useless
-_BOOTSTRAP_SAMPLES = 500
-_INTERVAL_PERCENTILES = (2.5, 97.5)
 MAX_CALIBRATION_ERROR = 0.05  # above it, the shares that a calibration reports should not be relied on
 _FOLDS = 5
 
@@ -285,16 +289,11 @@ def _balanced_precision(right: Masks, wrong: Masks) -> ShareEstimate:
 
     `right` and `wrong` are masks of the questions so decided, rightly and wrongly.
     """
-    import numpy as np
-
-    told = int(right.sum() + wrong.sum())
+    rightly, wrongly = int(right.sum()), int(wrong.sum())
+    told = rightly + wrongly
     if not told or not right.size or not wrong.size:
         return ShareEstimate(None, told)
-    chance = np.random.default_rng(0)
-    ours = chance.binomial(right.size, right.mean(), _BOOTSTRAP_SAMPLES) / right.size
-    theirs = chance.binomial(wrong.size, wrong.mean(), _BOOTSTRAP_SAMPLES) / wrong.size
-    both = (ours + theirs) > 0
-    samples = ours[both] / (ours + theirs)[both]
-    low, high = (float(edge) for edge in np.percentile(samples, _INTERVAL_PERCENTILES))
-    value = float(right.mean() / (right.mean() + wrong.mean()))
-    return ShareEstimate(value, told, low, high)
+    weights = [1 / right.size] * rightly + [1 / wrong.size] * wrongly
+    precision = ratio_statistic([*weights[:rightly], *[0.0] * wrongly], weights)
+    interval = bootstrap_interval(precision, told, (0.0, 1.0))
+    return ShareEstimate(interval.value, told, interval.low, interval.high)

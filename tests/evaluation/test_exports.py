@@ -85,6 +85,10 @@ def test_the_document_is_one_with_summary_and_rows():
     assert "browser-key" not in json.dumps(document)
     first, second = document["summary"]["variants"]
     assert (first["variant"], first["answers"], first["figures"]["answer_right"]["value"]) == ("k 1", 6, 0.5)
+    assert first["actions"] == [
+        {"expected": "correct", "actual": "correct", "count": 4},
+        {"expected": "incorrect", "actual": "incorrect", "count": 2},
+    ]
     assert second["figures"]["answer_right"] == second["figures"]["answer_right"] | {"value": 1.0, "n": 2}
     assert document["evaluation"]["variants"][0]["environment"]["library"] == "library-digest"
     row = document["rows"][0]

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
 from crag.evaluation.metrics import METRICS, answer_verdict, format_interval, is_answer_right, score_truthfulness
-from crag.evaluation.summary import ActionCount, compare_results, summarise_results
+from crag.evaluation.summary import compare_results, summarise_results
 from crag.evaluation.types import Cutoffs, Example, GradedPassage, NodeCost, ScoredAnswer
 from tests.evaluation.answers import answered, refused, result, scored_result
 
@@ -22,7 +22,7 @@ def graded(key: str, *grades: tuple[float | None, bool, bool], repetition: int =
 
 def test_nothing_comes_to_nothing():
     summary = summarise_results([])
-    assert (summary.figures, summary.actions, summary.nodes) == ({}, [], {})
+    assert (summary.figures, summary.nodes) == ({}, {})
     assert (summary.examples, summary.answers, summary.failed, summary.repetitions) == (0, 0, 0, 0)
 
 
@@ -140,7 +140,7 @@ def test_where_all_failed_there_is_no_time_and_no_right_answer():
     assert set(summary.figures) == {"truthfulness", "answer_right", "refusal_right", "answered"}
     assert summary.figures["answer_right"].value == 0.0
     assert summary.figures["answer_right"].high > 0.3  # three failures do not prove that none will ever be right
-    assert (summary.actions, summary.nodes, summary.failed) == ([], {}, 3)
+    assert (summary.nodes, summary.failed) == ({}, 3)
 
 
 def test_graders_are_measured_over_all_passages_together():
@@ -166,21 +166,6 @@ def test_precision_needs_accepted_and_auc_mixed_passages():
     assert "grader_precision" not in figures
     assert "grader_auc" not in figures
     assert figures["grader_recall"].value == 0.0
-
-
-def test_which_action_was_taken_where_another_was_expected():
-    def acted(key, expected, actual):
-        return result(key, example=Example(key, "?", action=expected), scored=ScoredAnswer(action=actual))
-
-    wrong = [acted(key, "correct", "incorrect") for key in "bc"]
-    others = acted("a", "correct", "correct"), acted("d", None, "ambiguous"), acted("e", "incorrect", None)
-    summary = summarise_results([*wrong, *others])
-    assert list(summary.actions) == [
-        ActionCount("", "ambiguous", 1),
-        ActionCount("correct", "correct", 1),
-        ActionCount("correct", "incorrect", 2),
-        ActionCount("incorrect", "", 1),
-    ]
 
 
 def test_what_an_answer_takes_on_average_adds_up():
