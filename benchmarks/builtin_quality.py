@@ -29,6 +29,7 @@ from crag.types import Progress
 
 SETS = ("squad_a", "korquad_a", "drcd_a")
 SHOWN = (
+    "truthfulness",
     "recall",
     "reciprocal_rank",
     "answer_right",

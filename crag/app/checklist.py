@@ -38,12 +38,16 @@ def check_ocr() -> Check:
     """Check what reads scans, in which languages; without Tesseract, RapidOCR reads English and Chinese."""
     program = shutil.which("tesseract")
     languages = _tesseract_languages(program) if program else []
-    readers = [f"Tesseract reads {', '.join(languages)}"] if languages else []
-    readers += ["RapidOCR reads English and Chinese"] if find_rapidocr() else []
-    if readers:
-        return Check("Scans", "ok", "; ".join(readers))
+    has_rapidocr = bool(find_rapidocr())
+    if languages:
+        also = "; RapidOCR reads Chinese" if has_rapidocr else ""
+        return Check("Scans", "ok", f"Tesseract reads {', '.join(languages)}{also}")
+    commands = checklist_facts.ocr_install_commands(has_rapidocr=has_rapidocr)
+    action = CheckAction("command", "How to install", commands=commands)
+    if has_rapidocr:
+        remedy = "Install Tesseract for Korean and other languages."
+        return Check("Scans", "ok", "RapidOCR reads English and Chinese, but not Korean", remedy, action)
     detail = "Tesseract has no language" if program else "no Tesseract and no RapidOCR, so scans are not read"
-    action = CheckAction("command", "How to install", commands=checklist_facts.ocr_install_commands())
     return Check("Scans", "warn", detail, "Install one of them, then add the scans again.", action)
 
 

@@ -132,8 +132,10 @@ def ollama_start_command() -> str:
     return "ollama serve" if shutil.which("ollama") else ""
 
 
-def ocr_install_commands() -> str:
-    """Return the commands that install Tesseract, whose other languages are separate packages, or RapidOCR."""
+def ocr_install_commands(*, has_rapidocr: bool) -> str:
+    """Return the commands that install Tesseract, whose other languages are separate packages, or else RapidOCR."""
+    if has_rapidocr:
+        return _tesseract_install_command()
     rapidocr = f'"{sys.executable}" -m pip install "{RAPIDOCR_REQUIREMENT}"'
     return f"{_tesseract_install_command()}\n# or, for English and Chinese, without administrator rights:\n{rapidocr}"
 

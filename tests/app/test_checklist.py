@@ -181,7 +181,12 @@ def test_tesseract_without_languages_reads_nothing(opened, monkeypatch):
     monkeypatch.setattr(checklist.subprocess, "run", say("kor"))
     assert checked(application)["Scans"].detail == "Tesseract reads kor"
     monkeypatch.setattr(checklist, "find_rapidocr", lambda: "models")
-    assert checked(application)["Scans"].detail == "Tesseract reads kor; RapidOCR reads English and Chinese"
+    assert checked(application)["Scans"].detail == "Tesseract reads kor; RapidOCR reads Chinese"
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    check = checked(application)["Scans"]
+    assert (check.status, check.detail) == ("ok", "RapidOCR reads English and Chinese, but not Korean")
+    assert "Install Tesseract" in check.fix
+    assert "pip install" not in check.action.commands
 
 
 def test_a_server_that_is_something_else_is_called_so(opened, ollama, monkeypatch):
