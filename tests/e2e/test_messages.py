@@ -20,6 +20,7 @@ from tests.forked import forked
 FIRST = "How often is the espresso machine descaled?"
 STRONG = (255, 214, 102)
 EDITED = "What is the espresso machine descaled with?"
+OTHER = "What is the burr grinder in the kitchen cleaned with?"
 NEXT = "When is the burr grinder in the kitchen cleaned?"
 PAGES = {
     "Espresso machine": "The espresso machine in the kitchen is descaled every six weeks with citric acid.",
@@ -75,11 +76,14 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         choose(page, "More", "Edit question")
         editor = page.get_by_role("textbox", name="Edit the question")
         expect(editor).to_be_focused()
-        editor.fill(EDITED)
+        editor.fill(OTHER)
         editor.press("Control+Enter")
         question = page.get_by_test_id("stChatMessage").first
-        expect(question).to_contain_text(EDITED)
+        expect(question).to_contain_text(OTHER)
         expect(question).to_contain_text("Question 2 of 2")
+        new_answer = page.get_by_test_id("stChatMessage").last
+        expect(new_answer).to_contain_text("dry brush")
+        expect(new_answer.get_by_role("button", name="Copy")).to_be_visible()  # while it is written, branches stay
         question.get_by_role("button", name="Previous question").click()
         expect(question).to_contain_text(FIRST)
         expect(question).to_contain_text("Question 1 of 2")
