@@ -105,6 +105,7 @@ def _evaluate(page: Page, address: str, scheme: str) -> None:
     """Take the pictures of an evaluation."""
     open_page(page, f"{address}/evaluate")
     upload_dataset(page, "\n".join(map(json.dumps, ROWS)).encode())
+    page.get_by_test_id("stMain").get_by_text(f"{len(ROWS)} questions").wait_for()
     page.get_by_role("button", name="Run", exact=True).locator("visible=true").click()
     page.get_by_role("button", name="Run again").locator("visible=true").wait_for(timeout=120_000)
     _shot(page, f"evaluate-{scheme}-1440")

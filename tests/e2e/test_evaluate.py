@@ -62,7 +62,7 @@ def upload_dataset(page: Page, content: bytes) -> None:
 def _click_cell(page: Page, row: int) -> None:
     """Click on text of a row, beyond the box that ticks it."""
     settled(page)
-    table = page.get_by_test_id("stDataFrame").first
+    table = page.get_by_test_id("stDataFrame").last
     table.scroll_into_view_if_needed()
     table.click(position={"x": 70, "y": row * _ROW_HEIGHT + _HALF})
 
