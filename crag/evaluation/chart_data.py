@@ -1,4 +1,4 @@
-"""Data of the evaluation charts: score distributions, routes, risk and coverage, trade-offs (pure)."""
+"""Data of the evaluation charts: passage scores, routes, risk and coverage, trade-offs (pure)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,6 @@ from crag.evaluation.types import Cutoffs, EvaluationResult, Example, Figure
 from crag.types import Action
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreSpread:
-    """Scores, in 0..1, of two kinds that should be far apart; the first kind should score `high`."""
-
-    names: tuple[str, str]
-    high: tuple[float, ...]
-    low: tuple[float, ...]
-
-    @property
-    def has_both_kinds(self) -> bool:
-        """Whether there are scores of both kinds."""
-        return bool(self.high and self.low)
-
-
 def first_repetitions(results: Sequence[EvaluationResult]) -> list[EvaluationResult]:
     """Return the first repetition of each question under each variant; others would count it again."""
     first: dict[tuple[int, int], EvaluationResult] = {}
@@ -35,31 +21,11 @@ def first_repetitions(results: Sequence[EvaluationResult]) -> list[EvaluationRes
     return list(first.values())
 
 
-def spread_by_answerable(results: Sequence[EvaluationResult]) -> ScoreSpread:
-    """Split the best passage score of each question by whether the question is answerable."""
-    known = [(one.example.can_be_answered, one.scored.best) for one in first_repetitions(results)]
-    return _split_by_kind(("answerable", "not answerable"), known)
-
-
-def spread_by_retrieval(results: Sequence[EvaluationResult]) -> ScoreSpread:
-    """Split the best passage score of each question by whether a right passage was retrieved."""
-    known = [
-        (one.scored.scores["recall"] > 0, one.scored.best)
-        for one in first_repetitions(results)
-        if "recall" in one.scored.scores
-    ]
-    return _split_by_kind(("expected passage found", "not found"), known)
-
-
-def spread_by_passage(results: Sequence[EvaluationResult]) -> ScoreSpread:
-    """Split passage scores into those of right and of wrong passages."""
-    known = [(grade.right, grade.score) for one in first_repetitions(results) for grade in one.scored.grades]
-    return _split_by_kind(("expected passage", "other passage"), known)
-
-
-def _split_by_kind(names: tuple[str, str], known: Sequence[tuple[bool | None, float | None]]) -> ScoreSpread:
-    high, low = (tuple(score for kind, score in known if kind is high and score is not None) for high in (True, False))
-    return ScoreSpread(names, high, low)
+def passage_scores(results: Sequence[EvaluationResult]) -> tuple[list[float], list[float]]:
+    """Return the scores of the expected passages and of all others."""
+    graded = [grade for one in first_repetitions(results) for grade in one.scored.grades if grade.score is not None]
+    right, others = ([grade.score or 0.0 for grade in graded if grade.right is kind] for kind in (True, False))
+    return right, others
 
 
 _ANSWERABLE, _NOT_ANSWERABLE = "answerable", "not answerable"

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import streamlit as st
 
 from crag.evaluation import chart_data
-from crag.evaluation.chart_data import ScoreSpread
 from crag.evaluation.metrics import HEADLINE_METRICS, METRICS, format_interval, format_labelled, format_metric_value
 from crag.evaluation.statistics import histogram
 from crag.evaluation.summary import VariantSummary
@@ -134,7 +133,6 @@ def draw_plots(evaluation: Evaluation, variant: int, results: Sequence[Evaluatio
     trace = risk_coverage.load_graded_trace(own)
     thresholds = trace.thresholds if trace else None
     found = [
-        _make_question_plot(own, thresholds),
         _make_passage_plot(own, thresholds),
         _make_route_plot(own),
         make_trade_off_plot(evaluation, results, cutoffs),
@@ -174,32 +172,16 @@ def make_trade_off_plot(evaluation: Evaluation, results: Sequence[EvaluationResu
     return Plot(title, facts, lambda: charts.draw_trade_off(points, places, metric))
 
 
-def _make_question_plot(results: Sequence[EvaluationResult], thresholds: Thresholds | None) -> Plot | None:
-    """Return best scores split by answerability or, if that has one side only, by retrieval; else None."""
-    spread = chart_data.spread_by_answerable(results)
-    if spread.has_both_kinds:
-        return _make_score_plot("Best scores of answerable and other questions", spread, thresholds)
-    spread = chart_data.spread_by_retrieval(results)
-    if spread.has_both_kinds:
-        return _make_score_plot("Best scores with and without the expected passage found", spread, thresholds)
-    return None
-
-
 def _make_passage_plot(results: Sequence[EvaluationResult], thresholds: Thresholds | None) -> Plot | None:
-    spread = chart_data.spread_by_passage(results)
-    if not spread.has_both_kinds:
+    """Return the scores of expected and other passages; None if there are none of one kind."""
+    kinds, scores = ("expected passage", "other passage"), chart_data.passage_scores(results)
+    if not all(scores):
         return None
-    return _make_score_plot("Scores of right and of wrong passages", spread, thresholds, of="score of a passage")
-
-
-def _make_score_plot(
-    title: str, spread: ScoreSpread, thresholds: Thresholds | None, of: str = "best score of a question's passages"
-) -> Plot:
-    high, low = len(spread.high), len(spread.low)
-    facts = f"n = {high + low:,}. Up: {spread.names[0]}, {high:,}. Down: {spread.names[1]}, {low:,}."
-    counts = [histogram(scores, score_chart.BINS) for scores in (spread.high, spread.low)]
-    alt = f"{title}. {facts}"
-    return Plot(title, facts, lambda: score_chart.draw_score_chart(spread.names, counts, thresholds, score=of, alt=alt))
+    n = [f"{kind}, {len(own):,}" for kind, own in zip(kinds, scores, strict=True)]
+    title, facts = "Scores of right and of wrong passages", f"n = {sum(map(len, scores)):,}. Up: {n[0]}. Down: {n[1]}."
+    counts = [histogram(own, score_chart.BINS) for own in scores]
+    looks = {"score": "score of a passage", "alt": f"{title}. {facts}"}
+    return Plot(title, facts, lambda: score_chart.draw_score_chart(kinds, counts, thresholds, **looks))
 
 
 def _make_route_plot(results: Sequence[EvaluationResult]) -> Plot | None:

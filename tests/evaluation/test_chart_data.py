@@ -36,32 +36,10 @@ def figure(metric: str, value: float) -> Figure:
     return Figure(metric, value, 60, value, value)
 
 
-def test_best_scores_are_split_by_answerability():
-    spread = chart_data.spread_by_answerable(
-        [
-            result(KNOWN, 0, 2, best=0.1),
-            result(KNOWN, 0, 1, best=0.9),
-            result(UNKNOWN, 1, best=0.2),
-            result(OPEN, 2, best=0.5),
-            result(KNOWN, 3, best=None),
-        ]
-    )
-    assert (spread.high, spread.low) == ((0.9,), (0.2,))
-    assert spread.has_both_kinds
-    assert not chart_data.spread_by_answerable([result(KNOWN, best=0.9)]).has_both_kinds
-
-
-def test_best_scores_are_split_by_relevance_if_measured():
-    found = result(KNOWN, 0, best=0.9, scores={"recall": 0.5})
-    lost = result(KNOWN, 1, best=0.3, scores={"recall": 0.0})
-    spread = chart_data.spread_by_retrieval([found, lost, result(KNOWN, 2, best=0.7)])
-    assert (spread.high, spread.low) == ((0.9,), (0.3,))
-
-
 def test_scores_of_passages_leave_out_what_could_not_be_judged():
     grades = (GradedPassage(0.8, True, True), GradedPassage(0.1, False, False), GradedPassage(None, False, True))
-    spread = chart_data.spread_by_passage([result(KNOWN, grades=grades)])
-    assert (spread.high, spread.low) == ((0.8,), (0.1,))
+    both = [result(KNOWN, grades=grades), result(KNOWN, repetition=2, grades=grades)]
+    assert chart_data.passage_scores(both) == ([0.8], [0.1])
 
 
 def test_a_histogram_holds_every_score_also_the_highest():
