@@ -75,13 +75,14 @@ def _open_cascade(resources: GraderResources) -> tuple[Grader, Refiner]:
     return CascadeGrader(first, GRADER_FACTORIES["score"](resources)[0]), refiner
 
 
-def open_assessor(grader: Grader, resources: GraderResources) -> Assessor | None:
-    """Open what grades with this grader and judges sufficiency; None if no language model grades."""
+def open_assessor(grader: Grader, resources: GraderResources) -> Assessor:
+    """Open what grades with this grader and judges sufficiency: by the language model that grades, else by words."""
+    from crag.grading.builtin_judge import BuiltinJudge
     from crag.grading.composites import CascadeAssessor, CascadeGrader
     from crag.grading.sufficiency import ModelJudge, SeparateAssessor
 
     if resources.model is None:
-        return None
+        return SeparateAssessor(grader, BuiltinJudge(resources.embedder, resources.statistics))
     judge = ModelJudge(resources.model, open_first_grader(resources)[1])
     return CascadeAssessor(grader, judge) if isinstance(grader, CascadeGrader) else SeparateAssessor(grader, judge)
 

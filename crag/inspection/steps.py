@@ -166,7 +166,8 @@ def _outcome(step: Step, trace: Trace) -> str:
         case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
             return format_count(trace.usage.answer_tokens or trace.pieces, "token")
         case "generate" if step.state == "done" and trace.prompt is None:
-            return "nothing to answer from"
+            quoted = f"{format_count(len(trace.citations), 'source')} quoted"
+            return quoted if trace.outcome == "conflicting" else "nothing to answer from"
         case "check_answer" if trace.sentences:
             held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
             return f"{held} of {format_count(len(trace.sentences), 'sentence')} supported"
@@ -283,6 +284,8 @@ def describe_sent_query(trace: Trace) -> str:
 
 
 def _prompt_line(step: Step, trace: Trace) -> str:
+    if trace.outcome == "conflicting":
+        return "Quoted side by side; no model chooses between them."
     if trace.prompt is None:
         return "Collecting the excerpts." if step.state == "running" else "There was nothing to answer from."
     return "" if trace.prompt.window else "Quoted from the passages; no language model was used."

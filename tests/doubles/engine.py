@@ -17,7 +17,8 @@ THRESHOLDS = Thresholds(lower=0.3, upper=0.6)
 def passage(number: int, text: str = "", **changes: object) -> Passage:
     text = text or f"Passage {number} says that fact{number} holds."
     given = {"title": f"Paper {number}.pdf", "location": f"paper{number}.pdf", "page": number}
-    return Passage(number, f"s{number}", text=text, context=f"Before. {text} After.", **(given | changes))
+    source = str(changes.pop("source_id", f"s{number}"))
+    return Passage(number, source, text=text, context=f"Before. {text} After.", **(given | changes))
 
 
 @dataclass

@@ -1,0 +1,118 @@
+"""Built-in judge of sufficiency: by completeness, by names that no passage mentions, and by values that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crag.cancellation import Cancellation
+from crag.prompts import fill_template
+from crag.protocols import Embedder, Quotation
+from crag.text.coverage import BuiltinCoverageCheck, find_context
+from crag.text.language import detect_written_language, split_sentences
+from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question
+from crag.text.stated_values import find_values
+from crag.text.tables import label_table_rows
+from crag.text.unmentioned_names import find_unmentioned_names
+from crag.types import Assessment, Grade, Passage, Statement, Sufficiency, WrittenLanguage
+
+_COMPARED_TYPES = frozenset({"number", "time", "person"})
+_REASONS: dict[WrittenLanguage, dict[str, str]] = {
+    "en": {
+        "sufficient": "One passage holds everything that the question names.",
+        "insufficient": "No passage mentions $names.",
+        "conflicting": "Two documents state different values.",
+        "unknown": "Comparing words cannot tell.",
+        "quoted": "“$name”",
+        "or": " or ",
+    },
+    "ko": {
+        "sufficient": "질문에 나온 말이 모두 한 구절에 있습니다.",
+        "insufficient": "$names에 대한 구절이 없습니다.",
+        "conflicting": "두 문서에 서로 다른 값이 나와 있습니다.",
+        "unknown": "낱말을 비교하는 것만으로는 알 수 없습니다.",
+        "quoted": "‘$name’",
+        "or": ", ",
+    },
+    "zh": {
+        "sufficient": "有一个段落包含问题提到的全部内容。",
+        "insufficient": "没有段落提到$names。",
+        "conflicting": "两份文档给出了不同的数值。",
+        "unknown": "仅比较词语无法判断。",
+        "quoted": "“$name”",
+        "or": "或",
+    },
+    "zh-Hant": {
+        "sufficient": "有一個段落包含問題提到的全部內容。",
+        "insufficient": "沒有段落提到$names。",
+        "conflicting": "兩份文件給出了不同的數值。",
+        "unknown": "僅比較詞語無法判斷。",
+        "quoted": "「$name」",
+        "or": "或",
+    },
+}
+
+
+class BuiltinJudge:
+    """`SufficiencyJudge` by words, which mostly cannot tell.
+
+    *Sufficient*: the grader calls a passage complete. *Insufficient*: a name or figure of the question occurs in no
+    passage. *Conflicting*: passages of two documents each state one value of what is asked, and the values differ.
+    """
+
+    def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
+        self._statistics = statistics
+        self._coverage = BuiltinCoverageCheck(embedder, statistics)
+
+    def judge(
+        self,
+        question: str,
+        graded: Sequence[tuple[Passage, Grade]],
+        stop: Cancellation,
+        *,
+        refine: bool = True,  # noqa: ARG002 — whole passages are compared anyway
+    ) -> Assessment:
+        """Return the assessment. Raises `ModelFault` if embedding fails, `Stopped`."""
+        texts = _REASONS[detect_written_language(question)]
+        asked = analyze_question(question, self._statistics)
+        if any(grade.complete for _, grade in graded):
+            statements = self._find_disagreement(asked, [passage for passage, _ in graded], stop)
+            found: Sufficiency = "conflicting" if statements else "sufficient"
+            return Assessment(found, texts[found], statements)
+        names = find_unmentioned_names(
+            asked, [Quotation(passage.text, f"{passage.title} {passage.heading}") for passage, _ in graded]
+        )
+        if not names:
+            return Assessment(None, texts["unknown"])
+        listed = texts["or"].join(fill_template(texts["quoted"], name=name) for name in names)
+        return Assessment("insufficient", fill_template(texts["insufficient"], names=listed))
+
+    def _find_disagreement(
+        self, question: AnalyzedQuestion, passages: Sequence[Passage], stop: Cancellation
+    ) -> tuple[Statement, ...]:
+        """Return one sentence of each of two documents that state different values; none if all agree."""
+        if question.answer_type not in _COMPARED_TYPES or len({passage.source_id for passage in passages}) < 2:
+            return ()
+        stated: list[tuple[str, Statement, frozenset[str]]] = []
+        for passage in passages:
+            stop.check()
+            if (found := self._find_value(question, passage)) is None:
+                continue
+            statement, parts = found
+            for source_id, other, other_parts in stated:
+                if source_id != passage.source_id and parts.isdisjoint(other_parts):
+                    return other, statement
+            stated.append((passage.source_id, statement, parts))
+        return ()
+
+    def _find_value(self, question: AnalyzedQuestion, passage: Passage) -> tuple[Statement, frozenset[str]] | None:
+        """Return the only sentence that answers completely, with the parts of its only value; None if there is none."""
+        sentences = label_table_rows(split_sentences(passage.text))
+        around = f"{passage.title} {passage.heading}"
+        found: list[tuple[Statement, frozenset[str]]] = []
+        for at, sentence in enumerate(sentences):
+            values = find_values(question, sentence)
+            quoted = Quotation(sentence, find_context(sentences, at, around))
+            if values and self._coverage.is_covered(question.text, [quoted]):
+                parts = frozenset(part for value in values for part in value.replace(",", "").split())
+                found.append((Statement(passage.id, sentence), parts if len(values) == 1 else frozenset()))
+        return found[0] if len(found) == 1 and found[0][1] else None
