@@ -235,7 +235,7 @@ class BuiltinGrader:
         readings = [tokenize_text(each.text, over, question) for each, over in zip(passages, around, strict=True)]
         texts = [passage.text for passage in passages]
         sources = [passage.source_id or passage.location or str(passage.id) for passage in passages]
-        scores = score_passages(asked, list(zip(texts, readings, strict=True)), self._embedder, sources)
+        scores = score_passages(asked, readings, self._embedder, sources)
         found = False
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()

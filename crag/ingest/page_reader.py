@@ -86,7 +86,7 @@ class WebPageReader:
         parts = self._preselect(asked, [chunk.text for chunk in reading.chunks[:_MAX_CHUNKS]], passage.title)
         stop.check()
         texts = [passage.text, *parts]
-        scores = score_passages(asked, [(text, tokenize_text(text, passage.title)) for text in texts], self._embedder)
+        scores = score_passages(asked, [tokenize_text(text, passage.title) for text in texts], self._embedder)
         best = sorted(range(1, len(texts)), key=lambda index: -scores[index])[:_MAX_KEPT]
         if not best or scores[best[0]] < scores[0]:
             return passage

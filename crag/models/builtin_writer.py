@@ -107,10 +107,7 @@ class BuiltinWriter(Writer):
         around = [f"{passage.title} {passage.heading}" for passage in passages]
         wholes = score_passages(
             question,
-            [
-                (passage.text, tokenize_text(passage.text, over, question.text))
-                for passage, over in zip(passages, around, strict=True)
-            ],
+            [tokenize_text(passage.text, over, question.text) for passage, over in zip(passages, around, strict=True)],
             self._embedder,
             [passage.source_id or passage.location or str(passage.id) for passage in passages],
         )

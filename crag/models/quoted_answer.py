@@ -102,7 +102,7 @@ def _choose_units(
             break
         terms = set(extract_terms(unit.text))
         is_needed = question.answer_type not in SINGLE_VALUE_TYPES or not find_gaps([unit])
-        if unit not in chosen and not terms <= said and is_needed:
+        if unit not in chosen and not terms <= said and not terms.isdisjoint(question.weights) and is_needed:
             chosen.append(unit)
             said |= terms
     twins = (unit for unit in ranked if unit not in chosen and is_same_row(lead.text, unit.text))

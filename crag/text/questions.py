@@ -105,11 +105,6 @@ class AnalyzedQuestion:
     unseen_weight: float
     known_endings: frozenset[str] = frozenset()
 
-    @property
-    def rarest_term(self) -> str:
-        """The term with the greatest weight, or an empty string if there are no terms."""
-        return max(self.weights, key=lambda term: self.weights[term], default="")
-
     def covered_share(self, held: Iterable[str]) -> float:
         """Return the share of the question's weight, in 0..1, that is covered by the terms `held`.
 

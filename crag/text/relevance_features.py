@@ -7,11 +7,10 @@ because passages of one document share vocabulary whatever the question.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Literal
 
 from crag.text.language import extract_terms, split_sentences
@@ -27,26 +26,25 @@ TermWeights = Mapping[str, float]
 def score_candidate_agreement(
     question: AnalyzedQuestion, found: Sequence[frozenset[str]], sources: Sequence[str]
 ) -> list[float]:
-    """Return for each passage the agreement of other sources with its two most shared candidates.
+    """Return for each passage the agreement of other sources with its two most shared candidates, above the mean.
 
     Candidates are weighted by their rarity in the library, so that ubiquitous values count little. Only passages of
     other `sources` count. The result is 0 for all passages if there are few sources.
     """
     weights = _weigh_shared_terms(question, found)
-    return _count_votes([dict.fromkeys(own, 1.0) for own in found], sources, weights, _TOP_CANDIDATES)
+    return _above_mean(_count_votes([dict.fromkeys(own, 1.0) for own in found], sources, weights, _TOP_CANDIDATES))
 
 
 def score_term_agreement(
     question: AnalyzedQuestion, near: Sequence[TermWeights], sources: Sequence[str]
 ) -> list[float]:
     """Return the same for terms, given how close each one is to the question's words (0..1)."""
-    return _count_votes(near, sources, _weigh_shared_terms(question, near), _TOP_TERMS)
+    return _above_mean(_count_votes(near, sources, _weigh_shared_terms(question, near), _TOP_TERMS))
 
 
-def compare_with_mean(values: Sequence[float]) -> tuple[list[float], list[float], list[float]]:
-    """Return the values, their differences from the mean, and the mean repeated for each value."""
+def _above_mean(values: Sequence[float]) -> list[float]:
     mean = sum(values) / max(1, len(values))
-    return list(values), [value - mean for value in values], [mean] * len(values)
+    return [value - mean for value in values]
 
 
 def _weigh_shared_terms(question: AnalyzedQuestion, held: Sequence[frozenset[str] | TermWeights]) -> dict[str, float]:
@@ -83,17 +81,11 @@ def _count_votes(held: Sequence[TermWeights], sources: Sequence[str], weights: T
 
 FeatureSet = Literal["passage", "sentence"]
 
-_PROXIMITY_TERMS = 12
-_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
-CROSS_PASSAGE_FEATURES = 6  # number of final passage features that compare it with other passages; 0 if there are none
+CROSS_PASSAGE_FEATURES = 2  # number of final passage features that compare it with other passages; 0 if there are none
 FEATURE_NAMES: dict[FeatureSet, tuple[str, ...]] = {
-    "passage": (
-        "cosine", "nearest", "coverage", "best", "answering", "proximity", "names", "phrases", "fitting", "years",
-        "agreeing_candidates", "candidates_above_mean", "mean_candidates",
-        "agreeing_terms", "terms_above_mean", "mean_terms",
-    ),
-    "sentence": ("coverage", "near", "cosine", "rarest", "phrases", "fitting", "novelty"),
-}  # fmt: skip
+    "passage": ("nearest", "coverage", "answering", "candidates", "terms"),
+    "sentence": ("coverage", "cosine", "fitting"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,47 +120,37 @@ def tokenize_sentences(units: Iterable[str], around: str = "", question: str = "
 def measure_passages(
     question: AnalyzedQuestion,
     tokenized_texts: Sequence[TokenizedText],
-    cosines: Sequence[float],
     nearest: Sequence[float],
     sources: Sequence[str],
 ) -> list[list[float]]:
     """Return the features of every passage of one question, in the order of `FEATURE_NAMES["passage"]`.
 
-    `cosines` are the similarities of whole passages to the question, `nearest` those of their most similar sentences.
-    `sources` names the document of each passage.
+    `nearest` are the similarities of their most similar sentences to the question, `sources` names the document of each
+    passage.
     """
     found = [[find_candidates(question, text) for text in tokenized.sentences] for tokenized in tokenized_texts]
     votes = score_candidate_agreement(question, [frozenset[str]().union(*units) for units in found], sources)
     recurring = score_term_agreement(
         question, [_measure_nearness(question, tokenized) for tokenized in tokenized_texts], sources
     )
-    shared = zip(*compare_with_mean(votes), *compare_with_mean(recurring), strict=True)
-    alone = (_measure_passage(question, tokenized) for tokenized in tokenized_texts)
     return [
-        [cosine, near, *own, *agreement]
-        for cosine, near, own, agreement in zip(cosines, nearest, alone, shared, strict=True)
+        [near, _measure_coverage(question, tokenized), _measure_answering(question, tokenized), vote, again]
+        for near, tokenized, vote, again in zip(nearest, tokenized_texts, votes, recurring, strict=True)
     ]
 
 
-def _measure_passage(question: AnalyzedQuestion, tokenized: TokenizedText) -> list[float]:
-    """Return the features that need neither vectors nor other passages."""
-    sequence = [term for unit in tokenized.terms for term in unit]
-    windows = tokenized.windows()
-    shares = [question.covered_share(window) for window in windows]
-    at, best = find_best_window(question, tokenized)
-    window = windows[at] if windows else tokenized.around
+def _measure_coverage(question: AnalyzedQuestion, tokenized: TokenizedText) -> float:
+    """Return the share of the question that the passage covers, title and heading included."""
+    return question.covered_share(tokenized.around.union(*tokenized.terms))
+
+
+def _measure_answering(question: AnalyzedQuestion, tokenized: TokenizedText) -> float:
+    """Return the largest share that a pair of sentences with a value of the kind asked for covers."""
     fit = [matches_answer_type(question, text) for text in tokenized.sentences]
-    answering = [share for index, share in enumerate(shares) if any(fit[index : index + 2])]
-    return [
-        question.covered_share(tokenized.around.union(sequence)),
-        best,
-        max(answering, default=0.0),
-        _measure_proximity(question, sequence),
-        len(question.names & window) / len(question.names) if question.names else 1.0,
-        _measure_phrases(question, sequence),
-        answer_type_score(question, "\n".join(tokenized.sentences[at : at + 2])),
-        _compare_years(question, tokenized),
-    ]
+    return max(
+        (question.covered_share(own) for at, own in enumerate(tokenized.windows()) if any(fit[at : at + 2])),
+        default=0.0,
+    )
 
 
 def find_best_window(question: AnalyzedQuestion, tokenized: TokenizedText) -> tuple[int, float]:
@@ -191,49 +173,11 @@ def _measure_nearness(question: AnalyzedQuestion, tokenized: TokenizedText) -> d
     return near
 
 
-def _measure_proximity(question: AnalyzedQuestion, sequence: Sequence[str]) -> float:
-    """Return the largest share of the question covered by twelve consecutive terms."""
-    starts = (place for place, term in enumerate(sequence) if term in question.weights)
-    return max(
-        (question.covered_share(set(sequence[place : place + _PROXIMITY_TERMS])) for place in starts), default=0.0
-    )
-
-
-def _compare_years(question: AnalyzedQuestion, tokenized: TokenizedText) -> float:
-    """Return 1 if the text contains all years named in the question, -1 if it contains only other years, else 0."""
-    asked = set(_YEAR.findall(question.text))
-    held = {year for text in tokenized.sentences for year in _YEAR.findall(text)}
-    if not asked or asked <= held:
-        return float(bool(asked))
-    return -1.0 if held and not asked & held else 0.0
-
-
 def measure_sentences(
     question: AnalyzedQuestion, tokenized: TokenizedText, cosines: Sequence[float]
 ) -> list[list[float]]:
     """Return the features of every sentence, in the order of `FEATURE_NAMES["sentence"]`."""
-    asked = question.weights.keys()
-    rows = []
-    for index, (text, own) in enumerate(zip(tokenized.sentences, tokenized.terms, strict=True)):
-        near = set(own).union(*tokenized.terms[max(0, index - 1) : index + 2])
-        rows.append(
-            [
-                question.covered_share(own),
-                question.covered_share(near),
-                cosines[index],
-                float(question.rarest_term in own),
-                _measure_phrases(question, own),
-                answer_type_score(question, text),
-                min(len(set(own) - asked), 8) / 8,
-            ]
-        )
-    return rows
-
-
-def _measure_phrases(question: AnalyzedQuestion, sequence: Sequence[str]) -> float:
-    """Return the share of neighbouring term pairs of the question that are also neighbours in the text."""
-    asked = list(pairwise(question.order))
-    if not asked:
-        return 0.5
-    near = {*pairwise(sequence), *zip(sequence, sequence[2:], strict=False)}
-    return sum(pair in near or pair[::-1] in near for pair in asked) / len(asked)
+    return [
+        [question.covered_share(own), cosine, answer_type_score(question, text)]
+        for text, own, cosine in zip(tokenized.sentences, tokenized.terms, cosines, strict=True)
+    ]

@@ -17,7 +17,7 @@ from typing import Any
 from crag.protocols import Embedder
 from crag.text.language import extract_terms
 from crag.text.questions import AnalyzedQuestion
-from crag.text.relevance_features import TokenizedText, measure_passages, measure_sentences
+from crag.text.relevance_features import FeatureSet, TokenizedText, measure_passages, measure_sentences
 from crag.types import Thresholds
 
 _MIN_DEFINITION_SCORE = 0.75
@@ -37,32 +37,23 @@ def _load_weights() -> dict[str, Any]:
 
 
 def fitted_thresholds() -> Thresholds:
-    """Return the fitted thresholds for passage scores, which are the same for words and characters."""
+    """Return the fitted thresholds for passage scores."""
     return Thresholds(**_load_weights()["thresholds"])
 
 
-def passage_probability(question: AnalyzedQuestion, features: Sequence[float]) -> float:
-    """Return the score of a passage in 0..1 from boosted trees. Words and characters have separate trees."""
-    model = _load_weights()["passage"][_weights_key(question)]
-    return _logistic(model["bias"] + sum(_evaluate_tree(tree, features) for tree in model["trees"]))
+def passage_probability(features: Sequence[float]) -> float:
+    """Return the logistic score of a passage in 0..1, with the same weights in every language."""
+    return _weigh("passage", features)
 
 
-def _evaluate_tree(tree: Any, features: Sequence[float]) -> float:
-    """Evaluate a tree: a number, or [feature, threshold, tree if ≤ threshold, tree if above]."""
-    while isinstance(tree, list):
-        feature, most, below, above = tree
-        tree = below if features[feature] <= most else above
-    return float(tree)
-
-
-def sentence_probability(question: AnalyzedQuestion, features: Sequence[float]) -> float:
+def sentence_probability(features: Sequence[float]) -> float:
     """Return the logistic score of a sentence in 0..1."""
-    bias, *slopes = _load_weights()["sentence"][_weights_key(question)]
+    return _weigh("sentence", features)
+
+
+def _weigh(kind: FeatureSet, features: Sequence[float]) -> float:
+    bias, *slopes = _load_weights()[kind]
     return _logistic(bias + sum(slope * value for slope, value in zip(slopes, features, strict=True)))
-
-
-def _weights_key(question: AnalyzedQuestion) -> str:
-    return "characters" if question.is_cjk else "words"
 
 
 def _logistic(odds: float) -> float:
@@ -71,24 +62,20 @@ def _logistic(odds: float) -> float:
 
 def score_passages(
     question: AnalyzedQuestion,
-    passages: Sequence[tuple[str, TokenizedText]],
+    passages: Sequence[TokenizedText],
     embedder: Embedder,
     sources: Sequence[str] = (),
 ) -> list[float]:
-    """Return the probability, in 0..1, that each passage, given as (text, tokenized text), contains the answer.
+    """Return the probability, in 0..1, that each passage contains the answer.
 
     Passages are scored together: what several documents say next to the question's words is probably the answer.
     `sources` names the document of each passage; without it all are treated as one document. Raises `ModelFault`.
     """
-    tokenized_texts = [tokenized for _, tokenized in passages]
-    wholes = _compute_cosines(question, [text for text, _ in passages], embedder)
-    inner = iter(
-        _compute_cosines(question, [text for tokenized in tokenized_texts for text in tokenized.sentences], embedder)
-    )
-    nearest = [max([next(inner) for _ in tokenized.sentences], default=0.0) for tokenized in tokenized_texts]
-    of_one = [""] * len(tokenized_texts)
-    rows = measure_passages(question, tokenized_texts, wholes, nearest, sources or of_one)
-    return [passage_probability(question, row) for row in rows]
+    sentences = [text for passage in passages for text in passage.sentences]
+    cosines = iter(_compute_cosines(question, sentences, embedder))
+    nearest = [max([next(cosines) for _ in passage.sentences], default=0.0) for passage in passages]
+    rows = measure_passages(question, passages, nearest, sources or [""] * len(passages))
+    return [passage_probability(row) for row in rows]
 
 
 def score_sentences(question: AnalyzedQuestion, tokenized: TokenizedText, embedder: Embedder) -> list[float]:
@@ -97,7 +84,7 @@ def score_sentences(question: AnalyzedQuestion, tokenized: TokenizedText, embedd
     Raises `ModelFault` if embedding fails.
     """
     rows = measure_sentences(question, tokenized, _compute_cosines(question, tokenized.sentences, embedder))
-    scores = [sentence_probability(question, row) for row in rows]
+    scores = [sentence_probability(row) for row in rows]
     if question.answer_type != "explanation":
         return scores
     # A sentence that starts with the name in question usually defines it without repeating the rest of the question.
