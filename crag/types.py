@@ -231,8 +231,9 @@ class Passage:
     added_at: float = 0.0
 
     def with_title(self, text: str) -> str:
-        """Return a text of this passage below the title and the heading, which say what it is about."""
-        return "\n".join(part for part in (self.title, self.heading, text) if part)
+        """Return a text of this passage below the title and the heading, unless it begins with them."""
+        over = dict.fromkeys((self.title, self.heading))
+        return "\n".join([*(part for part in over if part and not text.startswith(part)), text])
 
     def __post_init__(self) -> None:
         """Restore the tuples: JSON state of a saved run holds lists."""

@@ -19,7 +19,8 @@ _MAX_BYTES = {MODEL_FILE: 2_000_000_000, TOKENIZER_FILE: 64_000_000}
 _MAX_PAIR_TOKENS = 512
 _MAX_QUESTION_TOKENS = 384
 _MAX_TEXT_CHARS = 16 * _MAX_PAIR_TOKENS  # hardly a token is longer
-_PAIRS_PER_BATCH = 8  # cancellation waits for one batch, less than half a second with a model of MiniLM's size
+# Padding included: larger batches are no faster, but need more memory. Cancellation waits for the end of one.
+_TOKENS_PER_BATCH = 2 * _MAX_PAIR_TOKENS
 _MAX_THREADS = 2  # more would slow down the pages, and other runs
 _MAX_CACHED_SCORES = 20_000
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -70,11 +71,9 @@ class OnnxEvaluator:
         known = {key: score for key in keys if (score := self._scores.get(key)) is not None}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         pairs = self._tokenize(question, list(missing.values()))
-        order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].ids))
         missing_keys = list(missing)
-        for begin in range(0, len(order), _PAIRS_PER_BATCH):
+        for batch in _plan_batches([len(pair.ids) for pair in pairs]):
             stop.check()
-            batch = order[begin : begin + _PAIRS_PER_BATCH]
             for index, score in zip(batch, self._score_batch([pairs[index] for index in batch]), strict=True):
                 known[missing_keys[index]] = score
                 self._scores.put(missing_keys[index], score)
@@ -115,6 +114,7 @@ class OnnxEvaluator:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(_MAX_THREADS, os.cpu_count() or 1)
         options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False  # it would keep all memory that the largest batch ever needed
         options.log_severity_level = _QUIET
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads leave the processor
         try:
@@ -191,3 +191,14 @@ class OnnxEvaluator:
 
     def _fault(self, key: str, **values: str) -> ModelFault:
         return ModelFault.make(key, name=self._name, **values)
+
+
+def _plan_batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Return the indices of pairs with these lengths in batches, shortest first, so that little is padded."""
+    batches: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
+        if batches and (len(batches[-1]) + 1) * lengths[index] <= _TOKENS_PER_BATCH:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches

@@ -48,14 +48,13 @@ def _draw_choices() -> None:
         _draw_known(known, report)
     if application().settings.evaluator != "auto":
         _draw_configured(report)
-    if report.fault:
-        st.markdown(f":orange[:material/warning:] {markdown.escape_line(str(report.fault), 400)}")
 
 
 def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
     name = f"{DOWNLOAD_PREFIX}{known.name}"
     download = downloads.unfinished_download(name)
-    is_usable = known.is_present and not (report.fault and report.name == known.name)
+    fault = report.fault if report.name == known.name else None
+    is_usable = known.is_present and not fault
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container(gap=None):
             facts = f"{known.languages} · {format_size(known.size)} · {known.license}"
@@ -63,6 +62,8 @@ def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
             st.markdown(f"**{known.label}** {labels.grey_text(facts)}{in_use}")
             if download:
                 downloads.draw_download_progress(download)
+            elif fault:
+                st.caption(f":orange[:material/warning: {markdown.escape_line(fault.message)}]")
         with st.container(horizontal=True, width="content", gap="small"):
             if download or not is_usable:
                 label = "Download again" if known.is_present else f"Download · {format_size(known.size)}"
@@ -76,6 +77,8 @@ def _draw_configured(report: EvaluatorReport) -> None:
     state = " :green-badge[in use]" if report.state == "in use" else ""
     name = markdown.escape_line(application().settings.evaluator, 120)
     st.markdown(f"{name} {labels.grey_text('Set by CRAG_EVALUATOR. Change it there.')}{state}")
+    if report.fault and report.name not in KNOWN_EVALUATORS:
+        st.caption(f":orange[:material/warning: {markdown.escape_line(str(report.fault), 400)}]")
 
 
 def _remove(name: str) -> None:

@@ -47,5 +47,11 @@ def test_the_title_counts_as_part_of_passage_and_strip(evaluator: OnnxEvaluator)
     assert "Halden" not in first.text
 
 
+def test_a_title_is_not_repeated() -> None:
+    passage = Passage(1, "s", "Halden", "", "Halden\n\nIt is old.", "", heading="Harbours")
+    assert passage.with_title(passage.text) == "Harbours\nHalden\n\nIt is old."
+    assert passage.with_title("It is old.") == "Halden\nHarbours\nIt is old."
+
+
 def test_the_grader_is_named_after_the_exact_files(evaluator: OnnxEvaluator) -> None:
     assert EvaluatorGrader(evaluator).name == f"evaluator:{evaluator.fingerprint}"

@@ -15,6 +15,7 @@ from crag.models.evaluator import OnnxEvaluator
 from crag.options import RunOptions
 from crag.retrieval import reranking
 from tests.doubles.evaluator import write_evaluator
+from tests.waiting import PATIENCE
 
 QUESTION = "Who repaired the kettle?"
 LINES = [*(f"The kettle, the kettle, the kettle number {number}." for number in range(25)), "Ann repaired the kettle."]
@@ -41,7 +42,8 @@ def evaluator(tmp_path: Path) -> CountingEvaluator:
 
 
 @pytest.fixture
-def kettles(reopen: Callable[..., Library], evaluator: CountingEvaluator) -> Library:
+def kettles(reopen: Callable[..., Library], evaluator: CountingEvaluator, monkeypatch: pytest.MonkeyPatch) -> Library:
+    monkeypatch.setattr(reranking, "_BUDGET_SECONDS", PATIENCE)
     library = reopen(find_evaluator=lambda: evaluator)
     library.pipeline.add_bytes("kettles.txt", "\n".join(LINES).encode())
     return library
