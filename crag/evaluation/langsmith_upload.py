@@ -107,6 +107,7 @@ def run_record(dataset: UUID, experiment: UUID, evaluation: Evaluation, result: 
             "steps": list(scored.steps),
             "action": scored.action,
             "outcome": scored.outcome,
+            "sufficiency": scored.sufficiency,
         },
         "error": result.error or None,
         "extra": {"metadata": {"repetition": result.repetition, "tokens": scored.tokens}},

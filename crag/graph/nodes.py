@@ -24,7 +24,7 @@ from crag.graph.policy import choose_action as decide_action
 from crag.graph.policy import is_insufficient
 from crag.graph.state import Deps, GraphState, fitted_question, retrieval_question
 from crag.protocols import CondensedQuestion
-from crag.text.questions import extract_asking_sentences
+from crag.text.questions import extract_asking_sentences, is_long_question
 from crag.text.spelling import correct_words
 from crag.text.strips import limit_strips
 from crag.types import Assessment, Grade, Knowledge, NodeName, Passage, Statement, Strip, Sufficiency, Verdict
@@ -90,7 +90,8 @@ def retrieve(state: GraphState, deps: Deps) -> GraphState:
 def grade_documents(state: GraphState, deps: Deps) -> GraphState:
     """Grade each passage and emit every verdict as soon as it is known; judge whether they suffice, if that counts."""
     passages, assessor = state["passages"], deps.engine.assessor
-    if assessor is None or deps.options.policy != "paper" or not passages:
+    brings_text = is_long_question(fitted_question(state))
+    if assessor is None or deps.options.policy != "paper" or brings_text or not passages:
         return {"verdicts": grade_passages(state, passages, deps)}
     question, assessment = retrieval_question(state), None
     verdicts: dict[int, Verdict] = {}

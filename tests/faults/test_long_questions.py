@@ -105,14 +105,13 @@ def test_three_times_the_window(library, ollama, language, ask_at, window):
     assert not trace.usage.prompt_cut
 
 
-@pytest.mark.parametrize("grader", ["cascade", "explained", "listwise"])
+@pytest.mark.parametrize("grader", ["explained", "listwise"])
 def test_with_every_grader(library, ollama, grader, monkeypatch):
     monkeypatch.setitem(FILLER, "english", "In kitchen {} the espresso machine was bought in the spring of that year. ")
     question = long_question("english", 2048, "end")
     trace = ask(library, question, grader=grader, **tuned(2048))
     assert trace.state == "done"
     assert trace.verdicts
-    assert trace.assessment
     assert_nothing_was_cut(ollama, ASKS["english"], 2048)
     assert_it_is_told(trace, question, 2048)
 
