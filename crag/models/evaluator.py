@@ -20,7 +20,7 @@ _MAX_PAIR_TOKENS = 512
 _MAX_QUESTION_TOKENS = 384
 _MAX_TEXT_CHARS = 16 * _MAX_PAIR_TOKENS  # hardly a token is longer
 # Padding included: larger batches are no faster, but need more memory. Cancellation waits for the end of one.
-_TOKENS_PER_BATCH = 2 * _MAX_PAIR_TOKENS
+_TOKENS_PER_BATCH = _MAX_PAIR_TOKENS
 _MAX_THREADS = 2  # more would slow down the pages, and other runs
 _MAX_CACHED_SCORES = 20_000
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -114,7 +114,6 @@ class OnnxEvaluator:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(_MAX_THREADS, os.cpu_count() or 1)
         options.inter_op_num_threads = 1
-        options.enable_cpu_mem_arena = False  # it would keep all memory that the largest batch ever needed
         options.log_severity_level = _QUIET
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads leave the processor
         try:

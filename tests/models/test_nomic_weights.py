@@ -127,7 +127,7 @@ def test_accepting_moves_the_documents_and_then_works_offline(opened, server, go
     assert (application.embedders.offered(), application.library.count_missing_vectors()) == (0, 0)
     assert application.embedders.answering() == "Nomic (local)"
     trace = ask(application)
-    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "quoted", [])
     hit = application.library.search("bees dance", k=1)[0]
     assert "Bees dance" in hit.text
     assert application.library.pipeline.add_bytes("more.md", b"# Ants\n\nAnts walk.\n").status == "added"
@@ -231,7 +231,7 @@ def test_damaged_weights_leave_the_words_say_so_and_are_replaced(opened, tmp_pat
     weights.write_bytes(weights.read_bytes()[:-1000])
     again = opened()
     trace = ask(again)
-    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert (trace.state, trace.outcome) == ("done", "quoted")
     assert any("damaged" in note and "Download them again" in note for note in trace.notes)
     again.library.space_work.begin()
     download(again)
