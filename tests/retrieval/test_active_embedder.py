@@ -62,7 +62,7 @@ def test_another_model_under_the_same_name_is_noticed(opened, digest_told):
         if digest_told:
             ollama.models = [replace(model, digest="d" * 64) for model in ollama.models]
         trace = ask(application)
-        assert (trace.state, trace.outcome) == ("done", "documents")
+        assert (trace.state, trace.outcome) == ("done", "quoted")
         assert any("the model changed under the same name" in note for note in trace.notes)
         application.library.space_work.begin()
         assert application.library.space_work.wait(PATIENCE)
@@ -77,7 +77,7 @@ def test_a_server_that_is_gone_leaves_the_words_and_a_note(opened):
         opened(ollama_host=ollama.url, embedder=NOMIC).library.pipeline.add_bytes("bees.md", BEES)
     application = opened(ollama_host=closed_address(), embedder=NOMIC)
     trace = ask(application)
-    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert (trace.state, trace.outcome) == ("done", "quoted")
     assert any("ollama serve" in note and "by words" in note for note in trace.notes)
     assert any(check.status == "fail" and "ollama serve" in check.fix for check in application.diagnose())
 
@@ -110,7 +110,7 @@ def test_unsound_vectors_are_never_stored(opened, answer, words):
         assert "choose another embedder" in refused.error.message
         assert application.library.size() == held
         trace = ask(application)
-        assert (trace.state, trace.outcome) == ("done", "documents")
+        assert (trace.state, trace.outcome) == ("done", "quoted")
         assert any(words in note and "by words" in note for note in trace.notes)
 
 
