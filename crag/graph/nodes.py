@@ -118,14 +118,15 @@ def _require_disagreement(
 def trusted_statements(
     assessment: Assessment | None, passages: Sequence[Passage], verdicts: Mapping[int, Verdict]
 ) -> tuple[Statement, ...]:
-    """Return the statements in relevant passages, one from each document; none unless there are several documents."""
+    """Return the statements in relevant passages, one from each document; none unless several say different things."""
     known = {passage.id: passage for passage in passages}
     stated: dict[str, Statement] = {}
     for statement in assessment.statements if assessment else ():
         verdict = verdicts.get(statement.passage_id)
         if statement.passage_id in known and verdict is not None and verdict.word == "relevant":
             stated.setdefault(known[statement.passage_id].source_id, statement)
-    return tuple(stated.values()) if len(stated) > 1 else ()
+    differ = len({statement.sentence for statement in stated.values()}) > 1
+    return tuple(stated.values()) if differ else ()
 
 
 @graph_node("decide")

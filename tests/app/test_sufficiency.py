@@ -119,3 +119,13 @@ def test_stop_ends_the_question_at_once(application, ollama) -> None:
     application.runs.stop(run.id)
     trace = Trace().apply_all(event for _, event in run.follow())
     assert (trace.state, trace.assessment) == ("stopped", None)
+
+
+def test_a_passage_that_the_user_chooses_is_answered_from(application, ollama) -> None:
+    reply(ollama, Say("No"))
+    run = application.runs.start(None, QUESTION, RunOptions(model="ollama:llama3.1:8b"))
+    declined = Trace().apply_all(event for _, event in run.follow())
+    chosen = application.runs.overrule(run.id, {next(iter(declined.verdicts)): "use"})
+    trace = Trace().apply_all(event for _, event in chosen.follow())
+    assert (declined.outcome, trace.outcome, trace.sufficiency) == ("not_answered", "documents", "insufficient")
+    assert len([chat for chat in ollama.chats if judges(chat)]) == 1, "not again for the second version"

@@ -93,6 +93,12 @@ def test_a_document_that_is_not_trusted_does_not_disagree(scores):
     assert (trace.sufficiency, trace.outcome) == (None, "documents")
 
 
+def test_documents_that_say_the_same_do_not_disagree():
+    same = tuple(Statement(n, BRIDGES[0].text) for n in (1, 2))
+    trace = Bench({1: 0.9, 2: 0.9}, passages=BRIDGES, assessment=Assessment("conflicting", "They differ.", same)).ask()
+    assert (trace.sufficiency, trace.outcome) == (None, "documents")
+
+
 def test_a_document_that_the_user_leaves_out_disagrees_no_longer():
     state = {"begin_at": "decide", "passages": tuple(BRIDGES), "assessment": DATES, "rulings": {2: "drop"}}
     verdicts = Bench({1: 0.9, 2: 0.9}, passages=BRIDGES).ask().verdicts
