@@ -104,10 +104,6 @@ class RiskCurve:
     questions: int
     points: tuple[RiskPoint, ...]
 
-    def point_at(self, threshold: float | None) -> RiskPoint | None:
-        """Return the point of exactly this threshold, if there is one."""
-        return next((point for point in self.points if point.threshold == threshold), None)
-
 
 _MIN_COVERAGE = 0.05  # with fewer answers than that, a single one moves the curve far
 

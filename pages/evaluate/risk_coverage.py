@@ -18,13 +18,12 @@ from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_score
 from crag.types import Thresholds
 from pages.evaluate import results
-from pages.parts import dialogs, layout, score_chart
+from pages.parts import dialogs, score_chart
 from pages.parts.services import application
 
 _HEIGHT = 320
-_MAX_ROWS = 10
+_MAX_ROWS = 6
 _MIN_POINTS = 2
-_COLUMN_WIDTHS = (100, 80, 105, 130)  # pixels
 _MEASURED, _CHOSEN, _OTHER = "as measured", "chosen", "other"
 _STYLES = {
     _MEASURED: ("#6079d6", "square"),
@@ -33,7 +32,7 @@ _STYLES = {
 }
 _INTRODUCTION = (
     "A question is declined if no passage scores above a threshold. Decline more, and fewer of the answers that remain"
-    " are wrong. Choose a point or a row to see what a threshold would cost."
+    " are wrong. Choose a point on the curve to see what a threshold would cost."
 )
 
 
@@ -47,15 +46,15 @@ def draw_risk_coverage(evaluation: Evaluation, variant: int) -> None:
     if len(curve.points) < _MIN_POINTS:
         return
     key = f"risk-{evaluation.id}-{variant}"
-    chosen = curve.point_at(st.session_state.get(key))
     st.header("Risk and coverage", anchor=False)
     st.caption(_INTRODUCTION)
     left, right = st.columns(2, gap="medium")
+    with right:
+        _draw_table(curve)
+        chosen = _choose_point(curve, key)
     with left:
         _draw_curve(curve, chosen, key)
-    with right:
-        _draw_table(curve, key)
-    if chosen:
+    if chosen != curve.points[0]:
         _draw_chosen_point(curve, chosen, own, trace)
 
 
@@ -68,7 +67,15 @@ def load_graded_trace(own: Sequence[EvaluationResult]) -> Trace | None:
         return None
 
 
-def _draw_curve(curve: RiskCurve, chosen: RiskPoint | None, key: str) -> None:
+def _choose_point(curve: RiskCurve, key: str) -> RiskPoint:
+    """Draw the slider; a click on the curve moves it."""
+    points = {point.threshold: point for point in curve.points}
+    if st.session_state.get(key) not in points:
+        st.session_state.pop(key, None)
+    return points[st.select_slider("Decline below", list(points), format_func=format_score, key=key)]
+
+
+def _draw_curve(curve: RiskCurve, chosen: RiskPoint, key: str) -> None:
     chart_key = f"{key}-chart"
 
     def take() -> None:
@@ -89,14 +96,14 @@ def _draw_curve(curve: RiskCurve, chosen: RiskPoint | None, key: str) -> None:
     )
 
 
-def _curve_spec(curve: RiskCurve, chosen: RiskPoint | None) -> dict[str, Any]:
+def _curve_spec(curve: RiskCurve, chosen: RiskPoint) -> dict[str, Any]:
     values = [
         {
             "threshold": point.threshold,
             "answered": point.answered / curve.questions,
             "wrong": point.risk,
             "balance": point.truthfulness,
-            "kind": _CHOSEN if point == chosen else _OTHER if number else _MEASURED,
+            "kind": (_CHOSEN if point == chosen else _OTHER) if number else _MEASURED,
         }
         for number, point in enumerate(curve.points)
     ]
@@ -131,38 +138,19 @@ def _curve_spec(curve: RiskCurve, chosen: RiskPoint | None) -> dict[str, Any]:
     }
 
 
-def _draw_table(curve: RiskCurve, key: str) -> None:
-    """Draw about ten points from full to little coverage, and the one with most right minus wrong answers."""
+def _draw_table(curve: RiskCurve) -> None:
+    """Draw some points from full to little coverage, and the one with most right minus wrong answers."""
     spaced = {round(step * (len(curve.points) - 1) / (_MAX_ROWS - 1)) for step in range(_MAX_ROWS)}
     best = max(range(len(curve.points)), key=lambda number: curve.points[number].truthfulness)
     rows = [curve.points[number] for number in sorted(spaced | {best})]
-    table_key = f"{key}-table"
-
-    def take() -> None:
-        for row, _ in st.session_state[table_key].selection.cells[:1]:
-            st.session_state[key] = rows[row].threshold
-
     columns = {
         "Decline below": [format_score(point.threshold) for point in rows],
         "Answered": [_coverage(curve, point) for point in rows],
         "Wrong of these": [f"{point.risk:.1%}" for point in rows],
         METRICS["truthfulness"].title: [format_metric_value("truthfulness", point.truthfulness) for point in rows],
     }
-    st.dataframe(
-        columns,
-        key=table_key,
-        hide_index=True,
-        on_select=take,
-        selection_mode="single-cell",
-        height=layout.table_height(len(rows), _MAX_ROWS + 1),
-        alt="Share of questions answered and share of wrong answers by threshold",
-        column_config=dict(zip(columns, map(_column, _COLUMN_WIDTHS), strict=True)),
-    )
-    st.caption("The first row is the evaluation as measured.")
-
-
-def _column(width: int) -> Any:
-    return st.column_config.TextColumn(width=width)
+    alt = "Share of questions answered and share of wrong answers by threshold; the first row is as measured"
+    st.table(columns, border="horizontal", hide_index=True, alt=alt)
 
 
 def _coverage(curve: RiskCurve, point: RiskPoint) -> str:

@@ -33,6 +33,8 @@ def test_a_dataset_is_uploaded_run_labelled_and_inspected(page: Page, home_with_
         page.reload()
         expect(page.get_by_role("button", name="Run again").locator("visible=true")).to_be_visible()
         expect(page.get_by_test_id("stMetric").first).to_contain_text("n = ")
+        page.get_by_role("slider").press("ArrowRight")
+        expect(page.get_by_role("button", name="Use this threshold")).to_be_visible()
         _choose_second_answer(page)
         page.keyboard.press("ArrowUp")
         expect(page.get_by_role("strong").filter(has_text=ROWS[0]["question"])).to_be_visible()
@@ -62,7 +64,7 @@ def upload_dataset(page: Page, content: bytes) -> None:
 def _click_cell(page: Page, row: int) -> None:
     """Click on text of a row, beyond the box that ticks it."""
     settled(page)
-    table = page.get_by_test_id("stDataFrame").last
+    table = page.get_by_test_id("stDataFrame").first
     table.scroll_into_view_if_needed()
     table.click(position={"x": 70, "y": row * _ROW_HEIGHT + _HALF})
 

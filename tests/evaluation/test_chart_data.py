@@ -71,8 +71,6 @@ def test_a_higher_threshold_answers_fewer_questions_of_which_fewer_are_wrong():
         (0.91, 1, 1),
     ]
     assert [round(7 * point.truthfulness) for point in curve.points] == [0, 2, 3, 2, 1]
-    assert curve.point_at(0.51) == curve.points[2]
-    assert curve.point_at(0.5) is None
 
 
 def test_a_variant_is_unbeaten_unless_another_dominates_it():
