@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from itertools import count
 
 from crag.graph.statements import normalize_chinese_numbers
-from crag.text.stated_times import MONTHS
+from crag.text.patterns import MONTHS
 
 _MONTHS = [name.lower() for name in MONTHS]
 _NAME = rf"(?P<name>(?:{'|'.join(_MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"

@@ -16,9 +16,8 @@ from crag.text.language import (
     is_cjk,
     split_sentences,
 )
-from crag.text.patterns import lazy_regex
+from crag.text.patterns import MONTHS, lazy_regex
 from crag.text.questions import find_name_terms
-from crag.text.stated_times import MONTHS
 from crag.text.tables import find_column_names, pair_knowledge_rows
 from crag.types import Knowledge, Language
 

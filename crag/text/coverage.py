@@ -35,9 +35,10 @@ from crag.text.questions import (
     AnalyzedQuestion,
     TermStatistics,
     analyze_question,
+    matches_answer_type,
 )
 from crag.text.relevance_features import TokenizedText
-from crag.text.stated_values import find_values, states_value
+from crag.text.stated_values import find_values
 from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows, names_column
 
 _MIN_LIST_ITEMS = 2
@@ -268,13 +269,17 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
     if question.is_cjk:
         gaps = _find_cjk_gaps(question, quoted)
     else:
-        lacks_value = not (states_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
+        lacks_value = not (_holds_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
         names, words, akin = english.find_missing_words(question, quoted.text, quoted.context, embedder)
         gaps = Gaps(names, words, lacks_value, akin)
     is_other = tells_other_opening(question.text, quoted.text) or is_part_of_total(question.text, quoted.text)
     if gaps.value and question.answer_type == "number" and names_column(question.text, quoted.text):
         gaps = replace(gaps, value=False)
     return replace(gaps, value=True) if is_other else gaps
+
+
+def _holds_value(question: AnalyzedQuestion, text: str) -> bool:
+    return all(matches_answer_type(part, text) for part in split_question(question))
 
 
 def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from crag.text.language import extract_terms, is_cjk
-from crag.text.patterns import lazy_regex
-from crag.text.stated_times import MONTHS
+from crag.text.patterns import MONTHS, lazy_regex
 from crag.text.weekdays import find_days, name_days_asked_for, speaks_of_other_days
 
 _ASKS_HOURS = lazy_regex(

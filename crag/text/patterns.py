@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled when they are first used, and the names of the months for them.
 
 Compiling the rules of all languages takes longer than answering a question, which needs few of them.
 """
@@ -8,6 +8,12 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from typing import Any, cast
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+"""The English names of the months, in order."""
 
 
 class _LazyPattern:

@@ -253,6 +253,7 @@ _DATE = lazy_regex(
     re.IGNORECASE,
 )
 _MONTH_NAME = lazy_regex(_MONTH, re.IGNORECASE)
+_CALENDAR_NAME = lazy_regex(rf"{_MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?", re.IGNORECASE)
 _NUMBER = lazy_regex(
     r"[$€£¥]?\d+(?:[.,]\d+)*(?: ?(?:%|percent|million|billion|thousand))?"
     r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|half|third|hundred|thousand|million|billion)\b"
@@ -329,8 +330,8 @@ def _find_numbers(question: AnalyzedQuestion, text: str) -> frozenset[str]:
 
 
 def _capitalised_terms(capitalised: list[str]) -> frozenset[str]:
-    """Return the terms of names: no months, and no model numbers such as *T1*."""
-    names = (word for word in capitalised if not (_MONTH_NAME.fullmatch(word) or re.search(r"\d", word)))
+    """Return the terms of names: no months and weekdays, and no model numbers such as *T1*."""
+    names = (word for word in capitalised if not (_CALENDAR_NAME.fullmatch(word) or re.search(r"\d", word)))
     return frozenset(extract_terms(" ".join(names)))
 
 

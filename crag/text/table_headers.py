@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from crag.text.stated_times import MONTHS
+from crag.text.patterns import MONTHS
 
 CAPTION_SEPARATOR = " · "
 

