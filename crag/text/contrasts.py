@@ -1,4 +1,4 @@
-"""Contrasts between a question and a sentence: opposite words, negation, conditions that the question does not name."""
+"""Contrasts between a question and a sentence: opposite words and negation."""
 
 from __future__ import annotations
 
@@ -97,10 +97,6 @@ _HAN = lazy_regex("[\u4e00-\u9fff]")
 _MIN_SHARED_LETTERS = 2  # of Chinese words, which one letter may part: 得了奖, 得奖
 _MOST = lazy_regex(r"\b(?:most|least)\b", re.IGNORECASE)
 _HIGHEST = lazy_regex(r"\b(?:most|least|main(?:ly)?|top|record|\w{3,}est)\b", re.IGNORECASE)
-_CONDITION = lazy_regex(
-    r"\b(?:if|unless|in case|in the event|provided that|as long as)\b([^,.;:]*)|(?:如果|若|倘若|假如)([^，。；]*)",
-    re.IGNORECASE,
-)
 
 
 def is_contrary(question: str, sentence: str) -> bool:
@@ -153,10 +149,3 @@ def _denies(question: str, sentence: str) -> bool:
         not asked.isdisjoint(extract_terms(clause)) or len(letters.intersection(clause)) >= _MIN_SHARED_LETTERS
         for clause in negated
     )
-
-
-def sets_condition(question: str, sentence: str) -> bool:
-    """Return whether a value holds only under a condition of which the question does not name a word."""
-    asked = set(extract_terms(question))
-    conditions = (set(extract_terms(found[1] or found[2] or "")) for found in _CONDITION.finditer(sentence))
-    return any(terms and asked.isdisjoint(terms) for terms in conditions)

@@ -16,7 +16,7 @@ from types import ModuleType
 from crag.protocols import CoverageCheck, Embedder, Quotation
 from crag.text import chinese, english, korean
 from crag.text.answer_form import has_form
-from crag.text.contrasts import is_contrary, sets_condition
+from crag.text.contrasts import is_contrary
 from crag.text.language import (
     detect_language,
     extract_key_words,
@@ -137,7 +137,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         asked = analyze_question(question, self._statistics)
         parts = split_question(asked)
         missing = [part for part in parts if not self._covers_part(asked, part, used)]
-        if not missing and detect_language(question) == "zh":  # a place alone is not recognized, only beside a time
+        if not missing and asked.is_cjk:  # a place alone is not recognized, only beside a time
             missing = [part for part in parts if part.answer_type == "place"]
         is_half = len(missing) == len(parts) - 1 == 1
         return missing[0].text if is_half and self._leaves_open(missing[0], used) else ""
@@ -161,8 +161,6 @@ class BuiltinCoverageCheck(CoverageCheck):
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
         """Return whether one sentence states everything, without a contrast to the question and in its own words."""
         if is_contrary(question.text, sentence.text):
-            return False
-        if question.answer_type in _VALUE_TYPES and sets_condition(question.text, sentence.text):
             return False
         gaps = find_gaps(question, sentence, self._embedder)
         if gaps or gaps.akin:
@@ -283,25 +281,19 @@ def _holds_value(question: AnalyzedQuestion, text: str) -> bool:
 
 
 def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
-    reader = _cjk_reader(question.text)
-    text, around, endings = quoted.text, quoted.context, question.known_endings
+    text, around = quoted.text, quoted.context
+    said = f"{text} {around}"
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
-    if reader is korean:
-        words, holds_focus = (
-            korean.find_missing_words(asked, text, around, endings),
-            korean.holds_focus(asked, text, endings),
-        )
+    if _cjk_reader(asked) is korean:
+        figures = korean.find_missing_figures(asked, said)
+        words = korean.find_missing_words(asked, text, around, question.known_endings)
+        states = _holds_value(question, text)
     else:
-        words = chinese.find_missing_words(asked, f"{text} {around}")
-        words += chinese.find_missing_letters(asked, f"{text} {around}")
-        holds_focus = chinese.holds_focus(asked, text)
-    parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
-    states = holds_focus and all(reader.states_value(part, text) for part in parts)
-    return Gaps(
-        reader.find_missing_figures(asked, f"{text} {around}"),
-        words,
-        not (states or find_labelled_values(question, [text])),
-    )
+        figures = chinese.find_missing_figures(asked, said)
+        words = chinese.find_missing_words(asked, said) + chinese.find_missing_letters(asked, said)
+        parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
+        states = chinese.holds_focus(asked, text) and all(chinese.states_value(part, text) for part in parts)
+    return Gaps(figures, words, not (states or find_labelled_values(question, [text])))
 
 
 def names_only_other_words(question: AnalyzedQuestion, text: str) -> bool:

@@ -18,8 +18,6 @@ _AKIN = 0.3
 _REMOTE = 0.2
 """Cosine below which a text does not even speak of a kind of thing: *award*, *medal* 0.40; *church*, *schools* 0.07."""
 _MIN_OTHER_WORDS = 3
-_OTHER_VERBS = frozenset({"found", "saw", "felt", "wound", "bore"})
-"""Stems that are also the past of another verb: a company that was *founded* is not what people *found*."""
 _CLASS_NOUN = lazy_regex(
     r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
 )
@@ -36,7 +34,6 @@ _QUALIFIERS = tuple(  # stop words that change what is asked: the answer must ho
     )
 )
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
-_IDENTIFIER = lazy_regex(r"\b[A-Za-z]+-?\d[\w-]*|\b\d+[A-Z]\b")
 
 
 def find_missing_words(
@@ -45,9 +42,6 @@ def find_missing_words(
     """Return the missing names and figures, the other missing key words, and those of which a loose synonym is held."""
     text = f"{quoted} {context}"
     held = set(extract_terms(text))
-    if ambiguous := {term for term in question.order if term in _OTHER_VERBS and term not in question.text.split()}:
-        regular = " ".join(word for word, _ in extract_words(text) if word.lower() not in ambiguous)
-        held = set(extract_terms(regular))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
     missing, unlike = [], []
     unneeded = FRAME_TERMS | _find_class_terms(question) | (_COST_TERMS if _CURRENCY.search(quoted) else set())
@@ -63,11 +57,10 @@ def find_missing_words(
             shares_root(part, term) or is_certain(part, term) for part in parts for term in held
         ):
             unlike.append(word)
-    identifiers = [name for name in _IDENTIFIER.findall(question.text) if name.casefold() not in text.casefold()]
     nearest = _find_similarities(unlike, words, embedder)
     unlike = [word for word in unlike if nearest[word] < _SIMILAR]
     is_akin = len(unlike) == 1 and len(question.words) > _MIN_OTHER_WORDS and nearest[unlike[0]] >= _AKIN
-    names = tuple(dict.fromkeys([*missing, *_missing_years(quoted, question.text), *identifiers]))
+    names = tuple(dict.fromkeys([*missing, *_missing_years(quoted, question.text)]))
     unlike += [found[0] for one in _QUALIFIERS if (found := one.search(question.text)) and not one.search(text)]
     return (names, (), tuple(unlike)) if is_akin and len(unlike) == 1 else (names, tuple(unlike), ())
 

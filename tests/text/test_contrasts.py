@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crag.text.contrasts import is_contrary, sets_condition
+from crag.text.contrasts import is_contrary
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,3 @@ def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None
 )
 def test_a_sentence_that_does_not(question: str, sentence: str) -> None:
     assert not is_contrary(question, sentence)
-
-
-def test_a_condition_that_the_question_does_not_name() -> None:
-    assert sets_condition("What is the fee?", "If you pay late, the fee is 40.")
-    assert not sets_condition("What is the fee for those who pay late?", "If you pay late, the fee is 40.")
-    assert sets_condition("费用是多少？", "如果迟到，费用是40元。")
