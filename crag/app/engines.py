@@ -154,7 +154,8 @@ class Engines:
         answering, grading, rewriting = (
             models.get(r) for r in (assigned.answering, assigned.grading, assigned.rewriting)
         )
-        resources = GraderResources(self._embedder, self._library, grading, self._cached, self._evaluator.get())
+        evaluator = None if assigned.kind == BUILTIN else self._evaluator.get()
+        resources = GraderResources(self._embedder, self._library, grading, self._cached, evaluator)
         grader, refiner = GRADER_FACTORIES[assigned.kind](resources)
         quoting_writer = BuiltinWriter(self._embedder, self._library)
         engine = Engine(

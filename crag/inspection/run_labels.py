@@ -226,14 +226,14 @@ def version_label(number: int, total: int, change: str) -> str:
 
 
 def describe_grader(name: str) -> str:
-    """Return a grader's display name with its model, such as “Fast, llama3.1:8b”; else the name itself."""
+    """Return a grader's display name with its model or evaluator, such as “Fast, llama3.1:8b”; else the name itself."""
     kind, _, rest = name.partition(":")
     if kind not in GRADERS:
         return name
     last = rest.rpartition("+")[2]  # in a cascade: the grader for passages that the built-in one leaves open
     model = last.partition("@")[0].rpartition("ollama:")[2]
     label = GRADERS[kind].label
-    return f"{label}, {model}" if model and GRADERS[kind].asks_model else label
+    return f"{label}, {model}" if model and (GRADERS[kind].asks_model or kind == "evaluator") else label
 
 
 def _describe_value_change(change: str) -> str:

@@ -47,7 +47,7 @@ def graded(first: float, second: float = 0.02) -> list[Event]:
         for one, score in zip(FOUND, (first, second), strict=True)
     ]
     return [
-        *node("retrieve", 0.0, 0.02, PassagesFound("library", FOUND, 1284)),
+        *node("retrieve", 0.0, 0.02, PassagesFound("library", FOUND, 1284, scored=20)),
         *node("grade_documents", 0.02, 1.72, *map(PassageGraded, verdicts)),
     ]
 

@@ -18,7 +18,7 @@ def names(values):
         (
             "retrieve",
             {"Question": "Who won?", "Passages to grade": "4", "Embedder": "Nomic"},
-            {"Nearest passages": runs.FOUND},
+            {"Nearest passages": runs.FOUND, "Scored by the evaluator": "20 candidates"},
         ),
         (
             "grade_documents",
