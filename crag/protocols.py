@@ -215,6 +215,10 @@ class Evaluator(Protocol):
         """Name and digest. Two fingerprints are equal only if the same model scores."""
         ...
 
+    def reads(self, question: str) -> bool:
+        """Return whether it was trained on the language of this question."""
+        ...
+
     def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float]:
         """Return a score in 0..1 for each text; a pair that was scored before costs nothing.
 

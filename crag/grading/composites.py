@@ -53,7 +53,7 @@ class CascadeGrader:
         unclear: list[int] = []
         is_accepted = False
         for index, grade in self._first.grade(question, passages, stop):
-            grades[index] = replace(grade, score=_rescale_score(grade.score, thresholds, self.thresholds))
+            grades[index] = replace(grade, score=rescale_score(grade.score, thresholds, self.thresholds))
             accepts = thresholds.verdict_for(grade.score) == "relevant" and grade.complete is not False
             rejects = grade.score is not None and grade.score < _SURE_REJECTION_SHARE * thresholds.lower
             is_foreign = detect_language(passages[index].text) != language
@@ -119,7 +119,7 @@ class CascadeAssessor:
         return index in first.decisive or self._grader.thresholds.verdict_for(grade.score) != "irrelevant"
 
 
-def _rescale_score(score: float | None, old: Thresholds, new: Thresholds) -> float | None:
+def rescale_score(score: float | None, old: Thresholds, new: Thresholds) -> float | None:
     """Map the score to a scale with other thresholds: piecewise linear between 0, the two thresholds, and 1."""
     if score is None:
         return None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from crag.cancellation import Cancellation
+from crag.grading.composites import rescale_score
 from crag.grading.listwise import ListItem
 from crag.grading.model_replies import nearest_sentence, quote_sentence
 from crag.grading.refiners import ScoringRefiner, StripScores
-from crag.protocols import Evaluator
+from crag.protocols import Evaluator, Grader, Refiner
 from crag.text.language import detect_language
 from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
-from crag.types import Grade, Language, Passage, Thresholds
+from crag.types import Grade, Language, Passage, Strip, Thresholds
 
 _REASONS: dict[Language, str] = {
     "en": "Score {score:.2f}; nearest",
@@ -22,12 +24,16 @@ _REASONS: dict[Language, str] = {
 
 
 class EvaluatorGrader:
-    """Scores each passage with its title; the reason quotes the sentence nearest to the question."""
+    """Scores each passage with its title; the reason quotes the sentence nearest to the question.
+
+    `other` grades questions in a language that the evaluator does not read; its scores are moved to this scale.
+    """
 
     thresholds = Thresholds(lower=0.3, upper=0.7)  # those of the score grader: no evaluator is known well enough
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, other: Grader) -> None:
         self._evaluator = evaluator
+        self._other = other
 
     @property
     def name(self) -> str:
@@ -36,6 +42,11 @@ class EvaluatorGrader:
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Grade every passage in order. Raises `ModelFault`, `Stopped`."""
+        if not self._evaluator.reads(question):
+            for index, grade in self._other.grade(question, passages, stop):
+                score = rescale_score(grade.score, self._other.thresholds, self.thresholds)
+                yield index, replace(grade, score=score)
+            return
         asked = analyze_question(question, CountedTermStatistics(passage.text for passage in passages))
         reason = _REASONS[detect_language(question)]
         scores = self._evaluator.score(question, [passage.with_title(passage.text) for passage in passages], stop)
@@ -45,10 +56,22 @@ class EvaluatorGrader:
 
 
 class EvaluatorRefiner(ScoringRefiner):
-    """Scores strips as passages are scored: below the title of their passage."""
+    """Scores strips as passages are scored: below the title of their passage.
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    `other` refines for questions in a language that the evaluator does not read.
+    """
+
+    def __init__(self, evaluator: Evaluator, other: Refiner) -> None:
         self._evaluator = evaluator
+        self._other = other
+
+    def refine(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """Yield the strips of each passage as soon as all of them are scored. Raises `ModelFault`, `Stopped`."""
+        if self._evaluator.reads(question):
+            return super().refine(question, passages, stop)
+        return self._other.refine(question, passages, stop)
 
     def _scores(self, question: str, items: Sequence[ListItem], stop: Cancellation) -> StripScores:
         texts = [item.passage.with_title(item.text) for item in items]

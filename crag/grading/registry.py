@@ -52,7 +52,8 @@ def _open_evaluator(resources: GraderResources) -> tuple[Grader, Refiner]:
 
     if resources.evaluator is None:
         raise _no_evaluator()
-    return EvaluatorGrader(resources.evaluator), EvaluatorRefiner(resources.evaluator)
+    grader, refiner = _open_builtin(resources)  # for questions in languages that the evaluator does not read
+    return EvaluatorGrader(resources.evaluator, grader), EvaluatorRefiner(resources.evaluator, refiner)
 
 
 def open_first_grader(resources: GraderResources) -> tuple[Grader, Refiner]:

@@ -13,6 +13,8 @@ from crag.concurrency.caches import LRUCache
 from crag.errors import ModelFault
 from crag.models.token_counts import replace_surrogates
 from crag.text.formatting import format_size
+from crag.text.language import detect_language
+from crag.types import Language
 
 MODEL_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
 _MAX_BYTES = {MODEL_FILE: 2_000_000_000, TOKENIZER_FILE: 64_000_000}
@@ -36,13 +38,14 @@ class OnnxEvaluator:
     and text, so that no pair is scored twice, and are not calibrated.
     """
 
-    def __init__(self, folder: Path, name: str = "") -> None:
-        """Open the folder and score a trial pair.
+    def __init__(self, folder: Path, name: str = "", only: Language | None = None) -> None:
+        """Open the folder and score a trial pair. `only` is the one language that it was trained on, if there is one.
 
         Raises `ModelFault` for files that are missing, damaged, foreign or too big.
         """
         self._folder = folder
         self._name = name or folder.name
+        self._only = only
         digest = self._digest_files()
         self._tokenizer = self._load_tokenizer()
         self._padding = next(filter(None, map(self._tokenizer.token_to_id, _PADDING_TOKENS)), 0)
@@ -61,6 +64,10 @@ class OnnxEvaluator:
     def fingerprint(self) -> str:
         """Name and digest of both files, such as `minilm@1f0a93c24d5e`."""
         return self._fingerprint
+
+    def reads(self, question: str) -> bool:
+        """Return whether it was trained on the language of this question."""
+        return self._only is None or detect_language(question) == self._only
 
     def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float]:
         """Return how likely each text answers the question, in 0..1. Raises `ModelFault`, `Stopped`.

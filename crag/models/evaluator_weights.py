@@ -18,7 +18,7 @@ from crag.models.evaluator import MODEL_FILE, TOKENIZER_FILE, OnnxEvaluator
 from crag.models.file_download import RemoteFile, download_file
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
-from crag.types import Progress, ProgressCallback
+from crag.types import Language, Progress, ProgressCallback
 
 DOWNLOAD_PREFIX = "evaluator:"
 _MAGIC = {MODEL_FILE: b"\x08", TOKENIZER_FILE: b"{"}  # an ONNX file begins with the number of its version
@@ -36,11 +36,16 @@ class WeightsFile:
 
 @dataclass(frozen=True, slots=True)
 class KnownEvaluator:
-    """A public evaluator. `repository` is its address at the host, pinned to a revision; `files` are named as ours."""
+    """A public evaluator.
+
+    `only` is the one language that it was trained on, if there is one. `repository` is its address at the host, pinned
+    to a revision; `files` are named as ours.
+    """
 
     name: str
     label: str
     languages: str
+    only: Language | None
     license: str
     repository: str
     files: dict[str, WeightsFile]
@@ -70,6 +75,7 @@ KNOWN_EVALUATORS = {
             "minilm",
             "MiniLM",
             "English",
+            "en",
             "Apache-2.0",
             "Xenova/ms-marco-MiniLM-L-6-v2/resolve/a09144355adeed5f58c8ed011d209bf8ee5a1fec",
             {
@@ -87,6 +93,7 @@ KNOWN_EVALUATORS = {
             "bge-m3",
             "BGE reranker v2 M3",
             "many languages, much slower",
+            None,
             "Apache-2.0",
             "onnx-community/bge-reranker-v2-m3-ONNX/resolve/6f5ff65298512715a1e669753bc754d2bc8f367b",
             {
@@ -127,7 +134,7 @@ def fetch_evaluator(
             told = partial(_report_part, report, before, known.size)
             download_file(remote, target, _MAGIC[own_name], record, told, stop)
         before += file.size
-    OnnxEvaluator(known.folder, name)
+    OnnxEvaluator(known.folder, name, known.only)
 
 
 def _report_part(report: ProgressCallback, before: int, total: int, progress: Progress) -> None:
@@ -210,7 +217,8 @@ class InstalledEvaluator:
         state = (folder, _file_state(folder / MODEL_FILE), _file_state(folder / TOKENIZER_FILE))
         with self._lock:
             if self._opened is None or self._opened[0] != state:
-                self._opened = state, _fault_or(partial(OnnxEvaluator, folder, name))
+                only = KNOWN_EVALUATORS[name].only if name in KNOWN_EVALUATORS else None
+                self._opened = state, _fault_or(partial(OnnxEvaluator, folder, name, only))
             return self._opened[1]
 
 

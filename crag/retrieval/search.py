@@ -109,7 +109,7 @@ class HybridSearch:
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
         candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
         ranked = rank_candidates(self._store.database, self._full_text, query, embedded, candidates)
-        if evaluator is None:
+        if evaluator is None or not evaluator.reads(question):
             return merge_duplicates(ranked, k), notice, 0
         hits, scored = rerank_hits(evaluator, question, merge_duplicates(ranked, max(k, MAX_RERANKED)))
         return hits[:k], notice, scored

@@ -17,7 +17,8 @@ EVALUATOR_WORDS = (
 )
 _MEANING = (
     "A trained model on this machine that judges whether a passage answers a question. Where there is one, it orders "
-    "the passages found, and grades them under *Automatic* and *Evaluator*. The grader *Built-in* does without it."
+    "the passages found, and grades them under *Automatic* and *Evaluator*. Questions in a language that it does not "
+    "read are graded as usual. The grader *Built-in* does without it."
 )
 
 

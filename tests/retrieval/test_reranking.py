@@ -14,6 +14,7 @@ from crag.library.library import Library
 from crag.models.evaluator import OnnxEvaluator
 from crag.options import RunOptions
 from crag.retrieval import reranking
+from tests.doubles.engine import TableGrader
 from tests.doubles.evaluator import write_evaluator
 from tests.waiting import PATIENCE
 
@@ -25,7 +26,7 @@ class CountingEvaluator(OnnxEvaluator):
     """Notes what it is asked."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+        super().__init__(folder, only="en")
         self.asked: list[int] = []
         self.fails_after = 99
 
@@ -59,7 +60,7 @@ def test_the_best_candidates_are_scored_and_ordered(kettles: Library, evaluator:
     stopped = Cancellation()
     stopped.cancel()
     assert evaluator.score(QUESTION, texts, stopped) == scores, "known already"
-    grades = dict(EvaluatorGrader(evaluator).grade(QUESTION, found.passages, stopped))
+    grades = dict(EvaluatorGrader(evaluator, TableGrader({})).grade(QUESTION, found.passages, stopped))
     assert [grades[index].score for index in range(3)] == scores
 
 
@@ -76,6 +77,13 @@ def test_the_builtin_grader_needs_no_evaluator_anywhere(kettles: Library, evalua
         one.passage.id for one in kettles.explain(QUESTION, 3, rerank=False)[0]
     ]
     assert (found.scored, evaluator.asked) == (0, [])
+
+
+def test_a_question_in_a_language_that_it_does_not_read_is_left_alone(
+    kettles: Library, evaluator: CountingEvaluator
+) -> None:
+    assert kettles.retriever.retrieve("누가 주전자를 고쳤습니까?", RunOptions(k=3)).scored == 0
+    assert kettles.retriever.retrieve(QUESTION, RunOptions(k=3)).scored == 20
 
 
 def test_what_the_budget_leaves_out_follows_in_its_order(
