@@ -231,12 +231,19 @@ class Assessor(Protocol):
     """Grades passages and judges whether their best excerpts together answer the question."""
 
     def assess(
-        self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool = True
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        stop: Cancellation,
+        *,
+        refine: bool = True,
+        history: Sequence[Turn] = (),
     ) -> Iterator[tuple[int, Grade] | Assessment]:
         """Yield the grades as in `Grader.grade`, and one assessment last, unless every passage is rejected.
 
         Raises `ModelFault`, `Stopped`.
-        Without `refine`, whole passages are judged instead of excerpts: what the answer will be written from.
+        What is judged is what the answer will be written from: without `refine` whole passages instead of excerpts, and
+        the `history`.
         """
         ...
 

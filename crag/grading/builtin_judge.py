@@ -13,7 +13,7 @@ from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_questi
 from crag.text.stated_values import find_values
 from crag.text.tables import label_table_rows
 from crag.text.unmentioned_names import find_unmentioned_names
-from crag.types import Assessment, Grade, Passage, Statement, Sufficiency, WrittenLanguage
+from crag.types import Assessment, Grade, Passage, Statement, Sufficiency, Turn, WrittenLanguage
 
 _COMPARED_TYPES = frozenset({"number", "time", "person"})
 _REASONS: dict[WrittenLanguage, dict[str, str]] = {
@@ -70,6 +70,7 @@ class BuiltinJudge:
         stop: Cancellation,
         *,
         refine: bool = True,  # noqa: ARG002 — whole passages are compared anyway
+        history: Sequence[Turn] = (),  # noqa: ARG002 — the question stands alone
     ) -> Assessment:
         """Return the assessment. Raises `ModelFault` if embedding fails, `Stopped`."""
         texts = _REASONS[detect_written_language(question)]

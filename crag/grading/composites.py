@@ -10,9 +10,9 @@ from crag.cancellation import Cancellation
 from crag.concurrency.caches import LRUCache
 from crag.concurrency.workers import map_parallel
 from crag.grading.sufficiency import SufficiencyJudge, rank_passages
-from crag.protocols import Grader
+from crag.protocols import Grader, Refiner
 from crag.text.language import detect_language
-from crag.types import Assessment, Grade, Passage, Thresholds
+from crag.types import Assessment, Grade, Passage, Thresholds, Turn
 
 # Below this share of its lower threshold the built-in grader rejects without the model. 6 % of the right passages of
 # SQuAD score below it, 12 % below the threshold itself (docs/measurements.md).
@@ -44,7 +44,8 @@ class CascadeGrader:
         """Yield the clear grades first, then those of the model. Raises `ModelFault`, `Stopped`."""
         first = self.grade_first(question, passages, stop)
         yield from ((index, grade) for index, grade in first.grades.items() if index not in first.unclear)
-        yield from self.grade_rest(question, passages, first.unclear, stop)
+        unclear = [passages[index] for index in first.unclear]
+        yield from ((first.unclear[at], grade) for at, grade in self.ask_model(question, unclear, stop))
 
     def grade_first(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> FirstGrades:
         """Grade every passage without tokens, and say which of them the model should grade."""
@@ -63,13 +64,9 @@ class CascadeGrader:
         foreign = [index for index in unclear if detect_language(passages[index].text) != language]
         return FirstGrades(grades, unclear, foreign if is_accepted else unclear)
 
-    def grade_rest(
-        self, question: str, passages: Sequence[Passage], indexes: Sequence[int], stop: Cancellation
-    ) -> Iterator[tuple[int, Grade]]:
-        """Yield the grades that the model gives to the passages at these indexes. Raises `ModelFault`, `Stopped`."""
-        if indexes:
-            for position, grade in self._second.grade(question, [passages[index] for index in indexes], stop):
-                yield indexes[position], grade
+    def ask_model(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
+        """Return the grades that the model gives, as they arrive. Raises `ModelFault`, `Stopped`."""
+        return self._second.grade(question, passages, stop) if passages else iter(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +83,25 @@ class FirstGrades:
 
 
 class CascadeAssessor:
-    """`Assessor` with one round of questions: unclear passages are graded while the best excerpts are judged.
+    """`Assessor` with one round of questions: unclear passages are graded while the best excerpts of all are judged.
 
-    Which excerpts are best follows from the grades without tokens.
+    Which excerpts are best follows from the grades without tokens. Of an unclear passage, too, the model reads only the
+    excerpts that `refiner` keeps, which are what an answer would be written from.
     """
 
-    def __init__(self, grader: CascadeGrader, judge: SufficiencyJudge) -> None:
+    def __init__(self, grader: CascadeGrader, judge: SufficiencyJudge, refiner: Refiner) -> None:
         self._grader = grader
         self._judge = judge
+        self._refiner = refiner
 
     def assess(
-        self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool = True
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        stop: Cancellation,
+        *,
+        refine: bool = True,
+        history: Sequence[Turn] = (),
     ) -> Iterator[tuple[int, Grade] | Assessment]:
         """Yield the clear grades, those of the model, then the assessment, if any. Raises `ModelFault`, `Stopped`."""
         first = self._grader.grade_first(question, passages, stop)
@@ -105,15 +110,23 @@ class CascadeAssessor:
         yield from ((index, grade) for index, grade in first.grades.items() if index not in first.decisive)
 
         def judge() -> list[tuple[int, Grade] | Assessment]:
-            return [self._judge.judge(question, candidates, stop, refine=refine)]
+            return [self._judge.judge(question, candidates, stop, refine=refine, history=history)]
 
         def grade_rest() -> list[tuple[int, Grade] | Assessment]:
-            return list(self._grader.grade_rest(question, passages, first.decisive, stop))
+            unclear = [passages[index] for index in first.decisive]
+            shown = self._cut_passages(question, unclear, stop) if refine else unclear
+            return [(first.decisive[at], grade) for at, grade in self._grader.ask_model(question, shown, stop)]
 
         work = ([judge] if candidates else []) + ([grade_rest] if first.decisive else [])
         done = dict(map_parallel(lambda number: work[number](), len(work), len(work), stop))
         for number in sorted(done, reverse=True):
             yield from done[number]
+
+    def _cut_passages(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> list[Passage]:
+        """Return the passages with only those strips as text that help to answer."""
+        cut = dict(self._refiner.refine(question, passages, stop))
+        kept = ["\n".join(strip.text for strip in cut[index] if strip.kept) for index in range(len(passages))]
+        return [replace(passage, text=text or passage.text) for passage, text in zip(passages, kept, strict=True)]
 
     def _is_usable(self, index: int, grade: Grade, first: FirstGrades) -> bool:
         return index in first.decisive or self._grader.thresholds.verdict_for(grade.score) != "irrelevant"

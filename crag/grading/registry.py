@@ -84,8 +84,11 @@ def open_assessor(grader: Grader, resources: GraderResources) -> Assessor:
 
     if resources.model is None:
         return SeparateAssessor(grader, BuiltinJudge(resources.embedder, resources.statistics))
-    judge = ModelJudge(resources.model, open_first_grader(resources)[1])
-    return CascadeAssessor(grader, judge) if isinstance(grader, CascadeGrader) else SeparateAssessor(grader, judge)
+    _, refiner = open_first_grader(resources)
+    judge = ModelJudge(resources.model, refiner)
+    if isinstance(grader, CascadeGrader):
+        return CascadeAssessor(grader, judge, refiner)
+    return SeparateAssessor(grader, judge)
 
 
 def _model_grader(grader: str, refiner: str) -> GraderFactory:

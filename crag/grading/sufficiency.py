@@ -22,18 +22,19 @@ from crag.grading.model_replies import (
     remaining_tokens,
     truncate_to_tokens,
 )
-from crag.prompts import compose_answer_prompt, find_json_object, load_prompt, strip_thoughts
+from crag.prompts import HISTORY_TURNS, compose_answer_prompts, find_json_object, load_prompt, strip_thoughts
 from crag.protocols import ChatModel, Grader, Refiner, TokenChoice
 from crag.text.language import detect_language
 from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.text.strips import limit_strips
-from crag.types import Assessment, Grade, Knowledge, Language, Passage, Prompt, Statement
+from crag.types import Assessment, Grade, Knowledge, Language, Passage, Prompt, Statement, Turn
 
 Choice = Literal["sufficient", "insufficient", "conflicting", "unsure"]
 _WORDS: dict[str, Choice] = {"yes": "sufficient", "no": "insufficient", "disagree": "conflicting", "unsure": "unsure"}
 _MIN_PREFIX = 2  # letters by which the first token of “disagree” or “unsure” is recognized
 _MIN_SHARE = 0.5  # of the probability of all four words: less, and the model cannot tell
+_MIN_SHARE_FOR_KNOWLEDGE = 0.25  # of the window
 _ITEM_OVERHEAD_TOKENS = 20  # for the number of a source and its title
 _UNREADABLE = "unreadable"
 _REASONS: dict[Language, dict[str, str]] = {
@@ -71,9 +72,15 @@ class SufficiencyJudge(Protocol):
     """Judges whether graded passages together answer a question."""
 
     def judge(
-        self, question: str, graded: Sequence[tuple[Passage, Grade]], stop: Cancellation, *, refine: bool = True
+        self,
+        question: str,
+        graded: Sequence[tuple[Passage, Grade]],
+        stop: Cancellation,
+        *,
+        refine: bool = True,
+        history: Sequence[Turn] = (),
     ) -> Assessment:
-        """Return the assessment of at least one passage that may be used, best first; `refine` as in `Assessor.assess`.
+        """Return the assessment of at least one passage that may be used, best first; the rest as in `Assessor.assess`.
 
         Raises `ModelFault`, `Stopped`.
         """
@@ -88,7 +95,13 @@ class SeparateAssessor:
         self._judge = judge
 
     def assess(
-        self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool = True
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        stop: Cancellation,
+        *,
+        refine: bool = True,
+        history: Sequence[Turn] = (),
     ) -> Iterator[tuple[int, Grade] | Assessment]:
         """Yield the grades as they arrive, then the assessment, if any. Raises `ModelFault`, `Stopped`."""
         graded: list[tuple[Passage, Grade]] = []
@@ -98,7 +111,7 @@ class SeparateAssessor:
         thresholds = self._grader.thresholds
         usable = [pair for pair in graded if thresholds.verdict_for(pair[1].score) != "irrelevant"]
         if usable:
-            yield self._judge.judge(question, rank_passages(usable), stop, refine=refine)
+            yield self._judge.judge(question, rank_passages(usable), stop, refine=refine, history=history)
 
 
 def rank_passages(graded: Iterable[tuple[Passage, Grade]]) -> list[tuple[Passage, Grade]]:
@@ -118,16 +131,24 @@ class ModelJudge:
         self._refiner = refiner
 
     def judge(
-        self, question: str, graded: Sequence[tuple[Passage, Grade]], stop: Cancellation, *, refine: bool = True
+        self,
+        question: str,
+        graded: Sequence[tuple[Passage, Grade]],
+        stop: Cancellation,
+        *,
+        refine: bool = True,
+        history: Sequence[Turn] = (),
     ) -> Assessment:
         """Return the assessment; after a transient fault it cannot be told. Raises `ModelFault`, `Stopped`."""
-        knowledge = self._choose_excerpts(question, [passage for passage, _ in graded], stop, refine=refine)
+        prompts, knowledge = self._fit_prompts(
+            question, self._choose_excerpts(question, [passage for passage, _ in graded], stop, refine=refine), history
+        )
 
         def give_up(_index: int, fault: ModelFault) -> Assessment:
             return Assessment(None, fault.message)
 
         def ask(_index: int, limited: Cancellation) -> Assessment:
-            choice, probability = self._ask(question, knowledge, limited)
+            choice, probability = self._ask(prompts, limited)
             assessment = describe_choice(choice, probability, detect_language(question))
             stated = _find_statements(question, knowledge) if assessment.sufficiency == "conflicting" else ()
             return replace(assessment, statements=stated)
@@ -137,28 +158,37 @@ class ModelJudge:
     def _choose_excerpts(
         self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool
     ) -> list[Knowledge]:
-        """Return the best excerpts, or whole passages, as far as they fit the window, numbered as for the answer."""
+        """Return the best excerpts of the passages, or whole passages, numbered as for the answer."""
         texts = {passage.id: passage.text for passage in passages}
         if refine:
             strips = {passages[index].id: cut for index, cut in self._refiner.refine(question, passages, stop)}
             for passage_id, cut in limit_strips(strips).items():
                 texts[passage_id] = "\n".join(strip.text for strip in cut if strip.kept)
-        room = remaining_tokens(self._model, *(prompt.text for prompt in _compose_prompts(question, ())))
         held = [passage for passage in passages if texts[passage.id]]
-        knowledge: list[Knowledge] = []
-        for passage in held:
-            text = truncate_to_tokens(texts[passage.id], room, self._model)
+        return [Knowledge(n, passage, texts[passage.id]) for n, passage in enumerate(held, start=1)]
+
+    def _fit_prompts(
+        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn]
+    ) -> tuple[list[Prompt], list[Knowledge]]:
+        """Return the prompts, and the knowledge that fits into them; a long history is left out."""
+        turns = history[-HISTORY_TURNS:]
+        room = self._remaining_tokens(question, turns)
+        if room < _MIN_SHARE_FOR_KNOWLEDGE * self._model.window:
+            turns, room = (), self._remaining_tokens(question, ())
+        fitting: list[Knowledge] = []
+        for item in knowledge:
+            text = truncate_to_tokens(item.text, room, self._model)
             room -= self._model.count_tokens(text) + _ITEM_OVERHEAD_TOKENS
-            knowledge.append(Knowledge(len(knowledge) + 1, passage, text))
+            fitting.append(replace(item, text=text))
             if room <= 0:
                 break
-        return knowledge
+        return _compose_prompts(question, fitting, turns), fitting
 
-    def _ask(
-        self, question: str, knowledge: Sequence[Knowledge], stop: Cancellation
-    ) -> tuple[Choice | None, float | None]:
+    def _remaining_tokens(self, question: str, turns: Sequence[Turn]) -> int:
+        return remaining_tokens(self._model, *(prompt.text for prompt in _compose_prompts(question, (), turns)))
+
+    def _ask(self, prompts: Sequence[Prompt], stop: Cancellation) -> tuple[Choice | None, float | None]:
         """Return the model's choice and its probability; a model that begins otherwise is made to choose a word."""
-        prompts = _compose_prompts(question, knowledge)
         first = self._model.first_token(prompts, stop)
         said = read_choice(first)
         if said[0] is not None:
@@ -167,10 +197,10 @@ class ModelJudge:
         return read_choice(self._model.choose_word(prompts_for_retry(prompts, first.text, wanted), list(_WORDS), stop))
 
 
-def _compose_prompts(question: str, knowledge: Sequence[Knowledge]) -> list[Prompt]:
+def _compose_prompts(question: str, knowledge: Sequence[Knowledge], turns: Sequence[Turn]) -> list[Prompt]:
     language = detect_language(question)
-    system, user = compose_answer_prompt(question, knowledge, language)
-    return [system, Prompt("user", f"{user.text}\n\n{load_prompt('sufficiency', language)}", f"grade: {question}")]
+    *before, user = compose_answer_prompts(question, knowledge, turns, language)
+    return [*before, Prompt("user", f"{user.text}\n\n{load_prompt('sufficiency', language)}", f"grade: {question}")]
 
 
 def read_choice(choice: TokenChoice) -> tuple[Choice | None, float | None]:

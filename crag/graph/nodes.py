@@ -95,7 +95,8 @@ def grade_documents(state: GraphState, deps: Deps) -> GraphState:
         return {"verdicts": grade_passages(state, passages, deps)}
     question, assessment = retrieval_question(state), None
     verdicts: dict[int, Verdict] = {}
-    for judged in assessor.assess(question, passages, deps.stop, refine=deps.options.refine):
+    refine, history = deps.options.refine, state.get("history", ())
+    for judged in assessor.assess(question, passages, deps.stop, refine=refine, history=history):
         if isinstance(judged, Assessment):
             assessment = _require_disagreement(judged, passages, verdicts)
             deps.emit(SufficiencyJudged(assessment))

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 
 from crag.errors import ModelFault
 from crag.models.token_counts import count_tokens
-from crag.prompts import compose_answer_prompt, compose_prompt, load_prompt
+from crag.prompts import HISTORY_TURNS, compose_answer_prompts, compose_prompt, load_prompt
 from crag.protocols import ChatModel, PromptFit, ShortenedQuestion
 from crag.text.language import detect_language
 from crag.types import Knowledge, Prompt, Strip, Turn
 
-HISTORY_TURNS = 4
 # Overhead of the chat format per message, a generous estimate.
 TOKENS_PER_MESSAGE = 8
 _MIN_STRIP_CHARACTERS = 200
@@ -21,8 +20,6 @@ _STRIP_TRIM_SHARE = 0.8
 _LANGUAGE_SAMPLE_CHARACTERS = 2000
 _TRIM_SHARE = 0.98  # cut a little more than computed, because tokens are not spread evenly
 _PARTIAL_ANSWER_DIVISOR = 3
-# Citation numbers of an earlier answer refer to other sources than those of this one.
-_CITATION = re.compile(r"\s?\[\d+\]")
 
 TokenCounter = Callable[[str], int]
 
@@ -57,9 +54,10 @@ def fit_prompt(
         if partial_answer
         else ()
     )
+    language = detect_language(question)
     kept, turns, forgotten = _KeptKnowledge(knowledge, count_tokens), list(history[-HISTORY_TURNS:]), 0
     while True:
-        prompts = *_compose_messages(question, kept.knowledge(), turns), *continuation
+        prompts = *compose_answer_prompts(question, kept.knowledge(), turns, language), *continuation
         tokens = sum(count_tokens(prompt.text) + TOKENS_PER_MESSAGE for prompt in prompts)
         if tokens <= room:
             return FittedPrompt(prompts, PromptFit(tokens, window, kept.left_out, forgotten))
@@ -122,11 +120,6 @@ class _KeptKnowledge:
 
 def _strip_score(strip: Strip) -> float:
     return 1.0 if strip.score is None else strip.score
-
-
-def _compose_messages(question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn]) -> tuple[Prompt, ...]:
-    system, user = compose_answer_prompt(question, knowledge, detect_language(question))
-    return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
 
 
 def _continuation_prompts(question: str, partial_answer: str, limit: int, count: TokenCounter) -> tuple[Prompt, Prompt]:

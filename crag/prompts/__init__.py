@@ -10,9 +10,14 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from crag.types import Knowledge, Language, Prompt, WrittenLanguage
+from crag.types import Knowledge, Language, Prompt, Turn, WrittenLanguage
+
+HISTORY_TURNS = 4
+"""How many earlier messages of a conversation the answering model is shown."""
 
 _KNOWLEDGE_TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
+# Citation numbers of an earlier answer refer to other sources than those of this one.
+_CITATION = re.compile(r"\s?\[\d+\]")
 _SOURCE_NUMBER = re.compile(r"^(\s*)\[(?=\d+\])", re.MULTILINE)
 
 
@@ -41,12 +46,13 @@ def compose_prompt(name: str, language: Language = "en", **values: str) -> tuple
     )
 
 
-def compose_answer_prompt(
-    question: str, knowledge: Sequence[Knowledge], language: Language = "en"
-) -> tuple[Prompt, Prompt]:
-    """Return the messages that ask for an answer from numbered knowledge."""
+def compose_answer_prompts(
+    question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], language: Language = "en"
+) -> tuple[Prompt, ...]:
+    """Return the messages that ask for an answer from numbered knowledge, after earlier ones of the conversation."""
     numbered = "\n\n".join(_format_knowledge(item) for item in knowledge)
-    return compose_prompt("answer", language, question=question, knowledge=numbered)
+    system, user = compose_prompt("answer", language, question=question, knowledge=numbered)
+    return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
 
 
 def _format_knowledge(item: Knowledge) -> str:

@@ -48,12 +48,13 @@ class TableGrader:
     graded: list[int] = field(default_factory=list)
     complete: bool | None = None
     questions: dict[int, str] = field(default_factory=dict)
+    shown: dict[int, str] = field(default_factory=dict)
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         for index, item in enumerate(passages):
             stop.check()
             self.graded.append(item.id)
-            self.questions[item.id] = question
+            self.questions[item.id], self.shown[item.id] = question, item.text
             yield index, Grade(self.scores.get(item.id, 0.0), f"Because of {item.id}.", complete=self.complete)
 
 
@@ -66,7 +67,7 @@ class TableAssessor:
     questions: list[str] = field(default_factory=list)
 
     def assess(
-        self, question: str, passages: Sequence[Passage], stop: Cancellation, *, refine: bool = True
+        self, question: str, passages: Sequence[Passage], stop: Cancellation, **_written_from: object
     ) -> Iterator[tuple[int, Grade] | Assessment]:
         self.questions.append(question)
         yield from self.grader.grade(question, passages, stop)

@@ -11,7 +11,7 @@ from crag.errors import ModelFault
 from crag.grading.composites import CachedGrader, CascadeAssessor, CascadeGrader, GradeCache
 from crag.grading.score import ScoreGrader
 from crag.types import Assessment, Grade, Thresholds
-from tests.doubles.engine import TableGrader, passage
+from tests.doubles.engine import KeepEverySecond, TableGrader, passage
 from tests.doubles.scripted_model import ScriptedModel
 
 CLEAR = Thresholds(lower=0.2, upper=0.8)
@@ -48,7 +48,7 @@ def test_words_never_reject_a_passage_in_another_language() -> None:
 
 
 FOREIGN = [
-    passage(1, "The lighthouse was built by Clara Moor."),
+    passage(1, "The lighthouse was built by Clara Moor. It rained."),
     passage(2, "등대는 클라라가 지었다."),
     passage(3, "등대는 섬의 북쪽에 있다."),
 ]
@@ -60,7 +60,7 @@ class ListingJudge:
 
     candidates: list[int] = field(default_factory=list)
 
-    def judge(self, question, graded, stop, *, refine=True) -> Assessment:
+    def judge(self, question, graded, stop, **_written_from) -> Assessment:
         self.candidates = [passage.id for passage, _ in graded]
         return Assessment("sufficient", "It is.")
 
@@ -75,9 +75,10 @@ class ListingJudge:
 )
 def test_beside_a_clearly_right_passage_only_foreign_ones_are_asked_about(scores, asked, candidates) -> None:
     second, judge = TableGrader(dict.fromkeys(scores, 0.9)), ListingJudge()
-    assessor = CascadeAssessor(CascadeGrader(TableGrader(scores, thresholds=CLEAR), second), judge)
+    assessor = CascadeAssessor(CascadeGrader(TableGrader(scores, thresholds=CLEAR), second), judge, KeepEverySecond())
     *grades, assessment = assessor.assess("등대는 누가 지었나요?", FOREIGN, Cancellation())
     assert sorted(index for index, _ in grades) == [0, 1, 2]
+    assert second.shown[1] == "The lighthouse was built by Clara Moor.", "only the excerpts that are kept"
     assert (second.graded, judge.candidates, assessment.sufficiency) == (asked, candidates, "sufficient")
 
 
@@ -85,7 +86,7 @@ def test_beside_a_clearly_right_passage_only_foreign_ones_are_asked_about(scores
 def test_a_kept_score_keeps_its_word_and_its_rank_under_other_thresholds(old: float) -> None:
     scores = {1: old, 2: 0.95, 3: 0.99}
     second, judge = TableGrader({}), ListingJudge()
-    assessor = CascadeAssessor(CascadeGrader(TableGrader(scores, thresholds=CLEAR), second), judge)
+    assessor = CascadeAssessor(CascadeGrader(TableGrader(scores, thresholds=CLEAR), second), judge, KeepEverySecond())
     *grades, _ = assessor.assess("q?", [passage(number) for number in scores], Cancellation())
     moved = [grade.score for _, grade in sorted(grades)]
     assert (second.graded, moved) == ([], sorted(moved))

@@ -10,7 +10,7 @@ from crag.cancellation import Cancellation
 from crag.grading.sufficiency import ModelJudge, SeparateAssessor, read_choice
 from crag.models.prompt_fit import fit_prompt
 from crag.protocols import TokenChoice
-from crag.types import Assessment, Grade, Knowledge
+from crag.types import Assessment, Grade, Knowledge, Turn
 from tests.doubles.engine import KeepEverySecond, TableGrader, passage
 from tests.doubles.scripted_model import ScriptedModel
 
@@ -39,9 +39,9 @@ def test_a_certainty_is_claimed_only_if_the_likely_tokens_hold_the_choices(text,
     assert (meant, probability) == (choice, share if share is None else pytest.approx(share))
 
 
-def judge(model: ScriptedModel, *numbers: int, question: str = "What holds?", refine: bool = True) -> Assessment:
+def judge(model: ScriptedModel, *numbers: int, question: str = "What holds?", **written_from: object) -> Assessment:
     graded = [(passage(n, f"Fact{n} holds. Chaff. Fact{n} lasts."), Grade(0.9, "")) for n in numbers]
-    return ModelJudge(model, KeepEverySecond()).judge(question, graded, Cancellation(), refine=refine)
+    return ModelJudge(model, KeepEverySecond()).judge(question, graded, Cancellation(), **written_from)
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,18 @@ def test_the_reason_is_in_the_language_of_the_question() -> None:
 
 
 @pytest.mark.parametrize("refine", [True, False])
-def test_the_prompt_begins_like_that_of_the_answer(refine) -> None:
+@pytest.mark.parametrize("history", [(), (Turn("user", "What is it?"), Turn("assistant", "A fact [1]."))])
+def test_the_prompt_begins_like_that_of_the_answer(refine, history) -> None:
     model = ScriptedModel(lambda _: "Yes")
-    judge(model, 1, 2, refine=refine)
+    judge(model, 1, 2, refine=refine, history=history)
     used = "Fact{0} holds.\nFact{0} lasts." if refine else "Fact{0} holds. Chaff. Fact{0} lasts."
     knowledge = [Knowledge(n, passage(n), used.format(n)) for n in (1, 2)]
     answer = fit_prompt(
-        "What holds?", knowledge, (), window=8192, answer_limit=512, count_tokens=model.count_tokens
+        "What holds?", knowledge, history, window=8192, answer_limit=512, count_tokens=model.count_tokens
     ).prompts
     (asked,) = model.asked
-    assert asked[0] == answer[0]
-    assert asked[1].text.startswith(answer[1].text)
+    assert tuple(asked[:-1]) == answer[:-1]
+    assert asked[-1].text.startswith(answer[-1].text)
 
 
 def test_without_a_candidate_nothing_is_asked() -> None:
@@ -92,9 +93,10 @@ def test_without_a_candidate_nothing_is_asked() -> None:
     assert model.asked == []
 
 
-def test_a_long_list_of_passages_is_cut_to_the_window() -> None:
+@pytest.mark.parametrize("said", [10, 4000])
+def test_passages_and_history_are_cut_to_the_window(said) -> None:
     model = ScriptedModel(lambda _: "Yes")
     model.window = 1500
-    judge(model, *range(1, 60), refine=False)
+    judge(model, *range(1, 60), refine=False, history=[Turn("user", "x" * said)])
     (asked,) = model.asked
     assert sum(model.count_tokens(prompt.text) for prompt in asked) < model.window
