@@ -301,7 +301,7 @@ class Option:
 
 
 POLICIES: dict[PolicyName, tuple[str, str]] = {
-    "paper": ("Balanced", "searches the web unless a passage is clearly relevant"),
+    "paper": ("Balanced", "searches the web unless passages clearly answer"),
     "any": ("Strict", "searches the web if any passage is not relevant"),
     "none": ("Lenient", "searches the web only if no passage is relevant"),
     "off": ("Off", "uses every passage and never searches the web"),

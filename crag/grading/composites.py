@@ -14,8 +14,8 @@ from crag.protocols import Grader, Refiner
 from crag.text.language import detect_language
 from crag.types import Assessment, Grade, Passage, Thresholds, Turn
 
-# Below this share of its lower threshold the built-in grader rejects without the model. 6 % of the right passages of
-# SQuAD score below it, 12 % below the threshold itself (docs/measurements.md).
+# Below this share of its lower threshold the built-in grader rejects without the model. 7 % of the right passages of
+# SQuAD score below it, 10 % below the threshold itself (docs/measurements.md).
 _SURE_REJECTION_SHARE = 1 / 3
 
 
