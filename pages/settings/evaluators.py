@@ -64,7 +64,7 @@ def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
             if download:
                 downloads.draw_download_progress(download)
             elif fault:
-                st.caption(f":orange[:material/warning: {markdown.escape_line(fault.message)}]")
+                st.caption(f":orange[:material/warning:] {markdown.escape_line(fault.message)}")
         with st.container(horizontal=True, width="content", gap="small"):
             if download or not is_usable:
                 label = "Download again" if known.is_present else f"Download · {format_size(known.size)}"
@@ -79,7 +79,7 @@ def _draw_configured(report: EvaluatorReport) -> None:
     name = markdown.escape_line(application().settings.evaluator, 120)
     st.markdown(f"{name} {labels.grey_text('Set by CRAG_EVALUATOR. Change it there.')}{state}")
     if report.fault and report.name not in KNOWN_EVALUATORS:
-        st.caption(f":orange[:material/warning: {markdown.escape_line(str(report.fault), 400)}]")
+        st.caption(f":orange[:material/warning:] {markdown.escape_line(str(report.fault), 400)}")
 
 
 def _remove(name: str) -> None:
