@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from crag.cancellation import Cancellation
 from crag.concurrency.caches import LRUCache
@@ -27,6 +28,10 @@ _MAX_THREADS = 2  # more would slow down the pages, and other runs
 _MAX_CACHED_SCORES = 20_000
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _PADDING_TOKENS = ("[PAD]", "<pad>")
+_BLOCK_BYTES = 1 << 20
+# Begins the entry of a tensor whose values are in a third file. The library maps such a file into memory: if it was
+# replaced meanwhile, the system would end the process.
+_EXTERNAL_DATA = b"\x0a\x08location\x12"
 _QUIET = 4  # log level of onnxruntime: only what ends the process
 _TRIAL = ("Who built it?", ("Clara Moor built the lighthouse in 1874.", "No."))
 
@@ -87,25 +92,34 @@ class OnnxEvaluator:
         return [known[key] for key in keys]
 
     def _digest_files(self) -> str:
-        """Return the digest of both files, after checking that they are there and not too big."""
+        """Return the digest of both files, after checking that they are there, not too big, and all there is."""
         digest = hashlib.sha256()
         for name, most in _MAX_BYTES.items():
             try:
+                if not (self._folder / name).is_file():  # a device or a pipe may have no end
+                    raise self._fault("evaluator.missing", file=name)
                 with (self._folder / name).open("rb") as file:
                     if os.fstat(file.fileno()).st_size > most:
                         raise self._fault("evaluator.too_large", file=name, most=format_size(most))
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
+                    digest.update(self._digest_file(file))
             except OSError as error:
                 raise self._fault("evaluator.missing", file=name) from error
         return digest.hexdigest()
 
+    def _digest_file(self, file: IO[bytes]) -> bytes:
+        digest, before = hashlib.sha256(), b""
+        while block := file.read(_BLOCK_BYTES):
+            if _EXTERNAL_DATA in before + block:
+                raise self._fault("evaluator.foreign", defect=f"some of its weights are not in {MODEL_FILE}")
+            digest.update(block)
+            before = block[-len(_EXTERNAL_DATA) :]
+        return digest.digest()
+
     def _load_tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
-        try:
+        with self._translate_tokenizer_errors():
             tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER_FILE))
-        except Exception as error:  # the library raises plain `Exception`
-            raise self._fault("evaluator.damaged", file=TOKENIZER_FILE) from error
         tokenizer.no_padding()
         tokenizer.no_truncation()
         return tokenizer
@@ -153,12 +167,20 @@ class OnnxEvaluator:
 
     def _tokenize(self, question: str, texts: Sequence[str]) -> list[Any]:
         """Return the tokens of each pair. A long question leaves a quarter of them to the text."""
-        try:  # one by one: a batch would use threads, which do not survive a fork
+        with self._translate_tokenizer_errors():  # one by one: a batch would use threads, which do not survive a fork
             asked = self._tokenizer.encode(replace_surrogates(question), add_special_tokens=False)
             asked.truncate(_MAX_QUESTION_TOKENS)
             room = _MAX_PAIR_TOKENS - len(asked.ids) - self._tokenizer.num_special_tokens_to_add(True)
             return [self._join(asked, replace_surrogates(text[:_MAX_TEXT_CHARS]), room) for text in texts]
-        except Exception as error:
+
+    @contextmanager
+    def _translate_tokenizer_errors(self) -> Iterator[None]:
+        """Translate errors of the library: plain `Exception`, and panics, which are none."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
             raise self._fault("evaluator.damaged", file=TOKENIZER_FILE) from error
 
     def _join(self, asked: Any, text: str, room: int) -> Any:

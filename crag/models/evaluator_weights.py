@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from crag.types import Language, Progress, ProgressCallback
 
 DOWNLOAD_PREFIX = "evaluator:"
 _MAGIC = {MODEL_FILE: b"\x08", TOKENIZER_FILE: b"{"}  # an ONNX file begins with the number of its version
-_FileState = tuple[int, int]  # size in bytes and modification time in nanoseconds
+_FileState = tuple[int, int, int, int]  # device, number, size in bytes, and time of the last change in nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,7 @@ class InstalledEvaluator:
             wanted = next((name for name, known in reversed(KNOWN_EVALUATORS.items()) if known.is_present), "")
         if wanted in KNOWN_EVALUATORS:
             return wanted, KNOWN_EVALUATORS[wanted].folder
-        folder = Path(wanted).expanduser()
+        folder = Path(os.path.expanduser(wanted))  # noqa: PTH111 — Path.expanduser raises for “~name” of nobody
         return folder.name, folder if wanted else None
 
     def _open(self) -> OnnxEvaluator | ModelFault | None:
@@ -238,6 +239,6 @@ def _file_state(path: Path) -> _FileState | None:
     """Return the state of a file, to notice when it changes; None if there is none."""
     try:
         facts = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # the latter for a path with a null character
         return None
-    return facts.st_size, facts.st_mtime_ns
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_ctime_ns

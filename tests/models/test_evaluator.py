@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import external_data_helper
 
 from crag.app.application import Application
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, ModelFault, Stopped
 from crag.models import evaluator
 from crag.models.evaluator import OnnxEvaluator
+from crag.models.evaluator_weights import InstalledEvaluator
 from crag.options import RunOptions
 from crag.settings import Settings
 from tests.doubles.evaluator import evaluator_files, write_evaluator
@@ -56,6 +61,24 @@ def test_no_pair_is_scored_twice(tmp_path: Path) -> None:
         opened.score(QUESTION, ["Another text."], stopped)
 
 
+def keep_weights_elsewhere() -> dict[str, bytes]:
+    """The files of a model whose weights are in a third one."""
+    model = onnx.load_from_string(evaluator_files()["model.onnx"])
+    weights = next(tensor for tensor in model.graph.initializer if tensor.name == "weights")
+    external_data_helper.set_external_data(weights, "weights.bin")
+    elsewhere = weights.raw_data
+    weights.ClearField("raw_data")
+    return evaluator_files() | {"model.onnx": model.SerializeToString(), "weights.bin": elsewhere}
+
+
+def break_tokenizer() -> dict[str, bytes]:
+    """The files of an evaluator whose tokenizer gives up on a long word."""
+    tokenizer = json.loads(evaluator_files()["tokenizer.json"])
+    pattern = {"Regex": "(a+)+$"}
+    tokenizer["pre_tokenizer"] = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+    return evaluator_files() | {"tokenizer.json": json.dumps(tokenizer).encode()}
+
+
 def cut(name: str, share: float) -> dict[str, bytes]:
     body = evaluator_files()[name]
     return evaluator_files() | {name: body[: int(share * len(body))]}
@@ -73,6 +96,7 @@ def cut(name: str, share: float) -> dict[str, bytes]:
         (evaluator_files() | {"tokenizer.json": b"{}"}, "damaged", "tokenizer.json"),
         (evaluator_files(inputs=("input_ids", "pixels")), "foreign", "its inputs are input_ids, pixels"),
         (evaluator_files(logits=3), "foreign", "not one score for each pair"),
+        (keep_weights_elsewhere(), "foreign", "some of its weights are not in model.onnx"),
         (evaluator_files(known_tokens=9_000), "foreign", "cannot read the tokens of this tokenizer"),
     ],
 )
@@ -88,6 +112,29 @@ def test_files_that_are_no_evaluator_are_refused_in_words(
     assert "CRAG_EVALUATOR" in refused.value.remedy
     assert str(tmp_path) not in str(refused.value)
     assert capfd.readouterr() == ("", ""), "the libraries write nothing of their own"
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_what_is_no_file_is_not_read(tmp_path: Path, name: str) -> None:
+    write_evaluator(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(ModelFault, match=f"has no file {name}"):
+        OnnxEvaluator(tmp_path)
+
+
+def test_a_tokenizer_that_panics_is_said_to_be_damaged(tmp_path: Path) -> None:
+    for name, body in break_tokenizer().items():
+        (tmp_path / name).write_bytes(body)
+    opened = OnnxEvaluator(tmp_path)
+    with pytest.raises(ModelFault, match="is damaged"):
+        score(opened, [f"{'a' * 40}!"])
+
+
+@pytest.mark.parametrize("named", ["~nobody-of-that-name/evaluator", "evaluator\0"])
+def test_an_impossible_folder_is_a_fault_like_any_other(tmp_path: Path, named: str) -> None:
+    installed = InstalledEvaluator(Settings(home=tmp_path, evaluator=named))
+    assert (installed.get(), installed.report().state) == (None, "fault")
 
 
 def test_files_that_are_too_big_are_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +160,10 @@ def test_a_folder_is_opened_again_when_its_files_change(tmp_path: Path) -> None:
         assert application.grading_setup(RunOptions(model="builtin")).grader.startswith("builtin:")
         write_evaluator(folder)
         assert application.grading_setup(options).grader.startswith("evaluator:evaluator@")
-        (folder / "model.onnx").write_bytes(b"damaged")
+        model = folder / "model.onnx"
+        before = model.stat()
+        model.write_bytes(bytes(before.st_size))
+        os.utime(model, ns=(before.st_atime_ns, before.st_mtime_ns))
         with pytest.raises(ModelFault, match="is damaged"):
             application.grading_setup(options)
     finally:
