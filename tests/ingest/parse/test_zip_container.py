@@ -22,7 +22,7 @@ def packed(text=b"<a>tea</a>" * 9, name="a.xml", method=zipfile.ZIP_DEFLATED, of
 
 def names(data):
     ignored = lambda *_: 0.0  # noqa: E731
-    return check_zip_members(ParseRequest("a.zip", "", None, data, ParseLimits(), ignored, "", ignored))
+    return check_zip_members(ParseRequest("a.zip", "", None, data, ParseLimits(), ignored, "", "", ignored))
 
 
 def code(data):
