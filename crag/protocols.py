@@ -171,8 +171,11 @@ class Retrieval(NamedTuple):
 class Retriever(Protocol):
     """Retrieves passages from the library."""
 
-    def retrieve(self, query: str, options: RunOptions) -> Retrieval:
-        """Return at most `options.k` passages. The evaluator orders them, unless the grader is the built-in one."""
+    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
+        """Return at most `options.k` passages. The evaluator orders them, unless the grader is the built-in one.
+
+        Raises `Stopped`.
+        """
         ...
 
     def size(self, options: RunOptions) -> int:
@@ -219,10 +222,10 @@ class Evaluator(Protocol):
         """Return whether it was trained on the language of this question."""
         ...
 
-    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float]:
-        """Return a score in 0..1 for each text; a pair that was scored before costs nothing.
+    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float | None]:
+        """Return a score in 0..1 for each text, None if it could not be scored; no pair is scored twice.
 
-        Raises `ModelFault`, and `Stopped` between batches.
+        Raises `ModelFault`, `Stopped`.
         """
         ...
 

@@ -153,7 +153,7 @@ class Calibrator(UserScoped):
         self, resources: RunResources, options: RunOptions, plan: CalibrationPlan, count: int, stop: Cancellation
     ) -> Iterator[Probe]:
         def find(question: str, depth: int = _RETRIEVAL_DEPTH) -> list[Passage]:
-            return resources.retriever.retrieve(question, replace(options, k=max(depth, options.k)))[0]
+            return resources.retriever.retrieve(question, replace(options, k=max(depth, options.k)), stop)[0]
 
         if plan.questions:
             for given in plan.questions:

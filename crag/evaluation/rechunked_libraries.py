@@ -189,14 +189,14 @@ class RechunkedRetriever:
         self._folder = library.folder
         self._notice = _describe_rechunking(size, library.titles_not_rechunked())
 
-    def retrieve(self, query: str, options: RunOptions) -> Retrieval:
+    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
         """See `Retriever`; ids are offset so that none equals an id of the home's library.
 
         The notice also says that these passages were made for an evaluation.
         """
         with suppress(OSError):
             os.utime(self._folder)  # mark it as in use
-        found = self._retriever.retrieve(query, options)
+        found = self._retriever.retrieve(query, options, stop)
         passages = [replace(passage, id=passage.id + PASSAGE_ID_OFFSET) for passage in found.passages]
         return found._replace(passages=passages, notice=f"{self._notice} {found.notice}".strip())
 

@@ -21,6 +21,11 @@ _REASONS: dict[Language, str] = {
     "ko": "점수 {score:.2f}, 가장 가까운 문장",
     "zh": "得分 {score:.2f}；最接近的句子",
 }
+_NOT_SCORED: dict[Language, str] = {
+    "en": "Could not be judged: the evaluator gave no score.",
+    "ko": "평가 모델이 점수를 내지 못해 판단할 수 없습니다.",
+    "zh": "无法判断：评估模型没有给出分数。",
+}
 
 
 class EvaluatorGrader:
@@ -48,11 +53,14 @@ class EvaluatorGrader:
                 yield index, replace(grade, score=score)
             return
         asked = analyze_question(question, CountedTermStatistics(passage.text for passage in passages))
-        reason = _REASONS[detect_language(question)]
+        language = detect_language(question)
         scores = self._evaluator.score(question, [passage.with_title(passage.text) for passage in passages], stop)
         for index, (passage, score) in enumerate(zip(passages, scores, strict=True)):
+            if score is None:
+                yield index, Grade(None, _NOT_SCORED[language])
+                continue
             sentence = nearest_sentence(asked, passage.text)
-            yield index, Grade(score, quote_sentence(reason.format(score=score), sentence))
+            yield index, Grade(score, quote_sentence(_REASONS[language].format(score=score), sentence))
 
 
 class EvaluatorRefiner(ScoringRefiner):

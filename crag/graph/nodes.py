@@ -78,7 +78,7 @@ def retrieve(state: GraphState, deps: Deps) -> GraphState:
     """Find the nearest passages of the library."""
     question, options = retrieval_question(state), deps.options
     # cancellable even while the question is embedded on another host
-    found = call_cancellable(lambda: deps.retriever.retrieve(question, options), deps.stop)
+    found = call_cancellable(lambda: deps.retriever.retrieve(question, options, deps.stop), deps.stop)
     passages = tuple(found.passages)
     deps.emit(PassagesFound("library", passages, deps.retriever.size(options), scored=found.scored))
     if found.notice:

@@ -22,7 +22,7 @@ _MAX_BYTES = {MODEL_FILE: 2_000_000_000, TOKENIZER_FILE: 64_000_000}
 _MAX_PAIR_TOKENS = 512
 _MAX_QUESTION_TOKENS = 384
 _MAX_TEXT_CHARS = 16 * _MAX_PAIR_TOKENS  # hardly a token is longer
-# Padding included: larger batches are no faster, but need more memory. Cancellation waits for the end of one.
+# Padding included: larger batches are no faster, but need more memory.
 _TOKENS_PER_BATCH = _MAX_PAIR_TOKENS
 _MAX_THREADS = 2  # more would slow down the pages, and other runs
 _MAX_CACHED_SCORES = 20_000
@@ -33,7 +33,12 @@ _BLOCK_BYTES = 1 << 20
 # replaced meanwhile, the system would end the process.
 _EXTERNAL_DATA = b"\x0a\x08location\x12"
 _QUIET = 4  # log level of onnxruntime: only what ends the process
-_TRIAL = ("Who built it?", ("Clara Moor built the lighthouse in 1874.", "No."))
+# Questions, each with a text that answers it and one that does not. Hardly an evaluator reads all three languages.
+_TRIALS = (
+    ("Who built the lighthouse?", ("Clara Moor built the lighthouse in 1874.", "Bread is baked before dawn.")),
+    ("등대는 누가 지었나요?", ("등대는 1874년에 김민수가 지었다.", "빵은 새벽에 굽는다.")),
+    ("谁建造了灯塔？", ("灯塔由陈明于1874年建造。", "面包在黎明前烘烤。")),
+)
 
 
 class OnnxEvaluator:
@@ -44,7 +49,7 @@ class OnnxEvaluator:
     """
 
     def __init__(self, folder: Path, name: str = "", only: Language | None = None) -> None:
-        """Open the folder and score a trial pair. `only` is the one language that it was trained on, if there is one.
+        """Open the folder and score trial pairs. `only` is the one language that it was trained on, if there is one.
 
         Raises `ModelFault` for files that are missing, damaged, foreign or too big.
         """
@@ -74,21 +79,26 @@ class OnnxEvaluator:
         """Return whether it was trained on the language of this question."""
         return self._only is None or detect_language(question) == self._only
 
-    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float]:
-        """Return how likely each text answers the question, in 0..1. Raises `ModelFault`, `Stopped`.
+    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float | None]:
+        """Return how likely each text answers the question, in 0..1; None if the model gives no number for it.
+
+        Raises `ModelFault`, and `Stopped` also while the model computes.
 
         Pairs are shortened to 512 tokens by cutting the text; pairs of similar length are scored together.
         """
         keys = [(question, hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()) for text in texts]
-        known = {key: score for key in keys if (score := self._scores.get(key)) is not None}
+        known: dict[tuple[str, bytes], float | None] = {
+            key: score for key in keys if (score := self._scores.get(key)) is not None
+        }
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         pairs = self._tokenize(question, list(missing.values()))
         missing_keys = list(missing)
         for batch in _plan_batches([len(pair.ids) for pair in pairs]):
             stop.check()
-            for index, score in zip(batch, self._score_batch([pairs[index] for index in batch]), strict=True):
+            for index, score in zip(batch, self._score_batch([pairs[index] for index in batch], stop), strict=True):
                 known[missing_keys[index]] = score
-                self._scores.put(missing_keys[index], score)
+                if score is not None:
+                    self._scores.put(missing_keys[index], score)
         return [known[key] for key in keys]
 
     def _digest_files(self) -> str:
@@ -155,15 +165,24 @@ class OnnxEvaluator:
         return list(inputs)
 
     def _try_out(self) -> None:
-        """Score a pair, and the last token of the vocabulary, which the model of another tokenizer may not know."""
+        """Check that answers score better, and that the last token of the vocabulary is known.
+
+        The model may not know that of another tokenizer.
+        """
         import numpy as np
 
-        question, texts = _TRIAL
-        self._score_batch(self._tokenize(question, list(texts)))
+        if not self._tokenizer.num_special_tokens_to_add(is_pair=True):
+            raise self._fault("evaluator.foreign", defect="its tokenizer does not separate the question from the text")
+        stop = Cancellation()
+        scores = [self._score_batch(self._tokenize(question, texts), stop) for question, texts in _TRIALS]
+        answers, others = zip(*scores, strict=True)
+        if None in answers + others:
+            raise self._fault("evaluator.foreign", defect="its scores are not numbers")
+        if sum(answers) <= sum(others):
+            raise self._fault("evaluator.foreign", defect="an answer scores no better than an unrelated text")
         last = np.full((1, 2), self._tokenizer.get_vocab_size() - 1, dtype=np.int64)
-        self._run(
-            {name: last if name == "input_ids" else np.ones_like(last) * (name != _INPUTS[2]) for name in _INPUTS}
-        )
+        ones = np.ones_like(last)
+        self._run(dict(zip(_INPUTS, (last, ones, 0 * ones), strict=True)), stop)
 
     def _tokenize(self, question: str, texts: Sequence[str]) -> list[Any]:
         """Return the tokens of each pair. A long question leaves a quarter of them to the text."""
@@ -188,7 +207,7 @@ class OnnxEvaluator:
         said.truncate(room)
         return self._tokenizer.post_process(asked, said)
 
-    def _score_batch(self, pairs: Sequence[Any]) -> Iterator[float]:
+    def _score_batch(self, pairs: Sequence[Any], stop: Cancellation) -> list[float | None]:
         import numpy as np
 
         length = max(len(pair.ids) for pair in pairs)
@@ -197,25 +216,29 @@ class OnnxEvaluator:
         for row, pair in enumerate(pairs):
             for name, values in zip(_INPUTS, (pair.ids, pair.attention_mask, pair.type_ids), strict=True):
                 arrays[name][row, : len(values)] = values
-        return self._run(arrays)
+        return self._run(arrays, stop)
 
-    def _run(self, arrays: dict[str, Any]) -> Iterator[float]:
-        """Return the score of each row. Raises `ModelFault` if the model fails, or if these are no scores."""
+    def _run(self, arrays: dict[str, Any], stop: Cancellation) -> list[float | None]:
+        """Return the score of each row. Raises `Stopped`, and `ModelFault` if the model fails or returns no scores."""
         import numpy as np
+        from onnxruntime import RunOptions
 
+        options = RunOptions()
         try:
-            output = self._session.run(None, {name: arrays[name] for name in self._inputs})[0]
+            with stop.on_cancel(lambda: setattr(options, "terminate", True)):
+                output = self._session.run(None, {name: arrays[name] for name in self._inputs}, options)[0]
         except Exception as error:
+            stop.check()
             raise self._fault("evaluator.foreign", defect="it cannot read the tokens of this tokenizer") from error
         rows = len(arrays["input_ids"])
         logits = np.asarray(output)
         if logits.shape not in ((rows,), (rows, 1), (rows, 2)) or not np.issubdtype(logits.dtype, np.floating):
             raise self._fault("evaluator.foreign", defect="its output is not one score for each pair")
-        if not np.isfinite(logits).all():
-            raise self._fault("evaluator.foreign", defect="its scores are not numbers")
         logits = logits.reshape(rows, -1).astype(np.float64)
-        odds = logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits[:, 0]
-        return map(float, 1 / (1 + np.exp(-np.clip(odds, -500, 500))))
+        with np.errstate(invalid="ignore"):
+            odds = logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits[:, 0]
+        scores = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+        return [float(score) if np.isfinite(odd) else None for score, odd in zip(scores, odds, strict=True)]
 
     def _fault(self, key: str, **values: str) -> ModelFault:
         return ModelFault.make(key, name=self._name, **values)

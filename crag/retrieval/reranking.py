@@ -16,14 +16,17 @@ _BUDGET_SECONDS = 0.25
 _SCORED_AT_ONCE = 4  # 50 ms on two cores with a model of MiniLM's size
 
 
-def rerank_hits(evaluator: Evaluator, question: str, hits: Sequence[SearchHit]) -> tuple[list[SearchHit], int]:
+def rerank_hits(
+    evaluator: Evaluator, question: str, hits: Sequence[SearchHit], stop: Cancellation
+) -> tuple[list[SearchHit], int]:
     """Return the hits, the scored ones first by their score in place of the earlier one, and how many were scored.
 
     The best are scored first, until the budget is spent. A grader that asks the same evaluator gets the same scores
     without another computation. Without any score, also if the evaluator fails, the order stays as it was.
+    Raises `Stopped`.
     """
-    end, stop = time.monotonic() + _BUDGET_SECONDS, Cancellation()
-    scores: list[float] = []
+    end = time.monotonic() + _BUDGET_SECONDS
+    scores: list[float | None] = []
     candidates = hits[:MAX_RERANKED]
     while len(scores) < len(candidates) and (not scores or time.monotonic() < end):
         # the first alone: with a large model it may take all of the time
@@ -32,6 +35,7 @@ def rerank_hits(evaluator: Evaluator, question: str, hits: Sequence[SearchHit]) 
             scores += evaluator.score(question, [hit.passage.with_title(hit.passage.text) for hit in batch], stop)
         except ModelFault:  # the grader reports it
             break
-    scored = [replace(hit, passage=replace(hit.passage, score=score)) for hit, score in zip(hits, scores, strict=False)]
-    scored.sort(key=lambda hit: -hit.passage.score)
-    return [*scored, *hits[len(scores) :]], len(scores)
+    known = {index: score for index, score in enumerate(scores) if score is not None}
+    best = sorted(known, key=lambda index: -known[index])
+    scored = [replace(hits[index], passage=replace(hits[index].passage, score=known[index])) for index in best]
+    return [*scored, *(hit for index, hit in enumerate(hits) if index not in known)], len(known)

@@ -66,10 +66,10 @@ class HybridSearch:
                 del self._indexes[next(iter(self._indexes))]
         return index
 
-    def retrieve(self, query: str, options: RunOptions) -> Retrieval:
+    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
         """Search where the options say; see `Retriever`."""
         evaluator = None if options.grader == "builtin" else self._find_evaluator()
-        hits, notice, scored = self._search(query, options.k, options.collection, options.source_ids, evaluator)
+        hits, notice, scored = self._search(query, options.k, options.collection, options.source_ids, evaluator, stop)
         return Retrieval([hit.passage for hit in hits], notice, scored)
 
     def size(self, options: RunOptions) -> int:
@@ -93,7 +93,13 @@ class HybridSearch:
         return hits, notice
 
     def _search(
-        self, question: str, k: int, collection: str, source_ids: Sequence[str], evaluator: Evaluator | None
+        self,
+        question: str,
+        k: int,
+        collection: str,
+        source_ids: Sequence[str],
+        evaluator: Evaluator | None,
+        stop: Cancellation | None = None,
     ) -> tuple[list[SearchHit], str, int]:
         """Return hits, notice, and the number of candidates that the evaluator scored."""
         query = separate_words(strip_unstorable(question).strip(), self._full_text)
@@ -107,11 +113,12 @@ class HybridSearch:
         with ThreadPoolExecutor(1) as executor:  # in a large library each takes about ten milliseconds
             by_words = executor.submit(self._full_text.search, query, depth, allowed)
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
-        candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
-        ranked = rank_candidates(self._store.database, self._full_text, query, embedded, candidates)
+        found = list(dict.fromkeys([*by_words.result(), *by_meaning]))
+        ranked = rank_candidates(self._store.database, self._full_text, query, embedded, found)
         if evaluator is None or not evaluator.reads(question):
             return merge_duplicates(ranked, k), notice, 0
-        hits, scored = rerank_hits(evaluator, question, merge_duplicates(ranked, max(k, MAX_RERANKED)))
+        candidates = merge_duplicates(ranked, max(k, MAX_RERANKED))
+        hits, scored = rerank_hits(evaluator, question, candidates, stop or Cancellation())
         return hits[:k], notice, scored
 
     def warm(self, space: EmbeddingSpace) -> None:

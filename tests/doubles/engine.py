@@ -27,7 +27,7 @@ class ListRetriever:
     queries: list[str] = field(default_factory=list)
     said: str = ""
 
-    def retrieve(self, query: str, options: RunOptions) -> Retrieval:
+    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
         self.queries.append(query)
         return Retrieval(list(self.passages[: options.k]), self.said)
 

@@ -9,9 +9,10 @@ import hashlib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
@@ -29,8 +30,18 @@ _TOKENS = 32_000
 
 
 @cache
-def evaluator_files(logits: int = 1, known_tokens: int = _TOKENS, inputs: tuple[str, ...] = ()) -> dict[str, bytes]:
-    """Both files by name. `logits` is the width of the output, `inputs` are named in place of the usual ones."""
+def evaluator_files(
+    logits: int = 1,
+    known_tokens: int = _TOKENS,
+    inputs: tuple[str, ...] = (),
+    scores: tuple[float, float] = (-4.05, 4.95),
+    long: Literal["read", "no number", "endless"] = "read",
+) -> dict[str, bytes]:
+    """Both files by name.
+
+    `logits` is the width of the output, `inputs` are named in place of the usual ones, `scores` are the logits of a
+    text without and with all words of the question. `long` says what is made of pairs above 300 tokens.
+    """
     tokenizer = Tokenizer.from_file(str(find_llama_tokenizer()))
     tokenizer.post_processor = TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 1), ("</s>", _END)]
@@ -39,7 +50,7 @@ def evaluator_files(logits: int = 1, known_tokens: int = _TOKENS, inputs: tuple[
     unimportant = [0, 1, _END, *(tokenizer.token_to_id(f"▁{word}") for word in f"{_COMMON} {_COMMON.title()}".split())]
     unimportant += [tokenizer.token_to_id(sign) for sign in "▁?.,:"]
     weights[[number for number in unimportant if number is not None and number < known_tokens]] = 0
-    model = _build_model(weights, logits, inputs or ("input_ids", "attention_mask", "token_type_ids"))
+    model = _build_model(weights, logits, scores, long, inputs or ("input_ids", "attention_mask", "token_type_ids"))
     return {"model.onnx": model, "tokenizer.json": tokenizer.to_str().encode()}
 
 
@@ -66,7 +77,9 @@ def offer_evaluators(server: WebServer, patch: pytest.MonkeyPatch) -> dict[str, 
     return served
 
 
-def _build_model(weights: np.ndarray, logits: int, inputs: tuple[str, ...]) -> bytes:
+def _build_model(
+    weights: np.ndarray, logits: int, scores: tuple[float, float], long: str, inputs: tuple[str, ...]
+) -> bytes:
     ids = inputs[0]
     nodes = [
         # the question is what stands before the first </s>
@@ -91,8 +104,15 @@ def _build_model(weights: np.ndarray, logits: int, inputs: tuple[str, ...]) -> b
         helper.make_node("ReduceSum", ["asked_weight", "axis"], ["total"], keepdims=1),
         helper.make_node("Add", ["total", "little"], ["some"]),
         helper.make_node("Div", ["shared", "some"], ["share"]),
-        helper.make_node("Sub", ["share", "half"], ["above"]),
-        helper.make_node("Mul", ["above", "steep"], ["logit"]),
+        helper.make_node("Mul", ["share", "steep"], ["above"]),
+        helper.make_node("Add", ["above", "least"], ["plain"]),
+        # what is made of a long pair
+        helper.make_node("Shape", [ids], ["length"], start=1),
+        helper.make_node("Greater", ["length", "most"], ["is_long"]),
+        helper.make_node("Where", ["is_long", "turns", "axis"], ["rounds"]),
+        helper.make_node("Loop", ["rounds", "", "plain"], ["after"], body=_copy_unchanged()),
+        helper.make_node("Where", ["is_long", "after_long", "zero"], ["change"]),
+        helper.make_node("Add", ["after", "change"], ["logit"]),
         helper.make_node("Concat", [*["zero_logit"] * (logits - 1), "logit"], ["logits"], axis=1),
         helper.make_node("Sub", ["logit", "logit"], ["zero_logit"]),
     ]
@@ -100,7 +120,9 @@ def _build_model(weights: np.ndarray, logits: int, inputs: tuple[str, ...]) -> b
     constants = {
         "end": np.array(_END), "axis": np.array([1]), "two": np.array([2]), "weights": weights,
         "none": np.array(0, dtype=np.int32), "one": np.array(1, dtype=np.int32),
-        "little": np.float32(1e-6), "half": np.float32(0.45), "steep": np.float32(9),
+        "little": np.float32(1e-6), "least": np.float32(scores[0]), "steep": np.float32(scores[1] - scores[0]),
+        "most": np.array([300]), "turns": np.array([2**60 if long == "endless" else 1]), "zero": np.float32(0),
+        "after_long": np.float32("nan" if long == "no number" else 0),
     }  # fmt: skip
     graph = helper.make_graph(
         nodes,
@@ -111,3 +133,17 @@ def _build_model(weights: np.ndarray, logits: int, inputs: tuple[str, ...]) -> b
     )
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
     return bytes(made.SerializeToString())
+
+
+def _copy_unchanged() -> onnx.GraphProto:
+    """The body of a loop that changes nothing."""
+    nodes = [helper.make_node("Identity", [f"{name}_in"], [f"{name}_out"]) for name in ("goes_on", "score")]
+    number, goes_on = TensorProto.INT64, TensorProto.BOOL
+    given = [("number", number), ("goes_on_in", goes_on), ("score_in", TensorProto.FLOAT)]
+    made = [("goes_on_out", goes_on), ("score_out", TensorProto.FLOAT)]
+    return helper.make_graph(
+        nodes,
+        "copy",
+        [helper.make_tensor_value_info(name, kind, None if kind == TensorProto.FLOAT else []) for name, kind in given],
+        [helper.make_tensor_value_info(name, kind, None if kind == TensorProto.FLOAT else []) for name, kind in made],
+    )

@@ -63,6 +63,21 @@ def test_the_title_counts_as_part_of_passage_and_strip(evaluator: OnnxEvaluator,
     assert "Halden" not in first.text
 
 
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [("Who built it?", "Could not be judged"), ("누가 지었나요?", "판단할 수 없습니다"), ("是誰建造的？", "无法判断")],
+)
+def test_a_passage_without_a_score_could_not_be_judged(
+    tmp_path: Path, embedder: Embedder, asked: str, reason: str
+) -> None:
+    grader, refiner = opened(OnnxEvaluator(write_evaluator(tmp_path, long="no number")), embedder)
+    long = [Passage(1, "s", "Kettles", "", "The kettle is old, " * 200 + "and heavy.", "")]
+    ((_, grade),) = grader.grade(asked, long, Cancellation())
+    assert grade.score is None
+    assert reason in grade.reason
+    assert list(refiner.refine(asked, long, Cancellation()))
+
+
 def test_a_title_is_not_repeated() -> None:
     passage = Passage(1, "s", "Halden", "", "Halden\n\nIt is old.", "", heading="Harbours")
     assert passage.with_title(passage.text) == "Harbours\nHalden\n\nIt is old."

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import threading
 from pathlib import Path
 
 import onnx
@@ -26,7 +28,8 @@ OTHER = "Bread rises because yeast turns sugar into gas."
 
 
 def score(opened: OnnxEvaluator, texts: list[str], question: str = QUESTION) -> list[float]:
-    return opened.score(question, texts, Cancellation())
+    scores = opened.score(question, texts, Cancellation())
+    return [score for score in scores if score is not None]
 
 
 @pytest.mark.parametrize("options", [{}, {"logits": 2}, {"inputs": ("input_ids", "attention_mask")}])
@@ -59,6 +62,30 @@ def test_no_pair_is_scored_twice(tmp_path: Path) -> None:
     assert opened.score(QUESTION, [OTHER, ANSWER, OTHER], stopped) == [first[1], first[0], first[1]]
     with pytest.raises(Stopped):
         opened.score(QUESTION, ["Another text."], stopped)
+
+
+def test_a_text_for_which_the_model_gives_no_number_has_no_score(tmp_path: Path) -> None:
+    opened = OnnxEvaluator(write_evaluator(tmp_path, long="no number"))
+    long = f"{ANSWER} {OTHER * 200}"
+    for _ in range(2):
+        assert [one and round(one) for one in opened.score(QUESTION, [ANSWER, long, OTHER], Cancellation())] == [
+            1,
+            None,
+            0,
+        ]
+
+
+def test_a_stop_ends_the_computation_of_a_batch(tmp_path: Path) -> None:
+    opened, stop = OnnxEvaluator(write_evaluator(tmp_path, long="endless")), Cancellation()
+    threading.Timer(0.1, stop.cancel).start()
+    with pytest.raises(Stopped):
+        opened.score(QUESTION, [OTHER * 200], stop)
+
+
+def separate_nothing() -> dict[str, bytes]:
+    """The files of an evaluator whose tokenizer marks neither the end of the question nor that of the text."""
+    tokenizer = json.loads(evaluator_files()["tokenizer.json"]) | {"post_processor": None}
+    return evaluator_files() | {"tokenizer.json": json.dumps(tokenizer).encode()}
 
 
 def keep_weights_elsewhere() -> dict[str, bytes]:
@@ -96,6 +123,10 @@ def cut(name: str, share: float) -> dict[str, bytes]:
         (evaluator_files() | {"tokenizer.json": b"{}"}, "damaged", "tokenizer.json"),
         (evaluator_files(inputs=("input_ids", "pixels")), "foreign", "its inputs are input_ids, pixels"),
         (evaluator_files(logits=3), "foreign", "not one score for each pair"),
+        (evaluator_files(scores=(math.nan, math.nan)), "foreign", "its scores are not numbers"),
+        (evaluator_files(scores=(2, 2)), "foreign", "an answer scores no better than an unrelated text"),
+        (evaluator_files(scores=(2, -2)), "foreign", "an answer scores no better than an unrelated text"),
+        (separate_nothing(), "foreign", "does not separate the question from the text"),
         (keep_weights_elsewhere(), "foreign", "some of its weights are not in model.onnx"),
         (evaluator_files(known_tokens=9_000), "foreign", "cannot read the tokens of this tokenizer"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crag.cancellation import Cancellation
-from crag.errors import ModelFault
+from crag.errors import ModelFault, Stopped
 from crag.grading.evaluator import EvaluatorGrader
 from crag.library.library import Library
 from crag.models.evaluator import OnnxEvaluator
@@ -28,12 +28,14 @@ class CountingEvaluator(OnnxEvaluator):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, only="en")
         self.asked: list[int] = []
-        self.fails_after = 99
+        self.fails_after = self.stopped_at = 99
 
-    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float]:
+    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float | None]:
         if len(self.asked) >= self.fails_after:
             raise ModelFault.make("evaluator.missing", name="there", file="model.onnx")
         self.asked.append(len(texts))
+        if len(self.asked) == self.stopped_at:
+            stop.cancel()
         return super().score(question, texts, stop)
 
 
@@ -94,6 +96,26 @@ def test_what_the_budget_leaves_out_follows_in_its_order(
     plain = kettles.explain(QUESTION, 3, rerank=False)[0]
     assert [one.id for one in found.passages] == [hit.passage.id for hit in plain]
     assert (found.scored, evaluator.asked) == (1, [1])
+
+
+def test_a_stop_ends_the_scoring_of_candidates(kettles: Library, evaluator: CountingEvaluator) -> None:
+    evaluator.stopped_at = 2
+    with pytest.raises(Stopped):
+        kettles.retriever.retrieve(QUESTION, RunOptions(k=3), Cancellation())
+    assert evaluator.asked == [1, 4]
+
+
+def test_a_candidate_without_a_score_follows_those_with_one(
+    reopen: Callable[..., Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reranking, "_BUDGET_SECONDS", PATIENCE)
+    silent = OnnxEvaluator(write_evaluator(tmp_path / "silent", long="no number"))
+    library = reopen(find_evaluator=lambda: silent)
+    library.pipeline.add_bytes("long.txt", ("repaired the kettle, " * 100).encode())
+    library.pipeline.add_bytes("short.txt", LINES[-1].encode())
+    found = library.retriever.retrieve(QUESTION, RunOptions(k=9))
+    assert found.passages[0].text == LINES[-1]
+    assert 0 < found.scored < len(found.passages)
 
 
 def test_an_evaluator_that_fails_leaves_what_was_found(kettles: Library, evaluator: CountingEvaluator) -> None:
