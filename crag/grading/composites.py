@@ -23,7 +23,8 @@ class CascadeGrader:
     """`first` grades every passage without tokens, and `second` those that it leaves unclear, all at once.
 
     Clear are rejections far below the lower threshold, and acceptances of passages that state everything. Grades of
-    `first` do not count for passages in another language than the question. Scores are on the scale of `second`.
+    `first` do not count for passages in another language than the question, and the best of passages that are all
+    rejected is unclear, since one unknown word can be why. Scores are on the scale of `second`.
     """
 
     def __init__(self, first: Grader, second: Grader) -> None:
@@ -61,6 +62,8 @@ class CascadeGrader:
             is_accepted = is_accepted or (accepts and not is_foreign)
             if is_foreign or not (accepts or rejects):
                 unclear.append(index)
+        if grades and not unclear and not is_accepted:  # never decline without the model
+            unclear.append(max(grades, key=lambda index: (grades[index].score or 0.0, -index)))
         foreign = [index for index in unclear if detect_language(passages[index].text) != language]
         return FirstGrades(grades, unclear, foreign if is_accepted else unclear)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from crag.cancellation import Cancellation
-from crag.errors import ModelFault
 from crag.grading.composites import CachedGrader, CascadeAssessor, CascadeGrader, GradeCache
 from crag.grading.score import ScoreGrader
 from crag.types import Assessment, Grade, Thresholds
@@ -93,14 +92,14 @@ def test_a_kept_score_keeps_its_word_and_its_rank_under_other_thresholds(old: fl
     assert second.thresholds.verdict_for(moved[0]) == CLEAR.verdict_for(old)
 
 
-def test_rejected_passages_need_no_model() -> None:
-    def reply(_: str) -> str:
-        raise ModelFault("unreachable", "Nobody is there.")
-
-    model = ScriptedModel(reply)
-    cascade = CascadeGrader(TableGrader({1: 0.05}, thresholds=CLEAR), ScoreGrader(model))
-    assert len(dict(cascade.grade("q?", [passage(1), passage(2)], Cancellation()))) == 2
-    assert model.asked == []
+@pytest.mark.parametrize(
+    ("scores", "asked"), [({1: 0.05, 2: 0.06, 3: 0.0}, [2]), ({1: 0.05, 2: 0.5, 3: 0.0}, [2]), ({1: 0.05, 2: 0.95}, [])]
+)
+def test_of_rejected_passages_the_model_sees_the_best_unless_there_is_a_better_one(scores, asked) -> None:
+    second = TableGrader(dict.fromkeys(scores, 0.9))
+    cascade = CascadeGrader(TableGrader(scores, thresholds=CLEAR), second)
+    grades = dict(cascade.grade("q?", [passage(number) for number in scores], Cancellation()))
+    assert (len(grades), second.graded) == (len(scores), asked)
 
 
 def test_only_the_models_verdicts_are_remembered() -> None:
