@@ -28,14 +28,15 @@ class CountingEvaluator(OnnxEvaluator):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, only="en")
         self.asked: list[int] = []
-        self.fails_after = self.stopped_at = 99
+        self.fails_after = 99
+        self.stops: Cancellation | None = None
 
     def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float | None]:
         if len(self.asked) >= self.fails_after:
             raise ModelFault.make("evaluator.missing", name="there", file="model.onnx")
         self.asked.append(len(texts))
-        if len(self.asked) == self.stopped_at:
-            stop.cancel()
+        if self.stops and len(self.asked) == 2:
+            self.stops.cancel()
         return super().score(question, texts, stop)
 
 
@@ -99,9 +100,9 @@ def test_what_the_budget_leaves_out_follows_in_its_order(
 
 
 def test_a_stop_ends_the_scoring_of_candidates(kettles: Library, evaluator: CountingEvaluator) -> None:
-    evaluator.stopped_at = 2
+    evaluator.stops = Cancellation()
     with pytest.raises(Stopped):
-        kettles.retriever.retrieve(QUESTION, RunOptions(k=3), Cancellation())
+        kettles.retriever.retrieve(QUESTION, RunOptions(k=3), evaluator.stops)
     assert evaluator.asked == [1, 4]
 
 
