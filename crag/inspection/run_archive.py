@@ -19,7 +19,7 @@ from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.tables import conversations, events, feedback, run_summaries, runs
 from crag.storage.user_scope import UserScoped
-from crag.types import Action, Outcome, Progress, RunState, VerdictWord
+from crag.types import Action, Outcome, Progress, RunState, Sufficiency, VerdictWord
 
 _BATCH_SIZE = 20
 _PAUSE_SECONDS = 0.02  # between batches, so that others get the processor and the database
@@ -138,6 +138,7 @@ class RunRow:
     ambiguous: int = 0
     irrelevant: int = 0
     unknown: int = 0
+    sufficiency: Sufficiency | None = None
     helpful: bool | None = None
     reason: str = ""
 
@@ -269,7 +270,7 @@ def _build_run_row(found: Mapping[Any, Any]) -> RunRow:
     """Build a row; NULL becomes the default of the field."""
     values = {str(name): value for name, value in found.items() if value is not None}
     values["conversation_id"] = values.get("conversation_id")
-    for name in ("action", "outcome"):
+    for name in ("action", "outcome", "sufficiency"):
         values[name] = values.get(name) or None
     if "helpful" in values:
         values["helpful"] = bool(values["helpful"])

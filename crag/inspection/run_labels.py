@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from crag.events import NODES
 from crag.models.model_choice import BUILTIN_LABEL, model_label
@@ -14,6 +14,9 @@ from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration, format_score
 from crag.text.sanitization import to_one_line
 from crag.types import Action, Outcome, Ruling, RunState, Sufficiency, SupportStrength, Thresholds, Verdict, VerdictWord
+
+if TYPE_CHECKING:
+    from crag.inspection.run_archive import RunRow
 
 Colour = Literal["green", "orange", "red", "blue", "gray"]
 
@@ -82,9 +85,11 @@ def verdict_badge(verdict: Verdict | None) -> Badge:
     return replace(VERDICT_BADGES[verdict.word], number=score)
 
 
-def run_badge(state: RunState, outcome: Outcome | None) -> Badge:
+def run_badge(run: RunRow) -> Badge:
     """Return the badge for how a run ended: its outcome when it completed, else its state."""
-    return OUTCOME_BADGES[outcome] if outcome and state == "done" else RUN_STATE_BADGES[state]
+    if run.outcome and run.state == "done":
+        return outcome_badge(run.action, run.outcome, run.sufficiency)
+    return RUN_STATE_BADGES[run.state]
 
 
 def decision_badge(action: Action | None, outcome: Outcome | None, sufficiency: Sufficiency | None = None) -> Badge:

@@ -59,6 +59,7 @@ def summarize_trace(trace: Trace) -> dict[str, Any]:
         "ambiguous": words["ambiguous"],
         "irrelevant": words["irrelevant"],
         "unknown": words["unknown"],
+        "sufficiency": trace.sufficiency or "",
     }
 
 

@@ -65,6 +65,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (passage_id, space_id)
         )""",
     ),
+    (
+        "ALTER TABLE run_summaries ADD COLUMN sufficiency TEXT DEFAULT '' NOT NULL",
+        "DELETE FROM run_summaries WHERE outcome = 'not_answered'",  # they are built again from the events
+    ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)

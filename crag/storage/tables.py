@@ -107,6 +107,7 @@ run_summaries = Table(
     Column("ambiguous", Integer, nullable=False),
     Column("irrelevant", Integer, nullable=False),
     Column("unknown", Integer, nullable=False),
+    Column("sufficiency", Text, nullable=False, server_default=""),
 )
 
 # Every prompt as sent, with the reply. `at` is in seconds since the start of the run; `body` is compressed JSON.

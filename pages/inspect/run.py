@@ -174,7 +174,7 @@ def _run_label(row: RunRow) -> str:
     change = labels.version_change(row.change) if row.change else ""
     facts = " · ".join(part for part in (change, format_date_time(row.started_at)) if part)
     question = markdown.escape_line(row.question, 80)
-    badge = run_labels.run_badge(row.state, row.outcome)
+    badge = run_labels.run_badge(row)
     return f"{labels.badge_label(badge)} {question} {labels.grey_text(facts)}"
 
 

@@ -57,7 +57,7 @@ def _draw_runs(wanted: RunFilter, run_id: str, limit: int) -> None:
 
 def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "") -> None:
     """Draw a run: its question as a button, and below it `fact` (safe Markdown), by default its outcome."""
-    title, badge = markdown.escape_line(row.question, 120), run_labels.run_badge(row.state, row.outcome)
+    title, badge = markdown.escape_line(row.question, 120), run_labels.run_badge(row)
     with st.container(gap=None):
         opened = st.button(
             f"{labels.badge_icon(badge)} {f'**{title}**' if is_chosen else title}",
@@ -73,7 +73,7 @@ def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str
 
 
 def _run_facts(row: RunRow) -> list[str]:
-    told = [run_labels.run_badge(row.state, row.outcome).word, f"{to_local_time(row.started_at):%H:%M}"]
+    told = [run_labels.run_badge(row).word, f"{to_local_time(row.started_at):%H:%M}"]
     if row.seconds is not None:
         told.append(format_duration(row.seconds))
     if row.change:

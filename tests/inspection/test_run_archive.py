@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
-from sqlalchemy import delete, text, update
+from sqlalchemy import delete, insert, text, update
 
+from crag.events import SufficiencyJudged, encode_event
 from crag.inspection.run_archive import RunArchive, RunFilter
 from crag.options import RunOptions
 from crag.storage.tables import events, run_summaries, runs
+from crag.types import Assessment
 from tests.doubles.engine import QuotingWriter
 from tests.runs.conftest import House, wait
 from tests.waiting import wait_until
@@ -147,8 +150,12 @@ def test_a_version_is_a_run_of_its_own(house, archive):
 
 
 def test_runs_from_before_are_summed_up_in_the_background(house, archive, three):
-    before = archive.list()
+    judged = encode_event(SufficiencyJudged(Assessment("insufficient", "No day is given.")))
+    before = [
+        replace(row, sufficiency="insufficient" if row.run_id == three["none"] else None) for row in archive.list()
+    ]
     with house.database.write() as connection:
+        connection.execute(insert(events).values(run_id=three["none"], number=0, body=judged))
         connection.execute(delete(run_summaries).where(run_summaries.c.run_id == three["web"]))
         damaged = text("UPDATE run_summaries SET seconds = 'half', action = '?' WHERE run_id = :id")
         connection.execute(damaged, {"id": three["none"]})

@@ -2,6 +2,7 @@
 
 import pytest
 
+from crag.inspection.run_archive import RunRow
 from crag.inspection.run_labels import ACTION_BADGES, OUTCOME_BADGES, decision_badge, describe_engine_change, run_badge
 from crag.runs.trace import Trace
 
@@ -57,18 +58,21 @@ def test_a_decision_promises_no_more_than_the_answer_holds(action, outcome, word
 
 
 @pytest.mark.parametrize(
-    ("state", "outcome", "word"),
+    ("state", "outcome", "action", "sufficiency", "word"),
     [
-        ("done", "documents_partly", "partly covered"),
-        ("done", "web", "from the web"),
-        ("done", "talk", "chat"),
-        ("stopped", "documents", "stopped"),
-        ("waiting", None, "waiting for you"),
-        ("done", None, "done"),
+        ("done", "documents_partly", "ambiguous", None, "partly covered"),
+        ("done", "web", "incorrect", None, "from the web"),
+        ("done", "talk", None, None, "chat"),
+        ("done", "not_answered", "incorrect", "insufficient", "not in your documents"),
+        ("done", "not_answered", "ambiguous", "insufficient", "related, but no answer"),
+        ("stopped", "documents", "correct", None, "stopped"),
+        ("waiting", None, None, None, "waiting for you"),
+        ("done", None, None, None, "done"),
     ],
 )
-def test_a_run_is_labelled_with_its_outcome(state, outcome, word):
-    assert run_badge(state, outcome).word == word
+def test_a_run_is_labelled_with_its_outcome(state, outcome, action, sufficiency, word):
+    row = RunRow("r", "Who?", None, 0.0, state, outcome=outcome, action=action, sufficiency=sufficiency)
+    assert run_badge(row).word == word
 
 
 def test_a_decision_is_named_like_the_outcome_it_leads_to():
