@@ -42,7 +42,9 @@ GRADERS: dict[GraderKind, GraderDescription] = {
     "score": GraderDescription("Fast", "one short call for each passage"),
     "explained": GraderDescription("Explained", "one call for each passage, with a reason in words (slowest)"),
     "listwise": GraderDescription("All at once", "one call for all passages"),
-    "cascade": GraderDescription("Built-in first", "a language model grades only the unclear passages"),
+    "cascade": GraderDescription(
+        "Two-stage", "evaluator or built-in first; a language model grades only the unclear passages"
+    ),
 }
 
 OptionChanges = Mapping[str, Any]  # option values by name, such as `k` or `answering.window`

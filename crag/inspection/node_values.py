@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from crag.inspection.run_labels import decision_badge, describe_grader, describe_thresholds, format_option_value
+from crag.inspection.run_labels import decision_badge, describe_thresholds, describe_trace_grader, format_option_value
 from crag.inspection.steps import (
     PassageDescription,
     PromptSize,
@@ -109,7 +109,7 @@ def _grade_inputs(trace: Trace) -> list[NodeValue]:
     return [
         _question_value(trace),
         NodeValue("Passages", _found_passages(trace, "library")),
-        NodeValue("Grader", describe_grader(trace.grader)),
+        NodeValue("Grader", describe_trace_grader(trace)),
         NodeValue("Thresholds", _thresholds_text(trace)),
     ]
 

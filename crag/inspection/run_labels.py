@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from crag.events import NODES
+from crag.models.evaluator_weights import reads_question
 from crag.models.model_choice import BUILTIN_LABEL, model_label
 from crag.options import GRADERS, OPTIONS, POLICIES, PolicyName, RunOptions
 from crag.runs.trace import Trace
@@ -230,15 +231,28 @@ def version_label(number: int, total: int, change: str) -> str:
     return " · ".join(part for part in (f"Version {number} of {total}", described) if part)
 
 
-def describe_grader(name: str) -> str:
-    """Return a grader's display name with its model or evaluator, such as “Fast, llama3.1:8b”; else the name itself."""
+def describe_grader(name: str, question: str = "") -> str:
+    """Return a grader's display name with its model or evaluator, such as “Fast, llama3.1:8b”; else the name itself.
+
+    With a question that the evaluator does not read, the built-in grader is named, which graded in its place.
+    """
     kind, _, rest = name.partition(":")
     if kind not in GRADERS:
         return name
-    last = rest.rpartition("+")[2]  # in a cascade: the grader for passages that the built-in one leaves open
-    model = last.partition("@")[0].rpartition("ollama:")[2]
+    if kind == "cascade":
+        first, _, second = rest.partition("+")
+        model = describe_grader(second, question).rpartition(", ")[2]
+        return f"{GRADERS[kind].label}: {describe_grader(first, question)}, then {model}"
+    model = rest.partition("@")[0].rpartition("ollama:")[2]
+    if kind == "evaluator" and question and not reads_question(model, question):
+        return GRADERS["builtin"].label
     label = GRADERS[kind].label
     return f"{label}, {model}" if model and (GRADERS[kind].asks_model or kind == "evaluator") else label
+
+
+def describe_trace_grader(trace: Trace) -> str:
+    """Return the display name of what graded the passages of a run."""
+    return describe_grader(trace.grader, trace.condensed or trace.question)
 
 
 def _describe_value_change(change: str) -> str:

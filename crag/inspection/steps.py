@@ -15,8 +15,8 @@ from crag.inspection.run_labels import (
     STRENGTH_BADGES,
     Badge,
     decision_badge,
-    describe_grader,
     describe_thresholds,
+    describe_trace_grader,
     threshold_origin,
     verdict_badge,
 )
@@ -254,7 +254,7 @@ def describe_grading(trace: Trace) -> str:
     if thresholds is None or not trace.grader or not trace.verdicts:
         return ""
     origin = threshold_origin(trace.options, calibrated=trace.calibrated)
-    return to_one_line(f"Graded by {describe_grader(trace.grader)} · {describe_thresholds(thresholds)} · {origin}")
+    return to_one_line(f"Graded by {describe_trace_grader(trace)} · {describe_thresholds(thresholds)} · {origin}")
 
 
 _SUFFICIENCY_WORDS: dict[Sufficiency | None, str] = {

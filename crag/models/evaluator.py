@@ -77,7 +77,7 @@ class OnnxEvaluator:
 
     def reads(self, question: str) -> bool:
         """Return whether it was trained on the language of this question."""
-        return self._only is None or detect_language(question) == self._only
+        return reads_language(self._only, question)
 
     def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float | None]:
         """Return how likely each text answers the question, in 0..1; None if the model gives no number for it.
@@ -242,6 +242,11 @@ class OnnxEvaluator:
 
     def _fault(self, key: str, **values: str) -> ModelFault:
         return ModelFault.make(key, name=self._name, **values)
+
+
+def reads_language(only: Language | None, question: str) -> bool:
+    """Return whether an evaluator that was trained on one language only, if on one, reads this question."""
+    return only is None or detect_language(question) == only
 
 
 def _plan_batches(lengths: Sequence[int]) -> list[list[int]]:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, ModelFault
-from crag.models.evaluator import MODEL_FILE, TOKENIZER_FILE, OnnxEvaluator
+from crag.models.evaluator import MODEL_FILE, TOKENIZER_FILE, OnnxEvaluator, reads_language
 from crag.models.file_download import RemoteFile, download_file
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
@@ -221,6 +221,11 @@ class InstalledEvaluator:
                 only = KNOWN_EVALUATORS[name].only if name in KNOWN_EVALUATORS else None
                 self._opened = state, _fault_or(partial(OnnxEvaluator, folder, name, only))
             return self._opened[1]
+
+
+def reads_question(name: str, question: str) -> bool:
+    """Return whether the evaluator of this name was trained on the language of the question."""
+    return name not in KNOWN_EVALUATORS or reads_language(KNOWN_EVALUATORS[name].only, question)
 
 
 def name_choices() -> str:

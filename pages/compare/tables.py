@@ -34,7 +34,7 @@ def _chosen_value(setting: Option, trace: Trace) -> str:
 _RESOLVED_SETTINGS = ("model", "grader", "thresholds", *DOCUMENT_OPTIONS)
 _SETTING_VALUES: dict[str, Callable[[Trace], str]] = {
     OPTIONS["model"].title: lambda trace: markdown.escape_line(trace.model, 60),
-    OPTIONS["grader"].title: lambda trace: labels.grader_label(trace.grader),
+    OPTIONS["grader"].title: lambda trace: labels.trace_grader_label(trace),
     OPTIONS["thresholds"].title: lambda trace: _thresholds_cell(trace),
     **{
         setting.title: partial(_chosen_value, setting)

@@ -72,7 +72,7 @@ def _run_badges(trace: Trace) -> list[str]:
     only = format_count(len(options.source_ids), "document") if options.source_ids else ""
     under = [
         markdown.escape_line(trace.model, 60),
-        f"Grader: {labels.grader_label(trace.grader)}" if trace.grader else "",
+        f"Grader: {labels.trace_grader_label(trace)}" if trace.grader else "",
         run_labels.grading_label(options.policy),
         format_count(options.k, "passage"),
         run_labels.describe_option("passage_size", options.passage_size) if options.passage_size else "",

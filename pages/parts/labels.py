@@ -5,7 +5,8 @@ from __future__ import annotations
 from crag.ingest.parse.formats import FORMATS
 from crag.inspection import run_labels
 from crag.inspection.run_archive import Thumb
-from crag.inspection.run_labels import Badge, describe_change, describe_grader
+from crag.inspection.run_labels import Badge, describe_change, describe_grader, describe_trace_grader
+from crag.runs.trace import Trace
 from crag.text.sanitization import WORD_JOINER
 from crag.types import Action, Outcome, Verdict, Version
 from pages.parts import markdown
@@ -62,6 +63,11 @@ def version_caption(version: Version, total: int) -> str:
 def grader_label(name: str) -> str:
     """Return a grader's screen name with its model; safe Markdown."""
     return markdown.escape_line(describe_grader(name), 120)
+
+
+def trace_grader_label(trace: Trace) -> str:
+    """Return the screen name of what graded the passages of a run; safe Markdown."""
+    return markdown.escape_line(describe_trace_grader(trace), 120)
 
 
 def grey_text(text: str) -> str:

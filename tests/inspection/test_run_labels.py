@@ -3,7 +3,14 @@
 import pytest
 
 from crag.inspection.run_archive import RunRow
-from crag.inspection.run_labels import ACTION_BADGES, OUTCOME_BADGES, decision_badge, describe_engine_change, run_badge
+from crag.inspection.run_labels import (
+    ACTION_BADGES,
+    OUTCOME_BADGES,
+    decision_badge,
+    describe_engine_change,
+    describe_trace_grader,
+    run_badge,
+)
 from crag.runs.trace import Trace
 
 GONE = "Ollama does not answer at 127.0.0.1:11434, so the built-in engine answers."
@@ -73,6 +80,23 @@ def test_a_decision_promises_no_more_than_the_answer_holds(action, outcome, word
 def test_a_run_is_labelled_with_its_outcome(state, outcome, action, sufficiency, word):
     row = RunRow("r", "Who?", None, 0.0, state, outcome=outcome, action=action, sufficiency=sufficiency)
     assert run_badge(row).word == word
+
+
+@pytest.mark.parametrize(
+    ("grader", "question", "label"),
+    [
+        ("score:ollama:llama3.1:8b@1", "Who?", "Fast, llama3.1:8b"),
+        ("evaluator:minilm@1", "Who built the lighthouse?", "Evaluator, minilm"),
+        ("evaluator:minilm@1", "등대는 누가 지었나요?", "Built-in"),
+        ("evaluator:bge-m3@1", "등대는 누가 지었나요?", "Evaluator, bge-m3"),
+        ("cascade:builtin:words@1+score:ollama:llama3.1:8b@1", "Who?", "Two-stage: Built-in, then llama3.1:8b"),
+        ("cascade:evaluator:minilm@1+score:llama@1", "Who?", "Two-stage: Evaluator, minilm, then llama"),
+        ("cascade:evaluator:minilm@1+score:llama@1", "谁建造了灯塔？", "Two-stage: Built-in, then llama"),
+        ("unheard-of", "Who?", "unheard-of"),
+    ],
+)
+def test_a_grader_is_named_by_what_really_graded(grader, question, label):
+    assert describe_trace_grader(Trace(question=question, grader=grader)) == label
 
 
 def test_a_decision_is_named_like_the_outcome_it_leads_to():
