@@ -39,9 +39,10 @@ MEMORY_FOR_HOMES = 4 * 2**30  # bytes
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _bare_environment() -> Iterator[None]:
-    """Tests run as on a machine where nothing is configured; also what they share."""
+def _bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests run as on a machine where nothing is configured or downloaded; also what they share."""
     with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("HOME", str(tmp_path_factory.mktemp("user")))
         for name in CONFIGURATION:
             environment.delenv(name, raising=False)
         yield
