@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 
 from crag.cancellation import Cancellation
 from crag.prompts import fill_template
 from crag.protocols import Embedder, Quotation
 from crag.text.coverage import BuiltinCoverageCheck, find_context
 from crag.text.language import detect_written_language, split_sentences
-from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question
-from crag.text.stated_values import find_values
+from crag.text.questions import AnalyzedQuestion, AnswerType, TermStatistics, analyze_question
+from crag.text.stated_values import StatedValue, agree, find_values
 from crag.text.tables import label_table_rows
 from crag.text.unmentioned_names import find_unmentioned_names
 from crag.types import Assessment, Grade, Passage, Statement, Sufficiency, Turn, WrittenLanguage
@@ -93,27 +95,43 @@ class BuiltinJudge:
         """Return one sentence of each of two documents that state different values; none if all agree."""
         if question.answer_type not in _COMPARED_TYPES or len({passage.source_id for passage in passages}) < 2:
             return ()
-        stated: list[tuple[str, Statement, frozenset[str]]] = []
+        stated: list[tuple[str, Statement, StatedValue]] = []
         for passage in passages:
             stop.check()
             if (found := self._find_value(question, passage)) is None:
                 continue
-            statement, parts = found
-            for source_id, other, other_parts in stated:
-                if source_id != passage.source_id and parts.isdisjoint(other_parts):
+            statement, value = found
+            for source_id, other, other_value in stated:
+                if source_id == passage.source_id or agree(value, other_value) is not False:
+                    continue
+                if not _speak_of_different_things(question, other.sentence, statement.sentence):
                     return other, statement
-            stated.append((passage.source_id, statement, parts))
+            stated.append((passage.source_id, statement, value))
         return ()
 
-    def _find_value(self, question: AnalyzedQuestion, passage: Passage) -> tuple[Statement, frozenset[str]] | None:
-        """Return the only sentence that answers completely, with the parts of its only value; None if there is none."""
+    def _find_value(self, question: AnalyzedQuestion, passage: Passage) -> tuple[Statement, StatedValue] | None:
+        """Return the only sentence that answers completely, with its only value; None if there is none."""
         sentences = label_table_rows(split_sentences(passage.text))
         around = f"{passage.title} {passage.heading}"
-        found: list[tuple[Statement, frozenset[str]]] = []
+        found: list[tuple[Statement, frozenset[StatedValue]]] = []
         for at, sentence in enumerate(sentences):
             values = find_values(question, sentence)
             quoted = Quotation(sentence, find_context(sentences, at, around))
             if values and self._coverage.is_covered(question.text, [quoted]):
-                parts = frozenset(part for value in values for part in value.replace(",", "").split())
-                found.append((Statement(passage.id, sentence), parts if len(values) == 1 else frozenset()))
-        return found[0] if len(found) == 1 and found[0][1] else None
+                found.append((Statement(passage.id, sentence), values))
+        if len(found) != 1 or len(found[0][1]) != 1:
+            return None
+        statement, (value,) = found[0]
+        return statement, value
+
+
+def _speak_of_different_things(question: AnalyzedQuestion, one: str, other: str) -> bool:
+    """Return whether two sentences also state different dates or figures that are not asked for: version 2, in 2019."""
+    kinds: tuple[AnswerType, ...] = ("time", "number")
+    for kind in kinds:
+        asked = replace(question, answer_type=kind)
+        beside, beside_other = find_values(asked, one), find_values(asked, other)
+        is_other = beside and beside_other and not any(agree(*pair) for pair in product(beside, beside_other))
+        if kind != question.answer_type and is_other:
+            return True
+    return False

@@ -12,9 +12,7 @@ from crag.graph.statements import (
     SourceSentence,
     SourceText,
     TermVariants,
-    allowed_figures,
     contradicts,
-    extract_figures,
     extract_months,
     name_terms,
     opening_terms,
@@ -22,6 +20,7 @@ from crag.graph.statements import (
     parse_statement,
     subject_terms,
 )
+from crag.text.figures import allowed_figures, extract_figures
 from crag.text.language import extract_words
 from crag.text.patterns import lazy_regex
 from crag.types import Knowledge, Outcome, Support, SupportStrength

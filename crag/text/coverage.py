@@ -38,7 +38,7 @@ from crag.text.questions import (
     matches_answer_type,
 )
 from crag.text.relevance_features import TokenizedText
-from crag.text.stated_values import find_values
+from crag.text.stated_values import agree, find_values
 from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows, names_column
 
 _MIN_LIST_ITEMS = 2
@@ -128,7 +128,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         if not new or len(new & set(extract_terms(said))) < _MIN_HELD_SHARE * len(new):
             return False
         values = find_values(question, " ".join(each.text for each in used))
-        if values & find_values(question, answer):
+        if any(agree(one, other) for one in values for other in find_values(question, answer)):
             return True
         return not (values if question.is_cjk else find_gaps(question, Quotation(answer, said), self._embedder).value)
 
@@ -182,7 +182,9 @@ def _disagree(question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         return False
     sentences = [sentence.text for quoted in used for sentence in _separate_sentences(quoted)]
     values = [found for text in sentences if (found := find_values(question, text))]
-    return len(values) > 1 and not frozenset.intersection(*values)
+    return len(values) > 1 and not any(
+        all(any(agree(value, other) for other in others) for others in values[1:]) for value in values[0]
+    )
 
 
 def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:

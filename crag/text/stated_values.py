@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
+from crag.text.dates import CalendarDate, find_dates, remove_dates
+from crag.text.figures import Figure, find_figures
 from crag.text.language import extract_terms
 from crag.text.patterns import MONTHS, lazy_regex
 from crag.text.questions import AnalyzedQuestion
 
-_MONTH = "|".join(MONTHS)
 # Two capitalised words or a title with one; a single one only where it is neither a role nor part of an address.
 _PERSON = lazy_regex(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.? )?"
@@ -23,26 +25,38 @@ _CALENDAR_TERMS = frozenset(
     )
 )
 _NUMBER = lazy_regex(r"\d+(?:[.,:]\d+)*")
-_DATE = lazy_regex(  # also a time of day
-    rf"(?:{_MONTH})\s\d{{1,2}}(?:st|nd|rd|th)?(?:,\s\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{_MONTH})(?:\s\d{{4}})?"
-    r"|\d{1,2}:\d\d|\d{1,2}\s?[ap]\.?m\b|(?<![\d.,])(?:1\d|20)\d\d(?![\d.,]*\d)"
-    r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号號일]|\d{4}\s?[年년]"
-    r"|(?:오전|오후|上午|下午)?\s?\d{1,2}\s?[시点點時时](?:\s?\d{1,2}\s?[분分])?",
-    re.IGNORECASE,
+_TIME_OF_DAY = lazy_regex(
+    r"(?<!\d)(\d{1,2})(?::(\d\d)|\s?[시点點時时](?![간间間])(?:\s?(\d{1,2})\s?[분分])?|\s?[ap]\.?m\b)", re.IGNORECASE
 )
 
+StatedValue = CalendarDate | Figure | frozenset[str]
+"""A date, a number, which may be a time of day in minutes, or the terms of a name."""
 
-def find_values(question: AnalyzedQuestion, sentence: str) -> frozenset[str]:
+
+def find_values(question: AnalyzedQuestion, sentence: str) -> frozenset[StatedValue]:
     """Return the values of the kind asked for in a sentence that the question does not name.
 
     Figures of dates count only for a question about time. Korean and Chinese names are not recognized.
     """
     if question.answer_type in {"person", "place"}:
         names = (frozenset(extract_terms(found[0])) for found in _PERSON.finditer(sentence))
-        return frozenset(" ".join(sorted(name)) for name in names if name - question.weights.keys() - _CALENDAR_TERMS)
+        return frozenset(name for name in names if name - question.weights.keys() - _CALENDAR_TERMS)
     asked = set(_NUMBER.findall(question.text))
     new = _NUMBER.sub(lambda found: "" if found[0] in asked else found[0], sentence)
-    spans = [found[0] for found in _DATE.finditer(new)]
     if question.answer_type == "time":
-        return frozenset(" ".join(_NUMBER.findall(span)) for span in spans)
-    return frozenset(_NUMBER.findall(_DATE.sub("", new)))
+        return frozenset(find_dates(new)).union(map(_parse_time_of_day, _TIME_OF_DAY.finditer(new)))
+    return frozenset(find_figures(_TIME_OF_DAY.sub("", remove_dates(new))))
+
+
+def _parse_time_of_day(match: re.Match[str]) -> Figure:
+    """Return the minutes since noon or midnight, which are not told apart: 9:00 may be in the evening."""
+    return Figure(Decimal(int(match[1]) % 12 * 60 + int(match[2] or match[3] or 0)), "time of day")
+
+
+def agree(one: StatedValue, other: StatedValue) -> bool | None:
+    """Return whether two values are the same; None if that cannot be told, as of names that share a word."""
+    if isinstance(one, frozenset) and isinstance(other, frozenset):
+        return one == other or (False if one.isdisjoint(other) else None)
+    if isinstance(one, CalendarDate) and isinstance(other, CalendarDate):
+        return one.agrees_with(other)
+    return one.agrees_with(other) if isinstance(one, Figure) and isinstance(other, Figure) else None

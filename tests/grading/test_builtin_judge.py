@@ -40,6 +40,53 @@ def test_documents_disagree_only_if_both_state_one_value_of_what_is_asked(
     assert stated == ([BRIDGE, other] if sufficiency == "conflicting" else [])
 
 
+@pytest.mark.parametrize(
+    ("question", "one", "other"),
+    [
+        ("How long is the Halden bridge?", "The Halden bridge is 1.2 km long.", "The Halden bridge is 1,200 m long."),
+        ("How high is the tower of Halden?", "The Halden tower is 30 m high.", "The Halden tower is 98 feet high."),
+        ("How much did the Halden bridge cost?", "The bridge cost $1.5 million.", "The bridge cost $1,500,000."),
+        ("How many days of leave do we get?", "We get 25 days of leave.", "We get 25.0 days of leave."),
+        ("How many people live in Halden?", "In Halden 31,300 people live.", "In Halden about 31,000 people live."),
+        ("When does the office open?", "The office opens at 9:00.", "The office opens at 9 am."),
+        ("When did the Halden bridge open?", "The Halden bridge opened on 5 May.", "The Halden bridge opened in 2020."),
+        (
+            "When did the Halden bridge open?",
+            "The Halden bridge opened in 2019.",
+            "The Halden bridge opened in March 2019.",
+        ),
+        ("Who built the Halden bridge?", "Clara Moor built the Halden bridge.", "Dr. Moor built the Halden bridge."),
+        ("When was Foo released?", "Foo 1.0 was released in 2019.", "Foo 2.0 was released in 2021."),
+        ("How many people live in Halden?", "In 1990, Halden had 900 people.", "In 2020, Halden had 800 people."),
+        ("수습은 몇 개월입니까?", "수습은 3개월입니다.", "수습은 3.0개월이다."),
+        ("가격은 얼마입니까?", "가격은 3만 원입니다.", "가격은 30,000원입니다."),
+        ("大桥什么时候开放？", "大桥于1931年开放。", "大桥于一九三一年五月三日开放。"),
+    ],
+)
+def test_one_value_in_two_notations_and_values_that_cannot_be_compared_are_no_disagreement(
+    embedder, question, one, other
+) -> None:
+    assert judge(embedder, question, one, other, complete=True).sufficiency == "sufficient"
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "other"),
+    [
+        ("How many days do I have for a refund?", "Refund: you have 30 days.", "Refund: you have 14 days."),
+        ("How much is the ticket?", "The ticket is $20.", "The ticket is $18."),
+        ("When is the party?", "The party is on 10 May.", "The party is on 12 May."),
+        ("When is the party?", "The party is on 10 May 2020.", "The party is on 10 June."),
+        ("When does the office open?", "The office opens at 9:00.", "The office opens at 8:30 am."),
+        ("Who built the Halden bridge?", "Clara Moor built the Halden bridge.", "Jon Lund built the Halden bridge."),
+        ("수습은 몇 개월입니까?", "수습은 3개월입니다.", "수습은 6개월이다."),
+        ("가격은 얼마입니까?", "가격은 3만 원입니다.", "가격은 20,000원이다."),
+        ("年假有多少天？", "年假有十二天。", "年假有15天。"),
+    ],
+)
+def test_values_of_one_unit_that_differ_disagree(embedder, question, one, other) -> None:
+    assert judge(embedder, question, one, other, complete=True).sufficiency == "conflicting"
+
+
 def test_passages_of_one_document_do_not_disagree(embedder) -> None:
     graded = [
         (passage(n, text, source_id="s1"), Grade(0.9, "", complete=True))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 
-from crag.graph.statements import normalize_chinese_numbers
+from crag.text.figures import normalize_chinese_numbers
 from crag.text.patterns import MONTHS
 
 _MONTHS = [name.lower() for name in MONTHS]
@@ -61,6 +61,11 @@ class CalendarDate:
         """The stated parts, in the order day, month, year."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
+    def agrees_with(self, other: CalendarDate) -> bool | None:
+        """Return whether no part that both state differs; None if there is none, as for a day and a year."""
+        shared = self.parts.keys() & other.parts.keys()
+        return all(self.parts[name] == other.parts[name] for name in shared) if shared else None
+
     def share_stated(self, stated: CalendarDate, question: Sequence[CalendarDate] = ()) -> float:
         """Return the share of the parts of this expected date that a stated date has, 0 if any part differs.
 
@@ -79,6 +84,11 @@ class CalendarDate:
 def find_dates(text: str) -> list[CalendarDate]:
     """Return the dates that a text states, also a month or a year alone, and both readings of 04/05/1975."""
     return [date for match in _DATE_OR_PART.finditer(normalize_chinese_numbers(text)) for date in _read_match(match)]
+
+
+def remove_dates(text: str) -> str:
+    """Return a text without its dates, months and years."""
+    return _DATE_OR_PART.sub("", normalize_chinese_numbers(text))
 
 
 def states_date(text: str) -> bool:
