@@ -56,6 +56,7 @@ def test_documents_disagree_only_if_both_state_one_value_of_what_is_asked(
             "The Halden bridge opened in March 2019.",
         ),
         ("Who built the Halden bridge?", "Clara Moor built the Halden bridge.", "Dr. Moor built the Halden bridge."),
+        ("When did the Halden war end?", "The Halden war ended in the 1740s.", "The Halden war ended in 1748."),
         ("When was Foo released?", "Foo 1.0 was released in 2019.", "Foo 2.0 was released in 2021."),
         ("How many people live in Halden?", "In 1990, Halden had 900 people.", "In 2020, Halden had 800 people."),
         ("수습은 몇 개월입니까?", "수습은 3개월입니다.", "수습은 3.0개월이다."),
