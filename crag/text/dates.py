@@ -36,7 +36,8 @@ def _compile(*forms: str) -> re.Pattern[str]:
     """Join forms into one pattern whose named groups are numbered, since a name may occur only once."""
     numbers = count(1)
     numbered = (re.sub(r"\(\?P<(\w+)>", lambda group: f"(?P<{group[1]}_{next(numbers)}>", form) for form in forms)
-    return re.compile(rf"(?<![\d.,/-])(?:{'|'.join(numbered)})(?![\d/-]|[.,]\d|s\b|\s?[년年][대代])", re.IGNORECASE)
+    decade = r"s\b|(?:\s?[년年])?[대代]"
+    return re.compile(rf"(?<![\d.,/-])(?:{'|'.join(numbered)})(?![\d/-]|[.,]\d|{decade})", re.IGNORECASE)
 
 
 _DATE, _DATE_OR_PART = _compile(*_FORMS), _compile(*_FORMS, *_LONE_PARTS)

@@ -61,6 +61,7 @@ def test_documents_disagree_only_if_both_state_one_value_of_what_is_asked(
         ("How many people live in Halden?", "In 1990, Halden had 900 people.", "In 2020, Halden had 800 people."),
         ("수습은 몇 개월입니까?", "수습은 3개월입니다.", "수습은 3.0개월이다."),
         ("가격은 얼마입니까?", "가격은 3만 원입니다.", "가격은 30,000원입니다."),
+        ("公司什么时候成立？", "公司于1930年代成立。", "公司于1931年成立。"),
         ("大桥什么时候开放？", "大桥于1931年开放。", "大桥于一九三一年五月三日开放。"),
     ],
 )
@@ -81,7 +82,9 @@ def test_one_value_in_two_notations_and_values_that_cannot_be_compared_are_no_di
         ("Who built the Halden bridge?", "Clara Moor built the Halden bridge.", "Jon Lund built the Halden bridge."),
         ("수습은 몇 개월입니까?", "수습은 3개월입니다.", "수습은 6개월이다."),
         ("가격은 얼마입니까?", "가격은 3만 원입니다.", "가격은 20,000원이다."),
+        ("회의는 언제 열립니까?", "회의는 5월 10일에 열립니다.", "회의는 5월 12일에 열립니다."),
         ("年假有多少天？", "年假有十二天。", "年假有15天。"),
+        ("会议什么时候举行？", "会议于5月10日举行。", "会议于5月12日举行。"),
     ],
 )
 def test_values_of_one_unit_that_differ_disagree(embedder, question, one, other) -> None:
