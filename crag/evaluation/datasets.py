@@ -28,13 +28,13 @@ from crag.evaluation.dataset_records import (
 )
 from crag.evaluation.scorers import contains_phrase
 from crag.evaluation.types import Dataset, Example
-from crag.graph.citations import strip_citations
 from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.tables import datasets
 from crag.storage.user_scope import UserScoped
+from crag.text.citation_marks import strip_citations
 from crag.text.language import split_sentences
 from crag.text.sanitization import clean_display_name, normalize_user_text
 from crag.types import Passage

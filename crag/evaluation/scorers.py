@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from crag.evaluation.types import Example, GradedPassage, NodeCost, ScoredAnswer
 from crag.graph.answer_support import check_sentences
-from crag.graph.citations import cited_numbers, strip_citations
+from crag.graph.citations import cited_numbers
 from crag.runs.trace import Trace
+from crag.text.citation_marks import strip_citations
 from crag.text.dates import find_dates, parse_date, rewrite_dates, states_date
 from crag.text.figures import normalize_figures
 from crag.text.language import HAN_KANA_RANGES, HANGUL_RANGES

@@ -15,13 +15,13 @@ from crag.graph.citations import (
     collect_citations,
     collect_quotations,
     drop_invalid_citations,
-    strip_citations,
 )
 from crag.graph.nodes import gather_knowledge, graph_node, is_merely_related, judged_sufficiency, trusted_statements
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, question_to_answer, retrieval_question
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import OFF_TOPIC, PromptFit, Writer
+from crag.text.citation_marks import escape_brackets, strip_citations
 from crag.text.formatting import format_count, format_date, to_local_time
 from crag.text.language import detect_language, detect_written_language
 from crag.text.questions import detect_answer_type, extract_asking_sentences, is_long_question
@@ -254,7 +254,7 @@ def _write_disagreement(state: GraphState, statements: Sequence[Statement], deps
     known = {passage.id: passage for passage in state["passages"]}
     sources = [known[statement.passage_id] for statement in statements]
     knowledge = tuple(Knowledge(n, passage, passage.text) for n, passage in enumerate(sources, start=1))
-    quotes = [f"“{strip_citations(each.sentence)}” [{n}]" for n, each in enumerate(statements, start=1)]
+    quotes = [f"“{escape_brackets(each.sentence)}” [{n}]" for n, each in enumerate(statements, start=1)]
     origins = (_describe_source(passage, dated, language) for passage in sources)
     text = "\n".join([lead, "", *(f"- {quote} — {origin}" for quote, origin in zip(quotes, origins, strict=True))])
     deps.emit(TokensWritten(text))
@@ -264,7 +264,7 @@ def _write_disagreement(state: GraphState, statements: Sequence[Statement], deps
 
 def _describe_source(passage: Passage, dated: Sequence[str], language: WrittenLanguage) -> str:
     """Return the title of a document and when it was published, or else added; `dated` are the words for both."""
-    title = strip_citations(" ".join(passage.title.split()))
+    title = escape_brackets(" ".join(passage.title.split()))
     if not (passage.published or passage.added_at):
         return title
     day = passage.published or f"{to_local_time(passage.added_at):%Y-%m-%d}"

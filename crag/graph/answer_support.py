@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from crag.graph.citations import answer_sentences, cited_numbers, strip_citations
+from crag.graph.citations import answer_sentences, cited_numbers
 from crag.graph.statements import (
     AnswerStatement,
     SourceSentence,
@@ -20,6 +20,7 @@ from crag.graph.statements import (
     parse_statement,
     subject_terms,
 )
+from crag.text.citation_marks import strip_citations
 from crag.text.figures import allowed_figures, extract_figures
 from crag.text.language import extract_words
 from crag.text.patterns import lazy_regex

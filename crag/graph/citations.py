@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from crag.protocols import Quotation
+from crag.text.citation_marks import CITATION, strip_brackets, strip_citations
 from crag.text.coverage import find_context
 from crag.text.language import (
     continues_item,
@@ -19,19 +20,13 @@ from crag.text.language import (
 from crag.text.tables import label_knowledge_rows, pair_knowledge_rows
 from crag.types import Citation, Knowledge, Passage, Support
 
-_CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
-_LEADING_CITATIONS = re.compile(rf"(?:{_CITATION.pattern})+\s*")
+_LEADING_CITATIONS = re.compile(rf"(?:{CITATION.pattern})+\s*")
 
 
 def cited_numbers(text: str) -> list[int]:
     """Return the numbers cited in a text, without duplicates, in order of appearance."""
-    found = (int(number) for group in _CITATION.findall(text) for number in group.split(","))
+    found = (int(number) for group in CITATION.findall(text) for number in group.split(","))
     return list(dict.fromkeys(found))
-
-
-def strip_citations(text: str) -> str:
-    """Remove all citations from a text."""
-    return _CITATION.sub("", text)
 
 
 def drop_invalid_citations(text: str, knowledge: Sequence[Knowledge]) -> str:
@@ -47,7 +42,7 @@ def drop_invalid_citations(text: str, knowledge: Sequence[Knowledge]) -> str:
         kept = " ".join(f"[{number}]" for number in numbers if number in known)
         return f"{match.group(0)[: match.group(0).index('[')]}{kept}" if kept else ""
 
-    return _CITATION.sub(keep_known, text)
+    return CITATION.sub(keep_known, text)
 
 
 class CitationNumbering:
@@ -58,7 +53,7 @@ class CitationNumbering:
 
     def renumber(self, piece: str) -> str:
         """Return a piece of the answer, which contains citations `[n]` whole, with their final numbers."""
-        return _CITATION.sub(self._replace, piece)
+        return CITATION.sub(self._replace, piece)
 
     def reorder(self, knowledge: Sequence[Knowledge]) -> tuple[Knowledge, ...]:
         """Return the knowledge under the final numbers: what is cited first."""
@@ -129,14 +124,14 @@ def _build_citation(item: Knowledge, citing: str) -> Citation:
 
 def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     """Return what an answer that quotes takes from its sources: each run of neighbouring sentences with its context."""
-    quoted = {frozenset(extract_terms(said)): said for said in map(strip_citations, answer_sentences(text))}
+    quoted = {frozenset(extract_terms(said)): said for said in map(strip_brackets, answer_sentences(text))}
     found = []
     for item in used:
         around = f"{item.passage.title} {item.passage.heading}"
         sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):
-            if said := quoted.get(frozenset(extract_terms(strip_citations(strip_list_mark(sentence))))):
+            if said := quoted.get(frozenset(extract_terms(strip_brackets(strip_list_mark(sentence))))):
                 start = start if run else at
                 run.append(sentence if is_table_row(sentence) else said)
                 units.append(sentence)

@@ -10,6 +10,7 @@ from crag.cancellation import Cancellation
 from crag.models.builtin_rewriter import asks_for_more, is_new_in, names_no_subject
 from crag.models.quoted_answer import SINGLE_VALUE_TYPES, GapFinder, ScoredUnit, compose_answer
 from crag.protocols import OFF_TOPIC, Embedder, PromptFit, Quotation, ReplyPiece, Writer
+from crag.text.citation_marks import strip_brackets
 from crag.text.coverage import Gaps, find_context, find_gaps, is_off_topic
 from crag.text.language import is_heading, split_sentences
 from crag.text.opening_hours import tells_other_opening
@@ -98,7 +99,7 @@ class BuiltinWriter(Writer):
             return False
         around = [f"{held.passage.title} {held.passage.heading}" for held in used]
         headings = [unit for held in used for unit in split_sentences(held.passage.text) if is_heading(unit)]
-        quoted = Quotation(re.sub(r"\[\d+\]", "", answer), " ".join(around + headings))
+        quoted = Quotation(strip_brackets(answer), " ".join(around + headings))
         return is_off_topic(question, find_gaps(question, quoted, self._embedder))
 
     def _score(self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge]) -> list[list[ScoredUnit]]:
@@ -150,5 +151,5 @@ def _is_said(answer: str, said: str) -> bool:
 
 
 def _bare_text(text: str) -> str:
-    """Return the letters and digits of a text, without its citations."""
-    return re.sub(r"\[\d+\]|[\W_]+", "", text).casefold()
+    """Return the letters and digits of a text, without citations and numbers in brackets."""
+    return re.sub(r"[\W_]+", "", strip_brackets(text)).casefold()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from crag.text.citation_marks import escape_brackets
 from crag.text.coverage import Gaps, find_labelled_values
 from crag.text.language import (
     continues_item,
@@ -29,8 +29,6 @@ _LEAD_SCORE_SHARE = 0.7
 _MAX_LEAD_IN_UNITS = 3
 _MAX_FOLLOWING_SENTENCES = 3
 SINGLE_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
-# A document's own [3] is not the third source of the answer.
-_BRACKETED_NUMBER = re.compile(r"\s?\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +236,9 @@ def _is_item_of_list(unit: ScoredUnit, reading: Sequence[ScoredUnit]) -> bool:
 
 
 def _quote(unit: ScoredUnit) -> str:
-    """Return the text with its source number, and without marks and numbers that would look like citations."""
+    """Return the text with its source number, and without the mark of a list item."""
     text = _strip_item_marks(unit.text) if is_list_item(unit.text) else unit.text
-    return f"{_BRACKETED_NUMBER.sub('', text).strip()} [{unit.n}]"
+    return f"{escape_brackets(text).strip()} [{unit.n}]"
 
 
 def _strip_item_marks(item: str) -> str:

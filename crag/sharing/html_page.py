@@ -22,6 +22,7 @@ from crag.text.formatting import format_count, format_date_time, format_place
 from crag.text.html import load_page_template
 from crag.text.sanitization import (
     SUPPORT_MARKS,
+    WORD_JOINER,
     is_web_address,
     mark_unsupported_sentences,
     strip_invisible,
@@ -45,7 +46,8 @@ def render_answer(text: str, links: Mapping[int, tuple[str, str]], sentences: Se
     `sentences` that have no support, or weak support, are marked.
     """
     reader = _markdown_parser()
-    tokens = reader.parse(mark_unsupported_sentences(text, sentences))
+    marked = mark_unsupported_sentences(text, sentences)
+    tokens = reader.parse(marked.replace("\\[", f"[{WORD_JOINER}"))  # the parser would turn \[1] into a citation
     for token in tokens:
         token.info = ""  # drop the language of code blocks; the page does not use it
         if token.children:

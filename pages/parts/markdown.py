@@ -25,8 +25,8 @@ _ACTIVE_SEQUENCE = re.compile(
     r"(?P<colon>:)(?=[^\s\d])|(?P<at>@)|(?P<www>(?i:www))(?=\\*\.)|(?P<arrow>[-<>=~+])(?=[-<>=~+])|(?P<dots>\.)(?=\.)"
 )
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
-_CITATION = re.compile(r"\[(\d{1,3})\]")
-_CITATION_MARK = re.compile(r"\s*\[\d{1,3}\]")
+_CITATION = re.compile(r"(?<!\\)\[(\d{1,3})\]")
+_CITATION_MARK = re.compile(r"\s*(?<!\\)\[\d{1,3}\]")
 _LIST_MARKER = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _FORMULA_OR_STRIKE = re.compile(r"\$|(?<!\\)~")  # 09:00~14:00 is a range; an answer strikes nothing out
 _DIRECTIVE = re.compile(rf"(\\*):(?={WORD_JOINER})")

@@ -121,7 +121,7 @@ def hostile_app(home: Path, canary: Canary) -> Iterator[str]:
 
     def script(asked: Asked) -> Say:
         if asked.body.get("logprobs"):
-            return Say("Yes")
+            return Say("No" if UNCOVERED in asked.prompt else "Yes")
         if "<knowledge>" in asked.prompt:
             return Say(f"Every six weeks [1]. {canary.text('model')}", per_token=0.005)
         return Say(answer_like_a_little_model(asked))

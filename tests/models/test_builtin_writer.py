@@ -10,6 +10,7 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import Stopped
+from crag.graph.citations import cited_numbers, collect_quotations
 from crag.models.builtin_writer import BuiltinWriter
 from crag.models.embedders import open_embedder
 from crag.models.quoted_answer import MAX_SENTENCES
@@ -76,10 +77,24 @@ def test_every_sentence_is_quoted_and_cited(embedder: Embedder) -> None:
     assert all(quote in ENGLISH[int(number) - 1] for quote, number in quotes)
 
 
-def test_reference_numbers_of_a_document_are_not_citations(embedder: Embedder) -> None:
-    source = "[3] The Halden lighthouse was built by Clara Moor [7, 8]."
+@pytest.mark.parametrize(
+    ("source", "quoted"),
+    [
+        (
+            "[3] The Halden lighthouse was built by Clara Moor [7, 8].",
+            r"\[3] The Halden lighthouse was built by Clara Moor \[7, 8]. [1]",
+        ),
+        (
+            "The Halden lighthouse was built by Clara Moor,[12] an engineer.",
+            "The Halden lighthouse was built by Clara Moor, an engineer. [1]",
+        ),
+    ],
+)
+def test_numbers_in_brackets_of_a_document_are_not_citations(embedder: Embedder, source: str, quoted: str) -> None:
     text = answer(embedder, "Who built the Halden lighthouse?", (source,))
-    assert text == "The Halden lighthouse was built by Clara Moor. [1]"
+    assert text == quoted
+    assert cited_numbers(text) == [1]
+    assert collect_quotations(text, knowledge((source,)))
 
 
 def test_a_list_is_gathered_whole(embedder: Embedder) -> None:

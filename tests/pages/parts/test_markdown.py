@@ -71,7 +71,7 @@ def test_a_question_keeps_its_lines():
 
 
 def test_citations_become_links_and_nothing_else_does():
-    drawn = markdown.sanitize_answer("So it is [1], but not [9].", CITED, "run")
+    drawn = markdown.sanitize_answer("So it is [1], but not [9] or \\[1].", CITED, "run")
     assert '[\\[1\\]](#cite-run-1 "' in drawn
     assert "[9]" in drawn
     assert drawn.count("](#") == 1
