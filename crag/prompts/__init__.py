@@ -10,13 +10,14 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from crag.text.citation_marks import strip_citations
 from crag.types import Knowledge, Language, Prompt, Turn, WrittenLanguage
 
 HISTORY_TURNS = 4
 """How many earlier messages of a conversation the answering model is shown."""
 
 _KNOWLEDGE_TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
+# Citation numbers of an earlier answer refer to other sources than those of this one.
+_CITATION = re.compile(r"\s?(?<!\\)\[\d+\]")
 _SOURCE_NUMBER = re.compile(r"^(\s*)\[(?=\d+\])", re.MULTILINE)
 
 
@@ -51,7 +52,7 @@ def compose_answer_prompts(
     """Return the messages that ask for an answer from numbered knowledge, after earlier ones of the conversation."""
     numbered = "\n\n".join(_format_knowledge(item) for item in knowledge)
     system, user = compose_prompt("answer", language, question=question, knowledge=numbered)
-    return system, *(Prompt(turn.role, strip_citations(turn.text)) for turn in history), user
+    return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
 
 
 def _format_knowledge(item: Knowledge) -> str:
