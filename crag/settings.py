@@ -5,8 +5,11 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import shlex
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
@@ -109,6 +112,7 @@ def _parse_on_off(value: str) -> bool:
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 PeopleMode = Literal["many", "one"]
 
+_DEFAULT_HOME = Path("data")
 DEFAULT_OLLAMA_HOST = "http://127.0.0.1:11434"
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 _ALL_INTERFACES = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
@@ -130,7 +134,7 @@ class Settings:
     of `.env` and Streamlit's secrets by name, such as provider keys.
     """
 
-    home: Path = Path("data")
+    home: Path = _DEFAULT_HOME
     chat_model: str = "auto"
     grader_model: str = ""
     embedder: str = "auto"
@@ -162,6 +166,18 @@ class Settings:
         return self.max_upload_mb * 1024 * 1024
 
 
+def format_command(arguments: str, home: Path | None = None) -> str:
+    """Return a command of this application for a terminal in the folder in which it was started.
+
+    A home other than the default one is named.
+    """
+    python = Path(sys.executable)
+    with suppress(ValueError):  # elsewhere
+        python = python.relative_to(Path.cwd())
+    where = f" --home {shlex.quote(str(home))}" if home and home.resolve() != _DEFAULT_HOME.resolve() else ""
+    return f"{shlex.quote(str(python))} -m crag {arguments}{where}"
+
+
 def load_settings(
     home: Path | None = None, env_file: Path = Path(".env"), secrets_file: Path = Path(".streamlit/secrets.toml")
 ) -> Settings:
@@ -176,7 +192,7 @@ def load_settings(
         return values.get(name, "").strip() or default
 
     return Settings(
-        home=_resolve_home(home or Path(get("CRAG_HOME", "data"))),
+        home=_resolve_home(home or Path(get("CRAG_HOME", str(_DEFAULT_HOME)))),
         chat_model=get("CRAG_CHAT_MODEL", "auto"),
         grader_model=get("CRAG_GRADER_MODEL"),
         embedder=get("CRAG_EMBEDDER", "auto"),

@@ -13,6 +13,7 @@ from crag.models.model_choice import embedder_label, model_label
 from crag.models.nomic_weights import NOMIC, NOMIC_ON_OLLAMA, is_nomic_usable, nomic_embedder_name, weights_path
 from crag.models.providers import list_providers
 from crag.options import MODEL_OPTIONS, OPTIONS, get_option
+from crag.settings import format_command
 from crag.text.formatting import format_count, format_size
 
 LLAMA_CHECK = "Llama 3 on Ollama"
@@ -164,7 +165,7 @@ def check_evaluator(facts: ChecklistFacts) -> Check:
     if known:
         target = f"{DOWNLOAD_PREFIX}{known.name}"
         label = f"Download · {format_size(known.size)}"
-        action = CheckAction("download", label, target, f"python -m crag models pull {target}")
+        action = CheckAction("download", label, target, format_command(f"models pull {target}", facts.settings.home))
     return Check("Evaluator", "fail", report.fault.message.rstrip("."), report.fault.remedy, action)
 
 
@@ -182,11 +183,15 @@ def check_nomic(facts: ChecklistFacts) -> Check:
         detail = (
             "damaged: they could not be loaded" if weights_path().is_file() else "274 MB download, then works offline"
         )
-        action = CheckAction("download", "Download · 274 MB", NOMIC, f"python -m crag models pull {NOMIC}")
+        action = CheckAction(
+            "download", "Download · 274 MB", NOMIC, format_command(f"models pull {NOMIC}", facts.settings.home)
+        )
         return Check(NOMIC_CHECK, "warn", detail, download_hint(action), action)
     if facts.movable:
         passages = format_count(facts.movable, "passage")
-        action = CheckAction("move", f"Move {passages}", NOMIC, f"python -m crag spaces use {NOMIC}")
+        action = CheckAction(
+            "move", f"Move {passages}", NOMIC, format_command(f"spaces use {NOMIC}", facts.settings.home)
+        )
         detail = "downloaded, but not used for your documents"
         return Check(NOMIC_CHECK, "warn", detail, f"Embed {passages} with it, in the background.", action)
     return Check(NOMIC_CHECK, "ok", "in use" if facts.embedder.name == NOMIC else "on this machine")
@@ -212,5 +217,7 @@ def _check_nomic_on_ollama(facts: ChecklistFacts) -> Check:
     if not facts.server.find(model):
         action = download_action(model, NOMIC_BYTES)
         return Check(NOMIC_CHECK, "warn", detail, download_hint(action), action)
-    action = CheckAction("move", "Use it", NOMIC_ON_OLLAMA, f"python -m crag spaces use {NOMIC_ON_OLLAMA}")
+    action = CheckAction(
+        "move", "Use it", NOMIC_ON_OLLAMA, format_command(f"spaces use {NOMIC_ON_OLLAMA}", facts.settings.home)
+    )
     return Check(NOMIC_CHECK, "warn", detail, f"Choose {embedder_label(NOMIC_ON_OLLAMA)}.", action)

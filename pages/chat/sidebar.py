@@ -24,7 +24,7 @@ from pages.chat import state
 from pages.parts import dialogs, labels, markdown, sharing
 from pages.parts.layout import draw_search_field
 from pages.parts.services import application
-from pages.parts.session import has_other_users, is_browser_remembered, is_phone
+from pages.parts.session import NOT_REMEMBERED, has_other_users, is_browser_remembered, is_phone
 from pages.parts.trace import TraceDrawing, draw_legend
 
 _RENAME_ITEM = ":material/edit: Rename"
@@ -149,7 +149,7 @@ def _draw_search_summary(search: str, found: FoundConversations) -> None:
         if has_other_users():
             st.caption("To get conversations from another browser, see *Settings*, *Privacy*.")
     if not is_browser_remembered():
-        st.caption(":material/info: This browser blocks cookies, so they are listed only until you close this tab.")
+        st.caption(f":material/info: {NOT_REMEMBERED}")
 
 
 def _group_by_age(found: Sequence[Conversation]) -> Iterator[tuple[str, list[Conversation]]]:

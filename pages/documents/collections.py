@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
+from crag.settings import format_command
 from crag.text.formatting import format_count, format_size
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress
 from pages.parts import dialogs, labels, markdown, reruns
@@ -45,7 +47,9 @@ def draw_export_dialog(collection: str) -> None:
     name = labels.collection_label(collection)
     st.markdown(f"**{name}** {labels.grey_text(format_count(passages, 'passage'))}")
     if passages * _BYTES_PER_PASSAGE > MAX_EXPORT_BYTES:
-        st.caption("Too large to download here. Use the command line: `python -m crag export`.")
+        only = f"--collection {shlex.quote(collection)} " if collection else ""
+        st.caption("Too large to download here. Export it in a terminal on the server:")
+        st.code(format_command(f"export --format jsonl {only}FILE", application().settings.home), "bash")
         return
     exchange = application().exchange
     format_ = st.radio("As", [*_FORMAT_LABELS], format_func=_FORMAT_LABELS.__getitem__)

@@ -7,6 +7,10 @@ import streamlit as st
 from crag.server.page_requests import UNKNOWN_PAGE_COOKIE, key_from_cookies
 from pages.parts.services import application, current_owner
 
+NOT_REMEMBERED = (
+    "No cookie came from this browser, so your conversations are lost when you close the tab. "
+    "Start CRAG Chat with `make run`, and allow cookies for its page."
+)
 _NOTICE_KEY = "unknown_page_told"
 
 

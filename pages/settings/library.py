@@ -6,7 +6,7 @@ import time
 
 import streamlit as st
 
-from crag.settings import url_host
+from crag.settings import format_command, url_host
 from crag.text.formatting import format_count, format_size
 from pages.parts import labels
 from pages.parts.services import application
@@ -74,17 +74,18 @@ _MOST_BYTES = 500_000_000  # a download is held in memory completely
 def draw_backup() -> None:
     """Draw what a backup contains, its maximum size, and the download button."""
     _, _, size = application().library.counts()
+    command = format_command("backup FILE", application().settings.home)
     with st.container(border=True):
         st.markdown(
             "Documents, passages, embeddings and conversations in one file. You can keep working. "
             + labels.grey_text("Settings and keys are not included.")
         )
         if has_other_users():
-            st.caption(
-                "It contains the questions of several people, so make it on the server: `python -m crag backup FILE`."
-            )
+            st.caption("It contains the questions of several people, so make it in a terminal on the server:")
+            st.code(command, "bash")
         elif size > _MOST_BYTES:
-            st.caption(f"{format_size(size)} are too large to download here. Use `python -m crag backup FILE`.")
+            st.caption(f"{format_size(size)} are too large to download here. Make it in a terminal on the server:")
+            st.code(command, "bash")
         else:
             st.download_button(
                 f"Download a backup (at most {format_size(size)})",
@@ -94,4 +95,5 @@ def draw_backup() -> None:
                 icon=":material/archive:",
                 on_click="ignore",
             )
-        st.caption("To restore it into an empty folder: `python -m crag restore FILE --home FOLDER`.")
+        st.caption("To restore it into an empty folder:")
+        st.code(format_command("restore FILE --home FOLDER"), "bash")

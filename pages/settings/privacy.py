@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
+from crag.settings import format_command
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import ValueOrigin
 from crag.text import sanitization
@@ -18,15 +19,11 @@ from crag.text.formatting import format_count, format_timestamp
 from crag.types import OutboundRecord
 from pages.parts import dialogs, external_hosts, labels, layout, markdown
 from pages.parts.services import application, current_owner
-from pages.parts.session import is_browser_remembered
+from pages.parts.session import NOT_REMEMBERED, is_browser_remembered
 from pages.settings import setting_row
 
 _KEY_INTRODUCTION = "Conversations started in this browser are visible only here. Its key:"
 _KEY_WARNING = "Anyone with this key can read your conversations. Keep it secret."
-_NOT_REMEMBERED = (
-    ":orange[:material/info:] This browser blocks cookies, so you lose these conversations when you close the tab."
-    " Allow cookies for this page, then reload it."
-)
 _TAKING_OVER = """
 To use conversations from another browser here, or after clearing cookies: on the server, list all
 conversations, then transfer the ones you name, or all with `--all`.
@@ -45,10 +42,12 @@ def _draw_browser_key() -> None:
             st.code(key, language=None)
             st.caption(_KEY_WARNING)
             if not is_browser_remembered():
-                st.markdown(_NOT_REMEMBERED)
+                st.markdown(f":orange[:material/info:] {NOT_REMEMBERED}")
             with st.expander("Transfer conversations from another browser", type="compact"):
                 st.markdown(_TAKING_OVER)
-                st.code(f"python -m crag conversations list\npython -m crag conversations give --to={key} ID", None)
+                commands = ("conversations list", f"conversations give --to={key} ID")
+                home = application().settings.home
+                st.code("\n".join(format_command(one, home) for one in commands), "bash")
 
 
 _TRACES_TITLE = "Traces of answers"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -25,7 +28,7 @@ def _many(monkeypatch):
 
 @pytest.fixture
 def browser(monkeypatch):
-    """A page that is opened by the browser with this key; empty: by one that blocks cookiess."""
+    """A page that is opened by the browser with this key; empty: by one that sends no cookie."""
 
     def opened(key: str, **query: str) -> AppTest:
         monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {OWNER_COOKIE: key} if key else {}))
@@ -74,7 +77,7 @@ def test_settings_show_the_key_and_outbound_log_of_one_person(services, browser)
     assert said(page, "1 more entry by other people or commands not shown.")
     assert ANN in [block.value for block in page.code]
     assert any(f"--to={ANN}" in block.value for block in page.code)
-    assert not said(page, "blocks cookies")
+    assert not said(page, "No cookie came")
 
 
 def test_without_cookies_conversations_last_as_long_as_the_tab(services, browser):
@@ -83,7 +86,10 @@ def test_without_cookies_conversations_last_as_long_as_the_tab(services, browser
     assert len(key) == 43
     assert page.run().session_state["person"] == key
     assert browser("").session_state["person"] != key
-    assert said(open_settings(page, "privacy"), "blocks cookies")
+    for shown in (page, open_settings(page, "privacy")):  # the launcher sets the cookie
+        assert said(shown, "No cookie came from this browser")
+        assert said(shown, "make run")
+        assert not said(shown, "blocks cookies")
 
 
 def test_what_was_there_before_goes_to_the_first_browser_only(services, browser):
@@ -97,12 +103,16 @@ def test_documents_are_said_to_be_shared_before_the_first_is_added(browser):
     assert said(browser(ANN), "Documents are shared")
 
 
-def test_a_newcomer_gets_no_backup_of_what_others_asked(services, browser):
+def test_a_newcomer_gets_no_backup_of_what_others_asked(services, browser, monkeypatch, tmp_path):
     asked(services, ANN, "When?")
     assert open_settings(browser(ANN), "backup").get("download_button")
     page = open_settings(browser(BEN), "backup")
     assert said(page, "It contains the questions of several people")
     assert not page.get("download_button")
+    monkeypatch.delenv("CRAG_HOME")  # as in a new terminal
+    command = shlex.split(page.code[0].value.replace("FILE", str(tmp_path / "all.backup")))
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert (tmp_path / "all.backup").is_file()
     with pytest.raises(BadRequest):
         services.for_user(BEN).exchange.backup_bytes()
 
