@@ -170,12 +170,19 @@ export default function ({ data }) {
     if (!findDialog() && root.inert) setTimeout(release, 500)
   }).observe(document.body, { childList: true })
   new MutationObserver(enter).observe(document.body, { subtree: true, attributeFilter: ["data-collapsed"] })
-  const closeDialog = () => {
-    const dialog = findDialog(), sidebar = findSidebar()
-    if (dialog) dialog.querySelector('button[aria-label="Close"]')?.click()
-    else if (sidebar) sidebar.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
-    return Boolean(dialog || sidebar)
+  const closeSidebar = () => {
+    const sidebar = findSidebar()
+    if (sidebar) sidebar.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
+    return Boolean(sidebar)
   }
+  const closeDialog = () => {
+    const dialog = findDialog()
+    if (dialog) dialog.querySelector('button[aria-label="Close"]')?.click()
+    return Boolean(dialog) || closeSidebar()
+  }
+  document.addEventListener("click", ({ target }) => {  // where the page is narrow, but no phone, Streamlit does not
+    if (target.closest?.('[data-testid="stSidebarNavLink"]')) setTimeout(closeSidebar)
+  })
   const isSamePlace = (one, other) => one.address === other.address && one.isDialog !== other.isDialog
   const setAddress = (address) => replaceState.call(window.history, window.history.state, "", address)
   window.navigation?.addEventListener("currententrychange", ({ navigationType }) => {
@@ -267,7 +274,7 @@ def clicked_citation() -> tuple[str, str]:
 
 
 def install_history() -> None:
-    """Keep one history entry for each place, and let Back close an open dialog.
+    """Keep one history entry for each place, and let Back close an open dialog; the menu closes the sidebar above it.
 
     The browser replaces or keeps its entry when an address asks for it; Streamlit always adds one. A dialog gets an
     entry with the address of the page below. Back and Forward pass over that entry once the dialog is closed.

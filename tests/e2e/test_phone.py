@@ -136,10 +136,16 @@ def test_the_badge_of_an_answer_is_below_the_header(phone: Page, app_with_notes:
         )
 
 
-def test_the_main_menu_is_whole_in_a_narrow_window(browser: Browser, app_on_ollama: str):
+def test_in_a_narrow_window_the_main_menu_is_whole_and_a_chosen_page_closes_the_sidebar(
+    browser: Browser, app_on_ollama: str
+):
     context = new_context(browser, viewport={"width": 390, "height": 844})
     page = open_page(context.new_page(), app_on_ollama)
     expect(page.get_by_test_id("stMainMenuButton")).to_be_in_viewport(ratio=1)
+    for name in ("Documents", "Chat"):
+        page.get_by_test_id("stExpandSidebarButton").click()
+        page.get_by_test_id("stSidebarNavLink").filter(has_text=name).click()
+        expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
     context.close()
 
 
