@@ -31,6 +31,7 @@ window.WebSocket = class extends WebSocket {
     let isOpen = false
     this.addEventListener("open", () => {
       isOpen = true
+      document.cookie = "%s=; path=/; max-age=0"  // sent with this handshake, and not to be with another
       dispatchEvent(new Event("socketopened"))
     })
     this.addEventListener("close", () => { if (!isOpen) dispatchEvent(new Event("socketrefused")) })
@@ -151,7 +152,7 @@ class PageRequests:
         self._app = app
         self._pages = pages
         self._start = start
-        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token))
+        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token), UNKNOWN_PAGE_COOKIE)
         script += _SIDEBAR_SCRIPT + _REFUSAL_SCRIPT + _CONNECTION_SCRIPT
         document = re.sub(
             '<!--.*?-->|<noscript>.*?</noscript>|<link rel="service-desc"[^>]*>', "", document, flags=re.DOTALL

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from crag.server.page_requests import UNKNOWN_PAGE_COOKIE
 from tests.e2e.browser import ask, badge, open_page
 from tests.e2e.conftest import QUESTION
 
@@ -136,6 +137,8 @@ def test_a_page_that_a_closed_dialog_has_left_inert_can_be_used_again(page: Page
 def test_an_address_without_a_page_leads_to_the_start_page_and_says_so(page: Page, app_with_notes: str):
     open_page(page, f"{app_with_notes}/nowhere")
     expect(page.get_by_text("There is no page at this address.")).to_be_visible()
+    cookies = {cookie.get("name") for cookie in page.context.cookies()}
+    assert UNKNOWN_PAGE_COOKIE not in cookies, "another address would be called unknown, too"
     expect(page).to_have_url(f"{app_with_notes}/")
     open_page(page, f"{app_with_notes}/?c=nothing")
     expect(page.get_by_text("This conversation no longer exists.")).to_be_visible()
