@@ -14,6 +14,7 @@ from pages.settings import embeddings, evaluators, library, model_settings, olla
 from pages.settings.setting_row import SettingsRow
 
 _SHORTCUTS = {
+    "Go to the question box": "/",
     "Send the question": "Enter",
     "New line in the question": "Shift + Enter",
     "Close a dialog or drawer; otherwise stop the answer": "Esc",
