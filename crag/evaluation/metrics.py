@@ -153,19 +153,24 @@ def format_metric_value(metric: str, value: float) -> str:
 
 
 def format_interval(figure: Figure) -> str:
-    """Format the interval alone: 71.4%–93.1%, or −3.1% to 9.2%."""
+    """Format the interval alone: 71.4%–93.1%, or −3.1% to 9.2%; empty where all values are equal."""
+    if figure.low == figure.high:
+        return ""
     ends = (format_metric_value(figure.metric, end) for end in (figure.low, figure.high))
     return (" to " if figure.low < 0 else "–").join(ends)
 
 
 def format_figure_briefly(figure: Figure) -> str:
     """Format a figure for a narrow cell: 84.2%  71.4%–93.1%, n = 38."""
-    return f"{format_metric_value(figure.metric, figure.value)}  {format_interval(figure)}, n = {figure.n:,}"
+    facts = filter(None, (format_interval(figure), f"n = {figure.n:,}"))
+    return f"{format_metric_value(figure.metric, figure.value)}  {', '.join(facts)}"
 
 
 def format_figure(figure: Figure) -> str:
     """Format a figure with its interval: 84.2% (95%: 71.4%–93.1%, n=38)."""
-    return f"{format_metric_value(figure.metric, figure.value)} (95%: {format_interval(figure)}, n={figure.n:,})"
+    interval = format_interval(figure)
+    within = f"95%: {interval}, " if interval else ""
+    return f"{format_metric_value(figure.metric, figure.value)} ({within}n={figure.n:,})"
 
 
 def format_change(difference: MetricDifference) -> str:

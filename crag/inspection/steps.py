@@ -163,7 +163,7 @@ def _outcome(step: Step, trace: Trace) -> str:
         case "refine_knowledge" if trace.strips:
             strips = [strip for cut in trace.strips.values() for strip in cut]
             return f"{sum(strip.kept for strip in strips)} of {format_count(len(strips), 'excerpt')} kept"
-        case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
+        case "generate" if trace.prompt and trace.prompt.window and (trace.pieces or trace.usage.answer_tokens):
             return format_count(trace.usage.answer_tokens or trace.pieces, "token")
         case "generate" if step.state == "done" and trace.prompt is None:
             quoted = f"{format_count(len(trace.citations), 'source')} quoted"

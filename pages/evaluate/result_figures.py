@@ -55,11 +55,11 @@ def draw_main_figures(evaluation: Evaluation, variant: int) -> None:
     with st.container(horizontal=True):
         for figure in _select_figures(HEADLINE_METRICS, summary):
             metric = METRICS[figure.metric]
-            rated = summary.labelled if figure.metric == "truthfulness" else 0
+            rated = format_labelled(summary.labelled) if figure.metric == "truthfulness" and summary.labelled else ""
             st.metric(
                 metric.title,
                 format_metric_value(figure.metric, figure.value),
-                delta=f"{format_interval(figure)} · n = {figure.n:,}{f' · {format_labelled(rated)}' if rated else ''}",
+                delta=" · ".join(filter(None, (format_interval(figure), f"n = {figure.n:,}", rated))),
                 delta_color="off",
                 delta_arrow="off",
                 help=metric.meaning,

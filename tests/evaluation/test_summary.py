@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
-from crag.evaluation.metrics import METRICS, answer_verdict, format_interval, is_answer_right, score_truthfulness
+from crag.evaluation.metrics import (
+    METRICS,
+    answer_verdict,
+    format_figure,
+    format_interval,
+    is_answer_right,
+    score_truthfulness,
+)
 from crag.evaluation.summary import compare_results, summarise_results
 from crag.evaluation.types import Cutoffs, Example, GradedPassage, NodeCost, ScoredAnswer
 from tests.evaluation.answers import answered, refused, result, scored_result
@@ -103,6 +110,11 @@ def test_truthfulness_has_an_interval_and_needs_known_answers():
     assert format_interval(figure).startswith("−")
     refusals = [scored_result(UNANSWERABLE, refused())]
     assert "truthfulness" not in summarise_results(refusals).figures, "always declining is no truthfulness"
+
+
+def test_a_single_value_has_no_interval():
+    figure = summarise_results([result("a", 1.0)]).figures["tokens"]
+    assert (format_interval(figure), format_figure(figure)) == ("", "0 (n=1)")
 
 
 def test_figures_are_ordered_and_only_those_that_apply():

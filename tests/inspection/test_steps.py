@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from crag.events import AnswerChecked, NodeEnded, NodeStarted, QuestionCondensed, QuestionShortened, WebSkipped
+from crag.events import (
+    AnswerChecked,
+    NodeEnded,
+    NodeStarted,
+    PromptBuilt,
+    QuestionCondensed,
+    QuestionShortened,
+    WebSkipped,
+)
 from crag.inspection.steps import (
     describe_activity,
     describe_duration,
@@ -14,7 +22,7 @@ from crag.inspection.steps import (
     describe_steps,
 )
 from crag.runs.trace import Step, Trace
-from crag.types import Support, Verdict
+from crag.types import Support, Usage, Verdict
 from tests.inspection import runs
 
 GRADED_BY = "Graded by Fast, llama · relevant from 0.59, not relevant below 0.31 · default thresholds"
@@ -59,6 +67,12 @@ def test_a_follow_up_that_was_reworded_is_shown_open(condensed, line, expanded):
     )
     step = steps(trace)["condense_question"]
     assert (step.lines, step.expanded) == ((line, "It refers back."), expanded)
+
+
+def test_words_of_the_built_in_engine_are_not_counted_as_tokens():
+    trace = runs.correct()
+    trace.prompt, trace.usage = PromptBuilt(0, 0, 0), Usage()
+    assert steps(trace)["generate"].summary == "1.3 s"
 
 
 def test_a_decision_by_the_user_shows_no_score_of_the_grader():
