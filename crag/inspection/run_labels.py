@@ -136,7 +136,7 @@ def answer_badge(trace: Trace) -> Badge:
 
 
 def answer_facts(trace: Trace) -> list[str]:
-    """Return the facts next to an answer's badge: whether any passage was relevant, how much was used, the time taken.
+    """Return the facts next to an answer's badge: whether any passage was relevant, how much is cited, the time taken.
 
     They contain no text from documents or the web.
     """
@@ -144,9 +144,9 @@ def answer_facts(trace: Trace) -> list[str]:
         return ["one sentence of the answer has no source"]
     if trace.outcome == "talk":
         return []
-    used = _passages_used(trace)
+    cited = _passages_cited(trace)
     told = ["no relevant passages"] if trace.action == "incorrect" and not _is_refused(trace) else []
-    told += [used] if used else []
+    told += [cited] if cited else []
     if trace.seconds is not None and trace.outcome != "not_answered":
         told.append(format_duration(trace.seconds))
     return told
@@ -173,9 +173,9 @@ def _is_refused(trace: Trace) -> bool:
     return trace.outcome == "not_answered" or (trace.waiting is not None and trace.action == "incorrect")
 
 
-def _passages_used(trace: Trace) -> str:
+def _passages_cited(trace: Trace) -> str:
     library, web = trace.found.get("library", ()), trace.found.get("web", ())
-    used = {cited.passage_id for cited in trace.citations}
+    cited = {one.passage_id for one in trace.citations}
     dropped = sum(trace.verdicts[found].ruling == "drop" for found in library if found in trace.verdicts)
     if _is_refused(trace) and dropped:
         return f"you left out {dropped} of {format_count(len(library), 'passage')}"
@@ -186,9 +186,9 @@ def _passages_used(trace: Trace) -> str:
             else "the nearest passage does not answer"
         )
         return f"{nearest} this"
-    if used & set(web):
-        return f"{len(used & set(web))} of {format_count(len(web), 'result')} used"
-    return f"{len(used)} of {format_count(len(library), 'passage')} used" if library and trace.outcome else ""
+    if cited & set(web):
+        return f"cites {len(cited & set(web))} of {format_count(len(web), 'result')}"
+    return f"cites {len(cited)} of {format_count(len(library), 'passage')}" if library and trace.outcome else ""
 
 
 def grading_label(policy: PolicyName) -> str:

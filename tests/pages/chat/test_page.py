@@ -45,7 +45,7 @@ def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes):
     ask(chat, QUESTION)
     assert not chat.exception
     assert said(chat, "from your documents")
-    assert said(chat, "1 of 1 passage used")
+    assert said(chat, "cites 1 of 1 passage")
     assert said(chat, "six weeks")
     steps = [step.label for step in chat.sidebar.expander]
     for name in ("Find passages", "Grade", "Decide", "Keep excerpts", "Write", "Check"):
