@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Literal
 
 from crag.events import NODES
@@ -14,7 +15,19 @@ from crag.options import GRADERS, OPTIONS, POLICIES, PolicyName, RunOptions
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration, format_score
 from crag.text.sanitization import to_one_line
-from crag.types import Action, Outcome, Ruling, RunState, Sufficiency, SupportStrength, Thresholds, Verdict, VerdictWord
+from crag.types import (
+    HEADING_SEPARATOR,
+    Action,
+    Citation,
+    Outcome,
+    Ruling,
+    RunState,
+    Sufficiency,
+    SupportStrength,
+    Thresholds,
+    Verdict,
+    VerdictWord,
+)
 
 if TYPE_CHECKING:
     from crag.inspection.run_archive import RunRow
@@ -167,6 +180,34 @@ def describe_engine_change(trace: Trace, earlier: Iterable[Trace]) -> str:
         if trace.model != BUILTIN_LABEL and trace.model in engines
         else trace.model_reason
     )
+
+
+def source_locators(trace: Trace) -> dict[int, str]:
+    """Return where in its document each source of an answer is, by its number.
+
+    Sources that would read the same are told apart by their headings, or else by their quotes without the words with
+    which all begin.
+    """
+    places: dict[tuple[str, str], list[Citation]] = {}
+    for cited in trace.citations:
+        places.setdefault((cited.title, cited.locator), []).append(cited)
+    return {
+        cited.n: " · ".join(filter(None, (cited.locator, detail)))
+        for alike in places.values()
+        for cited, detail in zip(alike, _distinct_details(alike, trace), strict=True)
+    }
+
+
+def _distinct_details(alike: Sequence[Citation], trace: Trace) -> list[str]:
+    if len(alike) == 1:
+        return [""]
+    passages = [trace.passages.get(cited.passage_id) for cited in alike]
+    headings = [passage.heading.rpartition(HEADING_SEPARATOR)[2] if passage else "" for passage in passages]
+    if all(headings) and len(set(headings)) == len(alike):
+        return headings
+    quotes = [cited.quote for cited in alike]
+    shared = commonprefix(quotes).rpartition(" ")[0]  # noqa: RUF071 — of text, not of paths
+    return [quote and f"“{'…' if shared else ''}{quote.removeprefix(shared).lstrip()}”" for quote in quotes]
 
 
 def _is_refused(trace: Trace) -> bool:

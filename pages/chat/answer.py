@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import streamlit as st
@@ -238,10 +238,11 @@ def _draw_engine_notice(run_id: str, trace: Trace) -> None:
 
 
 def _draw_sources(run_id: str, trace: Trace) -> None:
+    locators = run_labels.source_locators(trace)
     with st.container(horizontal=True, gap="small"):
         for cited in trace.citations:
             st.button(
-                _source_label(cited),
+                _source_label(cited, locators),
                 key=f"source-{run_id}-{cited.n}",
                 type="tertiary",
                 on_click=state.open_source,
@@ -252,17 +253,18 @@ def _draw_sources(run_id: str, trace: Trace) -> None:
 def _draw_source_links(run_id: str, trace: Trace) -> None:
     """Draw the sources as links in a single element."""
     if trace.citations:
-        links = (markdown.citation_link(cited, run_id, _source_label(cited)) for cited in trace.citations)
+        locators = run_labels.source_locators(trace)
+        links = (markdown.citation_link(cited, run_id, _source_label(cited, locators)) for cited in trace.citations)
         st.markdown(f":small[{_LINK_GAP.join(links)}]")
 
 
-def _source_label(cited: Citation) -> str:
+def _source_label(cited: Citation, locators: Mapping[int, str]) -> str:
     icon = ":material/public:" if cited.origin == "web" else ":material/description:"
-    return f":blue[**{cited.n}**] {icon} {markdown.escape_place(cited.title, cited.locator, _place_length())}"
+    return f":blue[**{cited.n}**] {icon} {markdown.escape_place(cited.title, locators[cited.n], _place_length())}"
 
 
 def _place_length() -> int:
-    """Return the number of characters of a title and page that fit a line: a cut line would lose the page."""
+    """Return the number of characters of a title and locator that fit a line."""
     return 32 if is_phone() else 60
 
 

@@ -110,8 +110,9 @@ def _draw_answer(run_id: str, trace: Trace, pieces: Sequence[TextPiece]) -> None
         draw_answer_text(run_id, trace, links=False)
     if trace.state == "failed":
         st.markdown(f"**{markdown.escape_line(trace.error)}** {markdown.sanitize_answer(trace.remedy)}")
+    locators = run_labels.source_locators(trace)
     for cited in trace.citations:
-        st.markdown(f":small[:blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.locator, 90)}]")
+        st.markdown(f":small[:blue[**{cited.n}**] {markdown.escape_place(cited.title, locators[cited.n], 90)}]")
     for note in trace.notes:
         st.caption(f":material/info: {markdown.escape_line(note)}")
 

@@ -100,13 +100,18 @@ def escape_sentence(text: str, max_length: int = _LABEL_LENGTH) -> str:
 
 
 def escape_place(title: str, locator: str, length: int = _LABEL_LENGTH) -> str:
-    """Escape a title and where in the document as one line, shortened in the middle.
+    """Escape a title and where in the document as one line of at most `length` characters.
 
-    Long titles often differ only at the end, where the page number is.
+    A long title is shortened in the middle, since titles often differ only at the end; a long locator, at its end.
     """
-    line = " ".join(visible(format_place(title, locator)).split())
-    kept = (length - 1) // 2
-    return _escape(line if len(line) <= length else f"{line[:kept].rstrip()}…{line[-kept:].lstrip()}")
+    name, where = (" ".join(visible(text).split()) for text in (title, locator))
+    if len(where) > length // 2:
+        where = f"{where[: length // 2 - 1].rstrip()}…"
+    room = length - len(format_place(" ", where)) + 1
+    if len(name) > room:
+        kept = (room - 1) // 2
+        name = f"{name[:kept].rstrip()}…{name[-kept:].lstrip()}"
+    return _escape(format_place(name, where))
 
 
 def escape_page_and_title(passage: Passage) -> str:

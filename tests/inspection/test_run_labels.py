@@ -10,8 +10,11 @@ from crag.inspection.run_labels import (
     describe_engine_change,
     describe_trace_grader,
     run_badge,
+    source_locators,
 )
 from crag.runs.trace import Trace
+from crag.types import Citation
+from tests.doubles.engine import passage
 
 GONE = "Ollama does not answer at 127.0.0.1:11434, so the built-in engine answers."
 FOUND = "Ollama at 127.0.0.1:11434 has Llama 3.1 8B, so it answers."
@@ -104,3 +107,21 @@ def test_a_decision_is_named_like_the_outcome_it_leads_to():
     assert {action: OUTCOME_BADGES[outcome].word for action, outcome in words.items()} == {
         action: badge.word for action, badge in ACTION_BADGES.items() if action
     }
+
+
+@pytest.mark.parametrize(
+    ("pages", "headings", "locators"),
+    [
+        ((6, 7), ("", ""), ["p. 6", "p. 7"]),
+        ((6, 6), ("", ""), ["p. 6 · “…1.”", "p. 6 · “…2.”"]),
+        ((None, None), ("Guide › Water", "Guide › Beans"), ["Water", "Beans"]),
+        ((None, None), ("Guide › Water", "Tests › Water"), ["“…1.”", "“…2.”"]),
+    ],
+)
+def test_sources_of_one_document_are_told_apart(pages, headings, locators):
+    found = {n: passage(n, heading=heading) for n, heading in enumerate(headings, start=1)}
+    citations = [
+        Citation(n, n, "s1", "Notes", "notes.txt", page, f"Quote {n}.", "library")
+        for n, page in zip(found, pages, strict=True)
+    ]
+    assert [*source_locators(Trace(citations=citations, passages=found)).values()] == locators

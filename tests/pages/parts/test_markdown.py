@@ -66,6 +66,11 @@ def test_a_long_title_keeps_its_end_and_its_page():
     assert len(shown) <= 60
 
 
+def test_a_long_location_leaves_room_for_the_title():
+    shown = markdown.escape_place("protocol-2024.txt", "“Filters of unit 92 are replaced after 4 litres.”", 32)
+    assert shown.replace("\\", "") == "protoc…24.txt · “Filters of uni…"
+
+
 def test_a_question_keeps_its_lines():
     assert markdown.escape_paragraphs("one\n# two\n- three") == "one  \n\\# two  \n\\- three"
 
