@@ -32,9 +32,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   if (window.__cragRun !== data.run) window.__cragAtEnd = Boolean(data.run) && !data.stays
   window.__cragRun = data.run
-  const scrolled = () => {  // by whatever means; our own scrolling says nothing about what the reader wants
+  const INPUTS = ["wheel", "touchmove", "pointerdown", "keydown"]
+  const acted = ({ type, target, timeStamp }) => {  // the scroll bar is pressed on the scrolled element itself
+    const isOther = type === "pointerdown" ? target !== main : type === "keydown" && target.matches?.(FIELDS)
+    if (!isOther) window.__cragActed = timeStamp
+  }
+  const scrolled = ({ timeStamp }) => {  // our own scrolling, or content that shrinks, is no wish of the reader
     if (main.scrollTop === window.__cragScrolledTo) return
-    window.__cragAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80
+    const isAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80
+    if (isAtEnd || timeStamp - (window.__cragActed ?? -Infinity) < 1000) window.__cragAtEnd = isAtEnd
   }
   const grown = new ResizeObserver(() => { if (data.run && window.__cragAtEnd) toEnd() })
   const openCitation = (link) => setTriggerValue("cited", link.slice(6))
@@ -114,11 +120,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   document.addEventListener("keydown", escaped)
   document.addEventListener("keydown", typed)
   document.addEventListener("input", edited)
+  for (const input of INPUTS) document.addEventListener(input, acted, { passive: true })
   const clean = () => {
     document.removeEventListener("click", heard)
     document.removeEventListener("keydown", escaped)
     document.removeEventListener("keydown", typed)
     document.removeEventListener("input", edited)
+    for (const input of INPUTS) document.removeEventListener(input, acted)
     main.removeEventListener("scroll", scrolled)
     grown.disconnect()
   }

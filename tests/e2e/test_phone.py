@@ -119,6 +119,10 @@ def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, app_with_notes
         expect(phone.locator('[data-testid="stChatMessage"]', has_text=question)).to_be_attached()
         expect(badge(phone, "from your documents")).to_be_in_viewport()
         expect(phone.locator('a[href^="#cite-"]').last).to_be_in_viewport()
+    phone.evaluate("document.querySelector('[data-testid=stMain]').scrollTop = 0")  # as when content shrinks
+    expect(badge(phone, "from your documents")).not_to_be_in_viewport()
+    phone.evaluate("document.querySelector('[data-testid=stMainBlockContainer]').style.minHeight = '3000px'")
+    expect(badge(phone, "from your documents")).to_be_in_viewport()
 
 
 def test_the_badge_of_an_answer_is_below_the_header(phone: Page, app_with_notes: str):
