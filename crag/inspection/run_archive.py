@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, true
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
@@ -107,7 +107,12 @@ _RUN_COLUMNS = (
     feedback.c.helpful,
     feedback.c.reason,
 )
-_OUTCOME, _MODEL = (func.coalesce(column, "") for column in (run_summaries.c.outcome, run_summaries.c.model))
+_OUTCOME, _ACTION, _MODEL = (func.coalesce(run_summaries.c[name], "") for name in ("outcome", "action", "model"))
+_SHOWS_RELATED = and_(_OUTCOME == "not_answered", run_summaries.c.sufficiency == "insufficient", _ACTION != "incorrect")
+_LISTED_OUTCOME = case((_SHOWS_RELATED, "related"), else_=_OUTCOME)  # as in `run_labels.outcome_badge`
+
+ListedOutcome = Outcome | Literal["related", ""]
+"""An outcome, where declined questions with related passages are apart; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +152,14 @@ class RunRow:
 class RunFilter:
     """Filter of a list; an empty field matches everything. Several values of one field are alternatives.
 
-    `verdicts`: runs with at least one passage of such a verdict. An empty string in `outcomes` stands for runs without
-    an outcome. `web`: whether a query was sent. `since` and `until` bound the start, in seconds since the epoch.
+    `verdicts`: runs with at least one passage of such a verdict. `web`: whether a query was sent. `since` and `until`
+    bound the start, in seconds since the epoch.
     """
 
     search: str = ""
     models: tuple[str, ...] = ()
     verdicts: tuple[VerdictWord, ...] = ()
-    outcomes: tuple[Outcome | Literal[""], ...] = ()
+    outcomes: tuple[ListedOutcome, ...] = ()
     states: tuple[RunState, ...] = ()
     helpful: tuple[Thumb, ...] = ()
     since: float | None = None
@@ -173,10 +178,10 @@ class RunFacets:
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """Number of runs of one day (YYYY-MM-DD, local time) with the same outcome ("": none)."""
+    """Number of runs of one day (YYYY-MM-DD, local time) with the same outcome."""
 
     day: str
-    outcome: Outcome | Literal[""]
+    outcome: ListedOutcome
     runs: int
 
 
@@ -203,7 +208,7 @@ class RunArchive(UserScoped):
 
     def facets(self) -> RunFacets:
         """Count the runs per outcome, model and state, regardless of any filter."""
-        kinds = (_OUTCOME, _MODEL, runs.c.state)
+        kinds = (_LISTED_OUTCOME, _MODEL, runs.c.state)
         query = _select_runs(select(*kinds, func.count()), RunFilter(), self._user).group_by(*kinds)
         found: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
         with self._database.read() as connection:
@@ -215,9 +220,9 @@ class RunArchive(UserScoped):
     def days(self, since: float) -> list[DayCount]:
         """Count the runs per day and outcome, earliest day first."""
         day = func.date(runs.c.started_at, "unixepoch", "localtime")
-        query = _select_runs(select(day, _OUTCOME, func.count()), RunFilter(since=since), self._user)
+        query = _select_runs(select(day, _LISTED_OUTCOME, func.count()), RunFilter(since=since), self._user)
         with self._database.read() as connection:
-            return [DayCount(*row) for row in connection.execute(query.group_by(day, _OUTCOME).order_by(day))]
+            return [DayCount(*row) for row in connection.execute(query.group_by(day, _LISTED_OUTCOME).order_by(day))]
 
     def list(self, run_filter: RunFilter | None = None, limit: int = 50, offset: int = 0) -> list[RunRow]:
         """Return at most `limit` runs after the first `offset`, latest first."""
@@ -246,7 +251,7 @@ def _filter_conditions(run_filter: RunFilter) -> list[ColumnElement[bool]]:
     chosen: list[ColumnElement[bool]] = [
         column.in_(values)
         for column, values in (
-            (_OUTCOME, run_filter.outcomes),
+            (_LISTED_OUTCOME, run_filter.outcomes),
             (_MODEL, run_filter.models),
             (runs.c.state, run_filter.states),
         )

@@ -61,7 +61,7 @@ RULING_BADGES: dict[Ruling, Badge] = {
     "use": Badge("green", "person_check", "used by you"),
     "drop": Badge("red", "person_remove", "left out by you"),
 }
-OUTCOME_BADGES: dict[Outcome, Badge] = {
+OUTCOME_BADGES: dict[Outcome | Literal["related"], Badge] = {
     "documents": Badge("green", "task_alt", "from your documents"),
     "quoted": Badge("blue", "format_quote", "quoted from your documents"),
     "documents_partly": Badge("orange", "contrast", "partly covered"),
@@ -69,9 +69,9 @@ OUTCOME_BADGES: dict[Outcome, Badge] = {
     "documents_and_web": Badge("orange", "contrast", "documents and web"),
     "web": Badge("blue", "travel_explore", "from the web"),
     "not_answered": Badge("gray", "block", "not in your documents"),
+    "related": Badge("gray", "block", "related, but no answer"),
     "talk": Badge("gray", "forum", "chat"),
 }
-_RELATED_BADGE = Badge("gray", "block", "related, but no answer")
 # A decision is named like the answer that it leads to from the documents alone, but never green: that must be earned.
 ACTION_BADGES: dict[Action | None, Badge] = {
     "correct": replace(OUTCOME_BADGES["documents"], colour="blue", icon="find_in_page"),
@@ -116,7 +116,7 @@ def decision_badge(action: Action | None, outcome: Outcome | None, sufficiency: 
 def outcome_badge(action: Action | None, outcome: Outcome, sufficiency: Sufficiency | None = None) -> Badge:
     """Return the badge of an outcome; a declined question tells related passages from none that are about it."""
     is_related = outcome == "not_answered" and sufficiency == "insufficient" and action != "incorrect"
-    return _RELATED_BADGE if is_related else OUTCOME_BADGES[outcome]
+    return OUTCOME_BADGES["related" if is_related else outcome]
 
 
 def trajectory_title(step: str) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy import delete, insert, text, update
 
 from crag.events import SufficiencyJudged, encode_event
 from crag.inspection.run_archive import RunArchive, RunFilter
+from crag.inspection.run_labels import OUTCOME_BADGES, run_badge
 from crag.options import RunOptions
 from crag.storage.tables import events, run_summaries, runs
 from crag.types import Assessment
@@ -113,6 +114,17 @@ def test_kinds_days_and_the_slowest_are_counted(archive, three):
     assert sorted((day.outcome, day.runs) for day in days) == [("documents", 1), ("not_answered", 1), ("web", 1)]
     slowest = archive.slowest(limit=2)
     assert slowest[0].seconds >= slowest[1].seconds
+
+
+def test_declined_questions_with_related_passages_are_apart(house, archive, three):
+    with house.database.write() as connection:
+        declined = update(run_summaries).where(run_summaries.c.run_id == three["none"])
+        connection.execute(declined.values(action="ambiguous", sufficiency="insufficient"))
+    assert archive.facets().outcomes == {"documents": 1, "web": 1, "related": 1}
+    assert sorted(one.outcome for one in archive.days(since=0.0)) == ["documents", "related", "web"]
+    assert not archive.list(RunFilter(outcomes=("not_answered",)))
+    (row,) = archive.list(RunFilter(outcomes=("related",)))
+    assert run_badge(row) == OUTCOME_BADGES["related"]
 
 
 def test_nobody_sees_the_runs_of_others_or_of_what_was_deleted(house, archive):
