@@ -49,7 +49,7 @@ def draw_export_dialog(collection: str) -> None:
     if passages * _BYTES_PER_PASSAGE > MAX_EXPORT_BYTES:
         only = f"--collection {shlex.quote(collection)} " if collection else ""
         st.caption("Too large to download here. Export it in a terminal on the server:")
-        st.code(format_command(f"export --format jsonl {only}FILE", application().settings.home), "bash")
+        st.code(format_command(f"export --format jsonl {only}FILE", application().settings.home), None, wrap_lines=True)
         return
     exchange = application().exchange
     format_ = st.radio("As", [*_FORMAT_LABELS], format_func=_FORMAT_LABELS.__getitem__)

@@ -82,10 +82,10 @@ def draw_backup() -> None:
         )
         if has_other_users():
             st.caption("It contains the questions of several people, so make it in a terminal on the server:")
-            st.code(command, "bash")
+            st.code(command, None, wrap_lines=True)
         elif size > _MOST_BYTES:
             st.caption(f"{format_size(size)} are too large to download here. Make it in a terminal on the server:")
-            st.code(command, "bash")
+            st.code(command, None, wrap_lines=True)
         else:
             st.download_button(
                 f"Download a backup (at most {format_size(size)})",
@@ -96,4 +96,4 @@ def draw_backup() -> None:
                 on_click="ignore",
             )
         st.caption("To restore it into an empty folder:")
-        st.code(format_command("restore FILE --home FOLDER"), "bash")
+        st.code(format_command("restore FILE --home FOLDER"), None, wrap_lines=True)

@@ -47,7 +47,7 @@ def _draw_browser_key() -> None:
                 st.markdown(_TAKING_OVER)
                 commands = ("conversations list", f"conversations give --to={key} ID")
                 home = application().settings.home
-                st.code("\n".join(format_command(one, home) for one in commands), "bash")
+                st.code("\n".join(format_command(one, home) for one in commands), None, wrap_lines=True)
 
 
 _TRACES_TITLE = "Traces of answers"
