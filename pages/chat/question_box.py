@@ -64,11 +64,13 @@ def _draw_collection_chip(options: RunOptions) -> None:
     def described(name: str) -> str:
         chosen = name == options.collection and not options.source_ids
         if not name:
-            return _tick(labels.ALL_DOCUMENTS, chosen=chosen)
+            return _tick(labels.ALL_COLLECTIONS, chosen=chosen)
         return _tick(f"{markdown.escape_line(name, 60)} {labels.grey_text(f'{names[name].sources:,}')}", chosen=chosen)
 
     st.menu_button(
-        _only_sources_label(options.source_ids) or _collection_label(options.collection, names) or labels.ALL_DOCUMENTS,
+        _only_sources_label(options.source_ids)
+        or _collection_label(options.collection, names)
+        or labels.ALL_COLLECTIONS,
         ["", *names],
         format_func=described,
         icon=":material/folder_open:",

@@ -15,12 +15,12 @@ from pages.parts import markdown
 DOCUMENT_KINDS = {known.kind: known.label for known in FORMATS} | {"web": "Web page"}
 
 
-ALL_DOCUMENTS = "All documents"
+ALL_COLLECTIONS = "All collections"
 
 
 def collection_label(name: str, length: int = 60) -> str:
-    """Return the name of a collection, or "All documents" for an empty one; safe Markdown."""
-    return markdown.escape_line(name, length) or ALL_DOCUMENTS
+    """Return the name of a collection, or "All collections" for an empty one; safe Markdown."""
+    return markdown.escape_line(name, length) or ALL_COLLECTIONS
 
 
 def badge_markdown(sign: run_labels.Badge) -> str:

@@ -12,7 +12,7 @@ from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count
 from pages.parts import markdown
-from pages.parts.labels import ALL_DOCUMENTS
+from pages.parts.labels import ALL_COLLECTIONS
 from pages.parts.markdown import visible
 from pages.parts.services import available_models
 
@@ -76,7 +76,7 @@ def _keep_alive_choices(value: float) -> list[int]:
 
 def draw_collection_select(title: str, names: Iterable[str], **common: Any) -> str:
     """Draw the choice of a collection and return its name, empty for all documents."""
-    chosen: str = st.selectbox(title, ["", *names], format_func=lambda name: visible(name) or ALL_DOCUMENTS, **common)
+    chosen: str = st.selectbox(title, ["", *names], format_func=lambda name: visible(name) or ALL_COLLECTIONS, **common)
     return chosen
 
 

@@ -347,7 +347,7 @@ def test_a_collection_is_handed_over_and_taken_in(chat, notes, services):
     chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "Export").click().run()
     assert not chat.exception
-    assert said(chat, "All documents")
+    assert said(chat, "All collections")
     assert [download.label for download in chat.get("download_button")] == ["Download"]
     lines = services.exchange.export_bytes("jsonl")
     services.library.remove([notes])
