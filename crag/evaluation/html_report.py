@@ -212,7 +212,7 @@ def _view_answer(evaluation: Evaluation, identical: Sequence[EvaluationResult], 
 
 def _answer_facts(result: EvaluationResult) -> list[str]:
     scored = result.scored
-    told = [badge.word for badge in answer_badges(scored.action, scored.outcome, scored.sufficiency)]
+    told = [badge.word for badge in answer_badges(scored.action, scored.outcome)]
     if scored.grades:
         relevant = sum(grade.relevant for grade in scored.grades)
         told.append(f"{relevant} of {format_count(len(scored.grades), 'passage')} graded relevant")

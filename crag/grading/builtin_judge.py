@@ -15,12 +15,12 @@ from crag.text.questions import AnalyzedQuestion, AnswerType, TermStatistics, an
 from crag.text.stated_values import StatedValue, agree, find_values
 from crag.text.tables import label_table_rows
 from crag.text.unmentioned_names import find_unmentioned_names
-from crag.types import Assessment, Grade, Passage, Statement, Sufficiency, Turn, WrittenLanguage
+from crag.types import Assessment, Grade, Passage, Statement, Turn, WrittenLanguage
 
 _COMPARED_TYPES = frozenset({"number", "time", "person"})
 _REASONS: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
-        "sufficient": "One passage holds everything that the question names.",
+        "sufficient": "One sentence holds everything that the question names.",
         "insufficient": "No passage mentions $names.",
         "conflicting": "Two documents state different values.",
         "unknown": "Comparing words cannot tell.",
@@ -28,7 +28,7 @@ _REASONS: dict[WrittenLanguage, dict[str, str]] = {
         "or": " or ",
     },
     "ko": {
-        "sufficient": "질문에 나온 말이 모두 한 구절에 있습니다.",
+        "sufficient": "질문에 나온 말이 모두 한 문장에 있습니다.",
         "insufficient": "$names에 대한 구절이 없습니다.",
         "conflicting": "두 문서에 서로 다른 값이 나와 있습니다.",
         "unknown": "낱말을 비교하는 것만으로는 알 수 없습니다.",
@@ -36,7 +36,7 @@ _REASONS: dict[WrittenLanguage, dict[str, str]] = {
         "or": ", ",
     },
     "zh": {
-        "sufficient": "有一个段落包含问题提到的全部内容。",
+        "sufficient": "有一句话包含问题提到的全部内容。",
         "insufficient": "没有段落提到$names。",
         "conflicting": "两份文档给出了不同的数值。",
         "unknown": "仅比较词语无法判断。",
@@ -44,7 +44,7 @@ _REASONS: dict[WrittenLanguage, dict[str, str]] = {
         "or": "或",
     },
     "zh-Hant": {
-        "sufficient": "有一個段落包含問題提到的全部內容。",
+        "sufficient": "有一句話包含問題提到的全部內容。",
         "insufficient": "沒有段落提到$names。",
         "conflicting": "兩份文件給出了不同的數值。",
         "unknown": "僅比較詞語無法判斷。",
@@ -57,8 +57,9 @@ _REASONS: dict[WrittenLanguage, dict[str, str]] = {
 class BuiltinJudge:
     """`SufficiencyJudge` by words, which mostly cannot tell.
 
-    *Sufficient*: the grader calls a passage complete. *Insufficient*: a name or figure of the question occurs in no
-    passage. *Conflicting*: passages of two documents each state one value of what is asked, and the values differ.
+    *Sufficient*: a sentence of a passage that the grader calls complete states everything. *Insufficient*: a name or
+    figure of the question occurs in no passage. *Conflicting*: passages of two documents each state one value of what
+    is asked, and the values differ.
     """
 
     def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
@@ -77,10 +78,13 @@ class BuiltinJudge:
         """Return the assessment. Raises `ModelFault` if embedding fails, `Stopped`."""
         texts = _REASONS[detect_written_language(question)]
         asked = analyze_question(question, self._statistics)
-        if any(grade.complete for _, grade in graded):
-            statements = self._find_disagreement(asked, [passage for passage, _ in graded], stop)
-            found: Sufficiency = "conflicting" if statements else "sufficient"
-            return Assessment(found, texts[found], statements)
+        complete = [passage for passage, grade in graded if grade.complete]
+        if complete:
+            if statements := self._find_disagreement(asked, [passage for passage, _ in graded], stop):
+                return Assessment("conflicting", texts["conflicting"], statements)
+            if any(self._states_everything(question, passage) for passage in complete):
+                return Assessment("sufficient", texts["sufficient"])
+            return Assessment(None, texts["unknown"])
         names = find_unmentioned_names(
             asked, [Quotation(passage.text, f"{passage.title} {passage.heading}") for passage, _ in graded]
         )
@@ -88,6 +92,9 @@ class BuiltinJudge:
             return Assessment(None, texts["unknown"])
         listed = texts["or"].join(fill_template(texts["quoted"], name=name) for name in names)
         return Assessment("insufficient", fill_template(texts["insufficient"], names=listed))
+
+    def _states_everything(self, question: str, passage: Passage) -> bool:
+        return any(self._coverage.is_covered(question, [sentence]) for sentence in _separate_sentences(passage))
 
     def _find_disagreement(
         self, question: AnalyzedQuestion, passages: Sequence[Passage], stop: Cancellation
@@ -111,18 +118,22 @@ class BuiltinJudge:
 
     def _find_value(self, question: AnalyzedQuestion, passage: Passage) -> tuple[Statement, StatedValue] | None:
         """Return the only sentence that answers completely, with its only value; None if there is none."""
-        sentences = label_table_rows(split_sentences(passage.text))
-        around = f"{passage.title} {passage.heading}"
         found: list[tuple[Statement, frozenset[StatedValue]]] = []
-        for at, sentence in enumerate(sentences):
-            values = find_values(question, sentence)
-            quoted = Quotation(sentence, find_context(sentences, at, around))
-            if values and self._coverage.is_covered(question.text, [quoted]):
-                found.append((Statement(passage.id, sentence), values))
+        for sentence in _separate_sentences(passage):
+            values = find_values(question, sentence.text)
+            if values and self._coverage.is_covered(question.text, [sentence]):
+                found.append((Statement(passage.id, sentence.text), values))
         if len(found) != 1 or len(found[0][1]) != 1:
             return None
         statement, (value,) = found[0]
         return statement, value
+
+
+def _separate_sentences(passage: Passage) -> list[Quotation]:
+    """Return each sentence with what it may refer to."""
+    sentences = label_table_rows(split_sentences(passage.text))
+    around = f"{passage.title} {passage.heading}"
+    return [Quotation(text, find_context(sentences, at, around)) for at, text in enumerate(sentences)]
 
 
 def _speak_of_different_things(question: AnalyzedQuestion, one: str, other: str) -> bool:

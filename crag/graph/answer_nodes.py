@@ -292,4 +292,6 @@ def _refusal_prompt_name(state: GraphState) -> str:
         return "refusal_dropped"
     if state.get("web_passages"):
         return "refusal_web"
+    if any(verdict.word != "irrelevant" for verdict in state.get("verdicts", {}).values()):
+        return "refusal_related"
     return {0: "refusal_empty", 1: "refusal_one"}.get(len(state.get("passages", ())), "refusal")

@@ -218,9 +218,9 @@ def gather_knowledge(state: GraphState, deps: Deps) -> tuple[Knowledge, ...]:
     if not held:  # the refiner dropped everything from passages that the grader trusts: trust the grader
         held = [Knowledge(0, passage, passage.text) for passage in usable]
     chosen = {passage for passage, ruling in state.get("rulings", {}).items() if ruling == "use"}
-    grading_off = deps.options.policy == "off"
+    trusts_all = deps.options.policy == "off" or judged_sufficiency(state) == "sufficient"
     return tuple(
-        replace(kept, n=n, is_trusted=grading_off or kept.passage.id in chosen) for n, kept in enumerate(held, start=1)
+        replace(kept, n=n, is_trusted=trusts_all or kept.passage.id in chosen) for n, kept in enumerate(held, start=1)
     )
 
 

@@ -131,7 +131,7 @@ def _decide_outputs(trace: Trace) -> list[NodeValue]:
     if not trace.action_reason:
         return []
     return [
-        NodeValue("Decision", decision_badge(trace.action, trace.outcome, trace.sufficiency).word),
+        NodeValue("Decision", decision_badge(trace.action, trace.outcome).word),
         NodeValue("Reason", trace.action_reason),
         NodeValue("Web search needed", "yes" if trace.wants_web else "no"),
         NodeValue("Web search skipped", trace.web_skipped if trace.step("web_search") is None else ""),

@@ -108,7 +108,7 @@ _RUN_COLUMNS = (
     feedback.c.reason,
 )
 _OUTCOME, _ACTION, _MODEL = (func.coalesce(run_summaries.c[name], "") for name in ("outcome", "action", "model"))
-_SHOWS_RELATED = and_(_OUTCOME == "not_answered", run_summaries.c.sufficiency == "insufficient", _ACTION != "incorrect")
+_SHOWS_RELATED = and_(_OUTCOME == "not_answered", _ACTION.in_(("correct", "ambiguous")))
 _LISTED_OUTCOME = case((_SHOWS_RELATED, "related"), else_=_OUTCOME)  # as in `run_labels.outcome_badge`
 
 ListedOutcome = Outcome | Literal["related", ""]

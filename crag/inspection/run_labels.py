@@ -22,7 +22,6 @@ from crag.types import (
     Outcome,
     Ruling,
     RunState,
-    Sufficiency,
     SupportStrength,
     Thresholds,
     Verdict,
@@ -102,20 +101,20 @@ def verdict_badge(verdict: Verdict | None) -> Badge:
 def run_badge(run: RunRow) -> Badge:
     """Return the badge for how a run ended: its outcome when it completed, else its state."""
     if run.outcome and run.state == "done":
-        return outcome_badge(run.action, run.outcome, run.sufficiency)
+        return outcome_badge(run.action, run.outcome)
     return RUN_STATE_BADGES[run.state]
 
 
-def decision_badge(action: Action | None, outcome: Outcome | None, sufficiency: Sufficiency | None = None) -> Badge:
+def decision_badge(action: Action | None, outcome: Outcome | None) -> Badge:
     """Return the badge of a decision; once the answer is known, the answer's own, so that both say the same."""
     if outcome and action in ("correct", "ambiguous"):
-        return outcome_badge(action, outcome, sufficiency)
+        return outcome_badge(action, outcome)
     return ACTION_BADGES[action]
 
 
-def outcome_badge(action: Action | None, outcome: Outcome, sufficiency: Sufficiency | None = None) -> Badge:
+def outcome_badge(action: Action | None, outcome: Outcome) -> Badge:
     """Return the badge of an outcome; a declined question tells related passages from none that are about it."""
-    is_related = outcome == "not_answered" and sufficiency == "insufficient" and action != "incorrect"
+    is_related = outcome == "not_answered" and action in ("correct", "ambiguous")
     return OUTCOME_BADGES["related" if is_related else outcome]
 
 
@@ -124,12 +123,10 @@ def trajectory_title(step: str) -> str:
     return next((node.title for node in NODES.values() if node.trajectory_step == step), step)
 
 
-def answer_badges(
-    action: Action | None, outcome: Outcome | None, sufficiency: Sufficiency | None = None
-) -> list[Badge]:
+def answer_badges(action: Action | None, outcome: Outcome | None) -> list[Badge]:
     """Return the badge of an answer, preceded by that of its decision if the two say different things."""
-    told = [decision_badge(action, outcome, sufficiency)] if action else []
-    told += [outcome_badge(action, outcome, sufficiency)] if outcome else []
+    told = [decision_badge(action, outcome)] if action else []
+    told += [outcome_badge(action, outcome)] if outcome else []
     return told[-1:] if len({badge.word for badge in told}) < len(told) else told
 
 
@@ -145,7 +142,7 @@ def answer_badge(trace: Trace) -> Badge:
         return Badge("orange", "link_off", "no source")
     if trace.waiting and trace.action == "ambiguous":
         return OUTCOME_BADGES["documents_partly"]
-    return outcome_badge(trace.action, trace.outcome or "not_answered", trace.sufficiency)
+    return outcome_badge(trace.action, trace.outcome or "not_answered")
 
 
 def answer_facts(trace: Trace) -> list[str]:
@@ -220,6 +217,8 @@ def _passages_cited(trace: Trace) -> str:
     dropped = sum(trace.verdicts[found].ruling == "drop" for found in library if found in trace.verdicts)
     if _is_refused(trace) and dropped:
         return f"you left out {dropped} of {format_count(len(library), 'passage')}"
+    if trace.outcome == "not_answered" and trace.action != "incorrect":
+        return "no passage used"
     if _is_refused(trace) and library:
         nearest = (
             f"none of the {len(library)} nearest passages answers"

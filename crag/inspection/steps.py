@@ -125,7 +125,7 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
 
 
 def _decision_badge(trace: Trace) -> Badge:
-    return decision_badge(trace.action, trace.outcome, trace.sufficiency)
+    return decision_badge(trace.action, trace.outcome)
 
 
 def _is_reworded(step: Step, trace: Trace) -> bool:

@@ -47,9 +47,7 @@ def _outcome_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
 
 
 def _outcome_badge(trace: Trace) -> str:
-    return labels.badge_markdown(
-        run_labels.outcome_badge(trace.action, trace.outcome or "not_answered", trace.sufficiency)
-    )
+    return labels.badge_markdown(run_labels.outcome_badge(trace.action, trace.outcome or "not_answered"))
 
 
 def _settings_lines(one: ComparedRun, other: ComparedRun) -> list[str]:

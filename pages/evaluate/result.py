@@ -35,7 +35,7 @@ def draw_answer(evaluation: Evaluation, result: EvaluationResult, verdict: Answe
     scored = result.scored
     badges = (
         metrics.VERDICT_BADGES[verdict],
-        *run_labels.answer_badges(scored.action, scored.outcome, scored.sufficiency),
+        *run_labels.answer_badges(scored.action, scored.outcome),
     )
     st.markdown(" ".join(map(labels.badge_markdown, badges)))
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):

@@ -61,7 +61,7 @@ def _run_badges(trace: Trace) -> list[str]:
     came = (
         [] if trace.state in ("running", "done") else [labels.badge_markdown(run_labels.RUN_STATE_BADGES[trace.state])]
     )
-    told = trace.action, trace.outcome, trace.sufficiency
+    told = trace.action, trace.outcome
     outcome = run_labels.outcome_badge(*told) if trace.outcome else None
     decision = run_labels.decision_badge(*told)
     if trace.action_reason and (outcome is None or outcome.word != decision.word):

@@ -28,7 +28,7 @@ def judge(embedder: Embedder, question: str, *texts: str, complete: bool | None 
         ("When did the Halden bridge open?", "The Lund bridge opened in 1933.", "sufficient"),
         ("When did the Halden bridge open?", "The Halden bridge was painted in 1933.", "sufficient"),
         ("When did the Halden bridge open?", "The Halden bridge opened in 1931 and again in 1950.", "sufficient"),
-        ("Why did the Halden bridge open?", "The Halden bridge opened in 1933.", "sufficient"),
+        ("Why did the Halden bridge open?", "The Halden bridge opened in 1933.", None),
     ],
 )
 def test_documents_disagree_only_if_both_state_one_value_of_what_is_asked(
@@ -68,7 +68,7 @@ def test_documents_disagree_only_if_both_state_one_value_of_what_is_asked(
 def test_one_value_in_two_notations_and_values_that_cannot_be_compared_are_no_disagreement(
     embedder, question, one, other
 ) -> None:
-    assert judge(embedder, question, one, other, complete=True).sufficiency == "sufficient"
+    assert judge(embedder, question, one, other, complete=True).statements == ()
 
 
 @pytest.mark.parametrize(
