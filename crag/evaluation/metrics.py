@@ -153,11 +153,11 @@ def format_metric_value(metric: str, value: float) -> str:
 
 
 def format_interval(figure: Figure) -> str:
-    """Format the interval alone: 71.4%–93.1%, or −3.1% to 9.2%; empty where all values are equal."""
-    if figure.low == figure.high:
+    """Format the interval alone: 71.4%–93.1%, or −3.1% to 9.2%; empty where both ends read the same."""
+    low, high = (format_metric_value(figure.metric, end) for end in (figure.low, figure.high))
+    if low == high:
         return ""
-    ends = (format_metric_value(figure.metric, end) for end in (figure.low, figure.high))
-    return (" to " if figure.low < 0 else "–").join(ends)
+    return f"{low} to {high}" if figure.low < 0 else f"{low}–{high}"
 
 
 def format_figure_briefly(figure: Figure) -> str:

@@ -113,8 +113,8 @@ def test_truthfulness_has_an_interval_and_needs_known_answers():
 
 
 def test_a_single_value_has_no_interval():
-    figure = summarise_results([result("a", 1.0)]).figures["tokens"]
-    assert (format_interval(figure), format_figure(figure)) == ("", "0 (n=1)")
+    figures = summarise_results([result("a", scored=ScoredAnswer(outcome="documents", seconds=0.2092))]).figures
+    assert [format_figure(figures[name]) for name in ("seconds", "tokens")] == ["0.2 s (n=1)", "0 (n=1)"]
 
 
 def test_figures_are_ordered_and_only_those_that_apply():
