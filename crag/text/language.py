@@ -136,14 +136,18 @@ def strip_list_mark(line: str) -> str:
 _RESTRICTION = re.compile(
     r"(?:however|but|except|unless|exceptions?:|provided that|notwithstanding)\b"
     r"|(?:this|that|these|it)\b[^.]{0,30} (?:does|do|shall|will) not apply\b"
+    r"|(?:he|she|it|they) (?:did|does|do|was|were|is|are) not(?=[:;,.—])|(?:in (?:fact|truth|reality)|actually),"
+    r"|(?:this|that|it) (?:is|was) (?:(?:not|un)\s?(?:so|true|the case)|wrong|false|a (?:myth|mistake|legend))\b"
     r"|(?:다만|단[,，]|예외)|(?:그러나|하지만).*(?:제외|예외|제한|한하|아니|않|없|못)"
-    r"|但|惟|唯(?!一)|不[過过][，,]|然而|例外|除(?![了夕])[^，。]{1,30}外|(?:上述|前[項项述]|本[條条]).*不[適适]用",
+    r"|(?:이는 |그것은 )?사실이 아니|실제로는|사실은"
+    r"|但|惟|唯(?!一)|不[過过][，,]|然而|例外|除(?![了夕])[^，。]{1,30}外|(?:上述|前[項项述]|本[條条]).*不[適适]用"
+    r"|其[實实]|事[實实]上|[實实][際际]上|[這这此]?[並并]非(?:如此|事[實实])",
     re.IGNORECASE,
 )
 
 
 def restricts_previous(sentence: str) -> bool:
-    """Return whether a sentence limits the one before it: "However, …", "다만, …", "但…"."""
+    """Return whether a sentence limits or denies the one before: "However, …", "That is not so.", "다만, …", "但…"."""
     text = strip_list_mark(sentence)
     is_item = text != sentence.strip()
     return bool(_RESTRICTION.match(text.lstrip("※*( "))) or (text.startswith("Only ") and not is_item)

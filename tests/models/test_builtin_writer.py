@@ -305,6 +305,21 @@ def test_a_source_that_the_user_chose_is_quoted_whatever_it_shares(embedder: Emb
             "1. Fuel for private cars is not paid.\n   Except with three passengers or more.\n2. Seats are limited.",
             "1. Fuel for private cars is not paid. [1] Except with three passengers or more. [1]",
         ),
+        (
+            "Did the Duke pay for the bridge?",
+            "Many say that the Duke paid for the bridge. He did not: the town paid. The bridge is of stone.",
+            "Many say that the Duke paid for the bridge. [1] He did not: the town paid. [1]",
+        ),
+        (
+            "공작이 다리 값을 냈나요?",
+            "흔히 공작이 다리 값을 냈다고 한다. 이는 사실이 아니다. 돌로 지었다.",
+            "흔히 공작이 다리 값을 냈다고 한다. [1] 이는 사실이 아니다. [1]",
+        ),
+        (
+            "公爵有沒有出錢建橋？",
+            "人們常說公爵出錢建橋。其實是鎮上出的錢。橋是石造的。",
+            "人們常說公爵出錢建橋。 [1] 其實是鎮上出的錢。 [1]",
+        ),
     ],
 )
 def test_an_exception_is_quoted_with_its_rule(embedder: Embedder, question: str, text: str, answered: str) -> None:
