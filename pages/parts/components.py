@@ -33,14 +33,22 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (window.__cragRun !== data.run) window.__cragAtEnd = Boolean(data.run) && !data.stays
   window.__cragRun = data.run
   const INPUTS = ["wheel", "touchmove", "pointerdown", "keydown"]
+  const noteLeaving = () => {
+    if (main.scrollTop === window.__cragScrolledTo) return
+    window.__cragAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80
+  }
   const acted = ({ type, target, timeStamp }) => {  // the scroll bar is pressed on the scrolled element itself
     const isOther = type === "pointerdown" ? target !== main : type === "keydown" && target.matches?.(FIELDS)
     if (!isOther) window.__cragActed = timeStamp
+    if (type === "pointerdown" && content.contains(target)) noteLeaving()
   }
-  const scrolled = ({ timeStamp }) => {  // our own scrolling, or content that shrinks, is no wish of the reader
+  const changed = new MutationObserver(() => { window.__cragChanged = performance.now() })
+  const isWithin = (moment, milliseconds) => performance.now() - (moment ?? -Infinity) < milliseconds
+  const scrolled = () => {  // our own scrolling, or content that shrinks for a moment, is no wish of the reader
     if (main.scrollTop === window.__cragScrolledTo) return
-    const isAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80
-    if (isAtEnd || timeStamp - (window.__cragActed ?? -Infinity) < 1000) window.__cragAtEnd = isAtEnd
+    const isWish = isWithin(window.__cragActed, 1000) || !isWithin(window.__cragChanged, 200)
+    if (isWish) noteLeaving()
+    else if (data.run && window.__cragAtEnd) toEnd()
   }
   const grown = new ResizeObserver(() => { if (data.run && window.__cragAtEnd) toEnd() })
   const openCitation = (link) => setTriggerValue("cited", link.slice(6))
@@ -129,9 +137,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     for (const input of INPUTS) document.removeEventListener(input, acted)
     main.removeEventListener("scroll", scrolled)
     grown.disconnect()
+    changed.disconnect()
   }
   window.__cragClean = clean
   grown.observe(content)
+  changed.observe(content, { attributes: true, childList: true, subtree: true })
   main.addEventListener("scroll", scrolled, { passive: true })
   return clean
 }
