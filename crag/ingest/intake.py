@@ -58,7 +58,6 @@ def check_size(size: int, limit_bytes: int) -> None:
 
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
 _DOCUMENT_MEMBERS = (b"mimetype", b"[Content_Types].xml")  # first member of e-books and Office files
-_MEMBER_LOCATION = re.compile(r"(.*?\.zip(?:\?[^!]*)?)!/(.+)", re.IGNORECASE | re.DOTALL)  # a URL may have a query
 _MAX_LINE_BYTES = 1_000_000
 ARCHIVE_TYPES = frozenset({"application/zip", "application/x-zip-compressed"})
 
@@ -92,8 +91,14 @@ def member_location(archive: object, member: str) -> str:
 
 def split_member_location(location: str) -> tuple[str, str] | None:
     """Split a location into archive and member; None if it names no member."""
-    found = _MEMBER_LOCATION.fullmatch(location)
-    return (found[1], found[2]) if found else None
+    start = 0
+    while (end := location.find("!", start)) >= 0:
+        named = location[start:end].lower()
+        is_archive_name = named.endswith(".zip") or ".zip?" in named  # the address of an archive may have a query
+        if is_archive_name and location[end + 1 : end + 2] == "/" and end + 2 < len(location):
+            return location[:end], location[end + 2 :]
+        start = end + 1
+    return None
 
 
 def missing_member_refusal() -> SourceRefused:

@@ -109,7 +109,7 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
 
 
 _NOTE_MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡§])[\])]?|\d{1,3}(?:[,–-]\s?\d{1,3})*|[*†‡§]+|주\s?\d{0,3}\)?")
-_BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4,}|[가-힣\u4e00-\u9fff]{2,}|[.,;:!?)\]”’\"'。，、）」%])\s*$")
+_BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4}|[가-힣\u4e00-\u9fff]{2}|[.,;:!?)\]”’\"'。，、）」%])\Z")
 _LENGTH_UNIT = re.compile(r"(?:met(?:er|re)s?|feet|foot|inch(?:es)?|miles?|yards?|미터|米|里)\s*$", re.IGNORECASE)
 
 
@@ -123,7 +123,8 @@ def _drop_note_marks(tree: Any) -> None:
         is_linked = any("#" in (link.get("href") or "") for link in mark.iter("a")) or mark.getparent().tag == "a"
         before = mark.getprevious()
         said = (before.tail or "".join(before.itertext())) if before is not None else (mark.getparent().text or "")
-        is_after_word = bool(_BEFORE_NOTE.search(said)) and not (text.isalpha() or _LENGTH_UNIT.search(said))
+        is_after_word = bool(_BEFORE_NOTE.search(said.rstrip()[-4:]))
+        is_after_word = is_after_word and not (text.isalpha() or _LENGTH_UNIT.search(said))
         if _NOTE_MARK.fullmatch(text) and (is_linked or is_after_word):
             mark.drop_tree()
 

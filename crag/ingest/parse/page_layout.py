@@ -13,10 +13,10 @@ from itertools import pairwise
 from crag.ingest.parse.document import Block
 from crag.text.language import HAN_KANA_RANGES, detect_language, is_cjk, is_labelled_line
 
-_HYPHENATED = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
+_HYPHENATED = re.compile("(?<![^\\W\\d_])([^\\W\\d_]++)(?:[\ufffe\x02\u00ad]\\s*+|-\n)([^\\W\\d_]++)")
 _CJK_CHARACTER = f"[{HAN_KANA_RANGES}\u3000-\u303f\uff00-\uffef]"
 _CJK_SPACES = re.compile(f"(?<={_CJK_CHARACTER}) +(?={_CJK_CHARACTER})")
-_HANGUL_BREAK = re.compile("([가-힣]+)\n(?=([가-힣]+))")
+_HANGUL_BREAK = re.compile("(?<![가-힣])([가-힣]++)\n(?=([가-힣]++))")
 _SPACE_BEFORE_END = re.compile(r"\n(?=[.,!?)\]」』’”](?:\s|$))")
 _KOREAN_UNIT_BREAK = re.compile(r"(?<=\d)\n(?=(?:년|월|일|원|명|개|층|호|조|항|회|세|시|분)(?![가-힣]{3}))")
 _KOREAN_PARTICLE = re.compile(

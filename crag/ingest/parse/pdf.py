@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _MEANINGLESS_TITLE = re.compile(
-    r"(?i)\s*(?:\(?(?:untitled.*|anonymous|unspecified|unknown|no title)\)?|microsoft .*|about:\S*"
-    r"|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*"
+    r"(?i)(?:\(?(?:untitled.*|anonymous|unspecified|unknown|no title)\)?|microsoft .*|about:\S*"
+    r"|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?"
 )
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _MAX_PAGE_POINTS = 1_000_000  # points, far beyond what any program creates
@@ -67,7 +67,7 @@ def read_pdf(request: ParseRequest) -> Document:
     if not blocks:
         raise ocr_too_slow_refusal() if late else _no_text_refusal(pages, request)
     said = pdf.get_metadata_dict()
-    title, author = str(said.get("Title", "")), str(said.get("Author", ""))
+    title, author = str(said.get("Title", "")).strip(), str(said.get("Author", ""))
     title = "" if _MEANINGLESS_TITLE.fullmatch(title) else title
     return Document(title, count, tuple(blocks), author, note=_unread_note(pages, seen, late, request))
 

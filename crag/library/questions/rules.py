@@ -71,8 +71,8 @@ def _says_something_about(heading: str, prose: list[str]) -> bool:
 
 
 _BOILERPLATE_HEADING = lazy_regex(
-    r"(?i)(?:\W*\d[\d.]*\W*)?(?:(?:\w+ )?references|citations?|(?:\w+ )?bibliography|appendix\b.*|acknowledge?ments?"
-    r"|(?:table of )?contents|index|see also"
+    r"(?i)(?:\W*+\d[\d.]*+\W*+)?(?:(?:\w++ )?references|citations?|(?:\w++ )?bibliography|appendix\b.*"
+    r"|acknowledge?ments?|(?:table of )?contents|index|see also"
     r"|external links|further reading|licen[sc]e|imprint|colophon|copyright|uncopyright|disclaimer|navigation|menu"
     r"|(?:end|foot)?notes|(?:works|literature) cited|about (?:the )?authors?|changelog"
     r"|참고\s?문헌|각주|목차|차례|같이 보기|외부 링크|출처|参考文献"

@@ -247,3 +247,9 @@ def test_a_sign_or_an_ending_at_the_start_of_a_line_gets_no_space() -> None:
         == "담당자에게 알려 주세요. 주차장은 30대까지"
     )
     assert join_lines(["병가는 30일까지 쓸 수 있", "으며 진단서를"], set()) == "병가는 30일까지 쓸 수 있으며 진단서를"
+
+
+@pytest.mark.parametrize("letter", ["a", "가"])
+def test_a_word_without_end_is_joined_too(letter):
+    """A pattern whose time grows with the square of the length would take hours."""
+    assert join_lines([letter * 1_000_000, letter], set()).startswith(letter)
