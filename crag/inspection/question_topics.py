@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -106,6 +106,12 @@ _NAME_WEIGHT = 2.0  # times the weight of another word
 _CACHED_QUESTIONS = 2_000
 _MIN_WEIGHT_SHARE = 0.6  # of the best word's weight, so that next to a name only names are shown
 
+_COMMON_WORDS = (
+    "although though because since unless until while whether however instead get got give gave go make made put take "
+    "took allow become come came happen help keep kept mean need say said tell told think use want already also ever "
+    "never still yet"
+)
+
 WordTerms = tuple[str, ...]
 
 
@@ -122,16 +128,22 @@ def _key_terms(question: str) -> list[str]:
 def _key_words(question: str) -> list[tuple[str, WordTerms]]:
     """Return the words that tell what a question is about, with their terms and in order.
 
-    In Korean and Chinese these are nouns: the endings of verbs, such as 되나요, are shared by questions on any subject.
+    English conjunctions and general verbs tell nothing. In Korean and Chinese these are nouns: the endings of verbs,
+    such as 되나요, are shared by questions on any subject.
     """
     words = extract_key_words(question)
     find_nouns = {"ko": korean.find_topics, "zh": chinese.find_topics}.get(detect_language(question))
     if find_nouns is None:
-        return words
+        return [one for one in words if _common_terms().isdisjoint(one[1])] or words
     nouns = [(noun, tuple(extract_terms(noun))) for noun in find_nouns(question)]
     nouns += [(word, terms) for word, terms in words if not is_cjk(word)]
     known = {word: terms for word, terms in nouns if terms}
     return sorted(known.items(), key=lambda one: question.find(one[0])) or words
+
+
+@cache
+def _common_terms() -> frozenset[str]:
+    return frozenset(extract_terms(_COMMON_WORDS))
 
 
 def name_topic(questions: Sequence[str], idf: Mapping[str, float]) -> str:

@@ -54,6 +54,7 @@ def test_a_word_common_in_the_library_groups_nothing(vectors):
         (["Which valve does the pump need?", "Is the valve of brass?"], "valve"),
         (["how is a turbine cooled?", "which turbine cooling is best?"], "turbine cooled"),
         ([QUESTIONS[3], QUESTIONS[5]], "양자 컴퓨터 오류"),
+        (["Why does the pump get hot?", "How does a valve get wet although closed?", "Does a pump get old?"], "pump"),
         (["???"], "???"),
     ],
 )
