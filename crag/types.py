@@ -81,10 +81,18 @@ Origin = Literal["library", "web"]
 Ruling = Literal["use", "drop"]
 OutboundKind = Literal["web search", "web page", "model", "embedding", "account", "download", "evaluation", "trace"]
 Outcome = Literal[
-    "documents", "quoted", "documents_partly", "conflicting", "documents_and_web", "web", "not_answered", "talk"
+    "documents",
+    "quoted",
+    "possible",
+    "documents_partly",
+    "conflicting",
+    "documents_and_web",
+    "web",
+    "not_answered",
+    "talk",
 ]
-"""What an answer rests on. *quoted*: sentences of the documents that hold all that the question names, found by
-comparing words; no model has read whether they answer it.
+"""What an answer rests on. *quoted*, *possible*: sentences of the documents found by comparing words, which hold all
+that the question names, or perhaps not; no model has read whether they answer it.
 """
 SmallTalk = Literal[
     "documents", "identity", "capabilities", "summary", "wellbeing", "thanks", "farewell", "greeting", "acknowledgement"

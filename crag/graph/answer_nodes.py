@@ -67,9 +67,10 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
     covered = _is_covered(state, text, support, knowledge, deps, is_quoted=draft.is_quoted)
     outcome = answer_outcome(text, support, knowledge, is_covered=covered, is_quoted=draft.is_quoted)
     remark = ""
-    if outcome == "documents_partly" and draft.is_quoted:
+    if outcome == "possible":
         remark = _describe_unanswered_part(state, text, used_knowledge(text, support, knowledge), deps)
         if remark:
+            outcome = "documents_partly"
             deps.emit(TokensWritten(remark))
     deps.emit(AnswerWritten(text + remark, collect_citations(text, knowledge, support), outcome, draft.usage))
     for note in draft.notes:

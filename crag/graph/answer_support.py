@@ -175,7 +175,7 @@ def answer_outcome(
     if "web" in origins:
         return "web"
     if not is_covered:
-        return "documents_partly"
+        return "possible" if is_quoted else "documents_partly"
     return "quoted" if is_quoted else "documents"
 
 

@@ -103,7 +103,7 @@ def _explain_scores(policy: PolicyName, action: Action, counted: str, best: floa
     if best < thresholds.lower:
         shown = format_best_score(best, thresholds)
         return f"{counted}, best {shown}, and some passages could not be graded: your documents may cover this in part."
-    return f"{compared.capitalize()}: your documents cover this in part."
+    return f"{compared.capitalize()}: your documents may cover this."
 
 
 SEARCH_DECLINED = "You chose to answer from your documents only."

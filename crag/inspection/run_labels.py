@@ -63,6 +63,7 @@ RULING_BADGES: dict[Ruling, Badge] = {
 OUTCOME_BADGES: dict[Outcome | Literal["related"], Badge] = {
     "documents": Badge("green", "task_alt", "from your documents"),
     "quoted": Badge("blue", "format_quote", "quoted from your documents"),
+    "possible": Badge("orange", "format_quote", "possible answer"),
     "documents_partly": Badge("orange", "contrast", "partly covered"),
     "conflicting": Badge("orange", "call_split", "sources disagree"),
     "documents_and_web": Badge("orange", "contrast", "documents and web"),

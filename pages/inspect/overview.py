@@ -24,10 +24,10 @@ _OUTCOME_WORDS: dict[str, str] = {  # small talk is not charted: it asks nothing
     **{outcome: badge.word for outcome, badge in run_labels.OUTCOME_BADGES.items() if outcome != "talk"},
     "": "not completed",
 }
-# Charts assign the theme's colours in order: blue, green, orange, red, violet, gray, teal, brown, pink.
+# Charts assign the theme's colours in order: blue, green, orange, red, violet, gray, teal, brown, pink, olive.
 _COLOURED_OUTCOMES = (
     *("web", "documents", "documents_partly", "", "documents_and_web", "not_answered", "quoted", "conflicting"),
-    "related",
+    *("related", "possible"),
 )
 
 

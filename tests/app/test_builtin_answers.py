@@ -115,7 +115,7 @@ def test_a_question_about_something_else_is_declined(application: Application, q
 def test_no_nearby_sentence_is_given_out_as_the_answer(application: Application, question: str) -> None:
     trace = ask(application, question)
     assert trace.action != "correct"
-    assert trace.outcome in ("documents_partly", "not_answered")
+    assert trace.outcome in ("possible", "not_answered")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_name_that_the_documents_do_not_contain_is_not_read_as_another(club: A
 
 def test_an_answer_to_half_of_a_question_says_what_it_leaves_open(club: Application) -> None:
     trace = ask(club, "How much is the annual fee for adults and who collects it?")
-    assert trace.outcome == "documents_partly"
+    assert trace.outcome == "possible"
     assert "140 pounds" in trace.text
     assert trace.text.endswith("\n\nThe passages I used do not answer “Who collects it?”")
     assert [said for said in trace.sentences if "do not answer" in said.sentence] == []
@@ -292,7 +292,7 @@ def test_one_row_is_no_total(sheets: Application) -> None:
 
 def test_a_figure_of_several_years_is_shown_with_each_of_them(sheets: Application) -> None:
     trace = ask(sheets, "What was the revenue of Europe?")
-    assert trace.outcome == "documents_partly"
+    assert trace.outcome == "possible"
     assert "2022 · Segment: Europe — Revenue: 40" in trace.text
     assert "2023 · Segment: Europe — Revenue: 60" in trace.text
     assert ask(sheets, "What was the revenue of Europe in 2021?").outcome != "quoted"
@@ -316,7 +316,7 @@ def test_a_citation_of_a_workbook_names_the_sheet(sheets: Application) -> None:
 
 def test_a_weaker_passage_on_another_year_is_not_left_out(sheets: Application) -> None:
     trace = ask(sheets, "What were the costs of boats?")
-    assert trace.outcome == "documents_partly"
+    assert trace.outcome == "possible"
     assert {year for year in ("2020", "2021") if f"Fleet {year} · Kind: boats" in trace.text} == {"2020", "2021"}
     said = ask(sheets, "What were the costs of boats in 2020?")
     assert (said.outcome, "2021" in said.text) == ("quoted", False)

@@ -68,11 +68,11 @@ def test_the_reason_says_that_no_passage_states_everything():
     [
         ("paper", (0.94, 0.46, 0.1, 0.0), "1 of 4 passages is relevant, best 0.94 ≥ 0.59."),
         ("paper", (0.06, 0.0), "0 of 2 passages are relevant, best 0.06 < 0.31: no answer in your documents."),
-        ("paper", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents cover this in part."),
+        ("paper", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents may cover this."),
         ("paper", (), "No passages found: no answer in your documents."),
         ("paper", (None,), "No passage could be graded, so all count as partly relevant."),
         ("paper", (None, 0.1), "0 of 2 passages are relevant, best 0.10, and some passages could not be graded"),
-        ("any", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents cover this in part."),
+        ("any", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents may cover this."),
         ("any", (0.9, 0.0), "1 of 2 passages is relevant, but strict grading requires all of them"),
     ],
 )
@@ -83,8 +83,8 @@ def test_the_reason_holds_the_figures(policy, scores, reason):
 @pytest.mark.parametrize(
     ("thresholds", "score", "reason"),
     [
-        (Thresholds(0.3, 0.999), 0.9985, "Best 0.9985, between 0.30 and 0.999: your documents cover this in part."),
-        (Thresholds(0.3, 0.7), 0.6996, "Best 0.6996, between 0.30 and 0.70: your documents cover this in part."),
+        (Thresholds(0.3, 0.999), 0.9985, "Best 0.9985, between 0.30 and 0.999: your documents may cover this."),
+        (Thresholds(0.3, 0.7), 0.6996, "Best 0.6996, between 0.30 and 0.70: your documents may cover this."),
         (Thresholds(0.3, 0.7), 0.2999, "0 of 1 passage is relevant, best 0.2999 < 0.30"),
         (Thresholds(0.3, 0.7), 0.7049, "1 of 1 passage is relevant, best 0.70 ≥ 0.70"),
     ],
