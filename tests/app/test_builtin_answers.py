@@ -143,7 +143,7 @@ def test_a_misspelled_question_is_answered_and_the_trace_says_how_it_was_read(cl
 
 def test_a_correction_that_may_be_another_word_earns_no_green_badge(club: Application) -> None:
     trace = ask(club, "How much is the annual fees for aduits?")
-    assert (trace.outcome, "140 pounds" in trace.text) == ("documents_partly", True)
+    assert (trace.outcome, "140 pounds" in trace.text) == ("possible", True)
 
 
 @pytest.mark.parametrize("question", ["What did Smith repair?", "Who is Morag Tennent?", "What did smith repair?"])
@@ -155,7 +155,7 @@ def test_a_name_that_the_documents_do_not_contain_is_not_read_as_another(club: A
 
 def test_an_answer_to_half_of_a_question_says_what_it_leaves_open(club: Application) -> None:
     trace = ask(club, "How much is the annual fee for adults and who collects it?")
-    assert trace.outcome == "possible"
+    assert trace.outcome == "documents_partly"
     assert "140 pounds" in trace.text
     assert trace.text.endswith("\n\nThe passages I used do not answer “Who collects it?”")
     assert [said for said in trace.sentences if "do not answer" in said.sentence] == []
