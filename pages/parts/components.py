@@ -67,7 +67,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   const drafts = window.__cragDrafts ??= {}  // texts of open editors, by key; the server learns them when they are sent
   const findEditor = () => data.focus && document.querySelector(`.st-key-${data.focus} textarea`)
-  const edited = ({ target }) => { if (target === findEditor()) drafts[data.focus] = target.value }
+  const edited = ({ target }) => {  // perhaps before the server has told `data.focus`
+    const [, key] = target.closest?.('[class*="st-key-edited-"]')?.className.match(/st-key-(edited-\\d+)/) ?? []
+    if (key) drafts[key] = target.value
+  }
   const restoreDraft = (tries) => {  // after Back and Forward the editor is drawn with the question as it was asked
     const field = findEditor(), draft = drafts[data.focus]
     if (!field && tries) setTimeout(restoreDraft, 50, tries - 1)
@@ -78,7 +81,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const last = window.__cragEditor
   if (last && last.place === data.place && last.key !== data.focus) delete drafts[last.key]  // sent or cancelled
   window.__cragEditor = { place: data.place, key: data.focus }
-  if (data.focus) restoreDraft(40)
+  if (data.focus) restoreDraft(200)
   const focus = (tries) => {  // the field may be drawn after this
     const field = findEditor()
     if (field) {
