@@ -299,12 +299,13 @@ class Application(UserScoped):
         return new_name
 
     def delete_collection(self, name: str) -> int:
-        """Delete a collection with its documents and thresholds; return the number of documents.
+        """Delete a collection with its thresholds; remove its documents as `remove_documents` does, and count them.
 
         Raises `BadRequest`, `NotFound`.
         """
         gone = self.library.delete_collection(name)
         self.calibration.saved.delete_collection(name)
+        self._delayed_deletion.schedule()
         return gone
 
     def delete_conversation(self, conversation_id: str) -> None:

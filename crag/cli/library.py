@@ -147,14 +147,15 @@ def move_documents(application: Application, options: argparse.Namespace) -> int
 def delete_collection(application: Application, options: argparse.Namespace) -> int:
     """Delete a collection."""
     check_collection(application, options.name)
-    documents = len(application.library.sources(options.name))
+    documents = [source.id for source in application.library.sources(options.name)]
     if documents and not options.with_documents:
         raise BadRequest(
-            f"“{options.name}” holds {format_count(documents, 'document')}; nothing was deleted.",
+            f"“{options.name}” holds {format_count(len(documents), 'document')}; nothing was deleted.",
             "Move them, or use --with-documents to delete them too.",
         )
+    application.library.remove(documents)
     application.delete_collection(options.name)
-    print_result(options.json, {"deleted": options.name, "documents": documents}, f"Deleted “{options.name}”.")
+    print_result(options.json, {"deleted": options.name, "documents": len(documents)}, f"Deleted “{options.name}”.")
     return OK
 
 

@@ -176,10 +176,11 @@ class Library(UserScoped):
         return self._collections.move(ids, collection)
 
     def delete_collection(self, name: str) -> int:
-        """Delete a collection with all its documents; return their number. Raises `BadRequest`, `NotFound`."""
-        gone = self._collections.delete(name)
-        self._store.release_originals(gone, self._originals.remove)
-        return len(gone)
+        """Delete a collection, discard its documents, and return their number. Restoring one creates it again.
+
+        Raises `BadRequest`, `NotFound`.
+        """
+        return len(self._collections.delete(name))
 
     def search(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Passage]:
         """Return at most `k` passages, best first, scores in 0..1; by words alone if no embedder is available."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select, update
 
 from crag.errors import BadRequest, NotFound
 from crag.storage.engine import Database
-from crag.storage.sources import advance_epoch, delete_source, ensure_collection
+from crag.storage.removed_sources import remove_source
+from crag.storage.sources import advance_epoch, delete_source, ensure_collection, is_path_or_url
 from crag.storage.tables import collections, jobs, passages, removed_sources, sources
 from crag.types import DEFAULT_COLLECTION, Collection, MoveResult, strip_unstorable
 
@@ -78,17 +80,21 @@ class Collections:
         return moved
 
     def delete(self, name: str) -> list[str]:
-        """Delete a collection with its documents in one commit. Return the SHA-256 of each. Raises as `rename` does."""
+        """Delete a collection, remove its documents as `RemovedSources.add` does, and return their ids; in one commit.
+
+        Raises as `rename` does.
+        """
         if name == DEFAULT_COLLECTION:
             raise BadRequest(f"“{DEFAULT_COLLECTION}” cannot be deleted.", "Remove its documents instead.")
+        now = time.time()
         with self._database.write() as connection:
             _check_collection_exists(connection, name)
             _check_no_jobs(connection, name)
-            rows = connection.execute(select(sources.c.id, sources.c.sha256).where(sources.c.collection == name)).all()
-            for source_id, _ in rows:
-                delete_source(connection, source_id)
+            ids = list(connection.scalars(select(sources.c.id).where(sources.c.collection == name)))
+            for source_id in ids:
+                remove_source(connection, source_id, now)
             connection.execute(collections.delete().where(collections.c.name == name))
-        return [sha256 for _, sha256 in rows]
+        return ids
 
     def _exists(self, name: str) -> bool:
         with self._database.read() as connection:
@@ -117,11 +123,6 @@ def _move_source(connection: Connection, source_id: str, name: str) -> MoveResul
         return MoveResult(source_id, source.title, "kept")
     connection.execute(update(sources).where(sources.c.id == source_id).values(collection=name))
     return MoveResult(source_id, source.title, "moved")
-
-
-def is_path_or_url(location: str) -> bool:
-    """Return whether it is a path or a URL. Upload names are not unique."""
-    return "/" in location or "\\" in location
 
 
 def _check_collection_exists(connection: Connection, name: str) -> None:

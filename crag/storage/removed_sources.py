@@ -8,9 +8,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Table, column, delete, func, insert, literal, select, table
 
-from crag.storage.collections import is_path_or_url
 from crag.storage.engine import Database
-from crag.storage.sources import advance_epoch, delete_source, ensure_collection
+from crag.storage.sources import advance_epoch, delete_source, ensure_collection, is_path_or_url
 from crag.storage.tables import (
     passages,
     removed_passages,
@@ -36,8 +35,7 @@ class RemovedSources:
         now = time.time()
         with self._database.write() as connection:
             for source_id in source_ids:
-                _keep(connection, source_id, now)
-                delete_source(connection, source_id)
+                remove_source(connection, source_id, now)
 
     def all(self) -> list[RemovedSource]:
         """Return what can be restored, the last removed first."""
@@ -75,14 +73,15 @@ class RemovedSources:
             return list(connection.scalars(gone.returning(removed_sources.c.sha256)))
 
 
-def _keep(connection: Connection, source_id: str, now: float) -> None:
-    """Copy a source with everything that belongs to it out of the library."""
+def remove_source(connection: Connection, source_id: str, now: float) -> None:
+    """Move a source with everything that belongs to it out of the library."""
     own = passages.c.source_id == source_id
     source = select(*sources.c, literal(now)).where(sources.c.id == source_id)
     pieces = select(*passages.c, _terms.c.terms).join(_terms, _terms.c.rowid == passages.c.id).where(own)
     embedded = select(*vectors.c).join(passages).where(own)
     for place, rows in ((removed_sources, source), (removed_passages, pieces), (removed_vectors, embedded)):
         connection.execute(insert(place).from_select(place.c.keys(), rows))
+    delete_source(connection, source_id)
 
 
 def _put_back(connection: Connection, source_id: str) -> None:

@@ -196,6 +196,11 @@ def write_vectors(
     advance_epoch(connection, ids)
 
 
+def is_path_or_url(location: str) -> bool:
+    """Return whether it is a path or a URL. Upload names are not unique."""
+    return "/" in location or "\\" in location
+
+
 def delete_source(connection: Connection, source_id: str) -> None:
     """Remove a source and all its passages, and start a new epoch."""
     _delete_passages(connection, source_id)

@@ -14,6 +14,7 @@ from crag.errors import CragError
 from crag.settings import format_command
 from crag.text.formatting import format_count, format_size
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress
+from pages.documents import removal
 from pages.parts import dialogs, labels, markdown, reruns
 from pages.parts.ingest_jobs import draw_refusals, summarize_results
 from pages.parts.layout import progress_share
@@ -217,4 +218,4 @@ def _draw_deleted_documents(name: str) -> None:
     )
     st.markdown(f"**{markdown.escape_line(name)}** {consequence}.")
     if documents:
-        st.caption("Answers that cite them do not change. To keep the documents, move them first.")
+        st.caption(f"{removal.EXPLANATION} Undo brings the collection back, too, but not its calibrated thresholds.")

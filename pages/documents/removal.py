@@ -14,6 +14,10 @@ from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
 
 REMOVE_DIALOG = "remove documents"
+EXPLANATION = (
+    "Their passages are removed too. Answers that cite them do not change. You can undo this for "
+    f"{UNDO_SECONDS / 60:.0f} minutes while the app runs. Then everything is deleted for good."
+)
 _MAX_NAMED, _REMOVALS_SHOWN = 8, 3
 
 
@@ -34,10 +38,7 @@ def _draw_remove_confirmation(sources: list[Source]) -> None:
         )
     if len(sources) > _MAX_NAMED:
         st.caption(f"and {len(sources) - _MAX_NAMED:,} more")
-    st.caption(
-        "Their passages are removed too. Answers that cite them do not change. You can undo this for "
-        f"{UNDO_SECONDS / 60:.0f} minutes while the app runs. Then everything is deleted for good."
-    )
+    st.caption(EXPLANATION)
     with st.container(horizontal=True):
         if st.button("Remove", icon=":material/delete:", key="remove-confirmed"):
             with dialogs.catch_refusals():

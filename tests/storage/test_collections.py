@@ -73,12 +73,24 @@ def test_two_versions_of_one_file_are_not_moved_together(library, tmp_path):
     }
 
 
-def test_deleting_takes_the_documents_and_only_their_originals(library):
+def test_deleting_a_collection_can_be_undone_with_its_documents(library):
+    coffee = library.pipeline.add_bytes("coffee.md", COFFEE, collection="Drinks").id
+    library.delete_collection("Drinks")
+    assert names(library) == [DEFAULT_COLLECTION]
+    assert titles(library, "coffee pour-over", "") == []
+    library.restore([one.id for one in library.removed()])
+    assert names(library) == [DEFAULT_COLLECTION, "Drinks"]
+    assert [source.id for source in library.sources("Drinks")] == [coffee]
+    assert titles(library, "coffee pour-over", "") == ["coffee.md"]
+
+
+def test_deleting_takes_the_documents_and_in_the_end_only_their_originals(library):
     library.pipeline.add_bytes("tea.md", TEA, collection="Drinks")
     coffee = library.pipeline.add_bytes("coffee.md", COFFEE, collection="Drinks").id
     kept = library.pipeline.add_bytes("tea.md", TEA).id
     lost = library.original_path(coffee)
     assert library.delete_collection("Drinks") == 2
+    library.purge_removed()
     assert names(library) == [DEFAULT_COLLECTION]
     assert [source.id for source in library.sources()] == [kept]
     assert library.original_path(kept).read_bytes() == TEA

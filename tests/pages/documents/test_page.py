@@ -316,6 +316,9 @@ def test_deleting_a_collection_says_what_goes(chat, notes, services):
     press(chat, "Delete")
     assert services.library.sources() == []
     assert not any("Kitchen" in label for label in labels(chat))
+    press(chat, "Undo")
+    assert [source.collection for source in services.library.sources()] == ["Kitchen"]
+    assert "Kitchen" in labels(chat)
 
 
 def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
