@@ -59,7 +59,8 @@ def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container(gap=None):
             facts = f"{known.languages} · {format_size(known.size)} · {known.license}"
-            in_use = " :green-badge[in use]" if (report.name, report.state) == (known.name, "in use") else ""
+            is_in_use = not download and (report.name, report.state) == (known.name, "in use")
+            in_use = " :green-badge[in use]" if is_in_use else ""
             st.markdown(f"**{known.label}** {labels.grey_text(facts)}{in_use}")
             if download:
                 downloads.draw_download_progress(download)

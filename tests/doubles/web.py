@@ -118,6 +118,7 @@ class Canary:
             self._sockets.append(socket.create_server(("::1", self.port), family=socket.AF_INET6))
         for listener in self._sockets:
             listener.settimeout(0.02)
+        self.heard: list[bytes] = []  # what each one said first, to find out who it was
 
     def hits(self) -> int:
         """How many connected since the last call."""
@@ -127,8 +128,11 @@ class Canary:
         count = 0
         with suppress(TimeoutError):
             while True:
-                listener.accept()[0].close()
-                count += 1
+                with listener.accept()[0] as connection:
+                    count += 1
+                    connection.settimeout(1)
+                    with suppress(OSError):
+                        self.heard.append(connection.recv(200))
         return count
 
     def close(self) -> None:

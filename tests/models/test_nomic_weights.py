@@ -6,6 +6,7 @@ import hashlib
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -99,9 +100,9 @@ def go_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
 
-    yield forbid
-    assert proxy.hits() == 0
-    proxy.close()
+    with closing(proxy):
+        yield forbid
+        assert proxy.hits() == 0, proxy.heard
 
 
 def test_accepting_moves_the_documents_and_then_works_offline(opened, server, go_offline):
