@@ -77,6 +77,10 @@ _DEFINITION = lazy_regex(  # of one word, which is the topic: "What is a mutex?"
     r"|^[가-힣]+란 (?:무엇|뭐|뭔)",
     re.IGNORECASE,
 )
+_LAST_VERB = lazy_regex(  # of a name: "How many people does Microsoft employ?", "When was it founded?"
+    r"\b(?:do|does|did|is|are|was|were|has|have|had|will|can|could)\s(?:the\s)?"
+    r"(?:it|he|she|they|[A-Z][\w’'-]*(?:\s(?:of\s|the\s)*[A-Z][\w’'-]*)*)\s([a-z]+)\W*$"
+)
 _FILLER = lazy_regex(
     r"^(?:(?:hi|hello|hey|ok|okay|so|well|thanks|please)\b[\s,.!]*)*"
     r"(?:(?:can|could|would|will) you (?:please )?(?:tell|explain to|show|give) me\s+"
@@ -288,9 +292,9 @@ def _has_enough(words: Sequence[KeyWord]) -> bool:
 def _pick_earlier_words(history: Sequence[Turn], own: Sequence[KeyWord], statistics: TermStatistics) -> list[KeyWord]:
     """Return the strongest words of the last question that had a subject of its own and of those after it.
 
-    A new figure replaces the earlier ones: "And in 2023?".
+    A new figure replaces the earlier ones: "And in 2023?"; a new verb, the one that was asked of a name.
     """
-    known = {part for _, parts in own for part in parts}
+    known = {part for _, parts in own for part in parts}.union(_last_verb_terms(history) if own else ())
     words = [
         (word, parts)
         for word, parts in _earlier_words(history)
@@ -314,6 +318,13 @@ def _earlier_words(history: Sequence[Turn]) -> list[KeyWord]:
                 break
     unique = {parts: word for word, parts in found}
     return [(word, parts) for parts, word in unique.items()]
+
+
+def _last_verb_terms(history: Sequence[Turn]) -> list[str]:
+    """Return the terms of the verb that ends the last question, if its subject is a name."""
+    asked = next((turn.meant or turn.text for turn in reversed(history) if turn.role == "user"), "")
+    verb = _LAST_VERB.search(_BORROWED.sub("", asked))
+    return extract_terms(verb[1]) if verb else []
 
 
 def _borrowed_words(meant: str) -> list[KeyWord]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from crag.cancellation import Cancellation
 from crag.models.builtin_rewriter import asks_for_more, is_new_in, names_no_subject
@@ -25,7 +26,7 @@ from crag.text.questions import (
 )
 from crag.text.relevance_features import tokenize_sentences, tokenize_text
 from crag.text.relevance_scores import score_passages, score_sentences
-from crag.text.tables import label_knowledge_rows
+from crag.text.tables import find_rows_of_others, label_knowledge_rows
 from crag.types import Knowledge, Turn, Usage
 
 _MORE_SCORE_SHARE = 0.5  # of the best sentence's score
@@ -61,6 +62,9 @@ class BuiltinWriter(Writer):
         written = "\n\n".join(drafts)
         answer = "\n\n".join(text for text, part in drafts.items() if not self._is_off_topic(part, text, knowledge))
         is_repeated = bool(written) and self._repeats(asked, question, written, said)
+        if is_repeated and not names_no_subject(question):  # what was said before may hide what is asked now
+            answer = self._compose(asked, knowledge, said, least_share=0.0)
+            is_repeated = is_new_in(question, answer) or self._is_off_topic(asked, answer, knowledge)
         is_spent = bool(known) and not written
         answer = "" if is_repeated else answer
         finish_reason = "stop" if answer or is_spent or (is_repeated and names_no_subject(question)) else OFF_TOPIC
@@ -69,11 +73,20 @@ class BuiltinWriter(Writer):
             yield ReplyPiece(piece)
         yield ReplyPiece("", Usage(finish_reason=finish_reason))
 
-    def _compose(self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge], known: str) -> str:
-        """Return the answer without what is already `known`; empty if nothing else is left."""
+    def _compose(
+        self,
+        question: AnalyzedQuestion,
+        knowledge: Sequence[Knowledge],
+        known: str,
+        least_share: float = _MORE_SCORE_SHARE,
+    ) -> str:
+        """Return the answer without what is already `known`; empty if nothing else is left.
+
+        What scores less than `least_share` of the best sentence adds nothing to what is known.
+        """
         texts = self._score(question, knowledge)
         if known:
-            texts = _without_said(texts, known)
+            texts = _without_said(texts, known, least_share)
         is_spent = not any(unit.score for text in texts for unit in text)
         return "" if is_spent else compose_answer(question, texts, self._gap_finder(question, knowledge, texts))
 
@@ -97,9 +110,8 @@ class BuiltinWriter(Writer):
         used = [held for held in knowledge if f"[{held.n}]" in answer]
         if any(held.is_trusted for held in used):
             return False
-        around = [f"{held.passage.title} {held.passage.heading}" for held in used]
-        headings = [unit for held in used for unit in split_sentences(held.passage.text) if is_heading(unit)]
-        quoted = Quotation(strip_brackets(answer), " ".join(around + headings))
+        around = [text for held in used for text in _find_surroundings(held, answer)]
+        quoted = Quotation(strip_brackets(answer), " ".join(around))
         return is_off_topic(question, find_gaps(question, quoted, self._embedder))
 
     def _score(self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge]) -> list[list[ScoredUnit]]:
@@ -112,12 +124,13 @@ class BuiltinWriter(Writer):
             self._embedder,
             [passage.source_id or passage.location or str(passage.id) for passage in passages],
         )
+        readable = [[unit for unit in label_knowledge_rows(held) if re.search(r"\w", unit)] for held in knowledge]
+        of_others = find_rows_of_others(frozenset(question.weights), list(chain.from_iterable(readable)))
         scored = []
-        for held, over, whole in zip(knowledge, around, wholes, strict=True):
-            readable = (unit for unit in label_knowledge_rows(held) if re.search(r"\w", unit))
-            reading = tokenize_sentences(readable, over, question.text)
+        for held, sentences, over, whole in zip(knowledge, readable, around, wholes, strict=True):
+            reading = tokenize_sentences(sentences, over, question.text)
             scores = score_sentences(question, reading, self._embedder)
-            fits = [not tells_other_opening(question.text, text) for text in reading.sentences]
+            fits = [not (tells_other_opening(question.text, text) or text in of_others) for text in sentences]
             units = enumerate(zip(reading.sentences, scores, fits, strict=True))
             scored.append([ScoredUnit(held.n, place, text, score * whole * fit) for place, (text, score, fit) in units])
         return scored
@@ -135,10 +148,18 @@ class BuiltinWriter(Writer):
         return find
 
 
-def _without_said(texts: Sequence[Sequence[ScoredUnit]], said: str) -> list[list[ScoredUnit]]:
+def _find_surroundings(held: Knowledge, answer: str) -> list[str]:
+    """Return title and headings of a source, and what the sentences that an answer quotes from it refer to."""
+    title = f"{held.passage.title} {held.passage.heading}"
+    sentences = split_sentences(held.passage.text)
+    quoted = (at for at, sentence in enumerate(sentences) if _is_said(sentence, answer))
+    return [title, *filter(is_heading, sentences), *(find_context(sentences, at, "") for at in quoted)]
+
+
+def _without_said(texts: Sequence[Sequence[ScoredUnit]], said: str, least_share: float) -> list[list[ScoredUnit]]:
     """Return the sentences with the score 0 for those that an earlier answer quotes and for much weaker ones."""
     known = _bare_text(said)
-    enough = _MORE_SCORE_SHARE * max((unit.score for text in texts for unit in text), default=0.0)
+    enough = least_share * max((unit.score for text in texts for unit in text), default=0.0)
     return [
         [replace(unit, score=0.0) if unit.score < enough or _bare_text(unit.text) in known else unit for unit in text]
         for text in texts

@@ -21,12 +21,14 @@ from crag.storage.engine import Database
 from crag.storage.passages import read_cosines, read_passages
 from crag.storage.tables import spaces
 from crag.text.language import extract_terms, extract_words
-from crag.text.questions import TermStatistics
+from crag.text.questions import TermStatistics, find_name_terms
 from crag.types import EmbeddingSpace, Passage, SearchHit, Vectors
 
 # The usual BM25 parameters k1 and b (Robertson and Zaragoza 2009): term frequency saturation, and the strength of
 # length normalization.
 _LENGTH_NORMALIZATION = 0.75
+_COVERAGE_EXPONENT = 0.25
+"""Of the share of the query's weight that a passage holds: repeated words count less than words of all kinds."""
 _MAX_QUERY_TERMS = 64
 
 
@@ -62,10 +64,11 @@ def score_bm25(
 ) -> dict[int, float]:
     """Return the BM25 score of each passage by id, plus once the weight of each adjacent pair in its own text.
 
-    Lengths are normalized by the mean length of these passages. Sums are exact, so that no order of terms changes a
-    score.
+    The sum is reduced for a passage that lacks terms. Lengths are normalized by the mean length of these passages. Sums
+    are exact, so that no order of terms changes a score.
     """
     mean = sum(map(len, texts.values())) / max(1, len(texts))
+    whole = math.fsum(weights.values())
     scores = {}
     for id_, terms in texts.items():
         counts = Counter(term for part in (terms.above, terms.text) for term in part if term in weights)
@@ -74,7 +77,9 @@ def score_bm25(
             weights[term] * count * (BM25_SATURATION + 1) / (count + BM25_SATURATION * length)
             for term, count in counts.items()
         )
-        scores[id_] = said + math.fsum(neighbours[pair] for pair in neighbours.keys() & pairwise(terms.text))
+        together = math.fsum(neighbours[pair] for pair in neighbours.keys() & pairwise(terms.text))
+        share = math.fsum(map(weights.__getitem__, counts)) / whole if counts else 0.0
+        scores[id_] = (said + together) * share**_COVERAGE_EXPONENT
     return scores
 
 
@@ -234,6 +239,17 @@ def merge_duplicates(hits: Iterator[SearchHit], k: int) -> list[SearchHit]:
         else:
             original.also_in[hit.passage.title] = None
     return [replace(one.hit, passage=replace(one.hit.passage, also_in=tuple(one.also_in))) for one in kept]
+
+
+def keep_rarest_name(
+    query: str, hits: list[SearchHit], others: Iterator[SearchHit], statistics: TermStatistics
+) -> None:
+    """Let the best of `others` with the rarest name of the query replace the last of `hits` if none of these has it."""
+    names = find_name_terms(query)
+    weights = {term: weight for term, weight in weigh_terms(query, statistics).items() if term in names}
+    rarest = max(weights, key=weights.__getitem__, default="")
+    if hits and rarest and not any(rarest in hit.matched for hit in hits):
+        hits[-1] = next((other for other in others if rarest in other.matched), hits[-1])
 
 
 def _read_passages_in_order(database: Database, ids: Sequence[int]) -> Iterator[Passage]:

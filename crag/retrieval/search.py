@@ -15,7 +15,13 @@ from crag.options import RunOptions
 from crag.protocols import Embedder, Evaluator, Retrieval
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.full_text import FullTextIndex
-from crag.retrieval.ranking import merge_duplicates, rank_candidates, read_vector_weight, write_vector_weight
+from crag.retrieval.ranking import (
+    keep_rarest_name,
+    merge_duplicates,
+    rank_candidates,
+    read_vector_weight,
+    write_vector_weight,
+)
 from crag.retrieval.reranking import MAX_RERANKED, rerank_hits
 from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
 from crag.storage.passages import count_passages, read_passage_ids, read_titles
@@ -116,7 +122,9 @@ class HybridSearch:
         found = list(dict.fromkeys([*by_words.result(), *by_meaning]))
         ranked = rank_candidates(self._store.database, self._full_text, query, embedded, found)
         if evaluator is None or not evaluator.reads(question):
-            return merge_duplicates(ranked, k), notice, 0
+            hits = merge_duplicates(ranked, k)
+            keep_rarest_name(query, hits, ranked, self._full_text)
+            return hits, notice, 0
         candidates = merge_duplicates(ranked, max(k, MAX_RERANKED))
         hits, scored = rerank_hits(evaluator, question, candidates, stop or Cancellation())
         return hits[:k], notice, scored

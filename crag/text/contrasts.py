@@ -1,4 +1,4 @@
-"""Contrasts between a question and a sentence: opposite words and negation."""
+"""Contrasts between a question and a sentence: opposite words, negation, and what was once."""
 
 from __future__ import annotations
 
@@ -69,6 +69,14 @@ _RATES = tuple(  # a price by the hour is none by the day
         ("(?:person|head)", "per capita", "인당|1인|한 사람당|每[人位]"),
     )
 )
+_ASKS_PRESENT = lazy_regex(  # of what changes: "How many people does it employ?", "Who is its CEO?"
+    r"^(?!.*\b(?:was|were|did|had|ever)\b)"
+    r".*\b(?:how (?:many|much)\b.*\b(?:is|are|do|does|has|have)|who(?:['’]s| is| are| has))\b",
+    re.IGNORECASE,
+)
+_YEAR = lazy_regex(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_PAST = lazy_regex(r"\b(?:was|were|had|became|\w{2,}ed)\b", re.IGNORECASE)
+_PRESENT = lazy_regex(r"\b(?:is|are|has|have|now|current(?:ly)?|today|still|since)\b", re.IGNORECASE)
 _DESIGNATION = lazy_regex(r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+)(?![\d.,:%]*\d|%)")  # Corbel 3
 _COUNT = lazy_regex(  # "three major cities"
     r"\b(\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (?:[a-z-]+ )?([a-z]{3,}s)\b", re.IGNORECASE
@@ -105,7 +113,7 @@ def is_contrary(question: str, sentence: str) -> bool:
         for asked, other in (pair, pair[::-1]):
             if asked.search(question) and other.search(sentence) and not asked.search(sentence):
                 return True
-    if _names_another(question, sentence) or _is_another_row(question, sentence):
+    if _names_another(question, sentence) or _is_another_row(question, sentence) or _is_past(question, sentence):
         return True
     rates, said = ({rate for rate in _RATES if rate.search(text)} for text in (question, sentence))
     if rates and said and rates.isdisjoint(said):
@@ -133,6 +141,13 @@ def _is_another_row(question: str, row: str) -> bool:
         noun in first and modifier not in held and not set(first[: first.index(noun)]) <= set(asked)
         for modifier, noun in pairwise(asked)
     )
+
+
+def _is_past(question: str, sentence: str) -> bool:
+    """Return whether a sentence only says how something was in some year, and the question asks how it is."""
+    if not _ASKS_PRESENT.search(question) or _YEAR.search(question):
+        return False
+    return all(sign.search(sentence) for sign in (_YEAR, _PAST)) and not _PRESENT.search(sentence)
 
 
 def _find_numbered(text: str) -> set[tuple[str, str]]:

@@ -17,11 +17,15 @@ _HANGUL_START = re.compile(f"[{HANGUL_RANGES}]")
 _TOKEN = re.compile(
     rf"[{HAN_KANA_RANGES}]+|[{HANGUL_RANGES}]+|\d+(?:[.,]\d+)*|[^\W\d_{HAN_KANA_RANGES}{HANGUL_RANGES}]+"
 )
-_LIST_ITEM = re.compile(r"\s*(?:[-*+•·‣▪–]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
-_LIST_MARK = re.compile(r"^\s*(?:[-*+•·‣▪–]|\(?\d{1,2}[.)]|[①-⑳])\s+")
+_NUMBER = r"\(?(?:\d{1,2}|[가나다라마바사아자차카타파하])[.)]"
+_LIST_ITEM = re.compile(rf"\s*(?:[-*+•·‣▪–]\s+|{_NUMBER}\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
+_LIST_MARK = re.compile(rf"^\s*(?:[-*+•·‣▪–]|{_NUMBER}|[①-⑳])\s+")
+_SECTION_NUMBER = re.compile(
+    rf"(?:{_NUMBER}|\(?[a-zA-Z][)]|(?:\d{{1,2}}(?:\.\d{{1,2}}){{1,3}}|[IVX]{{1,5}}|[Ⅰ-Ⅿⅰ-ⅿ])\.)\s+"
+)
 _TABLE_ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
 _MAX_LABELLED_LINE = 60  # characters; a longer one may have been wrapped
-_MAX_ITEM_NUMBER_LENGTH = 4  # characters, as in `(12.`
+_MAX_NUMBER_LENGTH = 12  # characters, as in `10.10.2.10.`
 _LABELLED_LINE = re.compile(
     rf"(?:[A-Z][^\W\d_]*(?: [^\W\d_]+){{0,2}}|[{HAN_KANA_RANGES}{HANGUL_RANGES}·/ ]{{2,12}}(?:\([^()]{{1,12}}\))?)"
     r"\s?(?::\s+|：\s*)\S"
@@ -266,7 +270,7 @@ def _split_line(line: str) -> list[str]:
         sign, end = border.start() + 1, border.end()
         if line[sign - 1] == "." and _is_abbreviation(line[max(start, sign - 8) : sign].split()[-1]):
             continue
-        if sign - start <= _MAX_ITEM_NUMBER_LENGTH and _LIST_ITEM.fullmatch(line, start, end):
+        if sign - start <= _MAX_NUMBER_LENGTH and _SECTION_NUMBER.fullmatch(line, start, end):
             continue
         parts.append(line[start:end].strip())
         start = end

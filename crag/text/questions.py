@@ -323,9 +323,14 @@ def _find_dates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+_SO_FAR = lazy_regex(r"\bhow long (?:has|have)\b")
+_SINCE = lazy_regex(r"\bsince\b", re.IGNORECASE)
+
+
 def _find_numbers(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     asked = question.text.lower()
-    numbers = (re.sub(r"[^\w%.]", "", number.lower()) for number in _NUMBER.findall(_DATE.sub(" ", text)))
+    said = text if _SO_FAR.search(asked) and _SINCE.search(text) else _DATE.sub(" ", text)
+    numbers = (re.sub(r"[^\w%.]", "", number.lower()) for number in _NUMBER.findall(said))
     return frozenset(number for number in numbers if number.rstrip("%") not in asked)
 
 

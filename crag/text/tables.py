@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from crag.text.language import is_table_row, split_sentences
+from crag.text.language import extract_terms, is_table_row, split_sentences
 from crag.text.patterns import lazy_regex
 from crag.text.table_headers import CAPTION_SEPARATOR, find_header, is_figure
 from crag.types import HEADING_SEPARATOR, Knowledge
@@ -129,6 +129,16 @@ def is_same_row(first: str, second: str) -> bool:
     bare = [[name.rpartition(CAPTION_SEPARATOR)[2] for name, _ in row] for row in rows]
     names = [[name for name, _ in row] for row in rows]
     return min(map(len, rows)) > 1 and rows[0][0][1] == rows[1][0][1] and bare[0] == bare[1] and names[0] != names[1]
+
+
+def find_rows_of_others(asked: frozenset[str], units: Sequence[str]) -> set[str]:
+    """Return the table rows that a question is not about: where rows are about what it names, those about none of it.
+
+    `asked` are the terms of the question.
+    """
+    labels = {unit: frozenset(extract_terms(_read_cells(unit)[0][1])) for unit in units if is_table_row(unit)}
+    named = frozenset[str]().union(*(label for label in labels.values() if label <= asked))
+    return {row for row in labels if named and named.isdisjoint(extract_terms(row))}
 
 
 def names_column(question: str, rows: str) -> bool:

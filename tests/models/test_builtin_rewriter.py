@@ -114,6 +114,14 @@ def test_a_follow_up_borrows_from_the_topic_before_it_and_not_from_an_older_one_
     assert condense("Who wrote it?", before) == "Who wrote it? (TraceMonkey)"
 
 
+def test_the_verb_of_a_name_is_not_borrowed_by_a_question_with_its_own() -> None:
+    before = (Turn("user", "How many people does Moorby employ?"), Turn("assistant", "40."))
+    assert condense("When was it founded?", before) == "When was it founded? (Moorby)"
+    founded = (Turn("user", "When was it founded?", "When was it founded? (Moorby)"), Turn("assistant", "In 1975."))
+    assert condense("Who is its director?", (*before, *founded)) == "Who is its director? (Moorby)"
+    assert condense("By whom?", (*before, *founded)) == "By whom? (Moorby founded)"
+
+
 def test_a_chain_of_follow_ups_keeps_its_subject() -> None:
     assert "ReAct" in condense("And then?", (*HISTORY, Turn("user", "Why?"), Turn("assistant", "Because.")))
 

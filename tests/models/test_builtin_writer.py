@@ -235,6 +235,25 @@ def test_a_follow_up_repeats_an_answer_only_if_that_holds_what_it_asks(
     assert (said in repeated) if said else not repeated
 
 
+def test_what_was_said_does_not_hide_what_a_follow_up_asks(embedder: Embedder) -> None:
+    texts = ("Every year each sailor has a rope budget of 90 euros. It pays for knots, and it cannot be carried over.",)
+    before = answer(embedder, "How much is the rope budget?", texts)
+    assert "90 euros" in before
+    text = answer(embedder, "And can it be carried over to the next year? (rope budget)", texts, before)
+    assert text == "It pays for knots, and it cannot be carried over. [1]"
+
+
+def test_where_a_row_is_about_what_is_named_the_others_are_not(embedder: Embedder) -> None:
+    sheets = ("Boat | Sales\nTern | 40\nGull | 52", "Boat | Price\nTern | 900\nHeron | 700")
+    assert answer(embedder, "How many sales had the Heron?", sheets) == "Boat: Heron — Price: 700 [2]"
+    assert "Gull" in answer(embedder, "What were the sales of the fleet?", sheets)
+
+
+def test_the_word_of_the_question_comes_before_another_form_of_it(embedder: Embedder) -> None:
+    texts = ("Moorby is a founding member of the league started in 2011.", "Moorby was founded by Ada Finch in 1975.")
+    assert answer(embedder, "When was Moorby founded?", texts).startswith("Moorby was founded by Ada Finch in 1975.")
+
+
 def test_more_is_told_without_what_was_said(embedder: Embedder) -> None:
     texts = ["Knots hold ropes. Knots are tied by sailors every day."]
     assert answer(embedder, "Tell me more. (knots)", texts, "Knots hold ropes. [1]") == (

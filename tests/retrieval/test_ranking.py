@@ -47,6 +47,24 @@ def test_terms_said_more_often_and_in_less_text_score_higher():
     assert score_bm25({}, {}, {}) == {}
 
 
+def test_a_text_with_all_terms_scores_higher_than_one_that_repeats_some():
+    texts = {1: "fox fox fox fox dog dog", 2: "fox dog owl cow cow cow"}
+    weights = dict.fromkeys(("fox", "dog", "owl"), 1.0)
+    scores = score_bm25(weights, {}, {id_: PassageTerms.from_row(row) for id_, row in texts.items()})
+    assert scores[2] > scores[1]
+
+
+def test_what_the_question_names_is_found_where_it_is_mentioned(library):
+    for year in range(4):
+        library.pipeline.add_bytes(f"sales {year}.md", f"Sales in June. June sales of year {year}, sales.".encode())
+    library.pipeline.add_bytes(
+        "others.md", b"Many boats were built here in all those years, one of them the Kittiwake."
+    )
+    found = [hit.title for hit in library.search("What were the June sales of Kittiwake?", k=2)]
+    assert len(found) == 2
+    assert "others.md" in found
+
+
 def test_texts_of_the_same_terms_score_the_same():
     weights = {term: 1 / (3 + number) for number, term in enumerate("abcdefgh")}
     texts = {number: PassageTerms.from_row(" ".join(one)) for number, one in enumerate(permutations("abcdefgh", 8))}

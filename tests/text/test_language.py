@@ -25,6 +25,8 @@ from crag.text.language import (
         ("# Title\n- one thing\n- another\n1. Third", ["# Title", "- one thing", "- another", "1. Third"]),
         ("| a | b |\n|---|---|\n| 1. x | 2. y |", ["| a | b |", "|---|---|", "| 1. x | 2. y |"]),
         ("A line broken by the page\nin its middle. Next.", ["A line broken by the page in its middle.", "Next."]),
+        ("1.1. Notice is due. IV. Parts are sold.", ["1.1. Notice is due.", "IV. Parts are sold."]),
+        ("Ⅱ. 결과는 이렇다. 끝났다.\n가. 목적은 없다.", ["Ⅱ. 결과는 이렇다.", "끝났다.", "가. 목적은 없다."]),
         ("", []),
         (" \n\n\t", []),
     ],
