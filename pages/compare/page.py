@@ -39,15 +39,15 @@ def draw_summary(one: ComparedRun, other: ComparedRun) -> None:
 
 def _outcome_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
     """Return the differences in decision and outcome."""
-    badges = [
-        ("Decision", *(labels.action_badge(side.trace.action) for side in (one, other))),
-        ("Outcome", *(_outcome_badge(side.trace) for side in (one, other))),
-    ]
-    return [f"**{name}**: {left} → {right}" for name, left, right in badges if left != right]
+    decisions, outcomes = (
+        [badge(side.trace) for side in (one, other)] for badge in (labels.decision_badge, _outcome_badge)
+    )
+    badges = [("Decision", *decisions)] if decisions != outcomes else []
+    return [f"**{name}**: {left} → {right}" for name, left, right in (*badges, ("Outcome", *outcomes)) if left != right]
 
 
 def _outcome_badge(trace: Trace) -> str:
-    return labels.badge_markdown(run_labels.outcome_badge(trace.action, trace.outcome or "not_answered"))
+    return labels.outcome_badge(trace.action, trace.outcome or "not_answered")
 
 
 def _settings_lines(one: ComparedRun, other: ComparedRun) -> list[str]:

@@ -83,7 +83,7 @@ def draw_verdicts(names: RunNames, one: Trace, other: Trace) -> None:
     """Draw the verdicts that differ and the resulting actions; equal verdicts are folded."""
     different, same = split_verdict_rows(one, other)
     if different or one.action != other.action:
-        action = _comparison_row("**Decision**", labels.action_badge(one.action), labels.action_badge(other.action))
+        action = _comparison_row("**Decision**", labels.decision_badge(one), labels.decision_badge(other))
         _draw_table(("Passage", *names), [*different, action])
     else:
         st.caption("Both found the same passages and graded them alike.")

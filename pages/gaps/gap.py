@@ -182,7 +182,7 @@ def _draw_question(question: GapQuestion, heading: str = "") -> None:
     """Draw how often a question was asked and how it was answered, and its text unless that is the heading."""
     text = "" if " ".join(question.question.split()) == heading else markdown.escape_line(question.question, 200)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=is_phone()):
-        badge = labels.outcome_badge(question.outcome) if question.outcome else ""
+        badge = labels.outcome_badge(question.action, question.outcome) if question.outcome else ""
         times = labels.grey_text(f"asked {len(question.earlier) + 1} times") if question.earlier else ""
         st.markdown(
             " ".join(one for one in (text, badge, times) if one) or labels.grey_text("asked once"), width="stretch"

@@ -20,9 +20,10 @@ _MEANING = (
     "answered, or your own documents, then ask again. Answered questions leave this list."
 )
 _LEGEND = {
-    labels.outcome_badge("not_answered"): "no answer",
-    labels.outcome_badge("web"): "answered from web pages only",
-    labels.outcome_badge("documents_and_web"): "partly from your documents",
+    labels.outcome_badge("incorrect", "not_answered"): "nothing relevant was found",
+    labels.outcome_badge("ambiguous", "not_answered"): "what was found does not answer",
+    labels.outcome_badge("incorrect", "web"): "answered from web pages only",
+    labels.outcome_badge("ambiguous", "documents_and_web"): "partly from your documents",
 }
 
 

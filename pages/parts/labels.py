@@ -40,9 +40,14 @@ def action_badge(action: Action | None) -> str:
     return badge_markdown(run_labels.ACTION_BADGES[action])
 
 
-def outcome_badge(outcome: Outcome) -> str:
+def decision_badge(trace: Trace) -> str:
+    """Return the badge of a run's decision, which is that of its answer once there is one."""
+    return badge_markdown(run_labels.decision_badge(trace.action, trace.outcome))
+
+
+def outcome_badge(action: Action | None, outcome: Outcome) -> str:
     """Return the badge for the origin of an answer."""
-    return badge_markdown(run_labels.OUTCOME_BADGES[outcome])
+    return badge_markdown(run_labels.outcome_badge(action, outcome))
 
 
 def version_change(change: str) -> str:

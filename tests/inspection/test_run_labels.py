@@ -1,11 +1,17 @@
 """Labels of runs: engine changes, decisions and outcomes."""
 
+from importlib.resources import files
+
 import pytest
 
 from crag.inspection.run_archive import RunRow
 from crag.inspection.run_labels import (
     ACTION_BADGES,
     OUTCOME_BADGES,
+    RULING_BADGES,
+    RUN_STATE_BADGES,
+    STRENGTH_BADGES,
+    VERDICT_BADGES,
     decision_badge,
     describe_engine_change,
     describe_trace_grader,
@@ -126,3 +132,11 @@ def test_sources_of_one_document_are_told_apart(pages, headings, locators):
         for n, page in zip(found, pages, strict=True)
     ]
     assert [*source_locators(Trace(citations=citations, passages=found)).values()] == locators
+
+
+@pytest.mark.parametrize(
+    "badges", [VERDICT_BADGES, STRENGTH_BADGES, RULING_BADGES, OUTCOME_BADGES, ACTION_BADGES, RUN_STATE_BADGES]
+)
+def test_every_badge_has_its_icon_in_exported_pages(badges):
+    icons = files("crag.text").joinpath("icons.svg").read_text(encoding="utf-8")
+    assert [badge.icon for badge in badges.values() if f'id="{badge.icon}"' not in icons] == []
