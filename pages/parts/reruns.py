@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cache
 from typing import NoReturn
 
@@ -34,12 +35,26 @@ def draw_in_turns() -> None:
 
 
 def _run_in_turn(runner: ScriptRunner, rerun: RerunData) -> None:
+    rerun = _on_current_page(runner, rerun)
     due = rerun.fragment_id_queue
     if rerun.is_auto_rerun and due and not any(map(runner._fragment_storage.contains, due)):  # noqa: SLF001
         _run_script(runner, rerun)  # draws nothing: the fragments have been replaced since their timers were set
         return
     with drawing_turns.hold(_priority_of(rerun), _MAX_WAIT_SECONDS, owner=runner):
         _run_script(runner, rerun)
+
+
+def _on_current_page(runner: ScriptRunner, rerun: RerunData) -> RerunData:
+    """Return a rerun of fragments as one of the page that is shown: the browser empties the page for any other.
+
+    A timer or a click of the page before may be handled only when the next page has been drawn.
+    """
+    shown = runner._pages_manager.current_page_script_hash  # noqa: SLF001
+    if not rerun.fragment_id_queue or not shown or rerun.page_script_hash == shown:
+        return rerun
+    context = get_script_run_ctx()
+    query_string = context.query_string if context else ""
+    return replace(rerun, page_script_hash=shown, page_name="", query_string=query_string or rerun.query_string)
 
 
 def _request_in_turn(runner: ScriptRunner, rerun: RerunData) -> bool:

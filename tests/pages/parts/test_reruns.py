@@ -70,10 +70,11 @@ def test_every_redraw_sends_the_theme_of_the_configuration(section):
 
 
 class Session:
-    """What turns need of a session: its fragments, and scripts that note when they draw."""
+    """What turns need of a session: its fragments, its page, and scripts that note when they draw."""
 
     def __init__(self, drawn: list[str], name: str) -> None:
         self._fragment_storage = SimpleNamespace(contains={"shown"}.__contains__)
+        self._pages_manager = SimpleNamespace(current_page_script_hash="inspect")
         self.draw = lambda: drawn.append(name)
 
 
@@ -127,3 +128,19 @@ def test_a_timer_of_a_part_that_is_gone_waits_for_nobody(sessions):
     add, drawn = sessions
     add("gone", RerunData(fragment_id_queue=["gone"], is_auto_rerun=True))
     wait_until(lambda: drawn == ["gone"])
+
+
+@pytest.mark.parametrize("part", ["shown", "gone"])
+def test_a_timer_of_the_page_before_does_not_empty_the_page_that_is_shown(monkeypatch, part):
+    ran: list[RerunData] = []
+    monkeypatch.setattr(reruns, "_run_script", lambda _, rerun: ran.append(rerun))
+    timer = RerunData(fragment_id_queue=[part], is_auto_rerun=True, page_script_hash="chat", query_string="c=1")
+    reruns._run_in_turn(Session([], "timer"), timer)
+    assert [rerun.page_script_hash for rerun in ran] == ["inspect"], "the browser would take it for another page"
+
+
+def test_a_page_that_is_asked_for_is_drawn(monkeypatch):
+    ran: list[RerunData] = []
+    monkeypatch.setattr(reruns, "_run_script", lambda _, rerun: ran.append(rerun))
+    reruns._run_in_turn(Session([], "page"), RerunData(page_script_hash="chat"))
+    assert [rerun.page_script_hash for rerun in ran] == ["chat"]
