@@ -56,7 +56,7 @@ def _draw_start_page() -> None:
 def _draw_missing_conversation() -> None:
     """Say that the address leads to no conversation, and offer the latest one."""
     with st.container(border=True):
-        st.markdown("**This conversation no longer exists.** It was deleted, or it belongs to another browser.")
+        st.markdown("**There is no such conversation here.** It was deleted, or it belongs to another browser.")
         listed = application().conversations.find("", _LOOKED_AT).conversations
         with st.container(horizontal=True):
             if listed:

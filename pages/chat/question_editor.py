@@ -72,7 +72,7 @@ def _draw_editor(question: Message) -> None:
     with draw_editor(_editor_key(question.id), question.text):
         st.form_submit_button("Ask", icon=":material/check:", on_click=_save_edit, args=(question.id,))
         st.form_submit_button("Cancel", type="tertiary", on_click=state.stop_editing)
-        st.caption("The current question and its answer are kept.", width="content")
+        st.caption("The question as it was, and all that follows it, stays as another version.", width="content")
 
 
 @contextmanager

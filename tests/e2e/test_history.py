@@ -141,7 +141,7 @@ def test_an_address_without_a_page_leads_to_the_start_page_and_says_so(page: Pag
     assert UNKNOWN_PAGE_COOKIE not in cookies, "another address would be called unknown, too"
     expect(page).to_have_url(f"{app_with_notes}/")
     open_page(page, f"{app_with_notes}/?c=nothing")
-    expect(page.get_by_text("This conversation no longer exists.")).to_be_visible()
+    expect(page.get_by_text("There is no such conversation here.")).to_be_visible()
 
 
 def test_text_in_an_open_editor_outlasts_back_and_forward_until_it_is_cancelled(page: Page, app_with_notes: str):

@@ -28,7 +28,7 @@ def test_each_of_two_people_sees_their_own_conversations(page: Page, other: Page
     assert "crag_person" not in page.evaluate("document.cookie")
 
     open_page(other, page.url)
-    expect(other.get_by_text("This conversation no longer exists.")).to_be_visible()
+    expect(other.get_by_text("There is no such conversation here.")).to_be_visible()
     other.get_by_role("button", name="New conversation").click()
     expect(other).to_have_url(f"{app_with_notes}/")
     other.get_by_text("Conversations", exact=True).click()

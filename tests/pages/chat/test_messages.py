@@ -196,7 +196,7 @@ def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, pr
     else:
         next(button for button in asked.button if button.label == "Show version 1").click().run()
     assert not asked.exception
-    assert said(asked, "This conversation no longer exists.")
+    assert said(asked, "There is no such conversation here.")
     assert "dialog" not in asked.session_state
 
 

@@ -154,7 +154,7 @@ def test_an_address_without_a_conversation_says_so_and_offers_the_latest(chat, n
     chat.query_params["c"] = "nothing"
     chat.run()
     assert not chat.exception
-    assert said(chat, "This conversation no longer exists.")
+    assert said(chat, "There is no such conversation here.")
     assert "Open the latest conversation" not in labels(chat)
     conversation = services.conversations.create()
     list(services.runs.start(conversation.id, QUESTION, RunOptions()).follow())

@@ -59,7 +59,7 @@ def test_an_address_shows_nobody_elses_questions(services, notes, browser):
 
     page = browser(BEN, c=conversation)
     assert said(page, "Your conversations appear here.")
-    assert said(page, "This conversation no longer exists.")
+    assert said(page, "There is no such conversation here.")
     assert not page.chat_message
     page.text_input(key="conversation_search").set_value("grinder").run()
     assert said(page, "No conversations found.")
