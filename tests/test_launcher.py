@@ -97,7 +97,8 @@ def test_thousands_of_connections_leave_nothing_behind(address):
 def _server_of(address: str) -> psutil.Process:
     """The process that serves this address."""
     port = address.rpartition(":")[2]
-    return next(child for child in psutil.Process().children() if {"launcher.py", port} <= set(child.cmdline()))
+    children = (child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE)
+    return next(child for child in children if {"launcher.py", port} <= set(child.cmdline()))
 
 
 def _listening(process: psutil.Process) -> set[str]:

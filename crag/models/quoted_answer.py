@@ -83,7 +83,9 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
 
 
 def _other_forms(question: AnalyzedQuestion, text: str) -> float:
-    """Return the share of the question's words of which the text holds only other forms."""
+    """Return the share of the question's words of which the text holds only other forms; 0 for Korean and Chinese."""
+    if question.is_cjk:  # their endings and compounds are other forms of hardly anything
+        return 0.0
     held, written = set(extract_terms(text)), {word.casefold() for word, _ in extract_words(text)}
     other = [word for word, parts in question.words if held.issuperset(parts) and word.casefold() not in written]
     return len(other) / max(1, len(question.words))

@@ -107,7 +107,7 @@ def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, servic
     app.switch_page("pages/compare/page.py").run()
     assert not app.exception
     assert app.header[0].value == "What differs"
-    assert said(app, "**Decision**: :blue-badge[:material/find_in_page: from your documents] → :red-badge")
+    assert said(app, "**Decision**: :blue-badge[:material/format_quote: quoted from your documents] → :red-badge")
     assert said(app, "only First took *Keep excerpts")
     assert said(app, "| **Strictness** | Balanced | Lenient |")
 
