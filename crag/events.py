@@ -11,14 +11,18 @@ from crag.types import (
     Action,
     Assessment,
     Citation,
+    Match,
     NodeName,
     Origin,
     Outcome,
     Passage,
+    Route,
     RunState,
     SmallTalk,
     Strip,
+    SubQuestion,
     Support,
+    TableResult,
     Thresholds,
     Usage,
     Verdict,
@@ -53,6 +57,19 @@ NODES: dict[NodeName, NodeSpec] = {
         restart="the beginning",
         trajectory_step="condense_question",
         asks_model=True,
+    ),
+    "read_documents": NodeSpec(
+        title="Read everything",
+        activity="Reading every passage",
+        trajectory_step="read_documents",
+        asks_model=True,
+    ),
+    "list_matches": NodeSpec(title="List matches", activity="Reading every passage", trajectory_step="list_matches"),
+    "query_table": NodeSpec(
+        title="Query the table", activity="Querying the tables", trajectory_step="query_table", asks_model=True
+    ),
+    "answer_parts": NodeSpec(
+        title="Answer in steps", activity="Answering each part", trajectory_step="answer_parts", asks_model=True
     ),
     "retrieve": NodeSpec(
         title="Find passages",
@@ -156,6 +173,49 @@ class SmallTalkDetected:
 
     kind: SmallTalk
     type: Literal["small_talk_detected"] = "small_talk_detected"
+
+
+@dataclass(frozen=True, slots=True)
+class RouteChosen:
+    """How the question is answered, and why. A later choice replaces an earlier one, which led to nothing."""
+
+    route: Route
+    reason: str
+    type: Literal["route_chosen"] = "route_chosen"
+
+
+@dataclass(frozen=True, slots=True)
+class PassagesRead:
+    """Progress of reading whole documents: `read` of `of` passages."""
+
+    read: int
+    of: int
+    type: Literal["passages_read"] = "passages_read"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchesListed:
+    """Every match of what the question asks to list, in document order; `topic` is what was looked for."""
+
+    topic: str
+    matches: tuple[Match, ...]
+    type: Literal["matches_listed"] = "matches_listed"
+
+
+@dataclass(frozen=True, slots=True)
+class TableQueried:
+    """A query over a table of the documents returned this result."""
+
+    result: TableResult
+    type: Literal["table_queried"] = "table_queried"
+
+
+@dataclass(frozen=True, slots=True)
+class PartAnswered:
+    """One part of the question has been answered, or its passages do not answer it."""
+
+    part: SubQuestion
+    type: Literal["part_answered"] = "part_answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +436,11 @@ Event = (
     | QuestionShortened
     | SmallTalkDetected
     | QuestionCondensed
+    | RouteChosen
+    | PassagesRead
+    | MatchesListed
+    | TableQueried
+    | PartAnswered
     | PassagesFound
     | PassageGraded
     | SufficiencyJudged

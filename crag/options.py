@@ -18,6 +18,7 @@ from crag.types import NodeName, Thresholds
 PolicyName = Literal["paper", "any", "none", "off"]
 WebMode = Literal["off", "ask", "auto"]
 RewriteStyle = Literal["none", "question", "keywords"]
+RouteName = Literal["auto", "fact", "document", "list", "table", "steps"]
 GraderKind = Literal["auto", "builtin", "evaluator", "score", "explained", "listwise", "cascade"]
 
 
@@ -93,6 +94,7 @@ class RunOptions:
     thinking: bool = False
     thresholds: Thresholds | None = None
     fetch_pages: bool = False
+    route: RouteName = "auto"
     collection: str = ""
     source_ids: tuple[str, ...] = ()
     preset: str = ""
@@ -317,6 +319,15 @@ REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
     "question": ("Question", "your question in better words"),
     "keywords": ("Keywords", "up to three, as in the paper"),
     "none": ("Unchanged", "your question as you asked it"),
+}
+
+ROUTES: dict[RouteName, tuple[str, str]] = {
+    "auto": ("Automatic", "decided from the wording of each question"),
+    "fact": ("Fact", "from the few passages that fit best"),
+    "document": ("Whole document", "reads every passage and sums up"),
+    "list": ("List", "reads every passage and lists each match"),
+    "table": ("Table", "calculates with the tables of your documents"),
+    "steps": ("Several steps", "answers each part of the question by itself"),
 }
 
 
@@ -557,6 +568,17 @@ _OPTION_RECORDS = (
         offered=(),
         nodes=("generate",),
         in_variants=True,
+    ),
+    Option(
+        "route",
+        "Answers",
+        "Kind of question",
+        "How your question is answered.",
+        "choice",
+        term="kind",
+        scope="conversation",
+        values=ROUTES,
+        nodes=("condense_question",),
     ),
     Option(
         "collection",

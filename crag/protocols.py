@@ -186,6 +186,10 @@ class Retriever(Protocol):
         """Return the titles of the documents searched under these options, newest first."""
         ...
 
+    def read_all(self, options: RunOptions) -> Iterator[Passage]:
+        """Yield all passages searched under these options in document order, each without wider context."""
+        ...
+
 
 class Grader(Protocol):
     """Judges whether passages contain the answer to a question."""
@@ -342,6 +346,36 @@ class Writer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ReadingProgress:
+    """Number of passages read so far."""
+
+    read: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummarySources:
+    """The passages that a summary cites: `[n]` stands for the n-th of them, from 1."""
+
+    passages: tuple[Passage, ...]
+
+
+class Summarizer(Protocol):
+    """Sums up passages, all of which it reads."""
+
+    def summarize(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[ReadingProgress | SummarySources | PromptFit | ReplyPiece]:
+        """Yield the progress of reading, then the sources, the fit of the prompt, and the summary in pieces.
+
+        The question is the request for the summary, which may say its length and form.
+
+        What was read is kept for a while, so that a second summary of the same passages is quick. Raises `ModelFault`,
+        `Stopped`.
+        """
+        ...
+
+
 class WebSearch(Protocol):
     """Searches the web. Every call leaves the machine."""
 
@@ -434,3 +468,4 @@ class Engine:
     quoting_writer: Writer | None = None
     find_corrections: Callable[[str], Mapping[str, str]] = _find_no_corrections
     assessor: Assessor | None = None
+    summarizer: Summarizer | None = None

@@ -90,23 +90,34 @@ Outcome = Literal[
     "web",
     "not_answered",
     "talk",
+    "calculated",
 ]
 """What an answer rests on. *quoted*, *possible*: sentences of the documents found by comparing words, which hold all
-that the question names, or perhaps not; no model has read whether they answer it.
+that the question names, or perhaps not; no model has read whether they answer it. *calculated*: figures that a query
+over tables returned.
 """
 SmallTalk = Literal[
     "documents", "identity", "capabilities", "summary", "wellbeing", "thanks", "farewell", "greeting", "acknowledgement"
 ]
 """Kinds of small talk. If a message holds several, the first of them in this order is answered.
 
-A *summary* of a whole document is small talk to the built-in engine only, which reads passages.
+Only runs of earlier versions treat a request for a *summary* as small talk.
 """
 SupportStrength = Literal["supported", "weak", "unsupported"]
+Route = Literal["fact", "document", "list", "table", "steps"]
+"""How a question is answered.
+
+From a few passages; from whole documents; by listing every match; by a calculation over tables; in several steps.
+"""
 RunState = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 AddStatus = Literal["added", "unchanged", "replaced", "failed"]
 NodeName = Literal[
     "reply",
     "condense_question",
+    "read_documents",
+    "list_matches",
+    "query_table",
+    "answer_parts",
     "retrieve",
     "grade_documents",
     "decide",
@@ -348,6 +359,44 @@ class Assessment:
     sufficiency: Sufficiency | None
     reason: str
     statements: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One place that a question asks to list: a sentence, list item or table row of a passage."""
+
+    passage_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """The result of a query over a table of the documents.
+
+    `title` is that of the table, `used` the number of its rows on which the result rests, `total_rows` the number of
+    rows of the whole result, of which `rows` holds the first. `chart` names the columns of a bar chart, where one fits.
+    """
+
+    title: str
+    sql: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+    total_rows: int
+    used: int
+    chart: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubQuestion:
+    """One part of a question that is answered in several steps.
+
+    `relevant` counts those of its passages (ids in `passages`) that were not graded irrelevant.
+    """
+
+    question: str
+    passages: tuple[int, ...]
+    relevant: int
+    answered: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from crag.types import Grade
 
 _CACHE_SECONDS = 10.0
 _MAX_CACHED_GRADES = 10_000
+_MAX_CACHED_NOTES = 2_000  # parts of documents, a few hundred characters each
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Engines:
         self._may_send_to = may_send_to
         self._evaluator = evaluator
         self._grades: LRUCache[tuple[str, str, str], Grade] = LRUCache(_MAX_CACHED_GRADES)
+        self._notes: LRUCache[tuple[str, str], str] = LRUCache(_MAX_CACHED_NOTES)
         self._engines = TTLCache(self._build_engine, _CACHE_SECONDS)
 
     def open(self, answering: str, options: RunOptions) -> Engine:
@@ -144,8 +146,10 @@ class Engines:
 
     def _build_engine(self, assigned: RoleAssignment) -> Engine:
         from crag.models.builtin_rewriter import BuiltinRewriter
+        from crag.models.builtin_summarizer import BuiltinSummarizer
         from crag.models.builtin_writer import BuiltinWriter
         from crag.models.prompt_fit import make_shortener
+        from crag.models.summarizer import ModelSummarizer
         from crag.models.writer import ModelRewriter, ModelWriter
         from crag.text.coverage import BuiltinCoverageCheck
 
@@ -170,6 +174,7 @@ class Engines:
             coverage=BuiltinCoverageCheck(self._embedder, self._library),
             quoting_writer=quoting_writer if answering else None,
             assessor=open_assessor(grader, resources),
+            summarizer=ModelSummarizer(answering, self._notes) if answering else BuiltinSummarizer(self._embedder),
         )
         return engine if answering else replace(engine, find_corrections=self._library.find_corrections)
 

@@ -35,7 +35,7 @@ from crag.storage.passages import decode_page_starts
 from crag.storage.tables import passages
 from crag.storage.tables import sources as source_rows
 from crag.text.formatting import format_count
-from crag.types import AddResult, Chunk, Progress, ProgressCallback, Source, ignore_progress
+from crag.types import AddResult, Chunk, Passage, Progress, ProgressCallback, Source, ignore_progress
 
 NOT_RECHUNKED = "as in the library"  # stored as the chunker if there is no file to split
 # Media types by kind, for files whose name does not give one; the web server is not asked again.
@@ -207,6 +207,11 @@ class RechunkedRetriever:
     def titles(self, options: RunOptions) -> list[str]:
         """Return the titles of the documents searched under these options, newest first."""
         return self._retriever.titles(options)
+
+    def read_all(self, options: RunOptions) -> Iterator[Passage]:
+        """Yield all passages under these options in document order; their ids are offset."""
+        found = self._retriever.read_all(options)
+        return (replace(passage, id=passage.id + PASSAGE_ID_OFFSET) for passage in found)
 
 
 class RechunkedLibraries:

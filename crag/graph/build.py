@@ -10,12 +10,21 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from crag.graph import answer_nodes, nodes, talk_node, web_nodes
+from crag.graph import answer_nodes, nodes, route_nodes, talk_node, web_nodes
 from crag.graph.state import Deps, GraphState, fitted_question
 from crag.text.questions import is_long_question
-from crag.types import NodeName
+from crag.text.small_talk import detect_small_talk
+from crag.types import NodeName, Route
 
 Graph = CompiledStateGraph[GraphState, Deps, GraphState, GraphState]
+
+
+_ROUTE_NODES: dict[Route, NodeName] = {
+    "document": "read_documents",
+    "list": "list_matches",
+    "steps": "answer_parts",
+}
+"""The nodes that answer questions of other kinds than facts."""
 
 
 def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
@@ -27,6 +36,9 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
     for function in (
         talk_node.reply,
         nodes.condense_question,
+        route_nodes.read_documents,
+        route_nodes.list_matches,
+        route_nodes.answer_parts,
         nodes.retrieve,
         nodes.grade_documents,
         nodes.decide,
@@ -37,9 +49,13 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
         answer_nodes.check_answer,
     ):
         graph.add_node(function.__name__, function)  # type: ignore[call-overload]
-    graph.add_conditional_edges(START, _after_start, _edge_targets(*get_args(NodeName)))
+    graph.add_conditional_edges(START, _after_start, _edge_targets(*(set(get_args(NodeName)) - {"query_table"})))
     graph.add_edge("reply", END)
-    graph.add_edge("condense_question", "retrieve")
+    graph.add_conditional_edges(
+        "condense_question", _after_understanding, _edge_targets("retrieve", *_ROUTE_NODES.values())
+    )
+    for name in _ROUTE_NODES.values():
+        graph.add_conditional_edges(name, _after_route, _edge_targets("check_answer", "retrieve", END))
     graph.add_conditional_edges("retrieve", _after_retrieve, _edge_targets("grade_documents", "decide"))
     graph.add_edge("grade_documents", "decide")
     after_decide = _edge_targets("transform_query", "web_search", "refine_knowledge", "generate")
@@ -59,11 +75,22 @@ def _edge_targets(*names: str) -> dict[Hashable, str]:
 def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
     if "begin_at" in state:
         return state["begin_at"]
-    if talk_node.choose_reply(state["question"], runtime.context) and not state.get("extra_query"):
+    if detect_small_talk(state["question"]) and not state.get("extra_query"):
         return "reply"
     question = fitted_question(state)
     is_clear = not (is_long_question(question) or runtime.context.engine.find_corrections(question))
-    return "condense_question" if state.get("history") or not is_clear else "retrieve"
+    return "condense_question" if state.get("history") or not is_clear else _after_understanding(state, runtime)
+
+
+def _after_understanding(state: GraphState, runtime: Runtime[Deps]) -> str:
+    return _ROUTE_NODES.get(route_nodes.select_route(state, runtime.context).route, "retrieve")
+
+
+def _after_route(state: GraphState, runtime: Runtime[Deps]) -> str:
+    if state.get("is_fact"):
+        return "retrieve"
+    is_copied = route_nodes.select_route(state, runtime.context).route == "list"
+    return END if is_copied else "check_answer"
 
 
 def _after_retrieve(_state: GraphState, runtime: Runtime[Deps]) -> str:

@@ -9,7 +9,7 @@ from crag.graph.nodes import graph_node
 from crag.graph.state import Deps, GraphState
 from crag.text.language import detect_written_language
 from crag.text.sanitization import to_one_line
-from crag.text.small_talk import detect_small_talk, is_summary_request
+from crag.text.small_talk import detect_small_talk
 from crag.types import SmallTalk, Usage, WrittenLanguage
 
 _MAX_TITLES = 10
@@ -24,8 +24,6 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "builtin": "the built-in engine",
         "capabilities": "I answer questions from the documents you add, and show the source of each sentence. "
         "I grade every passage I find before I use it. {otherwise}",
-        "summary": "I answer questions from single passages, so I cannot summarize a whole document. "
-        "Ask about one thing in it instead, such as “What does it say about …?”, “Who is …?” or “How much is …?”.",
         "web": "If I find no answer in your documents, I say so, and can search the web if you allow it.",
         "no web": "If I find no answer in your documents, I say so instead of guessing.",
         "documents": "I can search these documents:",
@@ -42,8 +40,6 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "builtin": "내장 엔진",
         "capabilities": "추가하신 문서를 바탕으로 질문에 답하고, 문장마다 출처를 보여 드립니다. "
         "찾은 구절은 사용하기 전에 모두 평가합니다. {otherwise}",
-        "summary": "저는 문서의 구절에서 답을 찾기 때문에 문서 전체를 요약하지는 못합니다. "
-        "대신 한 가지를 골라 물어보세요. 예: “…에 대해 뭐라고 하나요?”, “…은 누구인가요?”, “…은 얼마인가요?”",
         "web": "문서에 답이 없으면 없다고 말씀드리고, 허락하시면 웹에서 찾아봅니다.",
         "no web": "문서에 답이 없으면 지어내지 않고 없다고 말씀드립니다.",
         "documents": "다음 문서에서 찾을 수 있습니다:",
@@ -59,8 +55,6 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "identity": "我是 CRAG Chat，一个根据您的文档回答问题的程序。回答引擎：{model}。",
         "builtin": "内置引擎",
         "capabilities": "我根据您添加的文档回答问题，并显示每句话的出处。找到的每个段落都先评估再使用。{otherwise}",
-        "summary": "我从文档的段落中寻找答案，所以不能概括整份文档。请改问其中的一件事，例如“文中对……怎么说？”、"
-        "“……是谁？”或“……多少钱？”。",
         "web": "如果文档中没有答案，我会说明；经您允许，我也可以搜索网络。",
         "no web": "如果文档中没有答案，我会说明，而不会编造。",
         "documents": "我可以在这些文档中查找：",
@@ -76,8 +70,6 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "identity": "我是 CRAG Chat，一個根據您的文件回答問題的程式。回答引擎：{model}。",
         "builtin": "內建引擎",
         "capabilities": "我根據您加入的文件回答問題，並顯示每句話的出處。找到的每個段落都先評估再使用。{otherwise}",
-        "summary": "我從文件的段落中尋找答案，所以不能概括整份文件。請改問其中的一件事，例如「文中對……怎麼說？」、"
-        "「……是誰？」或「……多少錢？」。",
         "web": "如果文件中沒有答案，我會說明；經您允許，我也可以搜尋網路。",
         "no web": "如果文件中沒有答案，我會說明，而不會編造。",
         "documents": "我可以在這些文件中查找：",
@@ -87,17 +79,10 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
 }
 
 
-def choose_reply(message: str, deps: Deps) -> SmallTalk | None:
-    """Return the kind of reply; None for a question. Only a language model sums up what it is given."""
-    if kind := detect_small_talk(message):
-        return kind
-    return "summary" if deps.engine.name == "builtin" and is_summary_request(message) else None
-
-
 @graph_node("reply")
 def reply(state: GraphState, deps: Deps) -> GraphState:
     """Reply to small talk in its language, without a search, a model or a verdict."""
-    kind = choose_reply(state["question"], deps) or "greeting"
+    kind = detect_small_talk(state["question"]) or "greeting"
     deps.emit(SmallTalkDetected(kind))
     text = _write_reply(kind, detect_written_language(state["question"]), deps)
     deps.emit(TokensWritten(text))

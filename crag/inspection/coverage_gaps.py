@@ -29,7 +29,7 @@ from crag.text.sanitization import is_web_address
 from crag.types import Action, Outcome
 
 _UNCOVERED_OUTCOMES = ("not_answered", "web", "documents_and_web")
-_COVERED_OUTCOMES = ("documents", "quoted", "possible", "documents_partly", "conflicting")
+_COVERED_OUTCOMES = ("documents", "quoted", "calculated", "possible", "documents_partly", "conflicting")
 _NON_WORD = re.compile(r"[\W_]+")
 
 _ANSWER_COLUMNS = (

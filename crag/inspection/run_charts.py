@@ -70,8 +70,8 @@ def edges_taken(trace: Trace) -> list[Edge]:
 
 
 def _possible_edges(trace: Trace) -> list[Edge]:
-    """Return the edges that the run's settings allow; none after small talk, which is not looked up."""
-    if trace.small_talk:
+    """Return the edges that the run's settings allow; none after small talk or on another route, which has no more."""
+    if trace.small_talk or trace.route not in (None, "fact"):
         return []
     options = trace.options
     answer: NodeName = "refine_knowledge" if options.refine else "generate"

@@ -70,6 +70,7 @@ OUTCOME_BADGES: dict[Outcome | Literal["related"], Badge] = {
     "web": Badge("blue", "travel_explore", "from the web"),
     "not_answered": Badge("gray", "block", "not in your documents"),
     "related": Badge("gray", "block", "related, but no answer"),
+    "calculated": Badge("blue", "calculate", "calculated from your documents"),
     "talk": Badge("gray", "forum", "chat"),
 }
 # A decision is named like the answer that it leads to from the documents alone, but never green: that must be earned.

@@ -25,7 +25,12 @@ from crag.text.formatting import describe_best_score, format_count, format_durat
 from crag.text.sanitization import to_one_line
 from crag.types import NodeName, Origin, Passage, RunState, SmallTalk, Strip, Sufficiency, Support
 
-_EXPANDED_NODES: frozenset[NodeName] = frozenset({"reply", "grade_documents", "decide", "web_search"})
+_EXPANDED_NODES: frozenset[NodeName] = frozenset(
+    {
+        *("reply", "read_documents", "list_matches", "query_table", "answer_parts"),
+        *("grade_documents", "decide", "web_search"),
+    }
+)
 _UNTIMED_NODES: frozenset[NodeName] = frozenset({"decide", "check_answer", "reply"})  # a few milliseconds
 _GRADED_ORIGINS: dict[NodeName, Origin] = {"grade_documents": "library", "web_search": "web"}
 _SKIPPED_ICON = "remove_circle_outline"
@@ -149,11 +154,17 @@ def summarize_step(step: Step, trace: Trace) -> str:
     return " · ".join(part for part in (_outcome(step, trace), _timing(step)) if part)
 
 
-def _outcome(step: Step, trace: Trace) -> str:
+def _outcome(step: Step, trace: Trace) -> str:  # noqa: C901 — one case per node, nothing nested
     """Return how many passages, results, strips, tokens or sentences a step processed; empty without a count."""
     match step.node:
         case "retrieve" if "library" in trace.found:
             return f"{len(trace.found['library'])} of {format_count(trace.searched, 'passage')}"
+        case "read_documents" | "list_matches" if trace.read:
+            return describe_reading(trace)
+        case "query_table" if trace.table:
+            return format_count(trace.table.total_rows, "row")
+        case "answer_parts" if trace.parts:
+            return f"{sum(part.answered for part in trace.parts)} of {len(trace.parts)} answered"
         case "grade_documents":
             return _graded_count(step, trace)
         case "decide":
@@ -216,7 +227,11 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
             else:
                 yield f"Understood as {_quote(trace.condensed) if _is_reworded(step, trace) else 'asked.'}"
                 yield to_one_line(trace.condensed_reason)
+        case "read_documents" | "list_matches" | "query_table" | "answer_parts":
+            yield to_one_line(trace.route_reason) if trace.route != "fact" else ""
+            yield from _route_lines(step, trace)
         case "retrieve":
+            yield to_one_line(trace.route_reason) if trace.route == "fact" else ""
             yield _retrieval_line(trace) or ("Finding the nearest passages." if running else "")
         case "grade_documents" if not running and not trace.verdicts:
             yield "No passage was graded."
@@ -235,6 +250,29 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
             yield _prompt_line(step, trace)
         case "check_answer" if not running:
             yield _check_line(trace)
+
+
+def describe_reading(trace: Trace) -> str:
+    """Return how many passages were read, and how many matches were listed; empty if no document was read whole."""
+    if trace.read is None:
+        return ""
+    read = f"{trace.read.read:,} of {format_count(trace.read.of, 'passage')} read"
+    return f"{format_count(len(trace.listed.matches), 'match', 'matches')} · {read}" if trace.listed else read
+
+
+def _route_lines(step: Step, trace: Trace) -> Iterable[str]:
+    """Yield what a node found that answers another kind of question than a fact."""
+    match step.node:
+        case "list_matches" if trace.listed:
+            yield f"Looked for {_quote(trace.listed.topic)}: list items and columns of that name, else sentences."
+        case "query_table" if trace.table:
+            yield to_one_line(trace.table.title)
+            yield to_one_line(trace.table.sql)
+            yield f"Rests on {format_count(trace.table.used, 'row')}."
+        case "answer_parts":
+            for part in trace.parts:
+                graded = f"{part.relevant} of {format_count(len(part.passages), 'passage')} usable"
+                yield f"{_quote(part.question)}: {'answered' if part.answered else 'no answer'}, {graded}"
 
 
 def _quote(text: str) -> str:
@@ -363,6 +401,10 @@ def describe_activity(trace: Trace) -> tuple[str, str]:
 def _progress(node: NodeName, trace: Trace) -> str:
     found = trace.found.get("library", ())
     match node:
+        case "read_documents" | "list_matches" if trace.read:
+            return f"{trace.read.read:,} of {format_count(trace.read.of, 'passage')}"
+        case "answer_parts" if trace.parts:
+            return f"{len(trace.parts)} done"
         case "grade_documents" if found:
             return f"{sum(one in trace.verdicts for one in found)} of {len(found)}"
         case "web_search" if trace.query_sent:

@@ -50,13 +50,16 @@ def compose_answer_prompts(
     question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], language: Language = "en"
 ) -> tuple[Prompt, ...]:
     """Return the messages that ask for an answer from numbered knowledge, after earlier ones of the conversation."""
-    numbered = "\n\n".join(_format_knowledge(item) for item in knowledge)
-    system, user = compose_prompt("answer", language, question=question, knowledge=numbered)
+    system, user = compose_prompt("answer", language, question=question, knowledge=format_knowledge(knowledge))
     return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
 
 
-def _format_knowledge(item: Knowledge) -> str:
-    """Format one piece of knowledge under its number, escaped so that it cannot forge a tag or another number."""
+def format_knowledge(knowledge: Sequence[Knowledge]) -> str:
+    """Format each piece of knowledge under its number, escaped so that it cannot forge a tag or another number."""
+    return "\n\n".join(map(_format_item, knowledge))
+
+
+def _format_item(item: Knowledge) -> str:
     title = " ".join(item.passage.title.split())
     text = _SOURCE_NUMBER.sub(r"\1‹", item.text.strip())
     return _KNOWLEDGE_TAG.sub("‹", f"[{item.n}] {title}\n{text}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
@@ -24,10 +24,10 @@ from crag.retrieval.ranking import (
 )
 from crag.retrieval.reranking import MAX_RERANKED, rerank_hits
 from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
-from crag.storage.passages import count_passages, read_passage_ids, read_titles
+from crag.storage.passages import count_passages, read_passage_ids, read_titles, stream_passages
 from crag.storage.sources import SourceStore
 from crag.text.questions import separate_words
-from crag.types import EmbeddingSpace, ProgressCallback, SearchHit, Vectors, strip_unstorable
+from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
 
 if TYPE_CHECKING:
     from crag.retrieval.index_layers import IdSet
@@ -85,6 +85,10 @@ class HybridSearch:
     def titles(self, options: RunOptions) -> list[str]:
         """Return the titles of the documents searched under these options, newest first."""
         return read_titles(self._store.database, options.collection, options.source_ids)
+
+    def read_all(self, options: RunOptions) -> Iterator[Passage]:
+        """Yield all passages searched under these options in document order, each without wider context."""
+        return stream_passages(self._store.database, options.collection, options.source_ids)
 
     def search(
         self, query: str, k: int, collection: str = "", source_ids: Sequence[str] = (), *, rerank: bool = True

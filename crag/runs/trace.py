@@ -14,20 +14,25 @@ from crag.events import (
     ConsentGiven,
     EngineOpened,
     Event,
+    MatchesListed,
     NodeEnded,
     NodeStarted,
     Noted,
+    PartAnswered,
     PassageGraded,
     PassagesFound,
+    PassagesRead,
     PromptBuilt,
     QueryWritten,
     QuestionCondensed,
     QuestionShortened,
+    RouteChosen,
     RunEnded,
     RunStarted,
     SmallTalkDetected,
     StripsScored,
     SufficiencyJudged,
+    TableQueried,
     ThoughtWritten,
     TokensWritten,
     VersionBegun,
@@ -43,11 +48,14 @@ from crag.types import (
     Origin,
     Outcome,
     Passage,
+    Route,
     RunState,
     SmallTalk,
     Strip,
+    SubQuestion,
     Sufficiency,
     Support,
+    TableResult,
     Thresholds,
     Usage,
     Verdict,
@@ -96,6 +104,12 @@ class Trace:
     action_reason: str = ""
     wants_web: bool = False
     small_talk: SmallTalk | None = None
+    route: Route | None = None
+    route_reason: str = ""
+    read: PassagesRead | None = None
+    listed: MatchesListed | None = None
+    table: TableResult | None = None
+    parts: list[SubQuestion] = field(default_factory=list)
     shortened: QuestionShortened | None = None
     condensed: str = ""
     condensed_reason: str = ""
@@ -183,6 +197,16 @@ class Trace:
                 self.small_talk = event.kind
             case QuestionCondensed():
                 self.condensed, self.condensed_reason = event.question, event.reason
+            case RouteChosen():
+                self.route, self.route_reason = event.route, event.reason
+            case PassagesRead():
+                self.read = event
+            case MatchesListed():
+                self.listed = event
+            case TableQueried():
+                self.table = event.result
+            case PartAnswered():
+                self.parts.append(event.part)
             case PassagesFound():
                 self._find(event)
             case PassageGraded():

@@ -34,6 +34,30 @@ def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
     return {row.id: _passage_from_row(row, neighbours) for row in rows}
 
 
+def stream_passages(database: Database, collection: str, source_ids: Sequence[str]) -> Iterator[Passage]:
+    """Yield all passages within these limits in document order, without the context around them.
+
+    They are read in batches, to bound memory; a document that is removed meanwhile is left out.
+    """
+    described = (sources.c.title, sources.c.location.label("source_location"), sources.c.kind)
+    query = (
+        select(passages, *described, sources.c.published, sources.c.added_at)
+        .select_from(passages.join(sources))
+        .where(*scope_conditions(collection, source_ids))
+        .order_by(passages.c.id)  # consecutive and in order within a document
+        .limit(_PASSAGES_AT_ONCE)
+    )
+    last = 0
+    while True:
+        with database.read() as connection:
+            rows = connection.execute(query.where(passages.c.id > last)).all()
+        yield from (_passage_from_row(row, {}) for row in rows)
+        if len(rows) < _PASSAGES_AT_ONCE:
+            return
+        last = rows[-1].id
+
+
+_PASSAGES_AT_ONCE = 500
 _PASSAGES_PER_PART = 20
 
 

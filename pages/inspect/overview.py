@@ -27,7 +27,7 @@ _OUTCOME_WORDS: dict[str, str] = {  # small talk is not charted: it asks nothing
 # Charts assign the theme's colours in order: blue, green, orange, red, violet, gray, teal, brown, pink, olive.
 _COLOURED_OUTCOMES = (
     *("web", "documents", "documents_partly", "", "documents_and_web", "not_answered", "quoted", "conflicting"),
-    *("related", "possible"),
+    *("related", "possible", "calculated"),
 )
 
 

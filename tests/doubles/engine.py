@@ -37,6 +37,9 @@ class ListRetriever:
     def titles(self, options: RunOptions) -> list[str]:
         return list(dict.fromkeys(passage.title for passage in self.passages))
 
+    def read_all(self, options: RunOptions) -> Iterator[Passage]:
+        return iter(self.passages)
+
 
 @dataclass
 class TableGrader:

@@ -1,0 +1,259 @@
+"""Graph nodes for questions that a few passages do not answer: whole documents, lists, several steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+
+from crag.cancellation import call_cancellable
+from crag.events import (
+    AnswerWritten,
+    MatchesListed,
+    Noted,
+    PartAnswered,
+    PassagesFound,
+    PassagesRead,
+    PromptBuilt,
+    RouteChosen,
+    TokensWritten,
+)
+from crag.graph.answer_support import answer_outcome, check_sentences, used_knowledge
+from crag.graph.citations import CitationNumbering, collect_citations, collect_quotations, drop_invalid_citations
+from crag.graph.nodes import graph_node
+from crag.graph.state import Deps, GraphState, retrieval_question
+from crag.options import PRESETS
+from crag.prompts import fill_template, load_prompt
+from crag.protocols import PromptFit, ReadingProgress, SummarySources
+from crag.text.citation_marks import escape_brackets
+from crag.text.formatting import format_count
+from crag.text.language import detect_written_language, extract_terms
+from crag.text.matches import MatchFinder
+from crag.text.routes import RouteChoice, SummaryRequest, choose_route, force_route, parse_summary_request
+from crag.text.sanitization import to_one_line
+from crag.text.sections import section_titles
+from crag.types import (
+    Knowledge,
+    Match,
+    Outcome,
+    Passage,
+    SubQuestion,
+    Usage,
+    WrittenLanguage,
+)
+
+_MAX_READ = 5_000  # passages of a summary: about 1,500 pages
+_READ_AT_ONCE = 200
+_NAMED_SHARE = 0.5  # of the words of a request that the title of a document must hold
+_MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
+
+
+def select_route(state: GraphState, deps: Deps) -> RouteChoice:
+    """Return how the question is answered: as the user wants, else by its wording.
+
+    The variants of other systems answer every question as a fact, as those systems do.
+    """
+    question, options = retrieval_question(state), deps.options
+    if options.route != "auto":
+        return force_route(question, options.route)
+    is_variant = options.preset in PRESETS
+    return RouteChoice("fact", "") if is_variant else choose_route(question)
+
+
+@graph_node("read_documents")
+def read_documents(state: GraphState, deps: Deps) -> GraphState:
+    """Sum up whole documents, or the chapters that the question names."""
+    question, choice = retrieval_question(state), select_route(state, deps)
+    request = parse_summary_request(question) or SummaryRequest()
+    deps.emit(RouteChosen("document", choice.reason))
+    size = deps.retriever.size(deps.options)
+    passages = _select_passages(request, list(islice(deps.retriever.read_all(deps.options), _MAX_READ)))
+    if not passages:
+        return _answer_as_fact(f"No document or chapter is called “{request.scope}”.", deps)
+    if size > _MAX_READ:
+        deps.emit(Noted(f"Only the first {_MAX_READ:,} of {size:,} passages were read. Choose fewer documents."))
+    text, usage, window, knowledge = "", Usage(), 0, tuple[Knowledge, ...]()
+    summarizer = deps.engine.summarizer
+    for piece in summarizer.summarize(question, passages, deps.stop) if summarizer else ():
+        match piece:
+            case ReadingProgress(read):
+                deps.emit(PassagesRead(read, len(passages)))
+            case SummarySources(cited):
+                deps.emit(PassagesFound("library", cited, len(passages)))
+                knowledge = tuple(Knowledge(n, passage, passage.text) for n, passage in enumerate(cited, start=1))
+            case PromptFit(tokens, window, left_out):
+                deps.emit(PromptBuilt(tokens, window, left_out))
+            case _:
+                text += piece.text
+                text = text[: len(text) - piece.repeated]
+                usage = piece.usage or usage
+                deps.emit(TokensWritten(piece.text))
+    text = drop_invalid_citations(text, knowledge).strip()
+    if not text:
+        return _answer_as_fact("No sentences to sum up were found.", deps)
+    support = check_sentences(text, knowledge)
+    outcome: Outcome = "quoted" if not window else answer_outcome(text, support, knowledge)
+    deps.emit(AnswerWritten(text, collect_citations(text, knowledge, support), outcome, usage))
+    return {"answer": text, "knowledge": knowledge}
+
+
+@graph_node("list_matches")
+def list_matches(state: GraphState, deps: Deps) -> GraphState:
+    """List every place about the topic of the question; every passage is read."""
+    choice = select_route(state, deps)
+    deps.emit(RouteChosen("list", choice.reason))
+    finder, read, size = MatchFinder(choice.topic), 0, deps.retriever.size(deps.options)
+    passages = deps.retriever.read_all(deps.options)
+    while some := list(islice(passages, _READ_AT_ONCE)):
+        deps.stop.check()
+        finder.read(some)
+        read += len(some)
+        deps.emit(PassagesRead(read, max(size, read)))
+    matches = finder.matches()
+    if not matches:
+        return _answer_as_fact(f"Nothing to list about “{choice.topic}” was found.", deps)
+    found = [finder.passages[passage_id] for passage_id in dict.fromkeys(match.passage_id for match in matches)]
+    deps.emit(PassagesFound("library", tuple(found), read))
+    deps.emit(MatchesListed(choice.topic, tuple(matches)))
+    knowledge = tuple(Knowledge(n, passage, passage.text) for n, passage in enumerate(found, start=1))
+    text = _write_matches(state, matches, knowledge, read)
+    deps.emit(TokensWritten(text))
+    deps.emit(AnswerWritten(text, collect_citations(text, knowledge), "quoted", Usage()))
+    return {"answer": text, "knowledge": knowledge}
+
+
+@graph_node("answer_parts")
+def answer_parts(state: GraphState, deps: Deps) -> GraphState:
+    """Answer each part of the question from passages of its own, and say which part has no answer."""
+    choice = select_route(state, deps)
+    deps.emit(RouteChosen("steps", choice.reason))
+    language = detect_written_language(state["question"])
+    answers, knowledge = list[_PartAnswer](), list[Knowledge]()
+    for part in choice.parts:
+        answer = _answer_part(part, len(knowledge), deps)
+        text = answer.text or load_prompt("part_not_answered", language)
+        lead = "\n\n" if answers else ""
+        written = f"{lead}**{_plain(part)}**\n\n{text}"
+        deps.emit(TokensWritten(written))
+        deps.emit(PartAnswered(SubQuestion(part, answer.found, len(answer.knowledge), bool(answer.text))))
+        answers.append(replace(answer, text=written))
+        knowledge += answer.knowledge
+    if not any(answer.outcome for answer in answers):
+        return _answer_as_fact("No part of the question was answered by itself.", deps)
+    text = "".join(answer.text for answer in answers)
+    held = tuple(knowledge)
+    if all(answer.is_quoted for answer in answers):
+        numbering = CitationNumbering()
+        text, held = numbering.renumber(text), numbering.reorder(held)
+    deps.emit(PassagesFound("library", tuple(item.passage for item in held), deps.retriever.size(deps.options)))
+    usage = sum((answer.usage for answer in answers), Usage())
+    deps.emit(AnswerWritten(text, collect_citations(text, held), _joint_outcome(answers), usage))
+    return {"answer": text, "knowledge": held}
+
+
+@dataclass(frozen=True, slots=True)
+class _PartAnswer:
+    """The answer to one part: empty, without an outcome, if its passages do not answer. `found` are passage ids."""
+
+    text: str
+    outcome: Outcome | None
+    knowledge: tuple[Knowledge, ...]
+    found: tuple[int, ...]
+    is_quoted: bool = True
+    usage: Usage = field(default_factory=Usage)
+
+
+def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
+    """Retrieve, grade and write one part; its knowledge is numbered from `offset` + 1."""
+    deps.stop.check()
+    passages = call_cancellable(lambda: deps.retriever.retrieve(part, deps.options, deps.stop), deps.stop).passages
+    found = tuple(passage.id for passage in passages)
+    grades = dict(deps.engine.grader.grade(part, passages, deps.stop))
+    words = {at: deps.thresholds.verdict_for(grade.score) for at, grade in grades.items()}
+    usable = sorted((at for at in words if words[at] != "irrelevant"), key=lambda at: -(grades[at].score or 0.0))
+    knowledge = tuple(Knowledge(offset + n, passages[at], passages[at].text) for n, at in enumerate(usable, start=1))
+    if not knowledge:
+        return _PartAnswer("", None, (), found)
+    text, usage, is_quoted = "", Usage(), True
+    for piece in deps.engine.writer.write(part, knowledge, (), deps.stop):
+        if isinstance(piece, PromptFit):
+            is_quoted = not piece.window
+            deps.emit(PromptBuilt(piece.tokens, piece.window, piece.left_out))
+        else:
+            text += piece.text
+            text = text[: len(text) - piece.repeated]
+            usage = piece.usage or usage
+    text = drop_invalid_citations(text, knowledge).strip()
+    support = check_sentences(text, knowledge)
+    outcome = answer_outcome(text, support, knowledge, is_quoted=is_quoted) if text else "not_answered"
+    if outcome == "not_answered":
+        return _PartAnswer("", None, knowledge, found, is_quoted, usage)
+    if outcome == "quoted" and deps.engine.coverage:
+        quotations = collect_quotations(text, used_knowledge(text, support, knowledge))
+        outcome = "quoted" if deps.engine.coverage.is_covered(part, quotations) else "possible"
+    return _PartAnswer(text, outcome, knowledge, found, is_quoted, usage)
+
+
+def _joint_outcome(answers: Sequence[_PartAnswer]) -> Outcome:
+    """Return the outcome of all parts together, which is that of the weakest."""
+    outcomes = {answer.outcome for answer in answers}
+    if None in outcomes or "documents_partly" in outcomes:
+        return "documents_partly"
+    return next((one for one in ("possible", "quoted") if one in outcomes), "documents")
+
+
+def _answer_as_fact(reason: str, deps: Deps) -> GraphState:
+    """Go on as if the question asked for a fact."""
+    deps.emit(RouteChosen("fact", f"{reason} The passages that fit best are searched instead."))
+    return {"is_fact": True}
+
+
+def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages of the documents or chapters that a request names, or all if it names none."""
+    asked = frozenset(extract_terms(request.scope))
+    titles = {passage.title: len(asked & set(extract_terms(passage.title))) for passage in passages}
+    best = max(titles.values(), default=0)
+    if asked and best >= _NAMED_SHARE * len(asked):
+        return [passage for passage in passages if titles[passage.title] == best]
+    named = [passage for passage in passages if asked and _is_in_chapter(passage, asked)]
+    return named or (list(passages) if request.is_whole else [])
+
+
+def _is_in_chapter(passage: Passage, asked: frozenset[str]) -> bool:
+    return any(asked <= frozenset(extract_terms(title)) for title in section_titles(passage))
+
+
+_LIST_LEADS: dict[WrittenLanguage, str] = {
+    "en": "**$places in $documents.** All $read passages were read.$more",
+    "ko": "**문서 $documents개에서 $places곳을 찾았습니다.** 구절 $read개를 모두 읽었습니다.$more",
+    "zh": "**在 $documents 个文档中找到 $places 处。** 已读完全部 $read 个段落。$more",
+    "zh-Hant": "**在 $documents 個文件中找到 $places 處。** 已讀完全部 $read 個段落。$more",
+}
+_LIST_MORE: dict[WrittenLanguage, str] = {
+    "en": " The first $shown are listed here; the CSV file has all.",
+    "ko": " 처음 $shown곳을 보여 드립니다. CSV 파일에는 모두 있습니다.",
+    "zh": " 这里列出前 $shown 处，CSV 文件包含全部。",
+    "zh-Hant": " 這裡列出前 $shown 處，CSV 檔案包含全部。",
+}
+
+
+def _write_matches(state: GraphState, matches: Sequence[Match], knowledge: Sequence[Knowledge], read: int) -> str:
+    """Write how much was found, then the matches below the title of their document."""
+    language = detect_written_language(state["question"])
+    known = {item.passage.id: item for item in knowledge}
+    documents = len({item.passage.source_id for item in knowledge})
+    shown = matches[:_MAX_SHOWN]
+    more = fill_template(_LIST_MORE[language], shown=f"{len(shown):,}") if len(matches) > len(shown) else ""
+    places = format_count(len(matches), "place") if language == "en" else f"{len(matches):,}"
+    number = format_count(documents, "document") if language == "en" else f"{documents:,}"
+    blocks = [fill_template(_LIST_LEADS[language], places=places, documents=number, read=f"{read:,}", more=more)]
+    for _, group in groupby(shown, key=lambda match: known[match.passage_id].passage.source_id):
+        listed = list(group)
+        title = _plain(known[listed[0].passage_id].passage.title)
+        lines = [f"- {escape_brackets(to_one_line(match.text))} [{known[match.passage_id].n}]" for match in listed]
+        blocks.append("\n".join([*([f"**{title}**", ""] if documents > 1 else []), *lines]))
+    return "\n\n".join(blocks)
+
+
+def _plain(text: str) -> str:
+    return to_one_line(text).replace("*", "")

@@ -1,0 +1,214 @@
+"""Summary without a language model: the most central sentence of each section, quoted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from crag.cancellation import Cancellation
+from crag.protocols import Embedder, PromptFit, ReadingProgress, ReplyPiece, SummarySources
+from crag.text.citation_marks import escape_brackets
+from crag.text.language import extract_terms, is_cjk, is_table_row, strip_list_mark
+from crag.text.patterns import lazy_regex
+from crag.text.routes import SummaryRequest, parse_summary_request
+from crag.text.sanitization import to_one_line
+from crag.text.sections import heading_path, title_units, title_units_at_depth
+from crag.types import Passage, Usage, Vectors
+
+_MAX_SECTIONS = 12  # of one document in an outline; of several documents, fewer each
+_PARTS_WITHOUT_HEADINGS = 5
+_SHORTEST, _LONGEST = 40, 400  # characters of a sentence that can stand for a section
+_SHORTEST_CJK = 15
+_LEAD_BONUS = 0.08  # for the first sentence of a section, which often says what follows
+_REPETITION_COST = 0.6
+_FEW_SECTIONS, _SENTENCES_OF_FEW = 2, 4
+_APPENDIX = lazy_regex(
+    r"(?:references|notes|bibliography|external links|see also|further reading|sources|footnotes|acknowledge?ments?"
+    r"|참고 ?문헌|각주|외부 ?링크|같이 ?보기|[参參]考文[献獻]|外部[链連][接結]|[参參][见見]|[注註][释釋])\W*",
+    re.IGNORECASE,
+)
+_REFERENCE_COST = 0.3  # of a sentence that begins by referring to another one
+_REFERENCE = lazy_regex(
+    r"(?:it|its|they|their|he|she|his|her|this|these|that|those|such|then|thus|therefore|however|moreover|also|but|and"
+    r"|for example|for instance|in (?:addition|particular|contrast|this)|as (?:a result|such)|at this|on the other"
+    r"|instead|otherwise|figure|table|here)\b|그|이것|이는|또한|그러나|따라서|하지만|[它他她其][们們]?|[这這那此]|因此|但是|然而|而且",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence that can stand for its section, with its score there."""
+
+    passage: Passage
+    text: str
+    score: float
+
+
+@dataclass(slots=True)
+class _Section:
+    """A part of a document under one title: passages, and the sentences of them that can stand for it.
+
+    `central` are some of those sentences, the most central first, with their unit vectors.
+    """
+
+    title: str
+    sentences: dict[str, Passage] = field(default_factory=dict)
+    central: list[_Sentence] = field(default_factory=list)
+    vectors: Vectors | None = None
+
+
+class BuiltinSummarizer:
+    """`Summarizer` that quotes the sentences nearest to the mean of all sentences of their section."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def summarize(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[ReadingProgress | SummarySources | PromptFit | ReplyPiece]:
+        """See `Summarizer`."""
+        request = parse_summary_request(question) or SummaryRequest()
+        documents = [list(group) for _, group in groupby(passages, key=lambda passage: passage.source_id)]
+        limit, read = max(1, _MAX_SECTIONS // len(documents)), 0
+        sections = []
+        for document in documents:
+            sections.append(_find_chapters(document, request.scope) or _divide_into_sections(document, limit))
+            for section in sections[-1]:
+                stop.check()
+                self._rank_sentences(section)
+            read += len(document)
+            yield ReadingProgress(read)
+        lengths = _share_out(request.sentences, documents) if request.form == "sentences" else [0] * len(documents)
+        chosen = [_choose(parts, length) for parts, length in zip(sections, lengths, strict=True) if length is not None]
+        sources = tuple({one.passage.id: one.passage for lines in chosen for _, one in lines}.values())
+        yield SummarySources(sources)
+        yield PromptFit(0, 0, 0)
+        numbers = {passage.id: n for n, passage in enumerate(sources, start=1)}
+        yield ReplyPiece(_write(chosen, request, numbers), Usage(finish_reason="stop"))
+
+    def _rank_sentences(self, section: _Section) -> None:
+        """Rank the sentences of a section by their similarity to its mean."""
+        import numpy as np
+
+        if not section.sentences:
+            return
+        vectors = self._embedder.embed_documents(list(section.sentences))
+        mean = vectors.mean(axis=0)
+        scores = (vectors @ mean) / (float(np.linalg.norm(mean)) or 1.0)
+        scores[0] += _LEAD_BONUS
+        scores -= [_REFERENCE_COST * bool(_REFERENCE.match(text)) for text in section.sentences]
+        order = np.argsort(-scores.round(4), kind="stable")[:_MAX_SECTIONS]
+        sentences = list(section.sentences.items())
+        section.central = [_Sentence(sentences[at][1], sentences[at][0], float(scores[at])) for at in order]
+        section.vectors = vectors[order]
+
+
+def _can_stand_alone(text: str) -> bool:
+    """Return whether a unit is a sentence of prose rather than a table row or a label."""
+    shortest = _SHORTEST_CJK if is_cjk(text) else _SHORTEST
+    return shortest <= len(text) <= _LONGEST and not is_table_row(text)
+
+
+def _find_chapters(document: Sequence[Passage], scope: str) -> list[_Section]:
+    """Return the sections whose headings hold the words of the request; none if the title of the document does."""
+    asked = frozenset(extract_terms(scope))
+    if not asked or asked <= frozenset(extract_terms(document[0].title)):
+        return []
+    return [section for section in _divide_at_headings(document) if asked <= frozenset(extract_terms(section.title))]
+
+
+def _divide_at_headings(document: Sequence[Passage]) -> list[_Section]:
+    units = ((title, unit, passage) for passage in document for title, unit in title_units(passage))
+    return _collect_sections(units)
+
+
+def _divide_into_sections(document: Sequence[Passage], limit: int) -> list[_Section]:
+    """Divide a document at all its headings, or at those so high that at most `limit` sections result.
+
+    Without headings it is divided into equal parts.
+    """
+    deepest = max(len(heading_path(passage)) for passage in document)
+    by_depth = (_collect_sections(title_units_at_depth(document, depth)) for depth in range(deepest, 0, -1))
+    for sections in (_divide_at_headings(document), *by_depth):
+        if 1 < len(sections) <= limit:
+            return sections
+    size = -(-len(document) // min(limit, _PARTS_WITHOUT_HEADINGS))
+    parts = [document[at : at + size] for at in range(0, len(document), size)]
+    return [
+        section
+        for part in parts
+        for section in _collect_sections(("", unit, passage) for passage in part for _, unit in title_units(passage))
+    ]
+
+
+def _collect_sections(units: Iterable[tuple[str, str, Passage]]) -> list[_Section]:
+    """Collect consecutive sentences with the same title; those of lists of references are left out."""
+    sections: list[_Section] = []
+    for title, unit, passage in units:
+        if not _can_stand_alone(unit) or _APPENDIX.fullmatch(title):
+            continue
+        if not sections or sections[-1].title != title:
+            sections.append(_Section(title))
+        sections[-1].sentences.setdefault(strip_list_mark(" ".join(unit.split())), passage)
+    return sections
+
+
+def _share_out(sentences: int, documents: Sequence[Sequence[Passage]]) -> list[int | None]:
+    """Return how many of the sentences each document gets, longer ones first; None for those that get none."""
+    by_length = sorted(range(len(documents)), key=lambda at: -len(documents[at]))
+    share, rest = divmod(sentences, len(documents))
+    return [share + (by_length.index(at) < rest) or None for at in range(len(documents))]
+
+
+def _choose(sections: Sequence[_Section], length: int) -> list[tuple[_Section, _Sentence]]:
+    """Choose the sentences of one document, in its order: `length` of them, or one of each section if it is 0.
+
+    A sentence much like one that was chosen before gives way to another.
+    """
+    chosen: list[tuple[_Section, _Sentence]] = []
+    vectors: list[Vectors] = []
+    if not length and len(sections) <= _FEW_SECTIONS:
+        length = _SENTENCES_OF_FEW
+    by_size = sorted(sections, key=lambda section: -len(section.sentences))
+    rounds = -(-length // max(1, len(sections))) if length else 1
+    for section in (by_size * rounds)[: length or None]:
+        taken = {one.text for _, one in chosen}
+        ranked = [
+            (one.score - _REPETITION_COST * max((float(vector @ other) for other in vectors), default=0.0), -at)
+            for at, (one, vector) in enumerate(zip(section.central, section.vectors, strict=True))  # type: ignore[arg-type]
+            if one.text not in taken
+        ]
+        if ranked:
+            at = -max(ranked)[1]
+            chosen.append((section, section.central[at]))
+            vectors.append(section.vectors[at])  # type: ignore[index]
+    return sorted(chosen, key=lambda pair: (sections.index(pair[0]), pair[1].passage.id))
+
+
+def _write(
+    documents: Sequence[Sequence[tuple[_Section, _Sentence]]], request: SummaryRequest, numbers: dict[int, int]
+) -> str:
+    """Write the chosen sentences with their citations, below the title of each document if there are several."""
+    blocks = []
+    for lines in filter(None, documents):
+        if len(documents) > 1:
+            blocks.append(f"**{_plain(lines[0][1].passage.title)}**")
+        quotes = [
+            (_plain(section.title), f"{escape_brackets(one.text)} [{numbers[one.passage.id]}]")
+            for section, one in lines
+        ]
+        if request.form == "sentences":
+            blocks.append("\n".join(f"- {quote}" for _, quote in quotes))
+        elif request.form == "table" and any(title for title, _ in quotes):
+            rows = [f"| {title.replace('|', '/')} | {quote.replace('|', '/')} |" for title, quote in quotes]
+            blocks.append("\n".join(["| | |", "|---|---|", *rows]))
+        else:
+            blocks.append("\n".join(f"- **{title}**: {quote}" if title else f"- {quote}" for title, quote in quotes))
+    return "\n\n".join(blocks)
+
+
+def _plain(title: str) -> str:
+    return to_one_line(title).replace("*", "")

@@ -1,0 +1,115 @@
+"""Every place of a text that matches a topic: list items of its section, values of its column, or sentences."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from crag.text.dates import states_date
+from crag.text.language import extract_terms, is_heading, is_list_item, is_table_row, split_sentences, strip_list_mark
+from crag.text.patterns import lazy_regex
+from crag.text.sections import heading_path, title_units
+from crag.text.table_headers import CAPTION_SEPARATOR
+from crag.text.tables import is_total_row, label_table_rows, table_cells
+from crag.types import Match, Passage
+
+MatchKind = Literal["items", "values", "sentences"]
+_VALUE_FORMS = {  # kinds of values that need no section or column of that name
+    lazy_regex(
+        r"e-?mails?(?: address(?:es)?)?|이메일(?: 주소)?|[电電]子[邮郵]件(?:地址)?|[邮郵]箱(?:地址)?", re.IGNORECASE
+    ): lazy_regex(r"[\w.+-]{2,}@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}"),
+    lazy_regex(
+        r"(?:web ?)?(?:links?|urls?|web ?sites?|web addresses)|링크|웹 ?사이트|[网網](?:址|站)|[链連][接結]",
+        re.IGNORECASE,
+    ): lazy_regex(r"(?:https?://|www\.)[^\s<>()\[\]“”\"']+[^\s<>()\[\]“”\"'.,;:!?]"),
+    lazy_regex(
+        r"(?:tele)?phone(?: numbers?)?s?|전화(?: ?번호)?|[电電][话話](?:[号號][码碼])?", re.IGNORECASE
+    ): lazy_regex(r"(?<![\w.])(?:\+\d{1,3}[ -]?)?(?:\(\d{1,4}\)[ -]?)?\d{2,4}(?:[ -]\d{2,4}){1,4}(?![\w.]\d)"),
+    lazy_regex(r"percentages?|퍼센트|비율|백분율|百分比", re.IGNORECASE): lazy_regex(
+        r"\d[\d.,]*\s?(?:%|percent\b|퍼센트)"
+    ),
+    lazy_regex(
+        r"(?:amounts?|sums?|prices?|costs?|fees?|payments?)(?: of money)?|금액|가격|비용|金[额額]|[价價]格|[费費]用",
+        re.IGNORECASE,
+    ): lazy_regex(
+        r"(?:[$€£¥₩]|\b(?:USD|EUR|GBP|CHF|KRW|CNY|TWD|JPY))\s?\d[\d.,]*|\d[\d.,]*\s?(?:[$€£¥₩]|(?:USD|EUR|GBP|CHF|KRW|CNY|"
+        r"TWD|JPY|dollars?|euros?|pounds?|francs?|won|yuan)\b|만?원|[万萬亿億]?元)"
+    ),
+}
+_DATES = lazy_regex(r"(?:all )?(?:the )?dates?|날짜|일자|日期", re.IGNORECASE)
+
+
+class MatchFinder:
+    """Collects the matches of a topic while passages are read, in document order, and chooses what answers best."""
+
+    def __init__(self, topic: str) -> None:
+        """Prepare to look for a topic, such as `risks` or `e-mail addresses`."""
+        self._terms = frozenset(extract_terms(topic))
+        self._value_form = next((value for name, value in _VALUE_FORMS.items() if name.fullmatch(topic)), None)
+        self._is_date = bool(_DATES.fullmatch(topic))
+        self._found: dict[MatchKind, list[Match]] = defaultdict(list)
+        self.passages: dict[int, Passage] = {}  # those with a match
+
+    def read(self, passages: Iterable[Passage]) -> None:
+        """Collect the matches of these passages."""
+        for passage in passages:
+            units = split_sentences(passage.text)
+            self._add("items", passage, self._section_items(passage))
+            self._add("values", passage, self._values(passage, units))
+            self._add("sentences", passage, self._sentences(units))
+
+    def _add(self, kind: MatchKind, passage: Passage, texts: Iterable[str]) -> None:
+        if found := [Match(passage.id, text) for text in texts]:
+            self._found[kind] += found
+            self.passages[passage.id] = passage
+
+    def matches(self) -> list[Match]:
+        """Return the items of sections of that name and the values of columns of that name, else sentences about it.
+
+        Each text is listed once, where it stands first.
+        """
+        named = [*self._found["items"], *self._found["values"]]
+        found = sorted(named, key=lambda match: match.passage_id) if named else self._found["sentences"]
+        unique: dict[str, Match] = {}
+        for match in found:
+            unique.setdefault(" ".join(match.text.casefold().split()), match)
+        return list(unique.values())
+
+    def _section_items(self, passage: Passage) -> Iterator[str]:
+        """Yield the list items below a heading that names the topic, or the sentences if it has no list."""
+        if not self._terms:
+            return
+        above = any(self._is_name(frozenset(extract_terms(name))) for name in heading_path(passage))
+        units = [
+            unit for title, unit in title_units(passage) if above or self._is_name(frozenset(extract_terms(title)))
+        ]
+        items = [unit for unit in units if is_list_item(unit)]
+        texts = items or [unit for unit in units if not is_table_row(unit)]
+        yield from (text for text in map(strip_list_mark, texts) if extract_terms(text))
+
+    def _is_name(self, heading: frozenset[str]) -> bool:
+        """Return whether a heading is about the topic and hardly anything else: “Risks”, “Main risks”."""
+        return self._terms <= heading and len(heading) <= len(self._terms) + 2
+
+    def _values(self, passage: Passage, units: Sequence[str]) -> Iterator[str]:
+        """Yield the values of table columns that are named like the topic."""
+        if not self._terms or not any(map(is_table_row, units)):
+            return
+        for row in label_table_rows(units, passage.heading):
+            for cell in table_cells(row) if is_table_row(row) and not is_total_row(row) else ():
+                name, _, value = cell.rpartition(": ")
+                column = frozenset(extract_terms(name.rpartition(CAPTION_SEPARATOR)[2]))
+                if value and column and column == self._terms:
+                    yield value
+
+    def _sentences(self, units: Sequence[str]) -> Iterator[str]:
+        for unit in units:
+            if self._value_form is not None:
+                yield from (found[0] for found in self._value_form.finditer(unit))
+            elif self._is_date:
+                if states_date(unit):
+                    yield strip_list_mark(unit)
+            elif self._terms and not is_heading(unit) and self._terms <= frozenset(extract_terms(unit)):
+                yield strip_list_mark(unit)
