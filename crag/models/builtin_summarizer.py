@@ -137,11 +137,7 @@ def _divide_into_sections(document: Sequence[Passage], limit: int) -> list[_Sect
             return sections
     size = -(-len(document) // min(limit, _PARTS_WITHOUT_HEADINGS))
     parts = [document[at : at + size] for at in range(0, len(document), size)]
-    return [
-        section
-        for part in parts
-        for section in _collect_sections(("", unit, passage) for passage in part for _, unit in title_units(passage))
-    ]
+    return [section for part in parts for section in _collect_sections(title_units_at_depth(part, 0))]
 
 
 def _collect_sections(units: Iterable[tuple[str, str, Passage]]) -> list[_Section]:
@@ -185,7 +181,8 @@ def _choose(sections: Sequence[_Section], length: int) -> list[tuple[_Section, _
             at = -max(ranked)[1]
             chosen.append((section, section.central[at]))
             vectors.append(section.vectors[at])  # type: ignore[index]
-    return sorted(chosen, key=lambda pair: (sections.index(pair[0]), pair[1].passage.id))
+    places = {id(section): list(section.sentences) for section in sections}
+    return sorted(chosen, key=lambda pair: (sections.index(pair[0]), places[id(pair[0])].index(pair[1].text)))
 
 
 def _write(
@@ -200,7 +197,11 @@ def _write(
             (_plain(section.title), f"{escape_brackets(one.text)} [{numbers[one.passage.id]}]")
             for section, one in lines
         ]
-        if request.form == "sentences":
+        titles = {title for title, _ in quotes}
+        if len(titles) == 1 and len(quotes) > 1 and "" not in titles:
+            blocks.append(f"**{titles.pop()}**")
+            blocks.append("\n".join(f"- {quote}" for _, quote in quotes))
+        elif request.form == "sentences":
             blocks.append("\n".join(f"- {quote}" for _, quote in quotes))
         elif request.form == "table" and any(title for title, _ in quotes):
             rows = [f"| {title.replace('|', '/')} | {quote.replace('|', '/')} |" for title, quote in quotes]

@@ -58,7 +58,7 @@ class MatchFinder:
             units = split_sentences(passage.text)
             self._add("items", passage, self._section_items(passage))
             self._add("values", passage, self._values(passage, units))
-            self._add("sentences", passage, self._sentences(units))
+            self._add("sentences", passage, self._sentences(label_table_rows(units, passage.heading)))
 
     def _add(self, kind: MatchKind, passage: Passage, texts: Iterable[str]) -> None:
         if found := [Match(passage.id, text) for text in texts]:
@@ -112,4 +112,4 @@ class MatchFinder:
                 if states_date(unit):
                     yield strip_list_mark(unit)
             elif self._terms and not is_heading(unit) and self._terms <= frozenset(extract_terms(unit)):
-                yield strip_list_mark(unit)
+                yield " — ".join(table_cells(unit)) if is_table_row(unit) else strip_list_mark(unit)

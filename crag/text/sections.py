@@ -33,9 +33,9 @@ def section_titles(passage: Passage) -> list[str]:
 
 
 def title_units_at_depth(document: Sequence[Passage], depth: int) -> Iterator[tuple[str, str, Passage]]:
-    """Yield title, unit and passage of a document, with the headings of at most `depth` levels."""
+    """Yield title, unit and passage of a document, with the headings of `depth` levels; without any if it is 0."""
     for passage in document:
         path = heading_path(passage)
-        title = path[depth - 1] if len(path) >= depth else path[-1] if path else ""
+        title = path[:depth][-1] if path[:depth] else ""
         for _, unit in title_units(passage):
             yield title, unit, passage
