@@ -15,7 +15,7 @@ from crag.evaluation.summary import summarise_results
 from crag.evaluation.types import Cutoffs, Environment, Evaluation, EvaluationResult, Example, Variant
 from crag.inspection.run_labels import format_option_value
 from crag.options import OPTIONS, RunOptions, diff_options, get_option
-from crag.text.sanitization import strip_invisible, to_one_line
+from crag.text.sanitization import CsvCell, escape_formula, to_one_line
 
 JsonObject = dict[str, Any]
 
@@ -95,8 +95,6 @@ def _example_fields(example: Example) -> JsonObject:
     return {"key": known.pop("key"), "question": known.pop("question"), "expected": known}
 
 
-CsvCell = str | int | float | None
-_FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")  # spreadsheets evaluate such cells (OWASP, CSV injection)
 _LIST_SEPARATOR = " | "
 
 _CSV_COLUMNS: dict[str, Callable[[EvaluationResult], CsvCell]] = {
@@ -138,25 +136,17 @@ def export_csv(evaluation: Evaluation, results: Sequence[EvaluationResult], cuto
     writer.writeheader()
     for result in results:
         row = {
-            "variant": _escape_formula(evaluation.variants[result.variant].name),
+            "variant": escape_formula(evaluation.variants[result.variant].name),
             "truthfulness": score_truthfulness(result, cutoffs),
             "right": _bool_to_int(is_answer_right(result, cutoffs)),
         }
-        row |= {name: _escape_formula(read(result)) for name, read in _CSV_COLUMNS.items()}
+        row |= {name: escape_formula(read(result)) for name, read in _CSV_COLUMNS.items()}
         writer.writerow(row | {name: result.scored.scores.get(name) for name in _SCORE_COLUMNS})
     return written.getvalue()
 
 
 def _bool_to_int(value: bool | None) -> int | None:
     return None if value is None else int(value)
-
-
-def _escape_formula(cell: CsvCell) -> CsvCell:
-    """Put an apostrophe before text that a spreadsheet would evaluate as a formula."""
-    if not isinstance(cell, str):
-        return cell
-    text = strip_invisible(cell)
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 _ENVIRONMENT_TITLES = {

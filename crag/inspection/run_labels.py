@@ -156,7 +156,7 @@ def answer_facts(trace: Trace) -> list[str]:
         return ["one sentence of the answer has no source"]
     if trace.outcome == "talk":
         return []
-    cited = _passages_cited(trace)
+    cited = _passages_read(trace) or _passages_cited(trace)
     told = ["no relevant passages"] if trace.action == "incorrect" and not _is_refused(trace) else []
     told += [cited] if cited else []
     if trace.seconds is not None and trace.outcome != "not_answered":
@@ -211,6 +211,13 @@ def _distinct_details(alike: Sequence[Citation], trace: Trace) -> list[str]:
 
 def _is_refused(trace: Trace) -> bool:
     return trace.outcome == "not_answered" or (trace.waiting is not None and trace.action == "incorrect")
+
+
+def _passages_read(trace: Trace) -> str:
+    """Return how many passages were read for a summary or a list; empty if nothing was read whole."""
+    if trace.read is None or trace.route == "fact":
+        return ""
+    return f"{trace.read.read:,} of {format_count(trace.read.of, 'passage')} read"
 
 
 def _passages_cited(trace: Trace) -> str:

@@ -28,13 +28,13 @@ _VALUE_FORMS = {  # kinds of values that need no section or column of that name
         r"(?:tele)?phone(?: numbers?)?s?|전화(?: ?번호)?|[电電][话話](?:[号號][码碼])?", re.IGNORECASE
     ): lazy_regex(r"(?<![\w.])(?:\+\d{1,3}[ -]?)?(?:\(\d{1,4}\)[ -]?)?\d{2,4}(?:[ -]\d{2,4}){1,4}(?![\w.]\d)"),
     lazy_regex(r"percentages?|퍼센트|비율|백분율|百分比", re.IGNORECASE): lazy_regex(
-        r"\d[\d.,]*\s?(?:%|percent\b|퍼센트)"
+        r"\d+(?:[.,]\d+)*\s?(?:%|percent\b|퍼센트)"
     ),
     lazy_regex(
         r"(?:amounts?|sums?|prices?|costs?|fees?|payments?)(?: of money)?|금액|가격|비용|金[额額]|[价價]格|[费費]用",
         re.IGNORECASE,
     ): lazy_regex(
-        r"(?:[$€£¥₩]|\b(?:USD|EUR|GBP|CHF|KRW|CNY|TWD|JPY))\s?\d[\d.,]*|\d[\d.,]*\s?(?:[$€£¥₩]|(?:USD|EUR|GBP|CHF|KRW|CNY|"
+        r"(?:[$€£¥₩]|\b(?:USD|EUR|GBP|CHF|KRW|CNY|TWD|JPY))\s?\d+(?:[.,]\d+)*|\d+(?:[.,]\d+)*\s?(?:[$€£¥₩]|(?:USD|EUR|GBP|CHF|KRW|CNY|"
         r"TWD|JPY|dollars?|euros?|pounds?|francs?|won|yuan)\b|만?원|[万萬亿億]?元)"
     ),
 }

@@ -250,7 +250,7 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
 
 def _strip(asked: str) -> str:
     """Return the request without length, form and audience."""
-    for pattern in (_COUNT, _BY_SECTION, _AS_TABLE, _FOR_WHOM):
+    for pattern in (_COUNT, _BY_SECTION, _AS_TABLE, _FOR_WHOM, _SHORT):
         asked = pattern.sub(" ", asked)
     return re.sub(r"\s+([,.?!])", r"\1", " ".join(asked.split())).strip(" ,")
 

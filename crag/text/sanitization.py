@@ -69,6 +69,18 @@ def neutralize_markdown(text: str) -> str:
     return text
 
 
+CsvCell = str | int | float | None
+_FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")  # spreadsheets evaluate such cells (OWASP, CSV injection)
+
+
+def escape_formula(cell: CsvCell) -> CsvCell:
+    """Put an apostrophe before text that a spreadsheet would evaluate as a formula."""
+    if not isinstance(cell, str):
+        return cell
+    text = strip_invisible(cell)
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
 def mark_unsupported_sentences(text: str, sentences: Iterable[Support]) -> str:
     """Return the visible text with a mark of `SUPPORT_MARKS` after each unsupported or weakly supported sentence."""
     marked = strip_invisible(text)

@@ -14,7 +14,7 @@ from crag.inspection.steps import describe_sent_query
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration
 from crag.types import Citation, Message, Support
-from pages.chat import answer_actions, consent, failures, state, versions
+from pages.chat import answer_actions, consent, failures, route_result, state, versions
 from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import regenerate_answer, search_web_for
 from pages.parts import labels, markdown, setup_checklist
@@ -27,6 +27,9 @@ _SPACE_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min)\b)")  # a line must no
 _SENTENCE_LENGTH, _QUOTE_LENGTH = 400, 260
 _ENGINE_NOTICE = (
     "No language model is in use. These sentences match the words of your question: check that they answer it."
+)
+_SUMMARY_NOTICE = (
+    "No language model is in use, so the summary quotes the sentences that have most in common with their section."
 )
 
 
@@ -108,6 +111,7 @@ def draw_answer(message: Message, trace: Trace, question_id: int, marks: AnswerM
     _draw_thinking(run_id, trace)
     if trace.text:
         draw_answer_text(run_id, trace)
+    route_result.draw_route_result(run_id, trace)
     _draw_notes(trace)
     failures.draw_failure(run_id, trace, last=last)
     if last:
@@ -232,8 +236,9 @@ def _draw_engine_notice(run_id: str, trace: Trace) -> None:
     """Draw, below an answer of the built-in engine, what it is and how to install a model."""
     if trace.prompt is None or trace.prompt.window or trace.outcome == "not_answered":
         return
+    notice = _SUMMARY_NOTICE if trace.route == "document" else _ENGINE_NOTICE
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(_ENGINE_NOTICE, width="content")
+        st.caption(notice, width="content")
         setup_checklist.draw_check_action(model_checks.LLAMA_CHECK, f"notice-{run_id}")
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.evaluation.datasets import RunPins, standalone_question, suggested_reference
 from crag.inspection import run_labels
-from crag.options import POLICIES, RunOptions
+from crag.options import POLICIES, ROUTES, RunOptions
 from crag.runs.trace import Trace
 from crag.text import sanitization
 from crag.text.formatting import format_place
@@ -263,6 +263,9 @@ def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
             choices[f"With {external_hosts.model_with_host(model.name)}"] = replace(
                 options, model=model.name, preset=""
             )
+    for route, (label, meaning) in ROUTES.items():
+        if route not in (options.route, "auto", "steps"):
+            choices[f"As a {label.lower()} {labels.grey_text(meaning)}"] = replace(options, route=route, preset="")
     for policy, (_, meaning) in POLICIES.items():
         if policy != options.policy:
             choices[f"{run_labels.grading_label(policy).capitalize()} {labels.grey_text(meaning)}"] = replace(

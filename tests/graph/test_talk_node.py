@@ -5,7 +5,6 @@ import pytest
 from crag.graph.talk_node import REPLIES
 from crag.inspection.steps import describe_steps
 from crag.options import RunOptions
-from crag.text.language import detect_written_language
 from crag.types import Turn
 from tests.doubles.engine import ListWeb, passage
 from tests.graph.conftest import Bench
@@ -31,15 +30,6 @@ def test_a_reply_is_in_the_language_of_the_message_and_nothing_is_searched(messa
     assert not trace.condensed
     (step,) = describe_steps(trace)
     assert step.lines[0].endswith("so neither your documents nor the web were searched.")
-
-
-@pytest.mark.parametrize("message", ["Summarise the lease agreement, please.", "요약해 줘", "总结一下"])
-def test_the_built_in_engine_says_that_it_cannot_sum_up_a_document(message):
-    bench = Bench({1: 1.0}, engine_name="builtin")
-    trace = bench.ask(message)
-    assert (trace.outcome, trace.action, bench.retriever.queries) == ("talk", None, [])
-    assert trace.text == REPLIES[detect_written_language(message)]["summary"]
-    assert Bench({1: 1.0}).ask(message).outcome == "documents", "a language model sums up what it is given"
 
 
 @pytest.mark.parametrize(

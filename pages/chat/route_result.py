@@ -1,0 +1,68 @@
+"""What belongs to an answer that is no fact: the result of a query, the list as a file, the way back to a fact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from crag.inspection.match_export import export_matches, export_table
+from crag.options import ROUTES
+from crag.runs.trace import Trace
+from crag.text.formatting import export_file_name, format_count
+from crag.text.sanitization import strip_invisible
+from crag.types import TableResult
+from pages.chat.questions import regenerate_answer
+from pages.parts import labels
+
+_CHART_HEIGHT = 260
+
+
+def draw_route_result(run_id: str, trace: Trace) -> None:
+    """Draw the table and chart of a query, the button that exports a list, and the one that asks as a fact."""
+    if trace.table:
+        _draw_table(run_id, trace.table)
+    if trace.route in (None, "fact") or trace.state != "done":
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if trace.listed or trace.table:
+            export = partial(export_matches, trace) if trace.listed else partial(export_table, trace)
+            st.download_button(
+                "Export as CSV",
+                export,
+                file_name=export_file_name(trace.question, "csv"),
+                mime="text/csv",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+                key=f"csv-{run_id}",
+            )
+        st.button(
+            "Ask as a fact",
+            icon=":material/short_text:",
+            type="tertiary",
+            key=f"as-fact-{run_id}",
+            help=f"Answered as: {ROUTES[trace.route][0].lower()}. A fact is answered {ROUTES['fact'][1]}.",
+            on_click=regenerate_answer,
+            args=(run_id, replace(trace.options, route="fact")),
+        )
+
+
+def _draw_table(run_id: str, result: TableResult) -> None:
+    if result.chart:
+        label, value = (result.columns.index(name) for name in result.chart)
+        bars = {
+            result.columns[label]: [str(row[label]) for row in result.rows],
+            result.columns[value]: [row[value] for row in result.rows],
+        }
+        st.bar_chart(bars, x=result.columns[label], y=result.columns[value], height=_CHART_HEIGHT, sort=False)
+    if len(result.rows) > 1 or len(result.columns) > 1:
+        columns = {name: [row[at] for row in result.rows] for at, name in enumerate(result.columns)}
+        st.dataframe(columns, hide_index=True, key=f"table-{run_id}")
+    with st.expander("Query", type="compact", key=f"query-{run_id}"):
+        st.code(strip_invisible(result.sql), language="sql", wrap_lines=True)
+        more = f" · first {len(result.rows):,} of {format_count(result.total_rows, 'row')} shown"
+        shown = more if result.total_rows > len(result.rows) else ""
+        rows = format_count(result.used, "row")
+        st.caption(labels.grey_text(f"Read-only, over “{strip_invisible(result.title)}”. Rests on {rows}{shown}."))

@@ -1,0 +1,106 @@
+"""Questions that are no facts: the real graph over doubles."""
+
+import pytest
+
+from crag.options import RunOptions
+from crag.protocols import PromptFit, ReadingProgress, ReplyPiece, SummarySources
+from crag.types import Usage
+from tests.doubles.engine import QuotingWriter, passage
+
+LEASE = passage(1, "Duties\n\n- The tenant sweeps the yard.\n- The tenant feeds the hens.", title="Lease")
+LETTER = passage(2, "The landlord paints the door. Hens are allowed.", title="Letter")
+
+
+class FirstSentences:
+    """Sums up by the first sentence of each passage."""
+
+    def __init__(self, window=0):
+        self.window = window
+        self.given = []
+
+    def summarize(self, question, passages, stop):
+        self.given = list(passages)
+        yield ReadingProgress(len(passages))
+        yield SummarySources(tuple(passages))
+        yield PromptFit(5, self.window, 0)
+        for n, item in enumerate(passages, start=1):
+            yield ReplyPiece(f"{item.text.splitlines()[-1].strip('- ')} [{n}]\n")
+        yield ReplyPiece("", Usage(3, 4, "stop"))
+
+
+def test_a_summary_reads_every_passage_and_cites_them(bench):
+    trace = bench({}, passages=[LEASE, LETTER], summarizer=FirstSentences()).ask("Summarize everything")
+    assert (trace.route, trace.outcome, trace.read.read, trace.read.of) == ("document", "quoted", 2, 2)
+    assert [cited.passage_id for cited in trace.citations] == [1, 2]
+    assert trace.trajectory == ["read_documents"]
+    assert [one.strength for one in trace.sentences] == ["supported"] * len(trace.sentences)
+
+
+def test_a_summary_by_a_model_is_checked_against_its_sources(bench):
+    trace = bench({}, passages=[LEASE, LETTER], summarizer=FirstSentences(window=100)).ask("Summarize everything")
+    assert trace.outcome == "documents"
+    assert trace.usage.answer_tokens == 4
+
+
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [("Summarize the lease", [1]), ("Summarize the chapter on duties", [1]), ("Summarize the report", [1, 2])],
+)
+def test_only_what_the_request_names_is_summed_up(bench, question, read):
+    summarizer = FirstSentences()
+    bench({}, passages=[LEASE, LETTER], summarizer=summarizer).ask(question)
+    assert [item.id for item in summarizer.given] == read
+
+
+def test_a_chapter_that_does_not_exist_is_searched_for(bench):
+    trace = bench({1: 1.0}, passages=[LEASE], summarizer=FirstSentences()).ask("Summarize the chapter on boats")
+    assert trace.route == "fact"
+    assert "boats" in trace.route_reason
+    assert trace.trajectory[-2:] == ["grade_document_retrieval", "generate_answer"]
+
+
+def test_a_list_holds_every_match_with_its_place(bench):
+    trace = bench({}, passages=[LEASE, LETTER]).ask("Where are hens mentioned?")
+    assert trace.text == (
+        "**2 places in 2 documents.** All 2 passages were read.\n\n"
+        "**Lease**\n\n- The tenant feeds the hens. [1]\n\n**Letter**\n\n- Hens are allowed. [2]"
+    )
+    assert [match.passage_id for match in trace.listed.matches] == [1, 2]
+    assert (trace.route, trace.outcome, trace.trajectory) == ("list", "quoted", ["list_matches"])
+
+
+def test_a_list_without_a_match_is_searched_for(bench):
+    trace = bench({1: 1.0}, passages=[LEASE]).ask("List all boats")
+    assert (trace.route, trace.outcome) == ("fact", "documents")
+
+
+def test_each_part_of_a_question_is_answered_from_its_own_passages(bench):
+    quoting = QuotingWriter(fit=PromptFit(0, 0, 0))
+    trace = bench({2: 1.0}, passages=[LETTER], writer=quoting).ask("Who paints the door? Who feeds the hens?")
+    assert trace.route == "steps"
+    assert [part.answered for part in trace.parts] == [True, True]
+    assert "**Who paints the door?**" in trace.text
+    assert [cited.n for cited in trace.citations] == [1, 2]
+
+
+def test_a_part_without_an_answer_says_so(bench):
+    def reply(knowledge):
+        return [] if reply.used else [reply.used.append(1) or f"{knowledge[0].text} [{knowledge[0].n}]"]
+
+    reply.used = []
+    trace = bench({2: 1.0}, passages=[LETTER], writer=QuotingWriter(reply)).ask("Who paints the door? Who sweeps?")
+    assert [part.answered for part in trace.parts] == [True, False]
+    assert trace.text.endswith("**Who sweeps?**\n\nYour documents do not answer this part.")
+    assert trace.outcome == "documents_partly"
+
+
+def test_the_user_decides_how_a_question_is_answered(bench):
+    asked = bench({1: 1.0}, options=RunOptions(route="fact"), passages=[LEASE]).ask("List all duties")
+    assert (asked.route, asked.outcome) == (None, "documents")
+    asked = bench({}, options=RunOptions(route="list"), passages=[LEASE]).ask("duties")
+    assert asked.route == "list"
+
+
+def test_variants_of_other_systems_answer_facts_alone(bench):
+    trace = bench({1: 1.0}, options=RunOptions(preset="langgraph"), passages=[LEASE]).ask("List all duties")
+    assert "list_matches" not in trace.trajectory

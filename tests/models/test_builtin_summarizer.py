@@ -1,0 +1,70 @@
+"""Summaries without a language model: a sentence for each section, with its source."""
+
+import pytest
+
+from crag.cancellation import Cancellation
+from crag.graph.citations import cited_numbers
+from crag.models.builtin_summarizer import BuiltinSummarizer
+from crag.models.embedders import open_embedder
+from crag.protocols import ReadingProgress, ReplyPiece, SummarySources
+from crag.settings import Settings
+from tests.doubles.engine import passage
+
+REPORT = """Ropes
+
+Ropes are checked every Monday by the boatswain. They hang in the dry shed. A rope that is frayed is cut up for mats.
+
+Sails
+
+Sails are washed in May and dried in the long loft. The washing takes two days.
+Sails are mended in the long loft, too, after the races.
+
+References
+
+Archived from the original on a day in August 2017."""
+
+MASTS = "Masts\n\nMasts are oiled by hand each autumn by two sailors."
+
+
+def summarize(question, *passages):
+    summarizer = BuiltinSummarizer(open_embedder("builtin", Settings()))
+    found = list(summarizer.summarize(question, passages, Cancellation()))
+    (sources,) = (one.passages for one in found if isinstance(one, SummarySources))
+    read = [one.read for one in found if isinstance(one, ReadingProgress)]
+    return "".join(one.text for one in found if isinstance(one, ReplyPiece)), sources, read
+
+
+def test_each_section_is_quoted_under_its_heading():
+    text, sources, read = summarize("Summarize the report", passage(1, REPORT), passage(2, MASTS, source_id="s1"))
+    assert [line.partition(":")[0] for line in text.splitlines()] == ["- **Ropes**", "- **Sails**", "- **Masts**"]
+    assert [cited_numbers(line) for line in text.splitlines()] == [[1], [1], [2]]
+    assert [one.id for one in sources] == [1, 2]
+    assert read == [1, 2]
+
+
+@pytest.mark.parametrize(("asked", "lines"), [("in one sentence", 1), ("in three sentences", 3)])
+def test_the_summary_is_as_long_as_asked_for(asked, lines):
+    text, _, _ = summarize(f"Summarize the report {asked}", passage(1, REPORT))
+    assert len(text.splitlines()) == lines
+
+
+def test_only_the_chapter_that_was_asked_for_is_quoted():
+    text, _, _ = summarize("Summarize the chapter on sails", passage(1, REPORT))
+    assert text.startswith("**Sails**\n\n- Sails are ")
+    assert "Ropes" not in text
+
+
+def test_a_sentence_that_leans_on_another_does_not_stand_for_a_section():
+    text, _, _ = summarize(
+        "Summarize it in one sentence",
+        passage(1, "It was shut. The old mill was shut in the spring of 1950 by its owner."),
+    )
+    assert text == "- The old mill was shut in the spring of 1950 by its owner. [1]"
+
+
+def test_several_documents_are_named():
+    other = passage(2, "The loft is heated with wood from the forest behind it.", title="Loft")
+    text, sources, _ = summarize("Summarize everything", passage(1, REPORT, title="Ropes and sails"), other)
+    assert "**Ropes and sails**" in text
+    assert "**Loft**\n\n- The loft is heated with wood from the forest behind it." in text
+    assert [one.id for one in sources] == [1, 2]

@@ -1,0 +1,52 @@
+import pytest
+
+from crag.text.matches import MatchFinder
+from crag.types import HEADING_SEPARATOR
+from tests.doubles.engine import passage
+
+SHEET = "Supplier | Price\nFinch Ltd | 40\nHeron Inc | 52\nFinch Ltd | 61"
+
+
+def find(topic, *passages):
+    finder = MatchFinder(topic)
+    finder.read(passages)
+    return [match.text for match in finder.matches()]
+
+
+def test_the_items_of_the_section_of_that_name_are_listed():
+    text = "Risks\n\n- The dam may break.\n- The mill may burn.\n\nStaff\n\n- Ada keeps the keys."
+    assert find("risks", passage(1, text)) == ["The dam may break.", "The mill may burn."]
+
+
+def test_a_section_without_a_list_is_given_by_its_sentences():
+    held = passage(1, "The dam may break. The mill may burn.", heading=f"Report{HEADING_SEPARATOR}Main risks")
+    assert find("risks", held) == ["The dam may break.", "The mill may burn."]
+
+
+def test_the_values_of_a_column_of_that_name_are_listed_once():
+    assert find("suppliers", passage(1, SHEET)) == ["Finch Ltd", "Heron Inc"]
+
+
+def test_other_topics_are_listed_by_the_sentences_that_name_them():
+    texts = ["The warranty lasts two years. Ducts are cleaned weekly.", "No warranty covers ducts."]
+    held = [passage(at, text) for at, text in enumerate(texts, start=1)]
+    assert find("warranty", *held) == ["The warranty lasts two years.", "No warranty covers ducts."]
+    assert find("roofs", *held) == []
+
+
+def test_rows_are_matched_with_the_names_of_their_columns():
+    assert find("price of Heron", passage(1, SHEET)) == ["Supplier: Heron Inc — Price: 52"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "text", "found"),
+    [
+        ("e-mail addresses", "Write to ada@odby.example or call 555 0102.", ["ada@odby.example"]),
+        ("phone numbers", "Write to ada@odby.example or call 555 0102.", ["555 0102"]),
+        ("amounts", "It costs €40, not 52 USD, in 2024.", ["€40", "52 USD"]),
+        ("dates", "It opened on 3 May 2014. It is red.", ["It opened on 3 May 2014."]),
+        ("links", "See https://odby.example/a(b) now.", ["https://odby.example/a"]),
+    ],
+)
+def test_values_are_recognized_by_their_form(topic, text, found):
+    assert find(topic, passage(1, text)) == found

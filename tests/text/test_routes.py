@@ -1,0 +1,91 @@
+import pytest
+
+from crag.text.routes import SummaryRequest, choose_route, force_route, parse_summary_request
+
+
+@pytest.mark.parametrize(
+    ("question", "route"),
+    [
+        ("Summarise the whole document", "document"),
+        ("What is this about?", "document"),
+        ("What are the key takeaways?", "document"),
+        ("이 문서를 세 문장으로 요약해 줘", "document"),
+        ("请总结这份文件", "document"),
+        ("List the risks", "list"),
+        ("Find all places where ducts are mentioned", "list"),
+        ("What are all the deadlines?", "list"),
+        ("Where is the warranty mentioned?", "list"),
+        ("모든 위험을 나열해 주세요", "list"),
+        ("보증금은 어디에서 언급되나요?", "list"),
+        ("列出所有风险", "list"),
+        ("哪些地方提到了保修？", "list"),
+        ("Compare the price of the Tern and the Gull", "steps"),
+        ("What is the difference between a lock and a mutex?", "steps"),
+        ("Who founded Moorby and when was Odby sold?", "steps"),
+        ("서울과 부산의 인구를 비교해 줘", "steps"),
+        ("比较北京和上海的人口", "steps"),
+        ("Who is the landlord?", "fact"),
+        ("When and where was Ada Finch born?", "fact"),
+        ("When did it start and who founded it?", "fact"),
+        ("Name the author of the report", "fact"),
+        ("What is the notice period for tenants?", "fact"),
+        ("What did the committee name as the cause?", "fact"),
+        ("연차 휴가는 며칠인가요?", "fact"),
+        ("这个产品的保修期是多久？", "fact"),
+        ("List", "fact"),
+    ],
+)
+def test_the_wording_says_how_a_question_is_answered(question, route):
+    assert choose_route(question).route == route
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("List all risks mentioned in the report.", "risks"),
+        ("Please list the suppliers", "suppliers"),
+        ("How often is Ada Finch mentioned?", "Ada Finch"),
+        ("위험 요인을 모두 알려줘", "위험 요인"),
+        ("列出所有风险", "风险"),
+    ],
+)
+def test_the_topic_of_a_list_is_what_it_asks_for(question, topic):
+    assert choose_route(question).topic == topic
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        (
+            "Compare Odby and Moorby in terms of population",
+            ("What is the population of Odby?", "What is the population of Moorby?"),
+        ),
+        ("Compare locks and mutexes", ("Locks", "Mutexes")),
+        ("What is the rent? Who pays the repairs?", ("What is the rent?", "Who pays the repairs?")),
+        ("比较北京和上海的人口", ("北京的人口是什么？", "上海的人口是什么？")),
+    ],
+)
+def test_a_question_in_several_steps_is_divided(question, parts):
+    assert choose_route(question).parts == parts
+
+
+@pytest.mark.parametrize(
+    ("question", "request_"),
+    [
+        ("Summarize the lease in three sentences", SummaryRequest("lease", True, 3, "sentences")),
+        ("Give me a one-sentence summary of the annual report", SummaryRequest("annual report", True, 1, "sentences")),
+        ("Summarize the chapter on risks", SummaryRequest("risks", False)),
+        ("Summarize this as a table for a beginner", SummaryRequest(form="table")),
+        ("Briefly summarize it", SummaryRequest(sentences=3, form="sentences")),
+        ("用三句话总结这份文件", SummaryRequest(sentences=3, form="sentences")),
+        ("Who wrote the summary?", None),
+    ],
+)
+def test_a_summary_is_as_long_and_in_the_form_that_was_asked_for(question, request_):
+    assert parse_summary_request(question) == request_
+
+
+def test_a_route_that_the_user_chose_is_kept():
+    assert force_route("Who is the landlord?", "list").topic == "Who is the landlord?"
+    assert force_route("List the risks", "list").topic == "risks"
+    assert force_route("List the risks", "fact").route == "fact"
