@@ -72,15 +72,16 @@ class BuiltinSummarizer:
         """See `Summarizer`."""
         request = parse_summary_request(question) or SummaryRequest()
         documents = [list(group) for _, group in groupby(passages, key=lambda passage: passage.source_id)]
-        limit, read = max(1, _MAX_SECTIONS // len(documents)), 0
+        limit = max(1, _MAX_SECTIONS // len(documents))
+        places = {passage.id: at for at, passage in enumerate(passages, start=1)}
         sections = []
         for document in documents:
             sections.append(_find_chapters(document, request.scope) or _divide_into_sections(document, limit))
             for section in sections[-1]:
                 stop.check()
                 self._rank_sentences(section)
-            read += len(document)
-            yield ReadingProgress(read)
+                yield ReadingProgress(max(places[passage.id] for passage in section.sentences.values()))
+        yield ReadingProgress(len(passages))
         lengths = _share_out(request.sentences, documents) if request.form == "sentences" else [0] * len(documents)
         chosen = [_choose(parts, length) for parts, length in zip(sections, lengths, strict=True) if length is not None]
         sources = tuple({one.passage.id: one.passage for lines in chosen for _, one in lines}.values())
