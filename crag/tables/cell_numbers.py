@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from crag.text.patterns import lazy_regex
 
-_SCALES = {
+SCALES = {
     **dict.fromkeys(("k", "K", "thousand", "천", "千"), 1e3),
     **dict.fromkeys(("M", "mn", "mio", "Mio", "million", "백만", "百万", "百萬"), 1e6),
     **dict.fromkeys(("B", "bn", "Bn", "billion", "십억", "十亿", "十億"), 1e9),
@@ -77,6 +77,6 @@ def _convert(match: re.Match[str], cell: str, decimal: str) -> CellNumber | None
     scale, unit = match["scale"] or "", match["unit"] or ""
     if money and unit == "m" and not scale:
         scale, unit = "M", ""
-    value = float(f"{''.join(groups)}.{fraction or '0'}") * _SCALES.get(scale, 1.0)
+    value = float(f"{''.join(groups)}.{fraction or '0'}") * SCALES.get(scale, 1.0)
     is_negative = match["sign"] in ("-", "−", "–") or cell[0] in "(（"
     return CellNumber(-value if is_negative else value, money or unit)
