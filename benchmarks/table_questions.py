@@ -69,7 +69,8 @@ def draw(rng: random.Random, names: str, count: int) -> list[str]:
 def boats(rng: random.Random) -> tuple[Sheet, list[Ask]]:
     names = draw(rng, "Tern Gull Lark Kite Heron Osprey Puffin Curlew Plover Avocet", 7)
     rows = [
-        (name, rng.randint(2, 9), rng.choice(range(120, 980, 5)), rng.choice(("Odby", "Varn", "Salt"))) for name in names
+        (name, rng.randint(2, 9), rng.choice(range(120, 980, 5)), rng.choice(("Odby", "Varn", "Salt")))
+        for name in names
     ]
     cells = [["Boat", "Berths", "Price per day (€)", "Harbour"], *([n, str(b), f"€{p}", h] for n, b, p, h in rows)]
     one, limit, place = rng.choice(rows), rng.choice((300, 450, 500)), rows[0][3]
@@ -99,7 +100,9 @@ def boats(rng: random.Random) -> tuple[Sheet, list[Ask]]:
 
 def robots(rng: random.Random) -> tuple[Sheet, list[Ask]]:
     names = draw(rng, "R2 Mopper Welder Picker Scout Painter Lifter Sorter", 6)
-    rows = [(name, rng.randint(40, 4000), rng.randint(1000, 90000) / 10, rng.choice(("North", "South"))) for name in names]
+    rows = [
+        (name, rng.randint(40, 4000), rng.randint(1000, 90000) / 10, rng.choice(("North", "South"))) for name in names
+    ]
     cells = [["Robot", "Units sold", "Revenue (EUR thousand)", "Region"]]
     cells += [[n, f"{u:,}", f"{r:,.1f}", g] for n, u, r, g in rows]
     total = (sum(r[1] for r in rows), sum(r[2] for r in rows))
@@ -118,9 +121,10 @@ def robots(rng: random.Random) -> tuple[Sheet, list[Ask]]:
         ("Which region has the highest revenue?", best_group(rows, 3, 2)),
         ("What's our best-selling robot?", best(rows, 1)),
         ("how many robots are there in the table", [(len(rows),)]),
-        ("What percentage of revenue does the South account for?", [
-            (100 * sum(r[2] for r in rows if r[3] == "South") / total[1],)
-        ]),
+        (
+            "What percentage of revenue does the South account for?",
+            [(100 * sum(r[2] for r in rows if r[3] == "South") / total[1],)],
+        ),
         ("Average units sold per robot", [(total[0] / len(rows),)]),
         ("What is the total revenue in 2021?", None),
         ("How much profit did we make with Welder?", None),
@@ -190,7 +194,10 @@ def segments(rng: random.Random) -> tuple[Sheet, list[Ask]]:
 
 
 def staff(rng: random.Random) -> tuple[Sheet, list[Ask]]:
-    firsts, lasts = "Ana Ben Cleo Dov Elke Finn Gita Hugo".split(), "Ash Birch Cedar Dogwood Elm Fir Gorse Hazel".split()
+    firsts, lasts = (
+        "Ana Ben Cleo Dov Elke Finn Gita Hugo".split(),
+        "Ash Birch Cedar Dogwood Elm Fir Gorse Hazel".split(),
+    )
     people = rng.sample([f"{first} {last}" for first in firsts for last in lasts], 60)
     teams = ("Sales", "Support", "Engineering", "Legal")
     rows = [
@@ -212,10 +219,23 @@ def staff(rng: random.Random) -> tuple[Sheet, list[Ask]]:
         ("Who has the lowest salary?", best(rows, 2, least=True)),
         ("What's the highest salary in Legal?", best([r for r in rows if r[1] == "Legal"], 2)),
         ("How many employees do we have?", [(len(rows),)]),
-        ("Which department has the highest average salary?", None),
-        ("average salary by department", [
-            (t, sum(r[2] for r in rows if r[1] == t) / sum(r[1] == t for r in rows)) for t in dict.fromkeys(r[1] for r in rows)
-        ]),
+        (
+            "Which department has the highest average salary?",
+            best(
+                [
+                    (t, sum(r[2] for r in rows if r[1] == t) / sum(r[1] == t for r in rows))
+                    for t in {r[1] for r in rows}
+                ],
+                1,
+            ),
+        ),
+        (
+            "average salary by department",
+            [
+                (t, sum(r[2] for r in rows if r[1] == t) / sum(r[1] == t for r in rows))
+                for t in dict.fromkeys(r[1] for r in rows)
+            ],
+        ),
         (f"Which department does {one[0]} work in?", [(one[1],)]),
         (f"When did {one[0]} start?", [(one[0],)]),
         ("How many people started in 2019?", [(sum(r[3].endswith("2019") for r in rows),)]),
@@ -251,13 +271,15 @@ def orders(rng: random.Random) -> tuple[Sheet, list[Ask]]:
         ("amount by product", grouped(rows, 3, 5)),
         ("What was the largest order by amount?", best(rows, 5)),
         (f"Total quantity of {what} ordered", [(sum(r[4] for r in rows if r[3] == what),)]),
-        (f"What is the mean order amount for {what}?", [
-            (sum(r[5] for r in rows if r[3] == what) / sum(r[3] == what for r in rows),)
-        ]),
+        (
+            f"What is the mean order amount for {what}?",
+            [(sum(r[5] for r in rows if r[3] == what) / sum(r[3] == what for r in rows),)],
+        ),
         ("How many orders came in during March 2024?", [(sum(r[1].startswith("2024-03") for r in rows),)]),
-        (f"What share of the amount comes from {who}?", [
-            (100 * sum(r[5] for r in rows if r[2] == who) / sum(r[5] for r in rows),)
-        ]),
+        (
+            f"What share of the amount comes from {who}?",
+            [(100 * sum(r[5] for r in rows if r[2] == who) / sum(r[5] for r in rows),)],
+        ),
         ("Which customer ordered the most by amount?", best_group(rows, 2, 5)),
         (f"How many {what.lower()}s did {who} order?", [(sum(r[4] for r in rows if r[2] == who and r[3] == what),)]),
         ("How many orders are over £500?", [(sum(r[5] > 500 for r in rows),)]),
@@ -559,7 +581,9 @@ def is_exact(result: QueryResult, expected: Sequence[tuple[Any, ...]]) -> bool:
         return False
     rest = list(result.rows)
     for wanted in expected:
-        at = next((n for n, row in enumerate(rest) if all(any(_equal(one, cell) for cell in row) for one in wanted)), -1)
+        at = next(
+            (n for n, row in enumerate(rest) if all(any(_equal(one, cell) for cell in row) for one in wanted)), -1
+        )
         if at < 0:
             return False
         del rest[at]

@@ -22,6 +22,11 @@ _KIND_SHARE = 0.8  # of the filled cells of a column, which decide what it holds
 _MAX_NAME = 40  # characters
 _EMPTY_CELL = lazy_regex(r"[-–—―./?]*|n\.?\s?/?\s?a\.?|none|null|nil|없음|해당 ?없음|[无無]|暂无|暫無", re.IGNORECASE)
 _IN_BRACKETS = lazy_regex(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]")
+_TITLE_UNIT = lazy_regex(
+    r"(?:단위|[单單]位)?\s?[:：]?\s?[천만백억千百万萬亿億]*\s?[원명元圆圓]"
+    r"|(?:in )?(?:[A-Z]{3}|[$€£¥])?\s?(?:k|m|bn|000s?|thousands?|millions?|billions?)?(?: (?:of )?(?:[A-Z]{3}|[$€£¥]))?",
+    re.IGNORECASE,
+)
 _IS_TOTAL = lazy_regex(
     r"(?:(?:grand |overall )?totals?|sub-?\s?totals?|sum|average|avg\.?|mean|overall|all|합계|총계|총합|총합계|계|누계"
     r"|소계|평균|전체|[总總][计計额額数數]?|合[计計]|小[计計]|共[计計]|平均|全部)[:：]?",
@@ -154,7 +159,7 @@ def _build_table(raw: _RawTable, number: int) -> DataTable:
     for at, name in enumerate(names):
         kind, unit, typed = _type_column(columns[at], read[at], kept)
         known = {column.sql_name for column in built}
-        unit = _header_unit(name, caption) or unit if kind == "number" else ""
+        unit = _header_unit(name, caption) or unit or _title_unit(raw.title) if kind == "number" else ""
         unread = sum(1 for row in kept if columns[at][row] and typed[row] is None)
         built.append(TableColumn(name or f"Column {at + 1}", _sql_name(name, at, known), kind, unit, unread))
         values.append(typed)
@@ -203,6 +208,12 @@ def _header_unit(name: str, caption: str) -> str:
         return str(inside[-1]).strip()
     parts = [part for part in caption.split(CAPTION_SEPARATOR) if names_unit(part)]
     return parts[-1].removeprefix("in ") if parts else ""
+
+
+def _title_unit(title: str) -> str:
+    """Return the unit in the last brackets of a title, as in “Budget (万元)”."""
+    inside = [text for text in _IN_BRACKETS.findall(title) if _TITLE_UNIT.fullmatch(text.strip())]
+    return str(inside[-1]).strip() if inside else ""
 
 
 def _sql_name(name: str, at: int, known: set[str]) -> str:

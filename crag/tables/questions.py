@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,19 @@ _Operation = Literal["change", "share", "top", "min", "max", "mean", "count", "s
 
 _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _AGGREGATES = {"sum": "sum", "mean": "avg", "min": "min", "max": "max"}
-_COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10, "二": 2, "两": 2, "兩": 2, "三": 3, "四": 4, "五": 5} | {"十": 10}
+_COUNTS = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "ten": 10,
+    "二": 2,
+    "两": 2,
+    "兩": 2,
+    "三": 3,
+    "四": 4,
+    "五": 5,
+} | {"十": 10}
 _UNITS = (
     r"euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?|won|yuan|percent|people|days?|hours?|kg|km|m²|units?|pieces?"
     r"|[%€$£]|[원명개건일시점대]|[元圆人个個件台天名%]"
@@ -36,11 +48,15 @@ _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|[人]?[数數]|额|額|금액)$")
 _NUMBERING = re.compile(r"(?:no\.?|#|nr\.?|rank|순번|번호|순위|[序编編][号號]|排名)", re.IGNORECASE)
 _IS_RATE = re.compile(
-    r"price|rate|age\b|average|per |percent|%|ratio|score|level|단가|가격|율$|률$|평균|单价|單價|价格|價格|率$|平均", re.IGNORECASE
+    r"price|rate|age\b|average|per |percent|%|ratio|score|level|단가|가격|율$|률$|평균|单价|單價|价格|價格|率$|平均",
+    re.IGNORECASE,
 )
+_IS_QUANTITY = re.compile(r"quantity|qty|units|pieces|수량|数量|數量", re.IGNORECASE)
 _NAMES_PEOPLE = re.compile(r"name|employee|staff|person|이름|성명|직원|사원|姓名|员工|員工", re.IGNORECASE)
+_ASKED_BEFORE = r"(?:\b(?:which|what)|哪[个個家些一种種位]*|어느|어떤)\s*$"
 _PERIOD_NAME = re.compile(r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|[QH][1-4]|[1-4]분기|第[一二三四]季度", re.IGNORECASE)
-_YEARS = (1900, 2100)
+_YEAR_RANGE = range(1900, 2101)
+_CURRENCIES = {"$": r"dollar|usd|\$", "€": r"euro|eur|€", "£": r"pound|gbp|£", "元": "元|[块塊]", "원": "원"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +94,34 @@ def is_table_question(question: str) -> bool:
 
 def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None:
     """Return the query for a question about one of the tables; None if it is about none of them, or about several."""
-    if _pattern("refused").search(_without_comparisons(question)):
+    if _pattern("refused").search(_without_comparisons(question)) or _has_conflict(_find_operations(question)):
         return None
     readings = [_Reading(question, table) for table in tables]
     ranked = sorted(readings, key=lambda reading: (len(reading.rest), -reading.matches))
     for best in ranked[:1]:
         others = [one for one in ranked[1:] if (len(one.rest), one.matches) == (len(best.rest), best.matches)]
         if best.matches and not others and not any(map(_is_named, best.rest)):
-            return best.write()
+            found = best.write()
+            return found if found is None or found.is_certain or best.names_measure else None
     return None
+
+
+def _find_operations(question: str) -> dict[_Operation, list[tuple[int, int]]]:
+    """Return the operations that the question words, outside of comparisons, with their places."""
+    compared = _find_comparisons(question)
+    found: dict[_Operation, list[tuple[int, int]]] = {}
+    for name in get_args(_Operation):
+        spans = [match.span() for match in _pattern("operations", name).finditer(question)]
+        if free := [span for span in spans if not any(one.start <= span[0] < one.end for one in compared)]:
+            found[name] = free
+    return found
+
+
+def _has_conflict(operations: Collection[_Operation]) -> bool:
+    """Return whether a question combines what one statement of the known forms cannot, as in “grew the most”."""
+    extremes = {"min", "max"} & set(operations) if "top" not in operations else {"top"}
+    combined = {"change", "share"} & set(operations)
+    return len(extremes) > 1 or bool(extremes and combined) or bool("mean" in operations and combined)
 
 
 def _is_named(word: str) -> bool:
@@ -112,7 +147,8 @@ def _find_comparisons(question: str) -> list[_Comparison]:
                 continue
             pairs = [(read_number(match[at]), match[at + 1] or "") for at in range(1, form.groups + 1, 2)]
             numbers = tuple((value, scale) for value, scale in pairs if value is not None)
-            if len(numbers) == len(pairs):
+            years = all(not scale and value in _YEAR_RANGE for value, scale in numbers)
+            if len(numbers) == len(pairs) and not (sign == "between" and years):
                 found.append(_Comparison(sign, numbers, match.start(), match.end()))
     return found
 
@@ -168,7 +204,7 @@ class _Reading:
         known: list[tuple[str, TableColumn, str | float]] = []
         for at, column in enumerate(self.table.columns):
             values = {row.values[at] for row in self.table.rows}
-            is_year = column.kind == "number" and all(isinstance(v, float) and _YEARS[0] <= v <= _YEARS[1] for v in values)
+            is_year = column.kind == "number" and all(value in _YEAR_RANGE for value in values)
             if column.kind == "text" or is_year:
                 texts = {value if isinstance(value, str) else f"{value:.0f}": value for value in values if value}
                 known += [(text, column, value) for text, value in texts.items() if text.lower()[:24] in lower]
@@ -222,7 +258,10 @@ class _Reading:
         held = set()
         for start, token in find_tokens(self.question):
             own = set(extract_terms(token)) or {token.lower()}
-            if own & terms and not any(self._used[start : start + len(token)]):
+            is_verb = (
+                column is self._label and token.lower().endswith(("ed", "ing")) and token.lower() not in name.lower()
+            )
+            if own & terms and not is_verb and not any(self._used[start : start + len(token)]):
                 spans.append((start, start + len(token)))
                 held |= own & terms
         return len(held) / len(terms), spans
@@ -239,18 +278,17 @@ class _Reading:
         return found
 
     def _find_operation(self) -> _Operation | None:
-        found: _Operation | None = None
-        for name in get_args(_Operation):
-            spans = [match.span() for match in _pattern("operations", name).finditer(self.question)]
-            free = [span for span in spans if not all(self._used[slice(*span)]) and not self._is_compared(span)]
-            if free and (found is None or name in ("sum", "mean")):
-                for span in free:
-                    self._take(*span, counts=False)
-                found = found or name
-        return found
-
-    def _is_compared(self, span: tuple[int, int]) -> bool:
-        return any(one.start <= span[0] < one.end for one in self._comparisons)
+        """Return what is computed: the first operation whose words do not belong to a name."""
+        found: dict[_Operation, list[tuple[int, int]]] = {}
+        for name, spans in _find_operations(self.question).items():
+            if free := [span for span in spans if not all(self._used[slice(*span)])]:
+                found[name] = free
+        first = next(iter(found), None)
+        for name, spans in found.items():
+            for span in spans if name in (first, "sum", "mean", "count") else ():
+                self._take(*span, counts=False)
+        self._is_mean = "mean" in found
+        return first
 
     def _find_synonyms(self) -> list[TableColumn]:
         """Return the number columns that a verb or an adjective of the question may mean."""
@@ -262,7 +300,7 @@ class _Reading:
                 pattern = re.escape(name) if is_cjk(name) else rf"\b{re.escape(name)}"
                 columns = [one for one in self._numbers if re.search(pattern, one.name, re.IGNORECASE)]
                 if columns:
-                    self._take_all(form)
+                    self._take_all(form, counts=True)
                     return columns
             if re.search("|".join(names.split("|")), self.table.title, re.IGNORECASE):
                 self._take_all(form)
@@ -283,9 +321,8 @@ class _Reading:
     def _use_frame(self) -> None:
         for one in self._comparisons:
             self._take(one.start, one.end, counts=False)
-        self._take_all(_pattern("entities") if self._is_frame_needed() else r"$^")
         if any(_NAMES_PEOPLE.search(name) for name in (self._label.name, self.table.title)):
-            self._take_all(_bounded("people"))
+            self._take_all(_bounded("people"), counts=True)
         title = set(extract_terms(self.table.title))
         for start, token in find_tokens(self.question):
             terms = extract_terms(token)
@@ -295,14 +332,16 @@ class _Reading:
         self._take_all(_bounded("frame"))
         self._take_all(_bounded("entities"))
 
-    def _is_frame_needed(self) -> bool:
-        return False
-
     def _take_title_parts(self) -> None:
         """Use the words of the title in scripts without spaces, where a word of the question may be a part of one."""
         for start in range(len(self.question) - 1):
             pair = self.question[start : start + 2]
-            if is_cjk(pair) and pair.strip() == pair and pair in self.table.title and not any(self._used[start : start + 2]):
+            if (
+                is_cjk(pair)
+                and pair.strip() == pair
+                and pair in self.table.title
+                and not all(self._used[start : start + 2])
+            ):
                 self._take(start, start + 2)
 
     def _find_rest(self) -> list[str]:
@@ -316,6 +355,11 @@ class _Reading:
     # What is computed
 
     @property
+    def names_measure(self) -> bool:
+        """Whether the question names a column of figures itself, other than a period."""
+        return any(column in self._numbers and column not in self._periods for column in self._named)
+
+    @property
     def _numbers(self) -> list[TableColumn]:
         return [one for one in self.table.columns if one.kind == "number" and one is not self._label]
 
@@ -327,17 +371,19 @@ class _Reading:
         named = [column for column in self._named if column in self._numbers]
         if named:
             return min(named, key=lambda column: abs(self._named[column] - comparison.start))
-        choices = self._synonyms or self._numbers
+        text = self.question[comparison.start : comparison.end]
+        signs = [sign for sign, words in _CURRENCIES.items() if re.search(words, text, re.IGNORECASE)]
+        priced = [one for one in self._numbers if any(re.search(_CURRENCIES[sign], one.unit, re.I) for sign in signs)]
+        choices = self._synonyms or priced or self._numbers
         return choices[0] if len(choices) == 1 else None
 
     def _measure(self) -> TableColumn | None:
         """Return the column of figures that the question asks for, if only one can be meant."""
         compared = {self._compared_column(one) for one in self._comparisons}
         named = [column for column in self._named if column in self._numbers]
-        free = [column for column in named if column not in compared] or named
-        if free:
-            return free[0] if len(free) == 1 else None
-        choices = self._synonyms or self._numbers
+        free = [column for column in named if column not in compared]
+        choices = free or [one for one in self._synonyms if one not in compared] or named or self._synonyms
+        choices = choices or self._numbers
         return choices[0] if len(choices) == 1 else None
 
     def _conditions(self, without: TableColumn | None = None) -> list[str] | None:
@@ -351,10 +397,17 @@ class _Reading:
             found.append(f"{name} IN ({literals})" if len(values) > 1 else f"{name} = {literals}")
         for one in self._comparisons:
             column = self._compared_column(one)
-            if column is None:
+            if column is None or not self._is_in_scale(column, one):
                 return None
             found.append(_compare(column, one))
         return found
+
+    def _is_in_scale(self, column: TableColumn, comparison: _Comparison) -> bool:
+        """Return whether figures of a column reach a number such as “3 million”, or may be written in millions."""
+        at = self.table.columns.index(column)
+        largest = max((abs(v) for row in self.table.rows if isinstance(v := row.values[at], float)), default=0.0)
+        has_scale = any(scale for _, scale in comparison.numbers)
+        return not has_scale or min(_scaled_numbers(column, comparison)) <= largest
 
     def write(self) -> TableQuery | None:
         """Return the query; None if the column or the rows that are meant stay open."""
@@ -373,7 +426,13 @@ class _Reading:
         return self._write_filter(conditions)
 
     def _query(
-        self, kind: QueryKind, select: str, conditions: Sequence[str], end: str = "", *, measure: TableColumn | None = None
+        self,
+        kind: QueryKind,
+        select: str,
+        conditions: Sequence[str],
+        end: str = "",
+        *,
+        measure: TableColumn | None = None,
     ) -> TableQuery:
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         sql = f"SELECT {select} FROM {_quote(self.table.sql_name)}{where}{end}"
@@ -381,7 +440,7 @@ class _Reading:
         return TableQuery(sql, self.table, kind, is_certain)
 
     def _write_filter(self, conditions: Sequence[str]) -> TableQuery | None:
-        if not conditions:
+        if not conditions or self._is_range():
             return None
         compared = [self._compared_column(one) for one in self._comparisons]
         asked = [column for column in self._named if column is not self._label and column not in self._values]
@@ -390,11 +449,20 @@ class _Reading:
             measure = self._measure()
             if not asked and measure and self._label in self._values:
                 asked = [measure]
+        if not asked and not self._comparisons and self._label in self._values:
+            return None
         columns = dict.fromkeys([self._label, *asked, *(one for one in compared if one)])
         if self._is_sum_asked() and len(asked) == 1 and asked[0] in self._numbers and self._label not in self._values:
             return self._write_aggregate("sum", conditions)
         select = ", ".join(_quote(column.sql_name) for column in columns)
         return self._query("filter", select, conditions)
+
+    def _is_range(self) -> bool:
+        """Return whether the question names the first and the last of several rows, of which it means those between."""
+        values = self._values.get(self._label, {})
+        return len(values) > 1 and bool(
+            re.search(r"\bfrom\b|\bbetween\b|부터|[从從]|~|–", self.question, re.IGNORECASE)
+        )
 
     def _is_sum_asked(self) -> bool:
         return bool(re.search(r"\bhow much\b|얼마|多少", self.question, re.IGNORECASE)) and not self._comparisons
@@ -402,16 +470,34 @@ class _Reading:
     def _write_count(self, conditions: Sequence[str]) -> TableQuery | None:
         """Count rows if the question counts what they are about; add up the column if it counts what that holds."""
         measure = self._measure_counted()
+        if self._is_value_counted() and not measure:
+            quantities = [one for one in self._numbers if _IS_QUANTITY.search(one.name)]
+            return self._add_up(quantities[0], conditions) if len(quantities) == 1 else None
         if measure:
+            if self.rest:
+                return None
             if self._label in self._values:
                 return self._write_filter(conditions)
             return self._write_aggregate("sum", conditions)
-        if not self._is_row_counted():
+        if self.rest or not self._is_row_counted():
             return None
         if self._groups:
             group = _quote(self._groups[0].sql_name)
-            return self._query("group", f"{group}, count(*) AS count", conditions, f" GROUP BY {group} ORDER BY count DESC, 1")
+            return self._query(
+                "group", f"{group}, count(*) AS count", conditions, f" GROUP BY {group} ORDER BY count DESC, 1"
+            )
         return self._query("count", "count(*) AS count", conditions)
+
+    def _is_value_counted(self) -> bool:
+        """Return whether the question counts what a cell names, as in “how many sails”, rather than rows."""
+        ends = [end for _, end in _find_operations(self.question).get("count", [])]
+        places = [
+            place for column, values in self._values.items() if column is not self._label for place in values.values()
+        ]
+        return any(0 <= place - end <= 1 for place in places for end in ends) and self.question.isascii()
+
+    def _add_up(self, measure: TableColumn, conditions: Sequence[str]) -> TableQuery:
+        return self._query("sum", f"sum({_quote(measure.sql_name)}) AS sum", conditions, measure=measure)
 
     def _measure_counted(self) -> TableColumn | None:
         compared = {self._compared_column(one) for one in self._comparisons}
@@ -430,14 +516,19 @@ class _Reading:
 
     def _write_aggregate(self, operation: str, conditions: Sequence[str]) -> TableQuery | None:
         measure = self._measure()
-        if measure is None or (self._label in self._values and len(self._values[self._label]) == 1 and not self._groups):
+        if measure is None or (
+            self._label in self._values and len(self._values[self._label]) == 1 and not self._groups
+        ):
             return self._write_filter(conditions) if measure else None
         is_sum = operation == "sum"
-        if is_sum and _IS_RATE.search(measure.name) and self._operation != "sum":
+        if (is_sum and _is_rate(measure)) or self._is_range():
             return None
         function, name = _AGGREGATES[operation], _quote(measure.sql_name)
         group = self._groups[0] if self._groups else None
-        if group and not (operation == "mean" and group is self._label):
+        is_each = group is self._label and (
+            operation == "mean" or bool(re.search("[各每]", self.question)) and self._operation
+        )
+        if group and not is_each:
             by = _quote(group.sql_name)
             select, end = f"{by}, {function}({name}) AS {operation}", f" GROUP BY {by} ORDER BY 2 DESC, 1"
             return self._query("group", select, conditions, end, measure=measure)
@@ -446,31 +537,51 @@ class _Reading:
 
     def _write_extreme(self, conditions: Sequence[str]) -> TableQuery | None:
         measure = self._measure()
-        if measure is None or self._groups:
+        if self._groups or self._is_range():
+            return None
+        owner = self._asked_owner()
+        if owner and self._is_label_counted():
+            measure = None
+        if measure is None and not owner:
             return None
         kind: QueryKind = "min" if self._operation == "min" else "max"
+        if owner:
+            return self._write_best_group(owner, measure, kind, conditions)
+        if measure is None or self._is_mean:
+            return None
         name, table = _quote(measure.sql_name), _quote(self.table.sql_name)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        if owner := self._asked_owner(measure):
-            return self._write_best_group(owner, measure, kind, conditions)
         limit = f"{name} = (SELECT {kind}({name}) FROM {table}{where})"
         select = f"{_quote(self._label.sql_name)}, {name}"
         return self._query(kind, select, [*conditions, limit], measure=measure)
 
-    def _asked_owner(self, measure: TableColumn) -> TableColumn | None:
+    def _asked_owner(self) -> TableColumn | None:
         """Return the column whose repeated values the question compares, as regions that have several rows each."""
-        others = [one for one in self._named if one.kind == "text" and one is not self._label and one is not measure]
-        is_label_named = self._label in self._named
-        return others[0] if len(others) == 1 and not is_label_named and others[0] not in self._values else None
+        others = [
+            one for one in self._named if one.kind == "text" and one is not self._label and one not in self._values
+        ]
+        asked = [one for one in others if re.search(_ASKED_BEFORE, self.question[: self._named[one]], re.IGNORECASE)]
+        choices = asked or ([] if self._label in self._named else others)
+        return choices[0] if len(choices) == 1 else None
+
+    def _is_label_counted(self) -> bool:
+        """Return whether the question compares how many rows there are, as in “the most employees”."""
+        has_measure = any(one in self._numbers for one in self._named) or bool(self._synonyms)
+        return not has_measure and self._is_row_counted()
 
     def _write_best_group(
-        self, owner: TableColumn, measure: TableColumn, kind: QueryKind, conditions: Sequence[str]
+        self, owner: TableColumn, measure: TableColumn | None, kind: QueryKind, conditions: Sequence[str]
     ) -> TableQuery | None:
-        if _IS_RATE.search(measure.name):
+        if measure is None and not self._is_label_counted():
             return None
-        by, name = _quote(owner.sql_name), _quote(measure.sql_name)
-        end = f" GROUP BY {by} QUALIFY rank() OVER (ORDER BY sum({name}) {'ASC' if kind == 'min' else 'DESC'}) = 1"
-        return self._query(kind, f"{by}, sum({name}) AS sum", conditions, end, measure=measure)
+        if measure and _is_rate(measure) and not self._is_mean:
+            return None
+        by = _quote(owner.sql_name)
+        function = "avg" if self._is_mean else "sum"
+        value = f"{function}({_quote(measure.sql_name)})" if measure else "count(*)"
+        end = f" GROUP BY {by} QUALIFY rank() OVER (ORDER BY {value} {'ASC' if kind == 'min' else 'DESC'}) = 1"
+        alias = ("mean" if self._is_mean else "sum") if measure else "count"
+        return self._query(kind, f"{by}, {value} AS {alias}", conditions, end, measure=measure)
 
     def _write_top(self, conditions: Sequence[str]) -> TableQuery | None:
         measure = self._measure()
@@ -497,7 +608,7 @@ class _Reading:
             return None
         if measure and not named and self._is_row_counted():
             measure = None
-        if measure and _IS_RATE.search(measure.name):
+        if measure and _is_rate(measure):
             return None
         whole = f"sum({_quote(measure.sql_name)})" if measure else "count(*)"
         part = f"{whole} FILTER (WHERE {conditions[-1]})"
@@ -513,13 +624,21 @@ class _Reading:
         others = self._conditions(without=owner)
         if owner is None or measure is None or others is None or self._comparisons:
             return None
-        order = {row.values[self.table.columns.index(owner)]: at for at, row in reversed(list(enumerate(self.table.rows)))}
+        order = {
+            row.values[self.table.columns.index(owner)]: at for at, row in reversed(list(enumerate(self.table.rows)))
+        }
         first, last = sorted(self._values[owner], key=lambda value: order[value])
         name, by = _quote(measure.sql_name), _quote(owner.sql_name)
         parts = [f"sum({name}) FILTER (WHERE {by} = {_literal(value)})" for value in (first, last)]
         is_period = isinstance(first, float) or names_period(first)
-        select = _change_columns(*parts) if is_period else f"abs({parts[1]} - {parts[0]}) AS difference, {parts[0]}, {parts[1]}"
-        return self._query("change", select, [*others, f"{by} IN ({_literal(first)}, {_literal(last)})"], measure=measure)
+        select = (
+            _change_columns(*parts)
+            if is_period
+            else f"abs({parts[1]} - {parts[0]}) AS difference, {parts[0]}, {parts[1]}"
+        )
+        return self._query(
+            "change", select, [*others, f"{by} IN ({_literal(first)}, {_literal(last)})"], measure=measure
+        )
 
     def _write_column_change(self, first: TableColumn, last: TableColumn, conditions: Sequence[str]) -> TableQuery:
         parts = [f"sum({_quote(column.sql_name)})" for column in (first, last)]
@@ -529,6 +648,11 @@ class _Reading:
 def _change_columns(first: str, last: str) -> str:
     change = f"{last} - {first}"
     return f"{change} AS change, 100.0 * ({change}) / nullif({first}, 0) AS percent, {first} AS before, {last} AS after"
+
+
+def _is_rate(measure: TableColumn) -> bool:
+    """Return whether figures of a column mean nothing when they are added up, as prices and percentages."""
+    return measure.unit == "%" or bool(_IS_RATE.search(measure.name))
 
 
 @cache
@@ -554,11 +678,15 @@ def _compare(column: TableColumn, comparison: _Comparison) -> str:
     name = _quote(column.sql_name)
     if comparison.sign == "< 0":
         return f"{name} < 0"
-    scales = [scale for _, scale in comparison.numbers]
-    numbers = [_rescale(value, scale or scales[-1], column.unit) for value, scale in comparison.numbers]
+    numbers = _scaled_numbers(column, comparison)
     if comparison.sign == "between":
         return f"{name} BETWEEN {_literal(min(numbers))} AND {_literal(max(numbers))}"
     return f"{name} {comparison.sign} {_literal(numbers[0])}"
+
+
+def _scaled_numbers(column: TableColumn, comparison: _Comparison) -> list[float]:
+    scales = [scale for _, scale in comparison.numbers]
+    return [_rescale(value, scale or scales[-1], column.unit) for value, scale in comparison.numbers]
 
 
 def _rescale(value: float, scale: str, unit: str) -> float:

@@ -55,7 +55,11 @@ def run(sql: str, *tables: DataTable) -> QueryResult:
         ("SELECT a.boat FROM table_1 a JOIN table_1 b ON a.price < b.price LIMIT 1", [("Tern",)], None),
         ("SELECT price > 500 FROM table_1 LIMIT 1", [("false",)], ["Tern"]),
         ("SELECT range FROM range(2)", [(0,), (1,)], []),
-        ("SELECT boat FROM table_1 WHERE boat ILIKE '%k%' ORDER BY boat DESC", [("Lark",), ("Kite",)], ["Lark", "Kite"]),
+        (
+            "SELECT boat FROM table_1 WHERE boat ILIKE '%k%' ORDER BY boat DESC",
+            [("Lark",), ("Kite",)],
+            ["Lark", "Kite"],
+        ),
     ],
 )
 def test_a_select_returns_values_and_the_rows_it_rests_on(
