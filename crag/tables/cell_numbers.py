@@ -69,7 +69,7 @@ def _convert(match: re.Match[str], cell: str, decimal: str) -> CellNumber | None
     grouping = "." if decimal == "," else ","
     whole, _, fraction = re.sub(r"[ \u00a0\u202f'’]", "", digits).partition(decimal)
     groups = whole.split(grouping)
-    if any(len(group) != 3 for group in groups[1:]) or len(groups[0]) > 3 < len(whole) and len(groups) > 1:
+    if any(len(group) != 3 for group in groups[1:]) or (len(groups[0]) > 3 < len(whole) and len(groups) > 1):
         return None
     if not (fraction or "0").isdigit():
         return None

@@ -24,7 +24,8 @@ _EMPTY_CELL = lazy_regex(r"[-–—―./?]*|n\.?\s?/?\s?a\.?|none|null|nil|없�
 _IN_BRACKETS = lazy_regex(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]")
 _TITLE_UNIT = lazy_regex(
     r"(?:단위|[单單]位)?\s?[:：]?\s?[천만백억千百万萬亿億]*\s?[원명元圆圓]"
-    r"|(?:in )?(?:[A-Z]{3}|[$€£¥])?\s?(?:k|m|bn|000s?|thousands?|millions?|billions?)?(?: (?:of )?(?:[A-Z]{3}|[$€£¥]))?",
+    r"|(?:in )?(?:[A-Z]{3}|[$€£¥])?\s?(?:k|m|bn|000s?|thousands?|millions?|billions?)?"
+    r"(?: (?:of )?(?:[A-Z]{3}|[$€£¥]))?",
     re.IGNORECASE,
 )
 _IS_TOTAL = lazy_regex(

@@ -150,7 +150,7 @@ def _find_measure(query: TableQuery, result: QueryResult) -> TableColumn | None:
     return next(iter([*shown, *computed]), None)
 
 
-def _write(value: str | int | float | None, unit: str = "") -> str:
+def _write(value: str | float | None, unit: str = "") -> str:
     """Return a value with thousands separators, at most two decimals, and its unit."""
     if value is None:
         return "–"

@@ -373,7 +373,9 @@ class _Reading:
             return min(named, key=lambda column: abs(self._named[column] - comparison.start))
         text = self.question[comparison.start : comparison.end]
         signs = [sign for sign, words in _CURRENCIES.items() if re.search(words, text, re.IGNORECASE)]
-        priced = [one for one in self._numbers if any(re.search(_CURRENCIES[sign], one.unit, re.I) for sign in signs)]
+        priced = [
+            one for one in self._numbers if any(re.search(_CURRENCIES[sign], one.unit, re.IGNORECASE) for sign in signs)
+        ]
         choices = self._synonyms or priced or self._numbers
         return choices[0] if len(choices) == 1 else None
 
@@ -389,6 +391,7 @@ class _Reading:
     def _conditions(self, without: TableColumn | None = None) -> list[str] | None:
         """Return the conditions on rows; None if one of them cannot be assigned to a column."""
         found = list(self._dates)
+        column: TableColumn | None
         for column, values in self._values.items():
             if column is without:
                 continue
@@ -435,7 +438,8 @@ class _Reading:
         measure: TableColumn | None = None,
     ) -> TableQuery:
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        sql = f"SELECT {select} FROM {_quote(self.table.sql_name)}{where}{end}"
+        # Names are quoted and values are literals; the statement is checked like any other before it runs.
+        sql = f"SELECT {select} FROM {_quote(self.table.sql_name)}{where}{end}"  # noqa: S608
         is_certain = not self.rest and not (measure and measure.unread and kind != "filter")
         return TableQuery(sql, self.table, kind, is_certain)
 
@@ -526,7 +530,7 @@ class _Reading:
         function, name = _AGGREGATES[operation], _quote(measure.sql_name)
         group = self._groups[0] if self._groups else None
         is_each = group is self._label and (
-            operation == "mean" or bool(re.search("[各每]", self.question)) and self._operation
+            operation == "mean" or (self._operation == "sum" and bool(re.search("[各每]", self.question)))
         )
         if group and not is_each:
             by = _quote(group.sql_name)
@@ -551,7 +555,7 @@ class _Reading:
             return None
         name, table = _quote(measure.sql_name), _quote(self.table.sql_name)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        limit = f"{name} = (SELECT {kind}({name}) FROM {table}{where})"
+        limit = f"{name} = (SELECT {kind}({name}) FROM {table}{where})"  # noqa: S608
         select = f"{_quote(self._label.sql_name)}, {name}"
         return self._query(kind, select, [*conditions, limit], measure=measure)
 
