@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -40,7 +40,7 @@ _COUNTS = {
 } | {"十": 10}
 _UNITS = (
     r"euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?|won|yuan|percent|people|days?|hours?|kg|km|m²|units?|pieces?"
-    r"|[%€$£]|[원명개건일시점대]|[元圆人个個件台天名%]"
+    r"|[%€$£㎡]|[원명개건일시점대세]|[分岁歲]|[元圆人个個件台天名%]"
 )
 _SCALE = r"thousand|million|billion|백만|십억|[천만억조千万萬亿億]|[kM](?![a-z])"
 _NUMBER = rf"[$€£¥₩]?\s?(\d[\d,]*(?:\.\d+)?)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
@@ -49,6 +49,13 @@ _CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|[人]?[数數]|额|額|금액)
 _NUMBERING = re.compile(r"(?:no\.?|#|nr\.?|rank|순번|번호|순위|[序编編][号號]|排名)", re.IGNORECASE)
 _IS_RATE = re.compile(
     r"price|rate|age\b|average|per |percent|%|ratio|score|level|단가|가격|율$|률$|평균|单价|單價|价格|價格|率$|平均",
+    re.IGNORECASE,
+)
+_MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
+_IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
+_NAMES_ACCOUNTS = re.compile(
+    r"\b(?:revenues?|turnover|profit|income|costs?|expenses|assets|liabilities|equity|ebit\w*|cash)\b"
+    r"|매출|이익|비용|자산|부채|收入|利[润潤]|成本|[费費]用|[资資]产|負債|负债",
     re.IGNORECASE,
 )
 _IS_QUANTITY = re.compile(r"quantity|qty|units|pieces|수량|数量|數量", re.IGNORECASE)
@@ -185,6 +192,7 @@ class _Reading:
         self._dates = self._find_dates()
         self._use_frame()
         self.rest = self._find_rest()
+        self._is_guessed = False
 
     # What the question names
 
@@ -200,22 +208,32 @@ class _Reading:
 
     def _find_values(self) -> dict[TableColumn, dict[str | float, int]]:
         """Return the values of cells that the question names by column, each with its place; the longest first."""
-        lower = self.question.lower()
-        known: list[tuple[str, TableColumn, str | float]] = []
-        for at, column in enumerate(self.table.columns):
-            values = {row.values[at] for row in self.table.rows}
-            is_year = column.kind == "number" and all(value in _YEAR_RANGE for value in values)
-            if column.kind == "text" or is_year:
-                texts = {value if isinstance(value, str) else f"{value:.0f}": value for value in values if value}
-                known += [(text, column, value) for text, value in texts.items() if text.lower()[:24] in lower]
         found: dict[TableColumn, dict[str | float, int]] = {}
-        for text, column, value in sorted(known, key=lambda one: -len(one[0])):
-            for match in re.finditer(_value_pattern(text), self.question, re.IGNORECASE):
-                is_free = not any(self._used[match.start() : match.end()])
-                if is_free and not self._is_column_word(text):
+        known = [(pattern, column, value) for column in self.table.columns for pattern, value in self._forms(column)]
+        for pattern, column, value in sorted(known, key=lambda one: -len(one[0])):
+            for match in re.finditer(pattern, self.question, re.IGNORECASE):
+                if not any(self._used[match.start() : match.end()]) and not self._is_column_word(match[0]):
                     self._take(*match.span())
                     found.setdefault(column, {})[value] = match.start()
         return found
+
+    def _forms(self, column: TableColumn) -> Iterator[tuple[str, str | float]]:
+        """Yield a pattern for each value of a column that may occur in the question, with the value."""
+        at, lower, name = self.table.columns.index(column), self.question.lower(), re.escape(_bare_name(column))
+        values = {row.values[at] for row in self.table.rows} - {None}
+        is_year = all(value in _YEAR_RANGE for value in values) and _IS_YEAR.search(column.name)
+        if column.kind == "date" or (column.kind == "number" and not is_year and column is not self._label):
+            return
+        for value in values:
+            text = value if isinstance(value, str) else f"{value:.0f}"
+            if text.lower()[:24] not in lower:
+                continue
+            if not text.isdigit() or is_year or len(text) > _MAX_SHORT_NUMBER:
+                yield _value_pattern(text), value
+            elif column.unit:
+                yield rf"(?<!\d){text}\s?{re.escape(column.unit)}", value
+            else:
+                yield rf"\b{name} (?:no\.? ?|# ?)?{text}(?!\d)", value
 
     def _is_column_word(self, text: str) -> bool:
         return any(text.lower() == _bare_name(column).lower() for column in self.table.columns)
@@ -367,6 +385,11 @@ class _Reading:
     def _periods(self) -> list[TableColumn]:
         return [one for one in self._numbers if names_period(one.name) or _PERIOD_NAME.fullmatch(one.name)]
 
+    @property
+    def _is_titled(self) -> bool:
+        """Whether a word of the title occurs in the question."""
+        return not set(extract_terms(self.table.title)).isdisjoint(extract_terms(self.question))
+
     def _compared_column(self, comparison: _Comparison) -> TableColumn | None:
         named = [column for column in self._named if column in self._numbers]
         if named:
@@ -377,6 +400,7 @@ class _Reading:
             one for one in self._numbers if any(re.search(_CURRENCIES[sign], one.unit, re.IGNORECASE) for sign in signs)
         ]
         choices = self._synonyms or priced or self._numbers
+        self._is_guessed = self._is_guessed or not (self._synonyms or priced or self._is_titled or self._periods)
         return choices[0] if len(choices) == 1 else None
 
     def _measure(self) -> TableColumn | None:
@@ -384,9 +408,16 @@ class _Reading:
         compared = {self._compared_column(one) for one in self._comparisons}
         named = [column for column in self._named if column in self._numbers]
         free = [column for column in named if column not in compared]
+        self._is_guessed = not (named or self._synonyms or self._periods or self._is_titled)
         choices = free or [one for one in self._synonyms if one not in compared] or named or self._synonyms
         choices = choices or self._numbers
         return choices[0] if len(choices) == 1 else None
+
+    def _mixes_accounts(self) -> bool:
+        """Return whether a figure over all rows would mix revenue with costs and the like, one of which each row is."""
+        at = self.table.columns.index(self._label)
+        is_one = self._label in self._values or self._operation is None
+        return not is_one and any(_NAMES_ACCOUNTS.search(str(row.values[at])) for row in self.table.rows)
 
     def _conditions(self, without: TableColumn | None = None) -> list[str] | None:
         """Return the conditions on rows; None if one of them cannot be assigned to a column."""
@@ -417,6 +448,8 @@ class _Reading:
         conditions = self._conditions()
         if conditions is None:
             return None
+        if self._mixes_accounts() or (not self._groups and re.search(r"각|各|每|별(?=\s)|마다", self.question)):
+            return None
         writers = {"change": self._write_change, "share": self._write_share, "top": self._write_top}
         if self._operation in writers:
             return writers[self._operation](conditions)
@@ -440,7 +473,7 @@ class _Reading:
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         # Names are quoted and values are literals; the statement is checked like any other before it runs.
         sql = f"SELECT {select} FROM {_quote(self.table.sql_name)}{where}{end}"  # noqa: S608
-        is_certain = not self.rest and not (measure and measure.unread and kind != "filter")
+        is_certain = not self.rest and not self._is_guessed and not (measure and measure.unread and kind != "filter")
         return TableQuery(sql, self.table, kind, is_certain)
 
     def _write_filter(self, conditions: Sequence[str]) -> TableQuery | None:
@@ -515,8 +548,7 @@ class _Reading:
         words = [_bounded("entities")]
         if any(_NAMES_PEOPLE.search(name) for name in (self._label.name, self.table.title)):
             words.append(_bounded("people"))
-        is_titled = not set(extract_terms(self.table.title)).isdisjoint(extract_terms(self.question))
-        return self._label in self._named or is_titled or any(one.search(self.question) for one in words)
+        return self._label in self._named or self._is_titled or any(one.search(self.question) for one in words)
 
     def _write_aggregate(self, operation: str, conditions: Sequence[str]) -> TableQuery | None:
         measure = self._measure()
