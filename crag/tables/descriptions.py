@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from crag.tables.data_table import DataTable, TableColumn
 from crag.tables.query import QueryResult
 from crag.tables.questions import TableQuery
+from crag.text.language import is_cjk
 from crag.types import WrittenLanguage
 
 _SAMPLE_ROWS = 3
@@ -160,4 +161,6 @@ def _write(value: str | float | None, unit: str = "") -> str:
     text = f"{value:.0f}" if is_year else f"{value:,.2f}".rstrip("0").rstrip(".") if value % 1 else f"{value:,.0f}"
     if not unit:
         return text
-    return f"{unit}{text}" if unit in _CURRENCIES else f"{text} {unit}"
+    if unit in _CURRENCIES:
+        return f"-{unit}{text[1:]}" if text.startswith("-") else f"{unit}{text}"
+    return f"{text}{unit}" if is_cjk(unit) else f"{text} {unit}"

@@ -52,6 +52,7 @@ _IS_RATE = re.compile(
     re.IGNORECASE,
 )
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
+_IS_PLAIN_DATE = re.compile(r"date|day|날짜|일자|일시|日期|日", re.IGNORECASE)  # of what the whole row is about
 _IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
 _NAMES_ACCOUNTS = re.compile(
     r"\b(?:revenues?|turnover|profit|income|costs?|expenses|assets|liabilities|equity|ebit\w*|cash)\b"
@@ -220,7 +221,7 @@ class _Reading:
     def _forms(self, column: TableColumn) -> Iterator[tuple[str, str | float]]:
         """Yield a pattern for each value of a column that may occur in the question, with the value."""
         at, lower, name = self.table.columns.index(column), self.question.lower(), re.escape(_bare_name(column))
-        values = {row.values[at] for row in self.table.rows} - {None}
+        values = {value for row in self.table.rows if (value := row.values[at]) is not None}
         is_year = all(value in _YEAR_RANGE for value in values) and _IS_YEAR.search(column.name)
         if column.kind == "date" or (column.kind == "number" and not is_year and column is not self._label):
             return
@@ -327,6 +328,7 @@ class _Reading:
     def _find_dates(self) -> list[str]:
         """Return conditions for the years and months that the question names, if the table has one column of dates."""
         columns = [column for column in self.table.columns if column.kind == "date"]
+        columns = [one for one in columns if one in self._named or _IS_PLAIN_DATE.fullmatch(_bare_name(one))]
         free = "".join(" " if used else sign for sign, used in zip(self.question, self._used, strict=True))
         dates = [one for one in find_dates(free) if one.year]
         if len(columns) != 1 or len(dates) != 1:
@@ -643,7 +645,7 @@ class _Reading:
         if measure is None and (named or not self._is_row_counted()):
             return None
         if measure and not named and self._is_row_counted():
-            measure = None
+            measure, self._is_guessed = None, False
         if measure and _is_rate(measure):
             return None
         whole = f"sum({_quote(measure.sql_name)})" if measure else "count(*)"
