@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from typing import Literal, NamedTuple
 
 from crag.text.language import extract_terms, is_table_row, split_sentences
 from crag.text.patterns import lazy_regex
@@ -67,25 +68,51 @@ def find_column_names(units: Sequence[str]) -> list[str]:
 
 def _pair_with_labels(units: Sequence[str], heading: str) -> Iterator[tuple[str, str]]:
     """Yield each unit with itself as it reads with its columns: empty for headers and rules."""
-    columns = heading.rpartition(HEADING_SEPARATOR)[2]
-    named = tuple(table_cells(columns)) if is_table_row(columns) else ()
+    for unit in read_table_units(units, heading):
+        if unit.kind == "row" and len(unit.cells) == len(unit.header):
+            yield unit.text, _label(unit.cells, unit.header)
+        else:
+            yield unit.text, unit.text if unit.kind in ("text", "row") else ""
+
+
+class TableUnit(NamedTuple):
+    """A sentence or table row of a passage, with its cells and the header that it stands below, if any."""
+
+    text: str
+    kind: Literal["text", "header", "rule", "row"]
+    cells: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+
+
+def read_table_units(units: Sequence[str], heading: str = "") -> Iterator[TableUnit]:
+    """Yield sentences and rows in order; a header may be a row above figures or a rule, or the last `heading`."""
+    named = find_heading_columns(heading)
     header = named
     header_end = 0
     for at, unit in enumerate(units):
         if not is_table_row(unit):
             header = named
-            yield unit, unit
+            yield TableUnit(unit, "text")
             continue
         cells = tuple(table_cells(unit))
-        if at < header_end or not re.search(r"\w", unit) or (cells == header and header is named):
-            yield unit, ""
+        if not re.search(r"\w", unit):
+            yield TableUnit(unit, "rule", cells, header)
+            continue
+        if at < header_end or (cells == header and header is named):
+            yield TableUnit(unit, "header", cells, header)
             continue
         is_first = at > 0 and not is_table_row(units[at - 1])  # the table of another sheet may begin
         if (not header or is_first) and (found := find_header(_take_rows(units[at : at + _MAX_HEADER_HEIGHT + 2]))):
             header, header_end = found.cells, at + found.height
-            yield unit, ""
+            yield TableUnit(unit, "header", cells, header)
             continue
-        yield unit, _label(cells, header) if len(cells) == len(header) else unit
+        yield TableUnit(unit, "row", cells, header)
+
+
+def find_heading_columns(heading: str) -> tuple[str, ...]:
+    """Return the names of the columns with which the heading of a passage ends, if it continues a table."""
+    columns = heading.rpartition(HEADING_SEPARATOR)[2]
+    return tuple(table_cells(columns)) if is_table_row(columns) else ()
 
 
 def _take_rows(units: Sequence[str]) -> list[list[str]]:

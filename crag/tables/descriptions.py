@@ -1,0 +1,166 @@
+"""Tables and results in words: for the prompt of a language model, and for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crag.tables.data_table import DataTable, TableColumn
+from crag.tables.query import QueryResult
+from crag.tables.questions import TableQuery
+from crag.text.language import is_cjk
+from crag.types import WrittenLanguage
+
+_SAMPLE_ROWS = 3
+_MAX_LISTED = 10
+_CURRENCIES = ("$", "€", "£", "¥", "₩", "￥")
+_SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
+    "en": {
+        "none": "No row of the table matches.",
+        "count": "{value} rows match.",
+        "count_one": "1 row matches.",
+        "sum": "The total of {name} is {value}{rows}.",
+        "mean": "The average of {name} is {value}{rows}.",
+        "share": "{value} % ({part} of {whole}).",
+        "change": "The change is {value}{percent}: from {before} to {after}.",
+        "difference": "The difference is {value}.",
+        "rows": " ({count} rows)",
+        "more": "and {count} more",
+        "join": "; ",
+        "end": ".",
+        "pair": ": ",
+    },
+    "ko": {
+        "none": "표에 해당하는 행이 없습니다.",
+        "count": "해당하는 행은 {value}개입니다.",
+        "count_one": "해당하는 행은 1개입니다.",
+        "sum": "{name} 합계: {value}{rows}.",
+        "mean": "{name} 평균: {value}{rows}.",
+        "share": "{value} % ({whole} 중 {part}).",
+        "change": "변화량: {value}{percent}. {before}에서 {after}(으)로 바뀌었습니다.",
+        "difference": "차이: {value}.",
+        "rows": " ({count}개 행)",
+        "more": "외 {count}개",
+        "join": "; ",
+        "end": ".",
+        "pair": ": ",
+    },
+    "zh": {
+        "none": "表中没有符合条件的行。",
+        "count": "符合条件的有 {value} 行。",
+        "count_one": "符合条件的有 1 行。",
+        "sum": "{name}合计为 {value}{rows}。",
+        "mean": "{name}平均为 {value}{rows}。",
+        "share": "{value} %（{whole} 中的 {part}）。",
+        "change": "变化为 {value}{percent}：从 {before} 到 {after}。",
+        "difference": "相差 {value}。",
+        "rows": "（共 {count} 行）",
+        "more": "另有 {count} 项",
+        "join": "；",
+        "end": "。",
+        "pair": "：",
+    },
+    "zh-Hant": {
+        "none": "表中沒有符合條件的列。",
+        "count": "符合條件的有 {value} 列。",
+        "count_one": "符合條件的有 1 列。",
+        "sum": "{name}合計為 {value}{rows}。",
+        "mean": "{name}平均為 {value}{rows}。",
+        "share": "{value} %（{whole} 中的 {part}）。",
+        "change": "變化為 {value}{percent}：從 {before} 到 {after}。",
+        "difference": "相差 {value}。",
+        "rows": "（共 {count} 列）",
+        "more": "另有 {count} 項",
+        "join": "；",
+        "end": "。",
+        "pair": "：",
+    },
+}
+
+
+def describe_tables(tables: Sequence[DataTable]) -> str:
+    """Return the names and types of the columns, and the first rows, of each table, for a prompt."""
+    return "\n\n".join(map(_describe_table, tables))
+
+
+def _describe_table(table: DataTable) -> str:
+    columns = ", ".join(_describe_column(column) for column in table.columns)
+    rows = [" | ".join("" if value is None else _write(value) for value in row.values) for row in table.rows]
+    head = f'Table "{table.sql_name}" ({table.title}), {len(table.rows):,} rows\nColumns: {columns}'
+    return "\n".join([head, *rows[:_SAMPLE_ROWS]])
+
+
+def _describe_column(column: TableColumn) -> str:
+    about = f'"{column.name}"' + (f", in {column.unit}" if column.unit else "")
+    return f'"{column.sql_name}" {column.kind} ({about})'
+
+
+def describe_result(question_language: WrittenLanguage, query: TableQuery | None, result: QueryResult) -> str:
+    """Return one or two sentences with the figures of a result; `query` is None if a model wrote the statement."""
+    words = _SENTENCES[question_language]
+    if not result.rows or all(value is None for row in result.rows for value in row):
+        return words["none"]
+    kind = query.kind if query else "filter"
+    if query is None or kind in ("filter", "min", "max", "top", "group"):
+        return _list_rows(words, query, result)
+    first = result.rows[0]
+    column = _find_measure(query, result)
+    unit = column.unit if column else ""
+    values = [_write(value, unit) for value in first]
+    if kind == "count":
+        return words["count_one" if values[0] == "1" else "count"].format(value=_write(first[0]))
+    if kind in ("sum", "mean"):
+        rows = words["rows"].format(count=f"{result.used_count:,}")
+        return words[kind].format(name=column.name if column else "", value=values[0], rows=rows)
+    if kind == "share":
+        return words["share"].format(value=_write(first[0]), part=values[1], whole=values[2])
+    if result.columns[0] == "difference":
+        return words["difference"].format(value=values[0])
+    percent = f" ({_write(first[1])} %)" if first[1] is not None else ""
+    return words["change"].format(value=values[0], percent=percent, before=values[2], after=values[3])
+
+
+def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryResult) -> str:
+    """Return the rows, the first cell of each as the name of the others."""
+    columns = [_find_column(query, name) for name in result.columns]
+    measure = _find_measure(query, result) if query else None
+    units = [column.unit if column else measure.unit if measure else "" for column in columns]
+    if query and query.kind == "group" and result.columns[-1] == "count":
+        units[-1] = ""
+    parts = []
+    for row in result.rows[:_MAX_LISTED]:
+        cells = [_write(value, unit) for value, unit in zip(row, units, strict=True)]
+        named = [
+            f"{column.name} {cell}" if column and len(row) > 2 else cell
+            for column, cell in zip(columns, cells, strict=True)
+        ]
+        parts.append(cells[0] if len(row) == 1 else f"{cells[0]}{words['pair']}{', '.join(named[1:])}")
+    if result.total_rows > len(parts):
+        parts.append(words["more"].format(count=f"{result.total_rows - len(parts):,}"))
+    return words["join"].join(parts) + words["end"]
+
+
+def _find_column(query: TableQuery | None, name: str) -> TableColumn | None:
+    columns = query.table.columns if query else ()
+    return next((column for column in columns if column.sql_name == name), None)
+
+
+def _find_measure(query: TableQuery, result: QueryResult) -> TableColumn | None:
+    """Return the column of figures of a result: the one it shows, or the only one that the statement computes with."""
+    shown = [column for name in result.columns if (column := _find_column(query, name)) and column.kind == "number"]
+    computed = [column for column in query.table.columns if f'("{column.sql_name}")' in query.sql]
+    return next(iter([*shown, *computed]), None)
+
+
+def _write(value: str | float | None, unit: str = "") -> str:
+    """Return a value with thousands separators, at most two decimals, and its unit."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    is_year = not unit and value in range(1900, 2101)
+    text = f"{value:.0f}" if is_year else f"{value:,.2f}".rstrip("0").rstrip(".") if value % 1 else f"{value:,.0f}"
+    if not unit:
+        return text
+    if unit in _CURRENCIES:
+        return f"-{unit}{text[1:]}" if text.startswith("-") else f"{unit}{text}"
+    return f"{text}{unit}" if is_cjk(unit) else f"{text} {unit}"

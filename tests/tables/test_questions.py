@@ -1,0 +1,191 @@
+"""From questions to SQL: what is answered, and what is better left open."""
+
+import pytest
+
+from crag.cancellation import Cancellation
+from crag.tables.data_table import DataTable, find_tables
+from crag.tables.query import run_query
+from crag.tables.questions import is_table_question, write_query
+from crag.types import Passage
+
+SHEETS = {
+    "Robot sales": """
+        Robot | Units sold | Revenue (EUR thousand) | Price (€) | Region | Delivery date
+        Welder | 1,200 | 38.5 | 1,050 | North | 2024-03-02
+        Picker | 300 | 12.0 | 400 | South | 2024-03-09
+        Scout | 300 | 9.5 | 350 | North | 2023-05-01
+        Total | 1,800 | 60.0 | |""",
+    "Visits by town": """
+        Town | 2022 | 2023 | 2024
+        Odby | 100 | 140 | 120
+        Varn | 50 | 60 | 90
+        Total | 150 | 200 | 210""",
+    "Staff": """
+        Name | Team | Salary (USD)
+        Ana Ash | Sales | 40,000
+        Ben Elm | Sales | 60,000
+        Cleo Fir | Legal | 90,000
+        O'Hara | Legal | 50,000""",
+    "Income statement": """
+        Item | Q1 | Q2
+        Revenue | 40 | 50
+        Costs | 30 | 20""",
+    "지점 현황": """
+        지점 | 매출(만원) | 직원 수 | 지역
+        강남점 | 5,200 | 14명 | 수도권
+        수원점 | 3,100 | 9명 | 수도권
+        전주점 | 2,400 | 9명 | 지방
+        합계 | 10,700 | 32명 |""",
+    "家具销售": """
+        产品 | 销量 | 单价（元） | 地区
+        台灯 | 300 | 120 | 华东
+        书桌 | 80 | 1,500 | 华南
+        沙发 | 20 | 3,000 | 华东
+        合计 | 400 | |""",
+    "分店預算（萬元）": """
+        分店 | 2023年 | 2024年
+        台北店 | 400 | 500
+        高雄店 | 300 | 240""",
+}
+
+
+def make_table(title: str, number: int = 0) -> DataTable:
+    rows = "\n".join(line.strip() for line in SHEETS[title].strip().splitlines())
+    (table,) = find_tables([Passage(1, title, title, "", rows, "", heading=rows.splitlines()[0])])
+    return table
+
+
+def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]] | None:
+    query = write_query(question, [make_table(title)])
+    if query is None:
+        return None
+    return query.kind, query.is_certain, list(run_query(query.sql, [query.table], Cancellation()).rows)
+
+
+@pytest.mark.parametrize(
+    ("title", "question", "kind", "rows"),
+    [
+        ("Robot sales", "Which robots cost more than 380 euros?", "filter", [("Welder", 1050), ("Picker", 400)]),
+        ("Robot sales", "What is the price of the Scout?", "filter", [("Scout", 350)]),
+        ("Robot sales", "How many robots cost between 300 and 400 euros?", "count", [(2,)]),
+        ("Robot sales", "How many units of the Welder were sold?", "filter", [("Welder", 1200)]),
+        ("Robot sales", "How many robots are there?", "count", [(3,)]),
+        ("Robot sales", "What is the total revenue?", "sum", [(60,)]),
+        ("Robot sales", "How many units were sold in the north?", "sum", [(1500,)]),
+        ("Robot sales", "What's the average price?", "mean", [(600,)]),
+        ("Robot sales", "Which robot sold most?", "max", [("Welder", 1200)]),
+        ("Robot sales", "Which robot sold least?", "min", [("Picker", 300), ("Scout", 300)]),
+        ("Robot sales", "What is the cheapest robot?", "min", [("Scout", 350)]),
+        ("Robot sales", "Top 2 robots by revenue", "top", [("Welder", 38.5), ("Picker", 12)]),
+        ("Robot sales", "What share of the units sold came from Picker?", "share", [(100 / 6, 300, 1800)]),
+        ("Robot sales", "revenue per region", "group", [("North", 48), ("South", 12)]),
+        ("Robot sales", "Which region has the highest revenue?", "max", [("North", 48)]),
+        ("Robot sales", "Which region is Scout in?", "filter", [("Scout", "North")]),
+        ("Robot sales", "How many robots had their delivery in March 2024?", "count", [(2,)]),
+        ("Visits by town", "How much did visits to Odby change from 2022 to 2024?", "change", [(20, 20, 100, 120)]),
+        ("Visits by town", "How did total visits change between 2023 and 2024?", "change", [(10, 5, 200, 210)]),
+        ("Visits by town", "Which town had the most visits in 2023?", "max", [("Odby", 140)]),
+        ("Visits by town", "What was the total in 2022?", "sum", [(150,)]),
+        ("Staff", "How many people work in Sales?", "count", [(2,)]),
+        ("Staff", "Who earns the most?", "max", [("Cleo Fir", 90000)]),
+        ("Staff", "What is O'Hara's salary?", "filter", [("O'Hara", 50000)]),
+        ("Staff", "average salary by team", "group", [("Legal", 70000), ("Sales", 50000)]),
+        ("Staff", "How many employees per team?", "group", [("Legal", 2), ("Sales", 2)]),
+        ("Income statement", "What was revenue in Q2?", "filter", [("Revenue", 50)]),
+        ("지점 현황", "매출이 가장 높은 지점은 어디인가요?", "max", [("강남점", 5200)]),
+        ("지점 현황", "매출 합계는 얼마인가요?", "sum", [(10700,)]),
+        ("지점 현황", "강남점 직원은 몇 명인가요?", "filter", [("강남점", 14)]),
+        ("지점 현황", "매출이 3,000만원 이상인 지점을 알려주세요", "filter", [("강남점", 5200), ("수원점", 3100)]),
+        ("지점 현황", "수도권 지점은 몇 개인가요?", "count", [(2,)]),
+        ("지점 현황", "지역별 매출을 알려줘", "group", [("수도권", 8300), ("지방", 2400)]),
+        ("家具销售", "哪个产品销量最高？", "max", [("台灯", 300)]),
+        ("家具销售", "书桌的单价是多少？", "filter", [("书桌", 1500)]),
+        ("家具销售", "单价超过1000元的产品有哪些？", "filter", [("书桌", 1500), ("沙发", 3000)]),
+        ("家具销售", "总销量是多少？", "sum", [(400,)]),
+        ("家具销售", "台灯的销量占总销量的百分之几？", "share", [(75, 300, 400)]),
+        ("分店預算（萬元）", "高雄店的預算從2023年到2024年減少了多少？", "change", [(-60, -20, 300, 240)]),
+        ("分店預算（萬元）", "2024年預算超過300萬元的分店", "filter", [("台北店", 500)]),
+    ],
+)
+def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows: list[tuple[object, ...]]) -> None:
+    found = read(question, title)
+    assert found is not None
+    assert found[:2] == (kind, True)
+    assert [[pytest.approx(one) if isinstance(one, float) else one for one in row] for row in rows] == [
+        list(row) for row in found[2]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("title", "question"),
+    [
+        ("Robot sales", "What is the price of the Mopper?"),
+        ("Robot sales", "What was the revenue in 2021?"),
+        ("Robot sales", "How many robots were returned?"),
+        ("Robot sales", "What was the second best selling robot?"),
+        ("Robot sales", "Which robots are not from the north?"),
+        ("Robot sales", "Why did revenue fall?"),
+        ("Robot sales", "What is the sum of all prices?"),
+        ("Robot sales", "Who invented the robot?"),
+        ("Visits by town", "Which town grew the most from 2022 to 2023?"),
+        ("Visits by town", "Which town had the most visits?"),
+        ("Visits by town", "Did Odby have more visits in 2023 than in 2022?"),
+        ("Staff", "Who is the best employee?"),
+        ("Staff", "How many people work in Marketing?"),
+        ("Income statement", "What is the total for Q1?"),
+        ("지점 현황", "제주점 매출은 얼마인가요?"),
+        ("지점 현황", "영업이익이 가장 높은 지점은?"),
+        ("家具销售", "冰箱的单价是多少？"),
+        ("家具销售", "哪个产品利润最高？"),
+        ("家具销售", "2023年的总销量是多少？"),
+        ("分店預算（萬元）", "去年的預算合計是多少？"),
+    ],
+)
+def test_what_a_table_does_not_say_is_never_certain(title: str, question: str) -> None:
+    found = read(question, title)
+    assert found is None or not found[1]
+
+
+def test_the_table_is_the_one_whose_words_are_asked() -> None:
+    tables = [make_table(title) for title in ("Robot sales", "Staff", "家具销售")]
+    for question, title in (("Who has the lowest salary?", "Staff"), ("Which robot sold most?", "Robot sales")):
+        query = write_query(question, tables)
+        assert query is not None
+        assert query.table.title == title
+
+
+def test_two_tables_that_fit_equally_are_no_answer() -> None:
+    assert write_query("Which robot sold most?", [make_table("Robot sales"), make_table("Robot sales")]) is None
+
+
+def test_names_and_values_cannot_break_out_of_the_statement() -> None:
+    text = "Item'); DROP TABLE x; -- | Cost\" OR 1=1\nA' OR '1'='1 | 4\nB | 5"
+    (table,) = find_tables([Passage(1, "s", "T", "", text, "")])
+    query = write_query("What is the cost of A' OR '1'='1?", [table])
+    assert query is None or run_query(query.sql, [table], Cancellation()).total_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "is_one"),
+    [
+        ("How many boats are there?", True),
+        ("total sales", True),
+        ("What is the average price?", True),
+        ("Which boat is the cheapest?", True),
+        ("Top 5 towns by visits", True),
+        ("What share of sales came from Gull?", True),
+        ("How much did revenue change from 2023 to 2024?", True),
+        ("Which boats cost more than 500?", True),
+        ("매출 합계는?", True),
+        ("가장 비싼 호실은?", True),
+        ("지역별 매출", True),
+        ("一共多少钱？", True),
+        ("哪个产品销量最高？", True),
+        ("Who wrote the report?", False),
+        ("What is the notice period?", False),
+        ("담당자는 누구인가요?", False),
+        ("合同什么时候到期？", False),
+    ],
+)
+def test_the_wording_says_whether_rows_are_computed_with(question: str, is_one: bool) -> None:
+    assert is_table_question(question) is is_one
