@@ -186,8 +186,11 @@ class Retriever(Protocol):
         """Return the titles of the documents searched under these options, newest first."""
         ...
 
-    def read_all(self, options: RunOptions) -> Iterator[Passage]:
-        """Yield all passages searched under these options in document order, each without wider context."""
+    def read_all(self, options: RunOptions, *, with_tables: bool = False) -> Iterator[Passage]:
+        """Yield all passages searched under these options in document order, each without wider context.
+
+        `with_tables` leaves out those that hold no row of a table.
+        """
         ...
 
 
@@ -376,6 +379,19 @@ class Summarizer(Protocol):
         ...
 
 
+class QueryWriter(Protocol):
+    """Turns a question about tables into SQL."""
+
+    def write_query(
+        self, question: str, schema: str, stop: Cancellation, *, refused: str = "", reason: str = ""
+    ) -> str:
+        """Return one SELECT for tables of this schema, unchecked. Raises `ModelFault`, `Stopped`.
+
+        `refused` is an earlier query that could not be run, and `reason` says why.
+        """
+        ...
+
+
 class WebSearch(Protocol):
     """Searches the web. Every call leaves the machine."""
 
@@ -453,7 +469,8 @@ class Engine:
     `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
     smallest window. `quoting_writer` answers where the model wrote nothing or only repeated itself; it is None if
     `writer` quotes anyway. `find_corrections` returns the misspelled words of a question with the words that are meant.
-    Without an `assessor`, nothing judges whether passages suffice.
+    Without an `assessor`, nothing judges whether passages suffice. The `query_writer` is a language model; without one,
+    only the built-in patterns turn questions into SQL.
     """
 
     name: str
@@ -469,3 +486,4 @@ class Engine:
     find_corrections: Callable[[str], Mapping[str, str]] = _find_no_corrections
     assessor: Assessor | None = None
     summarizer: Summarizer | None = None
+    query_writer: QueryWriter | None = None

@@ -208,9 +208,9 @@ class RechunkedRetriever:
         """Return the titles of the documents searched under these options, newest first."""
         return self._retriever.titles(options)
 
-    def read_all(self, options: RunOptions) -> Iterator[Passage]:
+    def read_all(self, options: RunOptions, *, with_tables: bool = False) -> Iterator[Passage]:
         """Yield all passages under these options in document order; their ids are offset."""
-        found = self._retriever.read_all(options)
+        found = self._retriever.read_all(options, with_tables=with_tables)
         return (replace(passage, id=passage.id + PASSAGE_ID_OFFSET) for passage in found)
 
 

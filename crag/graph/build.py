@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from crag.graph import answer_nodes, nodes, route_nodes, talk_node, web_nodes
+from crag.graph import answer_nodes, nodes, route_nodes, table_node, talk_node, web_nodes
 from crag.graph.state import Deps, GraphState, fitted_question
 from crag.text.questions import is_long_question
 from crag.text.small_talk import detect_small_talk
@@ -22,6 +22,7 @@ Graph = CompiledStateGraph[GraphState, Deps, GraphState, GraphState]
 _ROUTE_NODES: dict[Route, NodeName] = {
     "document": "read_documents",
     "list": "list_matches",
+    "table": "query_table",
     "steps": "answer_parts",
 }
 """The nodes that answer questions of other kinds than facts."""
@@ -38,6 +39,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
         nodes.condense_question,
         route_nodes.read_documents,
         route_nodes.list_matches,
+        table_node.query_table,
         route_nodes.answer_parts,
         nodes.retrieve,
         nodes.grade_documents,
@@ -49,7 +51,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
         answer_nodes.check_answer,
     ):
         graph.add_node(function.__name__, function)  # type: ignore[call-overload]
-    graph.add_conditional_edges(START, _after_start, _edge_targets(*(set(get_args(NodeName)) - {"query_table"})))
+    graph.add_conditional_edges(START, _after_start, _edge_targets(*get_args(NodeName)))
     graph.add_edge("reply", END)
     graph.add_conditional_edges(
         "condense_question", _after_understanding, _edge_targets("retrieve", *_ROUTE_NODES.values())
@@ -89,7 +91,7 @@ def _after_understanding(state: GraphState, runtime: Runtime[Deps]) -> str:
 def _after_route(state: GraphState, runtime: Runtime[Deps]) -> str:
     if state.get("is_fact"):
         return "retrieve"
-    is_copied = route_nodes.select_route(state, runtime.context).route == "list"
+    is_copied = route_nodes.select_route(state, runtime.context).route in ("list", "table")
     return END if is_copied else "check_answer"
 
 

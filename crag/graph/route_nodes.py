@@ -25,6 +25,7 @@ from crag.graph.state import Deps, GraphState, retrieval_question
 from crag.options import PRESETS
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import PromptFit, ReadingProgress, SummarySources
+from crag.tables.questions import is_table_question
 from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count
 from crag.text.language import detect_written_language, extract_terms
@@ -56,8 +57,16 @@ def select_route(state: GraphState, deps: Deps) -> RouteChoice:
     question, options = retrieval_question(state), deps.options
     if options.route != "auto":
         return force_route(question, options.route)
-    is_variant = options.preset in PRESETS
-    return RouteChoice("fact", "") if is_variant else choose_route(question)
+    if options.preset in PRESETS:
+        return RouteChoice("fact", "")
+    chosen = choose_route(question)
+    if chosen.route == "fact" and is_table_question(question) and _has_tables(deps):
+        return RouteChoice("table", "It asks for a calculation over the rows of a table.")
+    return chosen
+
+
+def _has_tables(deps: Deps) -> bool:
+    return next(deps.retriever.read_all(deps.options, with_tables=True), None) is not None
 
 
 @graph_node("read_documents")
@@ -69,7 +78,7 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
     size = deps.retriever.size(deps.options)
     passages = _select_passages(request, list(islice(deps.retriever.read_all(deps.options), _MAX_READ)))
     if not passages:
-        return _answer_as_fact(f"No document or chapter is called “{request.scope}”.", deps)
+        return answer_as_fact(f"No document or chapter is called “{request.scope}”.", deps)
     if size > _MAX_READ:
         deps.emit(Noted(f"Only the first {_MAX_READ:,} of {size:,} passages were read. Choose fewer documents."))
     text, usage, window, knowledge = "", Usage(), 0, tuple[Knowledge, ...]()
@@ -90,7 +99,7 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
                 deps.emit(TokensWritten(piece.text))
     text = drop_invalid_citations(text, knowledge).strip()
     if not text:
-        return _answer_as_fact("No sentences to sum up were found.", deps)
+        return answer_as_fact("No sentences to sum up were found.", deps)
     support = check_sentences(text, knowledge)
     outcome: Outcome = "quoted" if not window else answer_outcome(text, support, knowledge)
     deps.emit(AnswerWritten(text, collect_citations(text, knowledge, support), outcome, usage))
@@ -111,7 +120,7 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
         deps.emit(PassagesRead(read, max(size, read)))
     matches = finder.matches()
     if not matches:
-        return _answer_as_fact(f"Nothing to list about “{choice.topic}” was found.", deps)
+        return answer_as_fact(f"Nothing to list about “{choice.topic}” was found.", deps)
     found = [finder.passages[passage_id] for passage_id in dict.fromkeys(match.passage_id for match in matches)]
     deps.emit(PassagesFound("library", tuple(found), read))
     deps.emit(MatchesListed(choice.topic, tuple(matches)))
@@ -139,7 +148,7 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
         answers.append(replace(answer, text=written))
         knowledge += answer.knowledge
     if not any(answer.outcome for answer in answers):
-        return _answer_as_fact("No part of the question was answered by itself.", deps)
+        return answer_as_fact("No part of the question was answered by itself.", deps)
     text = "".join(answer.text for answer in answers)
     held = tuple(knowledge)
     if all(answer.is_quoted for answer in answers):
@@ -202,7 +211,7 @@ def _joint_outcome(answers: Sequence[_PartAnswer]) -> Outcome:
     return next((one for one in ("possible", "quoted") if one in outcomes), "documents")
 
 
-def _answer_as_fact(reason: str, deps: Deps) -> GraphState:
+def answer_as_fact(reason: str, deps: Deps) -> GraphState:
     """Go on as if the question asked for a fact."""
     deps.emit(RouteChosen("fact", f"{reason} The passages that fit best are searched instead."))
     return {"is_fact": True}

@@ -27,6 +27,7 @@ from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
 from crag.storage.passages import count_passages, read_passage_ids, read_titles, stream_passages
 from crag.storage.sources import SourceStore
 from crag.text.questions import separate_words
+from crag.text.tables import ROW_SEPARATOR
 from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
 
 if TYPE_CHECKING:
@@ -86,9 +87,10 @@ class HybridSearch:
         """Return the titles of the documents searched under these options, newest first."""
         return read_titles(self._store.database, options.collection, options.source_ids)
 
-    def read_all(self, options: RunOptions) -> Iterator[Passage]:
-        """Yield all passages searched under these options in document order, each without wider context."""
-        return stream_passages(self._store.database, options.collection, options.source_ids)
+    def read_all(self, options: RunOptions, *, with_tables: bool = False) -> Iterator[Passage]:
+        """Yield all passages searched under these options in document order; see `Retriever`."""
+        scope = options.collection, options.source_ids
+        return stream_passages(self._store.database, *scope, containing=ROW_SEPARATOR if with_tables else "")
 
     def search(
         self, query: str, k: int, collection: str = "", source_ids: Sequence[str] = (), *, rerank: bool = True

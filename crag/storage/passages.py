@@ -34,8 +34,10 @@ def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
     return {row.id: _passage_from_row(row, neighbours) for row in rows}
 
 
-def stream_passages(database: Database, collection: str, source_ids: Sequence[str]) -> Iterator[Passage]:
-    """Yield all passages within these limits in document order, without the context around them.
+def stream_passages(
+    database: Database, collection: str, source_ids: Sequence[str], *, containing: str = ""
+) -> Iterator[Passage]:
+    """Yield all passages within these limits that contain a text, in document order, without the context around them.
 
     They are read in batches, to bound memory; a document that is removed meanwhile is left out.
     """
@@ -43,7 +45,7 @@ def stream_passages(database: Database, collection: str, source_ids: Sequence[st
     query = (
         select(passages, *described, sources.c.published, sources.c.added_at)
         .select_from(passages.join(sources))
-        .where(*scope_conditions(collection, source_ids))
+        .where(*scope_conditions(collection, source_ids), func.instr(passages.c.text, containing) > 0)
         .order_by(passages.c.id)  # consecutive and in order within a document
         .limit(_PASSAGES_AT_ONCE)
     )

@@ -119,10 +119,13 @@ def _take_rows(units: Sequence[str]) -> list[list[str]]:
     return [table_cells(unit) for unit in takewhile(is_table_row, units)]
 
 
+ROW_SEPARATOR = " | "
+
+
 def write_row(cells: Sequence[str]) -> str:
     """Return a table row, the inverse of `table_cells`; bars at both ends keep an empty first cell."""
-    row = " | ".join(cells).rstrip(" ")
-    return row if cells[0] or len(cells) == 1 else f"| {' | '.join(cells)} |"
+    row = ROW_SEPARATOR.join(cells).rstrip(" ")
+    return row if cells[0] or len(cells) == 1 else f"| {ROW_SEPARATOR.join(cells)} |"
 
 
 def table_cells(row: str) -> list[str]:

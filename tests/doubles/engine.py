@@ -37,8 +37,8 @@ class ListRetriever:
     def titles(self, options: RunOptions) -> list[str]:
         return list(dict.fromkeys(passage.title for passage in self.passages))
 
-    def read_all(self, options: RunOptions) -> Iterator[Passage]:
-        return iter(self.passages)
+    def read_all(self, options: RunOptions, *, with_tables: bool = False) -> Iterator[Passage]:
+        return (one for one in self.passages if " | " in one.text or not with_tables)
 
 
 @dataclass
