@@ -59,6 +59,7 @@ _NAMES_ACCOUNTS = re.compile(
     r"|매출|이익|비용|자산|부채|收入|利[润潤]|成本|[费費]用|[资資]产|負債|负债",
     re.IGNORECASE,
 )
+_IS_STOCK = re.compile(r"quantity|qty|pieces|수량|数量|數量", re.IGNORECASE)
 _IS_QUANTITY = re.compile(r"quantity|qty|units|pieces|수량|数量|數量", re.IGNORECASE)
 _NAMES_PEOPLE = re.compile(r"name|employee|staff|person|이름|성명|직원|사원|姓名|员工|員工", re.IGNORECASE)
 _ASKED_BEFORE = r"(?:\b(?:which|what)|哪[个個家些一种種位]*|어느|어떤)\s*$"
@@ -102,7 +103,7 @@ def is_table_question(question: str) -> bool:
 
 def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None:
     """Return the query for a question about one of the tables; None if it is about none of them, or about several."""
-    if _pattern("refused").search(_without_comparisons(question)) or _has_conflict(_find_operations(question)):
+    if _pattern("refused").search(_without_comparisons(question)):
         return None
     readings = [_Reading(question, table) for table in tables]
     ranked = sorted(readings, key=lambda reading: (len(reading.rest), -reading.matches))
@@ -183,7 +184,7 @@ class _Reading:
         self.table = table
         self._used = bytearray(len(question))
         self.matches = 0
-        self._label = next((one for one in table.columns if not _NUMBERING.fullmatch(one.name)), table.columns[0])
+        self._label = next((one for one in table.columns if not _is_numbering(table, one)), table.columns[0])
         self._comparisons = _find_comparisons(question)
         self._values = self._find_values()
         self._named = self._find_columns()
@@ -306,7 +307,7 @@ class _Reading:
         for name, spans in found.items():
             for span in spans if name in (first, "sum", "mean", "count") else ():
                 self._take(*span, counts=False)
-        self._is_mean = "mean" in found
+        self._is_mean, self._has_conflict = "mean" in found, _has_conflict(found)
         return first
 
     def _find_synonyms(self) -> list[TableColumn]:
@@ -450,7 +451,11 @@ class _Reading:
         conditions = self._conditions()
         if conditions is None:
             return None
-        if self._mixes_accounts() or (not self._groups and re.search(r"각|各|每|별(?=\s)|마다", self.question)):
+        if (
+            self._has_conflict
+            or self._mixes_accounts()
+            or (not self._groups and re.search(r"각|各|每|별(?=\s)|마다", self.question))
+        ):
             return None
         writers = {"change": self._write_change, "share": self._write_share, "top": self._write_top}
         if self._operation in writers:
@@ -518,7 +523,7 @@ class _Reading:
             if self._label in self._values:
                 return self._write_filter(conditions)
             return self._write_aggregate("sum", conditions)
-        if self.rest or not self._is_row_counted():
+        if self.rest or not self._is_row_counted() or self._may_be_several():
             return None
         if self._groups:
             group = _quote(self._groups[0].sql_name)
@@ -545,6 +550,12 @@ class _Reading:
             return None
         choices = named or [one for one in self._synonyms if one not in compared]
         return choices[0] if len(choices) == 1 else None
+
+    def _may_be_several(self) -> bool:
+        """Return whether a row may stand for more than one thing: a column counts them, and rows are no records."""
+        at = self.table.columns.index(self._label)
+        is_record = any(re.search(r"\d", str(row.values[at])) for row in self.table.rows)
+        return not is_record and any(_IS_STOCK.search(one.name) for one in self._numbers)
 
     def _is_row_counted(self) -> bool:
         words = [_bounded("entities")]
@@ -686,6 +697,13 @@ class _Reading:
 def _change_columns(first: str, last: str) -> str:
     change = f"{last} - {first}"
     return f"{change} AS change, 100.0 * ({change}) / nullif({first}, 0) AS percent, {first} AS before, {last} AS after"
+
+
+def _is_numbering(table: DataTable, column: TableColumn) -> bool:
+    """Return whether a column numbers the rows, so that another one says what they are about."""
+    at = table.columns.index(column)
+    values = [row.values[at] for row in table.rows]
+    return bool(_NUMBERING.fullmatch(column.name)) or (len(values) > 1 and values == list(range(1, len(values) + 1)))
 
 
 def _is_rate(measure: TableColumn) -> bool:
