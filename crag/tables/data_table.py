@@ -19,6 +19,7 @@ from crag.types import HEADING_SEPARATOR, Passage
 
 MAX_CELLS = 200_000
 _KIND_SHARE = 0.8  # of the filled cells of a column, which decide what it holds
+_SAMPLE = 20  # cells of which one is a date if the column holds dates
 _MAX_NAME = 40  # characters
 _EMPTY_CELL = lazy_regex(r"[-–—―./?]*|n\.?\s?/?\s?a\.?|none|null|nil|없음|해당 ?없음|[无無]|暂无|暫無", re.IGNORECASE)
 _IN_BRACKETS = lazy_regex(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]")
@@ -181,9 +182,10 @@ def _type_column(
     """Return the kind of a column, the unit of its cells and their values; `kept` are the rows that decide."""
     filled = [at for at in kept if cells[at]]
     least = _KIND_SHARE * max(len(filled), 1)
-    dates = [_read_date(cell) for cell in cells]
-    if sum(dates[at] is not None for at in filled) >= least:
-        return "date", "", list(dates)
+    if any(_read_date(cells[at]) for at in filled[:_SAMPLE]):
+        dates = [_read_date(cell) for cell in cells]
+        if sum(dates[at] is not None for at in filled) >= least:
+            return "date", "", list(dates)
     units = Counter(found.unit for at in filled if (found := numbers[at]))
     named = [unit for unit in units if unit]
     is_mixed = len(named) > 1 or ("%" in named and "" in units)

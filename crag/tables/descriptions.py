@@ -24,6 +24,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "change": "The change is {value}{percent}: from {before} to {after}.",
         "difference": "The difference is {value}.",
         "rows": " ({count} rows)",
+        "rows_one": " (1 row)",
         "more": "and {count} more",
         "join": "; ",
         "end": ".",
@@ -50,7 +51,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "count_one": "符合条件的有 1 行。",
         "sum": "{name}合计为 {value}{rows}。",
         "mean": "{name}平均为 {value}{rows}。",
-        "share": "{value} %（{whole} 中的 {part}）。",
+        "share": "{value} %（{whole}中的 {part}）。",
         "change": "变化为 {value}{percent}：从 {before} 到 {after}。",
         "difference": "相差 {value}。",
         "rows": "（共 {count} 行）",
@@ -65,7 +66,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "count_one": "符合條件的有 1 列。",
         "sum": "{name}合計為 {value}{rows}。",
         "mean": "{name}平均為 {value}{rows}。",
-        "share": "{value} %（{whole} 中的 {part}）。",
+        "share": "{value} %（{whole}中的 {part}）。",
         "change": "變化為 {value}{percent}：從 {before} 到 {after}。",
         "difference": "相差 {value}。",
         "rows": "（共 {count} 列）",
@@ -109,7 +110,8 @@ def describe_result(question_language: WrittenLanguage, query: TableQuery | None
     if kind == "count":
         return words["count_one" if values[0] == "1" else "count"].format(value=_write(first[0]))
     if kind in ("sum", "mean"):
-        rows = words["rows"].format(count=f"{result.used_count:,}")
+        form = words["rows_one"] if result.used_count == 1 and "rows_one" in words else words["rows"]
+        rows = form.format(count=f"{result.used_count:,}")
         return words[kind].format(name=column.name if column else "", value=values[0], rows=rows)
     if kind == "share":
         return words["share"].format(value=_write(first[0]), part=values[1], whole=values[2])
@@ -162,5 +164,6 @@ def _write(value: str | float | None, unit: str = "") -> str:
     if not unit:
         return text
     if unit in _CURRENCIES:
+        text = f"{value:,.2f}" if value % 1 else text
         return f"-{unit}{text[1:]}" if text.startswith("-") else f"{unit}{text}"
     return f"{text}{unit}" if is_cjk(unit) else f"{text} {unit}"

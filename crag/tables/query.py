@@ -130,7 +130,10 @@ class _Query:
 
     def run(self) -> QueryResult:
         tree = self._parse()
-        _check(tree["statements"][0]["node"], frozenset(self._tables))
+        try:
+            _check(tree["statements"][0]["node"], frozenset(self._tables))
+        except (KeyError, TypeError, ValueError) as error:  # a part of the tree that these checks do not know
+            raise QueryRefused("The query uses a form of SQL that is not allowed.") from error
         for table in self._tables.values():
             self._stop.check()
             _load(self._connection, table)
