@@ -18,6 +18,7 @@ from crag.tables.data_table import DataTable, TableColumn
 from crag.text.dates import find_dates
 from crag.text.language import extract_terms, find_tokens, is_cjk
 from crag.text.table_headers import names_period
+from crag.types import HEADING_SEPARATOR
 
 Operation = Literal["change", "share", "top", "min", "max", "mean", "count", "sum"]
 _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -316,7 +317,12 @@ class TableReading:
 
     @property
     def _is_about_people(self) -> bool:
-        return any(_NAMES_PEOPLE.search(name) for name in (self.label.name, self.table.title))
+        return any(_NAMES_PEOPLE.search(name) for name in (self.label.name, self._own_title))
+
+    @property
+    def _own_title(self) -> str:
+        """The heading or sheet above the table, or the title of a document that has no parts."""
+        return self.table.title.rpartition(HEADING_SEPARATOR)[2]
 
     @property
     def names_rows(self) -> bool:

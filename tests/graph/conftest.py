@@ -14,7 +14,7 @@ from crag.events import RunEnded, RunStarted
 from crag.graph.build import build_graph
 from crag.graph.state import Deps
 from crag.options import RunOptions
-from crag.protocols import CoverageCheck, PageReader, Summarizer, WebSearch
+from crag.protocols import CoverageCheck, PageReader, QueryWriter, Summarizer, WebSearch
 from crag.runs.trace import Trace
 from crag.types import Assessment, Passage, Turn
 from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableAssessor, TableGrader, engine, passage
@@ -38,6 +38,7 @@ class Bench:
     quoting_writer: QuotingWriter | None = None
     assessment: Assessment | None = None
     summarizer: Summarizer | None = None
+    query_writer: QueryWriter | None = None
 
     def ask(self, question: str = "What holds?", history: tuple[Turn, ...] = ()) -> Trace:
         ids = [number for number in self.scores if number > 0]
@@ -50,6 +51,7 @@ class Bench:
             quoting_writer=self.quoting_writer,
             assessor=self.assessor,
             summarizer=self.summarizer,
+            query_writer=self.query_writer,
         )
         self.rewriter = played.rewriter
         trace = Trace()

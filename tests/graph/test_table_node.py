@@ -1,0 +1,72 @@
+"""Questions about tables: the real graph and real DuckDB over doubles."""
+
+import pytest
+
+from crag.options import RunOptions
+from crag.protocols import QueryWriter
+from tests.doubles.engine import passage
+
+ROBOTS = passage(1, "Robot | Units sold | Price\nMule | 385 | 1.8\nAnt | 510 | 0.6\nBee | 90 | 0.2", title="Robots")
+PROSE = passage(2, "The Mule was sold to a mill.")
+
+
+class Scripted(QueryWriter):
+    def __init__(self, *queries):
+        self.queries = [*queries]
+        self.asked = []
+
+    def write_query(self, question, schema, stop, *, refused="", reason=""):
+        self.asked.append((schema, refused, reason))
+        return self.queries.pop(0)
+
+
+def test_a_figure_is_calculated_and_its_row_is_cited(bench):
+    trace = bench({}, passages=[PROSE, ROBOTS]).ask("Which robot sold the most units?")
+    assert (trace.route, trace.outcome) == ("table", "calculated")
+    assert trace.text == "Ant: Units sold 510. [1]"
+    assert trace.table.sql.lstrip().upper().startswith("SELECT")
+    assert (trace.table.rows, trace.table.used) == ((("Ant", 510.0),), 1)
+    assert [(cited.passage_id, cited.quote) for cited in trace.citations] == [(1, "Ant | 510 | 0.6")]
+    assert trace.trajectory == ["query_table"]
+
+
+def test_documents_without_a_table_are_searched_at_once(bench):
+    trace = bench({2: 1.0}, passages=[PROSE]).ask("Which robot sold the most units?")
+    assert "query_table" not in trace.trajectory
+    assert trace.route is None
+
+
+def test_a_question_that_no_table_answers_is_searched_for(bench):
+    trace = bench({1: 1.0}, passages=[ROBOTS]).ask("How many sailors were on the ship?")
+    assert (trace.route, trace.outcome) == ("fact", "documents")
+    assert trace.table is None
+
+
+def test_a_model_writes_what_the_patterns_are_not_sure_of(bench):
+    writer = Scripted('SELECT "Robot", "Price" FROM table_1 ORDER BY "Price" LIMIT 1')
+    trace = bench({}, passages=[ROBOTS], query_writer=writer).ask("What is the median weight by colour of robots?")
+    assert (trace.outcome, trace.table.rows) == ("calculated", (("Bee", 0.2),))
+    assert "Units sold" in writer.asked[0][0]
+
+
+def test_a_query_that_cannot_be_run_is_repaired_once(bench):
+    writer = Scripted("DROP TABLE table_1", 'SELECT "Robot" FROM table_1 WHERE "Price" > 1')
+    trace = bench({}, passages=[ROBOTS], query_writer=writer).ask("What is the median weight by colour of robots?")
+    assert trace.table.rows == (("Mule",),)
+    assert writer.asked[1][1] == "DROP TABLE table_1"
+    assert writer.asked[1][2]
+
+
+@pytest.mark.parametrize("query", ["SELECT * FROM read_csv('/etc/passwd')", "nonsense"])
+def test_a_second_failure_is_said_and_the_passages_are_searched(bench, query):
+    writer = Scripted(query, query)
+    trace = bench({1: 1.0}, passages=[ROBOTS], query_writer=writer).ask(
+        "What is the median weight by colour of robots?"
+    )
+    assert (trace.route, trace.table) == ("fact", None)
+    assert trace.notes[0].startswith("The tables could not be queried. ")
+
+
+def test_the_user_may_ask_for_a_table(bench):
+    trace = bench({}, options=RunOptions(route="table"), passages=[ROBOTS]).ask("Price of the Mule")
+    assert trace.table.rows[0][-1] == 1.8
