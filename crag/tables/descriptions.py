@@ -131,7 +131,10 @@ def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryRes
     parts = []
     for row in result.rows[:_MAX_LISTED]:
         cells = [_write(value, unit) for value, unit in zip(row, units, strict=True)]
-        named = [f"{column.name} {cell}" if column else cell for column, cell in zip(columns, cells, strict=True)]
+        named = [
+            f"{column.name} {cell}" if column and (len(row) > 2 or not unit) else cell
+            for column, unit, cell in zip(columns, units, cells, strict=True)
+        ]
         parts.append(cells[0] if len(row) == 1 else f"{cells[0]}{words['pair']}{', '.join(named[1:])}")
     if result.total_rows > len(parts):
         parts.append(words["more"].format(count=f"{result.total_rows - len(parts):,}"))

@@ -44,14 +44,14 @@ def test_a_question_that_no_table_answers_is_searched_for(bench):
 
 def test_a_model_writes_what_the_patterns_are_not_sure_of(bench):
     writer = Scripted('SELECT "Robot", "Price" FROM table_1 ORDER BY "Price" LIMIT 1')
-    trace = bench({}, passages=[ROBOTS], query_writer=writer).ask("What is the median weight by colour of robots?")
+    trace = bench({}, passages=[ROBOTS], query_writer=writer).ask("What is the average weight by colour of robots?")
     assert (trace.outcome, trace.table.rows) == ("calculated", (("Bee", 0.2),))
     assert "Units sold" in writer.asked[0][0]
 
 
 def test_a_query_that_cannot_be_run_is_repaired_once(bench):
     writer = Scripted("DROP TABLE table_1", 'SELECT "Robot" FROM table_1 WHERE "Price" > 1')
-    trace = bench({}, passages=[ROBOTS], query_writer=writer).ask("What is the median weight by colour of robots?")
+    trace = bench({}, passages=[ROBOTS], query_writer=writer).ask("What is the average weight by colour of robots?")
     assert trace.table.rows == (("Mule",),)
     assert writer.asked[1][1] == "DROP TABLE table_1"
     assert writer.asked[1][2]
@@ -61,7 +61,7 @@ def test_a_query_that_cannot_be_run_is_repaired_once(bench):
 def test_a_second_failure_is_said_and_the_passages_are_searched(bench, query):
     writer = Scripted(query, query)
     trace = bench({1: 1.0}, passages=[ROBOTS], query_writer=writer).ask(
-        "What is the median weight by colour of robots?"
+        "What is the average weight by colour of robots?"
     )
     assert (trace.route, trace.table) == ("fact", None)
     assert trace.notes[0].startswith("The tables could not be queried. ")
