@@ -71,6 +71,7 @@ _ABSTRACT_TOPIC = lazy_regex(  # what only a summary can list, or what names not
     r"|^(?:\w+ )?(?:differences?|similarit(?:y|ies)|advantages?|disadvantages?|pros and cons|reasons?|steps) .*$",
     re.IGNORECASE,
 )
+_ASKS_WHICH = lazy_regex(r"\b(?:which|what|who|whose)\b|어떤|어느|무엇|누구|哪|什[么麼]|[谁誰]", re.IGNORECASE)
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _NEXT_QUESTION = lazy_regex(
     r"(?:,|;)? (?:and|as well as|and also) (?=(?:who|what|when|where|why|how|which)(?:'s|'re)?\b)", re.IGNORECASE
@@ -203,7 +204,8 @@ def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
     """Return one question about each of the things compared."""
     first, second = (match[name].strip(" \"'“”‘’.") for name in ("first", "second"))
     aspect = (match["aspect"] or "").strip(" .")
-    if not (extract_terms(first) and extract_terms(second)) or first.casefold() == second.casefold():
+    is_open = _ASKS_WHICH.search(f"{first} {second}")
+    if is_open or not (extract_terms(first) and extract_terms(second)) or first.casefold() == second.casefold():
         return ()
     if not aspect:
         return _capitalize(first), _capitalize(second)
