@@ -52,12 +52,12 @@ _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
     """Return how the question is answered: as the user wants, else by its wording.
 
-    The variants of other systems answer every question as a fact, as those systems do.
+    The variants of other systems answer every question as a fact, as those systems do; so does a search of the web.
     """
     question, options = retrieval_question(state), deps.options
     if options.route != "auto":
         return force_route(question, options.route)
-    if options.preset in PRESETS:
+    if options.preset in PRESETS or state.get("extra_query"):
         return RouteChoice("fact", "")
     chosen = choose_route(question)
     if chosen.route == "fact" and is_table_question(question) and _has_tables(deps):

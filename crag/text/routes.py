@@ -72,6 +72,10 @@ _ABSTRACT_TOPIC = lazy_regex(  # what only a summary can list, or what names not
     re.IGNORECASE,
 )
 _ASKS_WHICH = lazy_regex(r"\b(?:which|what|who|whose)\b|어떤|어느|무엇|누구|哪|什[么麼]|[谁誰]", re.IGNORECASE)
+_PRONOUN = lazy_regex(
+    r"\b(?:it|its|they|their|them|he|she|his|her|this|that|these|those|both)\b|그것|그거|이것|이거|[它他她][们們]?|[这這那][个個些]",
+    re.IGNORECASE,
+)
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _NEXT_QUESTION = lazy_regex(
     r"(?:,|;)? (?:and|as well as|and also) (?=(?:who|what|when|where|why|how|which)(?:'s|'re)?\b)", re.IGNORECASE
@@ -205,7 +209,12 @@ def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
     first, second = (match[name].strip(" \"'“”‘’.") for name in ("first", "second"))
     aspect = (match["aspect"] or "").strip(" .")
     is_open = _ASKS_WHICH.search(f"{first} {second}")
-    if is_open or not (extract_terms(first) and extract_terms(second)) or first.casefold() == second.casefold():
+    if (
+        is_open
+        or _PRONOUN.search(f"{first} {second}")
+        or not (extract_terms(first) and extract_terms(second))
+        or first.casefold() == second.casefold()
+    ):
         return ()
     if not aspect:
         return _capitalize(first), _capitalize(second)
@@ -219,9 +228,7 @@ def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
 
 def _names_something(question: str) -> bool:
     """Return whether a question can be answered by itself: it names what it is about, not only *it* or *they*."""
-    return bool(extract_terms(question)) and not re.search(
-        r"\b(?:it|its|they|their|them|he|she|his|her|this|that|these|those)\b", question, re.IGNORECASE
-    )
+    return bool(extract_terms(question)) and not _PRONOUN.search(question)
 
 
 def _capitalize(text: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from crag.options import RunOptions
 from crag.protocols import PromptFit, ReadingProgress, ReplyPiece, SummarySources
-from crag.types import Usage
+from crag.types import Turn, Usage
 from tests.doubles.engine import QuotingWriter, passage
 
 LEASE = passage(1, "Duties\n\n- The tenant sweeps the yard.\n- The tenant feeds the hens.", title="Lease")
@@ -104,3 +104,9 @@ def test_the_user_decides_how_a_question_is_answered(bench):
 def test_variants_of_other_systems_answer_facts_alone(bench):
     trace = bench({1: 1.0}, options=RunOptions(preset="langgraph"), passages=[LEASE]).ask("List all duties")
     assert "list_matches" not in trace.trajectory
+
+
+def test_a_new_kind_of_question_does_not_borrow_from_the_one_before(bench):
+    history = (Turn("user", "Who feeds the hens?"), Turn("assistant", "The tenant."))
+    trace = bench({}, passages=[LEASE, LETTER], summarizer=FirstSentences()).ask("Summarize everything", history)
+    assert (trace.route, trace.condensed, trace.read.read) == ("document", "", 2)
