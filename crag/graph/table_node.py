@@ -81,16 +81,18 @@ def _write_answer(state: GraphState, found: _Calculation, passages: dict[int, Pa
     knowledge = tuple(Knowledge(n, passage, passage.text) for n, passage in enumerate(cited, start=1))
     deps.emit(PassagesFound("library", tuple(cited), len(passages)))
     kinds = {"top", "group", "filter", "max", "min"}
+    is_comparable = found.query is None or found.query.kind in kinds
+    columns = _column_names(found)
     deps.emit(
         TableQueried(
             TableResult(
                 title=found.table.title,
                 sql=result.sql,
-                columns=result.columns,
-                rows=result.rows,
+                columns=columns,
+                rows=tuple(tuple(map(_tidy_number, row)) for row in result.rows),
                 total_rows=result.total_rows,
                 used=result.used_count,
-                chart=_choose_chart(result) if found.query is None or found.query.kind in kinds else None,
+                chart=(columns[0], columns[1]) if is_comparable and _is_chart(result) else None,
             )
         )
     )
@@ -118,11 +120,21 @@ def _cite(item: Knowledge, quote: str) -> Citation:
     )
 
 
-def _choose_chart(result: QueryResult) -> tuple[str, str] | None:
-    """Return the columns of a bar chart, a label and a figure, for a few rows that can be compared."""
+def _column_names(found: _Calculation) -> tuple[str, ...]:
+    """Return the names of the columns as the document writes them; each is used once."""
+    written = {column.sql_name: column.name for column in found.table.columns}
+    names = [written.get(name) or name for name in found.result.columns]
+    return tuple(names if len(set(names)) == len(names) else found.result.columns)
+
+
+def _tidy_number(cell: str | float | None) -> str | int | float | None:
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def _is_chart(result: QueryResult) -> bool:
+    """Return whether a result is a label and a figure for each of a few rows."""
     if not 3 <= len(result.rows) <= 30 or len(result.rows) < result.total_rows or len(result.columns) != 2:
-        return None
+        return False
     label, value = zip(*result.rows, strict=True)
     is_number = all(isinstance(cell, int | float) for cell in value)
-    is_label = all(isinstance(cell, str) for cell in label) and len(set(label)) == len(label)
-    return (result.columns[0], result.columns[1]) if is_number and is_label else None
+    return is_number and all(isinstance(cell, str) for cell in label) and len(set(label)) == len(label)

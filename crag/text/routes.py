@@ -60,7 +60,8 @@ _PARTS = {  # of the forms
     "{in_documents}": r"(?: ?(?:,|\b)(?:that |which )?(?:(?:is|are|was|were|being|get|gets) )?(?:mentioned|named|listed"
     r"|described|found|discussed|stated|given|contained|defined|present|specified|there (?:is|are))?"
     r"(?: (?:any|some)where)?(?: (?:in|from|of|across|throughout|by|within) (?:all |any |each |every )?(?:of )?"
-    r"(?:the |this |that |these |those |my |our |your )?(?:\w+ )?(?:documents?|files?|papers?|texts?|articles?|pdfs?"
+    r"(?:the |this |that |these |those |my |our |your )?(?:\w+ ){0,3}?(?:documents?|files?|papers?"
+    r"|texts?|articles?|pdfs?"
     r"|pages?|reports?|books?|contracts?|agreements?|leases?|handbooks?|manuals?|guides?|minutes|collections?"
     r"|library))?)",
 }
@@ -78,11 +79,16 @@ _PRONOUN = lazy_regex(
 )
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _NEXT_QUESTION = lazy_regex(
-    r"(?:,|;)? (?:and|as well as|and also) (?=(?:who|what|when|where|why|how|which)(?:'s|'re)?\b)", re.IGNORECASE
+    r"(?:[,;]|,? (?:and|as well as|and also|and then|and finally)),? (?=(?:(?:when|where|how much"
+    r"|how many|how long|how|why"
+    r"|who|what|which)\b(?! (?:is|are) (?:it|they|this|that)\b)|(?:can|do|does|is|are|may|must) (?:i"
+    r"|we|the|there|my)\b))"
+    r"|(?<=[가-힣][고며지])[,，] |(?<=[呢吗嗎的了])[，,](?=又|另外|[还還]|以及|[谁誰]|什[么麼]|哪|多)",
+    re.IGNORECASE,
 )
 _ASKS = lazy_regex(
     r"^\W*(?:(?:and|also|in|at|on|by|to|for|from|of) )*(?:who|what|when|where|why|how|which|whose|whom|is|are|was|were"
-    r"|do|does|did|can|could|has|have)\b|[가-힣]|[吗嗎呢谁誰何几幾]|什[么麼]|哪|多少|怎",
+    r"|do|does|did|can|could|has|have)\b|누구|무엇|뭐|뭔|언제|어디|얼마|왜|어떻|몇|어느|어떤|나요|니까|까요|는지|[吗嗎呢谁誰何几幾]|什[么麼]|哪|多少|怎",
     re.IGNORECASE,
 )
 _MAX_SENTENCES = 50
@@ -195,19 +201,22 @@ def split_into_parts(asked: str) -> tuple[str, ...]:
     """Return the sub-questions of a comparison or of several questions at once, at most four; else nothing."""
     if match := find_form("comparison", asked):
         return _compare(match, asked)
-    questions = [part.strip() for part in _QUESTION.findall(asked)]
+    questions = [part.strip() for part in _QUESTION.findall(asked)] or [asked]
     if len(questions) == 1:
-        questions = _NEXT_QUESTION.split(questions[0])
-    named = [one for one in questions if _ASKS.search(one) and _names_something(one)]
-    if len(questions) < 2 or len(named) < len(questions) or len(questions) > MAX_PARTS:
+        questions = [part.strip(" ,;.，、") for part in _NEXT_QUESTION.split(questions[0])]
+    asking = [one for one in questions if _ASKS.search(one)]
+    if not 1 < len(questions) == len(asking) <= MAX_PARTS or not _names_something(questions[0]):
         return ()
+    if len(questions) == 2 and not _names_something(questions[1]) and not asked.count("?") > 1:
+        return ()  # “When did it start and who founded it?” is one fact and its halves
     return tuple(one if one.endswith(("?", "？")) else f"{one}?" for one in map(_capitalize, questions))
 
 
 def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
     """Return one question about each of the things compared."""
     first, second = (match[name].strip(" \"'“”‘’.") for name in ("first", "second"))
-    aspect = (match["aspect"] or "").strip(" .")
+    given = match.groupdict()
+    aspect = (given.get("aspect") or "").strip(" .")
     is_open = _ASKS_WHICH.search(f"{first} {second}")
     if (
         is_open
@@ -216,6 +225,8 @@ def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
         or first.casefold() == second.casefold()
     ):
         return ()
+    if lead := (given.get("lead") or "").strip(" ,"):
+        return tuple(f"{_capitalize(name)}: {lead}?" for name in (first, second))
     if not aspect:
         return _capitalize(first), _capitalize(second)
     if re.search(r"[가-힣]", asked):

@@ -16,7 +16,7 @@ from crag.types import TableResult
 from pages.chat.questions import regenerate_answer
 from pages.parts import labels
 
-_CHART_HEIGHT = 260
+_BAR_HEIGHT = 40
 
 
 def draw_route_result(run_id: str, trace: Trace) -> None:
@@ -56,10 +56,17 @@ def _draw_table(run_id: str, result: TableResult) -> None:
             result.columns[label]: [str(row[label]) for row in result.rows],
             result.columns[value]: [row[value] for row in result.rows],
         }
-        st.bar_chart(bars, x=result.columns[label], y=result.columns[value], height=_CHART_HEIGHT, sort=False)
+        height = _BAR_HEIGHT * (len(result.rows) + 2)
+        st.bar_chart(bars, x=result.columns[label], y=result.columns[value], height=height, sort=False, horizontal=True)
     if len(result.rows) > 1 or len(result.columns) > 1:
         columns = {name: [row[at] for row in result.rows] for at, name in enumerate(result.columns)}
-        st.dataframe(columns, hide_index=True, key=f"table-{run_id}")
+        is_number = {
+            name: all(isinstance(cell, int | float | None) for cell in cells) for name, cells in columns.items()
+        }
+        formats = {
+            name: st.column_config.NumberColumn(format="localized") for name, is_one in is_number.items() if is_one
+        }
+        st.dataframe(columns, column_config=formats, hide_index=True, key=f"table-{run_id}")
     with st.expander("Query", type="compact", key=f"query-{run_id}"):
         st.code(strip_invisible(result.sql), language="sql", wrap_lines=True)
         more = f" · first {len(result.rows):,} of {format_count(result.total_rows, 'row')} shown"
