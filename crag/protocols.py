@@ -15,11 +15,14 @@ from crag.types import (
     Knowledge,
     Passage,
     Prompt,
+    Statement,
     Strip,
+    TableResult,
     Thresholds,
     Turn,
     Usage,
     Vectors,
+    WrittenLanguage,
 )
 
 
@@ -392,6 +395,46 @@ class QueryWriter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """Figures in words, without citations, with the query's result and some of the rows on which it rests.
+
+    `is_certain` is false if words of the question were left out.
+    """
+
+    text: str
+    result: TableResult
+    rows: tuple[Statement, ...]
+    is_certain: bool
+
+
+class CalculationFailed(Exception):
+    """A calculation could not be made. The message says why, for the user."""
+
+
+class Calculator(Protocol):
+    """Answers questions by calculating with the tables of documents."""
+
+    def is_calculation(self, question: str) -> bool:
+        """Return whether the wording asks for a count, total, mean, extreme, share or change."""
+        ...
+
+    def calculate(
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        language: WrittenLanguage,
+        stop: Cancellation,
+        *,
+        accept_uncertain: bool = False,
+    ) -> Calculation | None:
+        """Return the figures from the tables in these passages, which are in document order; None if none answers.
+
+        Raises `CalculationFailed`, `ModelFault`, `Stopped`.
+        """
+        ...
+
+
 class WebSearch(Protocol):
     """Searches the web. Every call leaves the machine."""
 
@@ -469,8 +512,7 @@ class Engine:
     `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
     smallest window. `quoting_writer` answers where the model wrote nothing or only repeated itself; it is None if
     `writer` quotes anyway. `find_corrections` returns the misspelled words of a question with the words that are meant.
-    Without an `assessor`, nothing judges whether passages suffice. The `query_writer` is a language model; without one,
-    only the built-in patterns turn questions into SQL.
+    Without an `assessor`, nothing judges whether passages suffice.
     """
 
     name: str
@@ -486,4 +528,4 @@ class Engine:
     find_corrections: Callable[[str], Mapping[str, str]] = _find_no_corrections
     assessor: Assessor | None = None
     summarizer: Summarizer | None = None
-    query_writer: QueryWriter | None = None
+    calculator: Calculator | None = None

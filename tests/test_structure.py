@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "storage": VALUES,
     "conversations": (*VALUES, "concurrency", "storage"),
     "grading": (*VALUES, "concurrency", "prompts", "text"),
-    "graph": (*VALUES, "prompts", "text", "tables"),
+    "graph": (*VALUES, "prompts", "text"),
     "models": (*VALUES, "concurrency", "prompts", "storage", "text"),
     "retrieval": (*VALUES, "concurrency", "storage", "text"),
     "websearch": (*VALUES, "storage", "text"),

@@ -152,6 +152,7 @@ class Engines:
         from crag.models.query_writer import ModelQueryWriter
         from crag.models.summarizer import ModelSummarizer
         from crag.models.writer import ModelRewriter, ModelWriter
+        from crag.tables.calculator import TableCalculator
         from crag.text.coverage import BuiltinCoverageCheck
 
         roles = dict.fromkeys((assigned.answering, assigned.grading, assigned.rewriting))
@@ -175,7 +176,7 @@ class Engines:
             coverage=BuiltinCoverageCheck(self._embedder, self._library),
             quoting_writer=quoting_writer if answering else None,
             assessor=open_assessor(grader, resources),
-            query_writer=ModelQueryWriter(answering) if answering else None,
+            calculator=TableCalculator(ModelQueryWriter(answering) if answering else None),
             summarizer=ModelSummarizer(answering, self._notes) if answering else BuiltinSummarizer(self._embedder),
         )
         return engine if answering else replace(engine, find_corrections=self._library.find_corrections)

@@ -25,12 +25,18 @@ from crag.graph.state import Deps, GraphState, retrieval_question
 from crag.options import PRESETS
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import PromptFit, ReadingProgress, SummarySources
-from crag.tables.questions import is_table_question
 from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count
 from crag.text.language import detect_written_language, extract_terms
 from crag.text.matches import MatchFinder
-from crag.text.routes import RouteChoice, SummaryRequest, choose_route, force_route, parse_summary_request
+from crag.text.routes import (
+    RouteChoice,
+    SummaryRequest,
+    choose_route,
+    force_route,
+    names_something,
+    parse_summary_request,
+)
 from crag.text.sanitization import to_one_line
 from crag.text.sections import section_titles
 from crag.types import (
@@ -39,6 +45,7 @@ from crag.types import (
     Outcome,
     Passage,
     SubQuestion,
+    Turn,
     Usage,
     WrittenLanguage,
 )
@@ -60,7 +67,8 @@ def select_route(state: GraphState, deps: Deps) -> RouteChoice:
     if options.preset in PRESETS or state.get("extra_query"):
         return RouteChoice("fact", "")
     chosen = choose_route(question)
-    if chosen.route == "fact" and is_table_question(question) and _has_tables(deps):
+    calculator = deps.engine.calculator
+    if chosen.route == "fact" and calculator and calculator.is_calculation(question) and _has_tables(deps):
         return RouteChoice("table", "It asks for a calculation over the rows of a table.")
     return chosen
 
@@ -139,7 +147,7 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
     language = detect_written_language(state["question"])
     answers, knowledge = list[_PartAnswer](), list[Knowledge]()
     for part in choice.parts:
-        answer = _answer_part(part, len(knowledge), deps)
+        answer = _answer_part(_name_subject(part, choice.parts[0], deps), len(knowledge), deps)
         text = answer.text or load_prompt("part_not_answered", language)
         lead = "\n\n" if answers else ""
         written = f"{lead}**{_plain(part)}**\n\n{text}"
@@ -170,6 +178,18 @@ class _PartAnswer:
     found: tuple[int, ...]
     is_quoted: bool = True
     usage: Usage = field(default_factory=Usage)
+
+
+def _name_subject(part: str, first: str, deps: Deps) -> str:
+    """Return a part that is understood without the first one, to which it may refer."""
+    if part == first or names_something(part):
+        return part
+    history = (Turn("user", first),)
+
+    def find_passages(text: str) -> list[Passage]:
+        return call_cancellable(lambda: deps.retriever.retrieve(text, deps.options)[0], deps.stop)
+
+    return deps.engine.rewriter.condense(part, history, find_passages, deps.stop).text
 
 
 def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:

@@ -15,6 +15,7 @@ _MAX_LISTED = 10
 _CURRENCIES = ("$", "€", "£", "¥", "₩", "￥")
 _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
+        "stated": " The table itself states {value} as the total.",
         "none": "No row of the table matches.",
         "count": "{value} rows match.",
         "count_one": "1 row matches.",
@@ -31,6 +32,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": ": ",
     },
     "ko": {
+        "stated": " 표에는 합계가 {value}(으)로 적혀 있습니다.",
         "none": "표에 해당하는 행이 없습니다.",
         "count": "해당하는 행은 {value}개입니다.",
         "count_one": "해당하는 행은 1개입니다.",
@@ -46,6 +48,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": ": ",
     },
     "zh": {
+        "stated": "表中写的总计是 {value}。",
         "none": "表中没有符合条件的行。",
         "count": "符合条件的有 {value} 行。",
         "count_one": "符合条件的有 1 行。",
@@ -61,6 +64,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": "：",
     },
     "zh-Hant": {
+        "stated": "表中寫的總計是 {value}。",
         "none": "表中沒有符合條件的列。",
         "count": "符合條件的有 {value} 列。",
         "count_one": "符合條件的有 1 列。",
@@ -119,6 +123,11 @@ def describe_result(question_language: WrittenLanguage, query: TableQuery | None
         return words["difference"].format(value=values[0])
     percent = f" ({_write(first[1])} %)" if first[1] is not None else ""
     return words["change"].format(value=values[0], percent=percent, before=values[2], after=values[3])
+
+
+def describe_stated_total(language: WrittenLanguage, stated: float) -> str:
+    """Return a sentence on the total that a table states, where its rows add up to another one."""
+    return _SENTENCES[language]["stated"].format(value=_write(stated))
 
 
 def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryResult) -> str:

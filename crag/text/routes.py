@@ -205,9 +205,9 @@ def split_into_parts(asked: str) -> tuple[str, ...]:
     if len(questions) == 1:
         questions = [part.strip(" ,;.，、") for part in _NEXT_QUESTION.split(questions[0])]
     asking = [one for one in questions if _ASKS.search(one)]
-    if not 1 < len(questions) == len(asking) <= MAX_PARTS or not _names_something(questions[0]):
+    if not 1 < len(questions) == len(asking) <= MAX_PARTS or not names_something(questions[0]):
         return ()
-    if len(questions) == 2 and not _names_something(questions[1]) and not asked.count("?") > 1:
+    if len(questions) == 2 and not names_something(questions[1]) and not asked.count("?") > 1:
         return ()  # “When did it start and who founded it?” is one fact and its halves
     return tuple(one if one.endswith(("?", "？")) else f"{one}?" for one in map(_capitalize, questions))
 
@@ -237,7 +237,7 @@ def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
     return tuple(f"What is the {aspect} of {name}?" for name in (first, second))
 
 
-def _names_something(question: str) -> bool:
+def names_something(question: str) -> bool:
     """Return whether a question can be answered by itself: it names what it is about, not only *it* or *they*."""
     return bool(extract_terms(question)) and not _PRONOUN.search(question)
 

@@ -251,12 +251,6 @@ def sheets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
 @pytest.mark.parametrize(
     ("question", "row"),
     [
-        ("What is the total value of all orders?", "Order: Total — Pieces: 5730 — Value (EUR): 47850 [1]"),
-        ("How many pieces were ordered in total?", "Order: Total — Pieces: 5730 — Value (EUR): 47850 [1]"),
-        ("What is the total budget for 2025?", "Area: Total — 2024: 21150 — 2025: 22350 [1]"),
-        ("1월 손님 합계는 얼마인가요?", "구역: 합계 — 1월: 460 — 2월: 450 [1]"),
-        ("一季度总计是多少？", "门店: 总计 — 一季度: 460 — 全年合计: 910 [1]"),
-        ("城北店全年合计是多少？", "门店: 城北店 — 一季度: 310 — 全年合计: 590 [1]"),
         (
             "What was the value of order B-1254?",
             "Order: B-1254 — Town: Varn — Goods: sails — Pieces: 14 — Value (EUR): 264 [1]",
@@ -284,6 +278,27 @@ def test_a_question_about_a_sheet_is_answered_by_the_row_that_holds_it(
 ) -> None:
     trace = ask(sheets, question)
     assert (trace.text, trace.outcome) == (row, "quoted")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is the total value of all orders?", "47,850"),
+        ("1월 손님 합계는 얼마인가요?", "460"),
+        ("一季度总计是多少？", "460"),
+        ("城北店全年合计是多少？", "590"),
+    ],
+)
+def test_a_total_is_calculated_and_agrees_with_the_one_stated(sheets: Application, question: str, text: str) -> None:
+    trace = ask(sheets, question)
+    assert text in trace.text
+    assert (trace.route, trace.outcome) == ("table", "calculated")
+
+
+def test_a_stated_total_that_differs_from_the_rows_is_said(sheets: Application) -> None:
+    trace = ask(sheets, "How many pieces were ordered in total?")
+    assert trace.text.startswith("The total of Pieces is 5,650 (300 rows). The table itself states 5,730 as the total.")
+    assert trace.outcome == "possible"
 
 
 def test_one_row_is_no_total(sheets: Application) -> None:

@@ -16,6 +16,7 @@ from crag.graph.state import Deps
 from crag.options import RunOptions
 from crag.protocols import CoverageCheck, PageReader, QueryWriter, Summarizer, WebSearch
 from crag.runs.trace import Trace
+from crag.tables.calculator import TableCalculator
 from crag.types import Assessment, Passage, Turn
 from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableAssessor, TableGrader, engine, passage
 
@@ -51,7 +52,7 @@ class Bench:
             quoting_writer=self.quoting_writer,
             assessor=self.assessor,
             summarizer=self.summarizer,
-            query_writer=self.query_writer,
+            calculator=TableCalculator(self.query_writer),
         )
         self.rewriter = played.rewriter
         trace = Trace()

@@ -110,3 +110,9 @@ def test_a_new_kind_of_question_does_not_borrow_from_the_one_before(bench):
     history = (Turn("user", "Who feeds the hens?"), Turn("assistant", "The tenant."))
     trace = bench({}, passages=[LEASE, LETTER], summarizer=FirstSentences()).ask("Summarize everything", history)
     assert (trace.route, trace.condensed, trace.read.read) == ("document", "", 2)
+
+
+def test_a_part_that_refers_to_the_first_one_names_what_it_is_about(bench):
+    asking = bench({2: 1.0}, passages=[LETTER], writer=QuotingWriter(fit=PromptFit(0, 0, 0)))
+    asking.ask("Who paints the door? Is it red? Who owns it?")
+    assert asking.retriever.queries[1] == "Is it red? (about Who paints the door?)"

@@ -1,0 +1,128 @@
+"""From a question to figures: one query over the tables of documents, by patterns or by a language model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from crag.cancellation import Cancellation
+from crag.protocols import Calculation, CalculationFailed, QueryWriter
+from crag.tables.data_table import DataTable, TablesTooLarge, find_tables
+from crag.tables.descriptions import describe_result, describe_stated_total, describe_tables
+from crag.tables.query import QueryRefused, QueryResult, run_query
+from crag.tables.questions import TableQuery, is_table_question, write_query
+from crag.types import Passage, Statement, TableResult, WrittenLanguage
+
+_MAX_DESCRIBED = 12  # tables in a model's prompt
+_MAX_BARS, _MIN_BARS = 30, 3
+_COMPARABLE = frozenset({"top", "group", "filter", "max", "min"})
+
+
+class TableCalculator:
+    """`Calculator` over DuckDB. Without a `query_writer`, only the built-in patterns turn questions into SQL."""
+
+    def __init__(self, query_writer: QueryWriter | None = None) -> None:
+        self._query_writer = query_writer
+
+    def is_calculation(self, question: str) -> bool:
+        """See `Calculator`."""
+        return is_table_question(question)
+
+    def calculate(
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        language: WrittenLanguage,
+        stop: Cancellation,
+        *,
+        accept_uncertain: bool = False,
+    ) -> Calculation | None:
+        """See `Calculator`. The patterns are asked first; a model writes what they are not sure of."""
+        try:
+            tables = find_tables(passages)
+            query = write_query(question, tables) if tables else None
+            if query and (query.is_certain or (accept_uncertain and self._query_writer is None)):
+                return _describe(query, run_query(query.sql, tables, stop), query.table, language)
+            if tables and self._query_writer:
+                result = self._run_written_query(question, tables, self._query_writer, stop)
+                named = next((table for table in tables if table.sql_name in result.sql), tables[0])
+                return _describe(None, result, named, language)
+        except TablesTooLarge as error:
+            raise CalculationFailed(str(error)) from error
+        except QueryRefused as error:
+            raise CalculationFailed(f"The tables could not be queried. {error}") from error
+        return None
+
+    @staticmethod
+    def _run_written_query(
+        question: str, tables: Sequence[DataTable], writer: QueryWriter, stop: Cancellation
+    ) -> QueryResult:
+        """Run the query that a model writes; if it is refused, the model may repair it once. Raises `QueryRefused`."""
+        schema = describe_tables(tables[:_MAX_DESCRIBED])
+        sql = writer.write_query(question, schema, stop)
+        try:
+            return run_query(sql, tables, stop)
+        except QueryRefused as error:
+            sql = writer.write_query(question, schema, stop, refused=sql, reason=str(error))
+            return run_query(sql, tables, stop)
+
+
+def _describe(
+    query: TableQuery | None, result: QueryResult, table: DataTable, language: WrittenLanguage
+) -> Calculation | None:
+    """Return the figures in words, with the rows on which they rest; None for an empty result."""
+    if not result.total_rows:
+        return None
+    columns = _column_names(table, result)
+    stated = _find_other_total(query, result, table) if query else None
+    is_comparable = query is None or query.kind in _COMPARABLE
+    return Calculation(
+        text=describe_result(language, query, result)
+        + ("" if stated is None else describe_stated_total(language, stated)),
+        result=TableResult(
+            title=table.title,
+            sql=result.sql,
+            columns=columns,
+            rows=tuple(tuple(map(_tidy_number, row)) for row in result.rows),
+            total_rows=result.total_rows,
+            used=result.used_count,
+            chart=(columns[0], columns[1]) if is_comparable and _is_chart(result) else None,
+        ),
+        rows=tuple(Statement(row.passage_id, row.text) for row in result.used),
+        is_certain=query is None or (query.is_certain and stated is None),
+    )
+
+
+def _find_other_total(query: TableQuery, result: QueryResult, table: DataTable) -> float | None:
+    """Return the total that the table itself states for the column that was summed up, if it is another one."""
+    if query.kind != "sum" or "WHERE" in query.sql.upper():
+        return None
+    at = next((n for n, column in enumerate(table.columns) if f'"{column.sql_name}"' in query.sql), None)
+    values = [row.values[at] for row in table.totals] if at is not None else []
+    stated = [value for value in values if isinstance(value, float)]
+    found = result.rows[0][0]
+    if not stated or not isinstance(found, float) or any(math.isclose(value, found, rel_tol=1e-3) for value in stated):
+        return None
+    return stated[-1]
+
+
+def _column_names(table: DataTable, result: QueryResult) -> tuple[str, ...]:
+    """Return the names of the columns as the document writes them, unless two would be the same."""
+    written = {column.sql_name: column.name for column in table.columns}
+    names = tuple(written.get(name) or name for name in result.columns)
+    return names if len(set(names)) == len(names) else result.columns
+
+
+def _tidy_number(cell: str | float | None) -> str | float | None:
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def _is_chart(result: QueryResult) -> bool:
+    """Return whether a result is a label and a figure for each of a few rows."""
+    if not _MIN_BARS <= len(result.rows) <= _MAX_BARS or len(result.rows) < result.total_rows:
+        return False
+    if len(result.columns) != 2:
+        return False
+    label, value = zip(*result.rows, strict=True)
+    is_number = all(isinstance(cell, int | float) for cell in value)
+    return is_number and all(isinstance(cell, str) for cell in label) and len(set(label)) == len(label)
