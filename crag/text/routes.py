@@ -87,7 +87,7 @@ _NEXT_QUESTION = lazy_regex(
     re.IGNORECASE,
 )
 _ASKS = lazy_regex(
-    r"^\W*(?:(?:and|also|in|at|on|by|to|for|from|of) )*(?:who|what|when|where|why|how|which|whose|whom|is|are|was|were"
+    r"^\W*(?:(?:and|also|then|finally|in|at|on|by|to|for|from|of),? )*(?:who|what|when|where|why|how|which|whose|whom|is|are|was|were"
     r"|do|does|did|can|could|has|have)\b|누구|무엇|뭐|뭔|언제|어디|얼마|왜|어떻|몇|어느|어떤|나요|니까|까요|는지|[吗嗎呢谁誰何几幾]|什[么麼]|哪|多少|怎",
     re.IGNORECASE,
 )
@@ -252,9 +252,9 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     count = _COUNT.search(asked)
     bare = _strip(asked)
     is_whole = is_summary_request(asked) or is_summary_request(bare)
-    found = find_form("summary", bare)
+    found = find_form("summary", bare) or find_form("summary", asked)
     scope = found["scope"] if found else ""
-    if not (is_whole or scope):
+    if not (is_whole or found):
         return None
     words = _DOCUMENT_NOUNS.sub(" ", scope).strip(" \"'“”‘’.,:;?!。？！，")
     sentences = min(_parse_number(count["number"]), _MAX_SENTENCES) if count else 0
