@@ -87,7 +87,8 @@ _NEXT_QUESTION = lazy_regex(
     re.IGNORECASE,
 )
 _ASKS = lazy_regex(
-    r"^\W*(?:(?:and|also|then|finally|in|at|on|by|to|for|from|of),? )*(?:who|what|when|where|why|how|which|whose|whom|is|are|was|were"
+    r"^\W*(?:(?:and|also|then|finally|in|at|on|by|to|for|from|of),? )*(?:who|what|when|where|why|how"
+    r"|which|whose|whom|is|are|was|were"
     r"|do|does|did|can|could|has|have)\b|누구|무엇|뭐|뭔|언제|어디|얼마|왜|어떻|몇|어느|어떤|나요|니까|까요|는지|[吗嗎呢谁誰何几幾]|什[么麼]|哪|多少|怎",
     re.IGNORECASE,
 )
