@@ -578,6 +578,7 @@ _OPTION_RECORDS = (
         term="kind",
         scope="conversation",
         values=ROUTES,
+        flag="--route",
         nodes=("condense_question",),
     ),
     Option(

@@ -155,3 +155,19 @@ def test_lines_to_grade_may_hold_any_text(crag, tmp_path):
     assert len(crag("grade", str(tmp_path / "pairs.jsonl"), "--model", "builtin")[1]["grades"]) == 2
     (tmp_path / "pairs.jsonl").write_text("[" * 100_000)
     assert crag("grade", str(tmp_path / "pairs.jsonl"), "--model", "builtin")[1]["error"]["code"] == "bad_request"
+
+
+def test_the_route_and_what_belongs_to_it_are_reported(crag, tmp_path):
+    (tmp_path / "robots.csv").write_text("Robot,Units sold\nMule,385\nAnt,510\nBee,90\n")
+    crag("add", str(tmp_path / "robots.csv"))
+    _, document = crag("ask", "Which robot sold the most units?")
+    assert (document["route"], document["outcome"]) == ("table", "calculated")
+    assert document["sql"].startswith("SELECT")
+    assert document["table"]["rows"] == [["Ant", 510]]
+    _, document = crag("ask", "Where is the Mule mentioned?")
+    assert (document["route"], document["coverage"]) == ("list", {"read": 1, "of": 1})
+    assert document["matches"][0]["title"] == "robots.csv"
+    _, document = crag("ask", "Where is the Mule mentioned?", "--route", "fact")
+    assert (document["route"], document["matches"]) == ("fact", None)
+    _, document = crag("ask", "Compare the Mule and the Ant")
+    assert [part["question"] for part in document["sub_questions"]] == ["Mule", "Ant"]
