@@ -214,7 +214,8 @@ class Option:
     @property
     def flag(self) -> str:
         """Command-line argument; empty if the option has none."""
-        if self.role or self.scope != "home":
+        is_for_question = self.scope == "conversation" and self.kind == "choice"
+        if self.role or not (self.scope == "home" or is_for_question):
             return ""
         return f"--{self.name.replace('_', '-')}" if len(self.name) > 1 else f"-{self.name}"
 
@@ -578,7 +579,6 @@ _OPTION_RECORDS = (
         term="kind",
         scope="conversation",
         values=ROUTES,
-        flag="--route",
         nodes=("condense_question",),
     ),
     Option(
