@@ -77,6 +77,7 @@ _PRONOUN = lazy_regex(
     r"\b(?:it|its|they|their|them|he|she|his|her|this|that|these|those|both)\b|그것|그거|이것|이거|[它他她][们們]?|[这這那][个個些]",
     re.IGNORECASE,
 )
+_ARTICLE = lazy_regex(r"^(?:the|an?) ", re.IGNORECASE)
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _NEXT_QUESTION = lazy_regex(
     r"(?:[,;]|,? (?:and|as well as|and also|and then|and finally)),? (?=(?:(?:when|where|how much"
@@ -229,7 +230,7 @@ def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
     if lead := (given.get("lead") or "").strip(" ,"):
         return tuple(f"{_capitalize(name)}: {lead}?" for name in (first, second))
     if not aspect:
-        return _capitalize(first), _capitalize(second)
+        return tuple(_capitalize(_ARTICLE.sub("", name)) for name in (first, second))
     if re.search(r"[가-힣]", asked):
         particle = "는" if (ord(aspect[-1]) - ord("가")) % 28 == 0 else "은"  # after a vowel, after a consonant
         return tuple(f"{name}의 {aspect}{particle} 무엇인가요?" for name in (first, second))
