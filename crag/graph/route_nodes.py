@@ -12,6 +12,7 @@ from crag.events import (
     MatchesListed,
     Noted,
     PartAnswered,
+    PassageGraded,
     PassagesFound,
     PassagesRead,
     PromptBuilt,
@@ -47,6 +48,7 @@ from crag.types import (
     SubQuestion,
     Turn,
     Usage,
+    Verdict,
     WrittenLanguage,
 )
 
@@ -163,6 +165,11 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
         numbering = CitationNumbering()
         text, held = numbering.renumber(text), numbering.reorder(held)
     deps.emit(PassagesFound("library", tuple(item.passage for item in held), deps.retriever.size(deps.options)))
+    best: dict[int, Verdict] = {}
+    for verdict in sorted((one for answer in answers for one in answer.verdicts), key=lambda one: one.score or 0.0):
+        best[verdict.passage_id] = verdict  # the best of those on several parts
+    for item in held:
+        deps.emit(PassageGraded(best[item.passage.id]))
     usage = sum((answer.usage for answer in answers), Usage())
     deps.emit(AnswerWritten(text, collect_citations(text, held), _joint_outcome(answers), usage))
     return {"answer": text, "knowledge": held}
@@ -170,7 +177,10 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
 
 @dataclass(frozen=True, slots=True)
 class _PartAnswer:
-    """The answer to one part: empty, without an outcome, if its passages do not answer. `found` are passage ids."""
+    """The answer to one part: empty, without an outcome, if its passages do not answer. `found` are passage ids.
+
+    `verdicts` are those on the passages of its knowledge.
+    """
 
     text: str
     outcome: Outcome | None
@@ -178,6 +188,7 @@ class _PartAnswer:
     found: tuple[int, ...]
     is_quoted: bool = True
     usage: Usage = field(default_factory=Usage)
+    verdicts: tuple[Verdict, ...] = ()
 
 
 def _name_subject(part: str, first: str, deps: Deps) -> str:
@@ -203,6 +214,7 @@ def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
     knowledge = tuple(Knowledge(offset + n, passages[at], passages[at].text) for n, at in enumerate(usable, start=1))
     if not knowledge:
         return _PartAnswer("", None, (), found)
+    verdicts = tuple(Verdict(passages[at].id, words[at], grades[at].score, grades[at].reason) for at in usable)
     text, usage, is_quoted = "", Usage(), True
     for piece in deps.engine.writer.write(part, knowledge, (), deps.stop):
         if isinstance(piece, PromptFit):
@@ -216,11 +228,11 @@ def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
     support = check_sentences(text, knowledge)
     outcome = answer_outcome(text, support, knowledge, is_quoted=is_quoted) if text else "not_answered"
     if outcome == "not_answered":
-        return _PartAnswer("", None, knowledge, found, is_quoted, usage)
+        return _PartAnswer("", None, knowledge, found, is_quoted, usage, verdicts)
     if outcome == "quoted" and deps.engine.coverage:
         quotations = collect_quotations(text, used_knowledge(text, support, knowledge))
         outcome = "quoted" if deps.engine.coverage.is_covered(part, quotations) else "possible"
-    return _PartAnswer(text, outcome, knowledge, found, is_quoted, usage)
+    return _PartAnswer(text, outcome, knowledge, found, is_quoted, usage, verdicts)
 
 
 def _joint_outcome(answers: Sequence[_PartAnswer]) -> Outcome:

@@ -81,6 +81,7 @@ def test_each_part_of_a_question_is_answered_from_its_own_passages(bench):
     assert [part.answered for part in trace.parts] == [True, True]
     assert "**Who paints the door?**" in trace.text
     assert [cited.n for cited in trace.citations] == [1, 2]
+    assert trace.verdicts[2].word == "relevant"
 
 
 def test_a_part_without_an_answer_says_so(bench):
