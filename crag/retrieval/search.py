@@ -57,6 +57,7 @@ class HybridSearch:
         self._folder = folder
         self._find_evaluator = find_evaluator
         self._allowed = lru_cache(maxsize=16)(self._read_allowed)
+        self._has_rows = lru_cache(maxsize=16)(self._find_rows)  # looks through all texts if there are none
         self._lock = threading.Lock()
         self._indexes: dict[str, VectorIndex] = {}
 
@@ -90,7 +91,15 @@ class HybridSearch:
     def read_all(self, options: RunOptions, *, with_tables: bool = False) -> Iterator[Passage]:
         """Yield all passages searched under these options in document order; see `Retriever`."""
         scope = options.collection, options.source_ids
-        return stream_passages(self._store.database, *scope, containing=ROW_SEPARATOR if with_tables else "")
+        if not with_tables:
+            return stream_passages(self._store.database, *scope)
+        return self._stream_rows(*scope) if self._has_rows(self._store.epoch(), *scope) else iter(())
+
+    def _stream_rows(self, collection: str, source_ids: tuple[str, ...]) -> Iterator[Passage]:
+        return stream_passages(self._store.database, collection, source_ids, containing=ROW_SEPARATOR)
+
+    def _find_rows(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> bool:
+        return next(self._stream_rows(collection, source_ids), None) is not None
 
     def search(
         self, query: str, k: int, collection: str = "", source_ids: Sequence[str] = (), *, rerank: bool = True
