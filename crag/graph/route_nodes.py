@@ -55,6 +55,7 @@ from crag.types import (
 _MAX_READ = 5_000  # passages of a summary: about 1,500 pages
 _READ_AT_ONCE = 200
 _NAMED_SHARE = 0.5  # of the words of a request that the title of a document must hold
+_SENTENCES_OF_SECTION = 4
 _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 
 
@@ -169,7 +170,8 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
     for verdict in sorted((one for answer in answers for one in answer.verdicts), key=lambda one: one.score or 0.0):
         best[verdict.passage_id] = verdict  # the best of those on several parts
     for item in held:
-        deps.emit(PassageGraded(best[item.passage.id]))
+        if item.passage.id in best:
+            deps.emit(PassageGraded(best[item.passage.id]))
     usage = sum((answer.usage for answer in answers), Usage())
     deps.emit(AnswerWritten(text, collect_citations(text, held), _joint_outcome(answers), usage))
     return {"answer": text, "knowledge": held}
@@ -208,6 +210,10 @@ def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
     deps.stop.check()
     passages = call_cancellable(lambda: deps.retriever.retrieve(part, deps.options, deps.stop), deps.stop).passages
     found = tuple(passage.id for passage in passages)
+    if deps.engine.quoting_writer is None:  # the writer quotes
+        text, section = _quote_section(part, passages, offset)
+        if text:
+            return _PartAnswer(text, "quoted", section, found)
     grades = dict(deps.engine.grader.grade(part, passages, deps.stop))
     words = {at: deps.thresholds.verdict_for(grade.score) for at, grade in grades.items()}
     usable = sorted((at for at in words if words[at] != "irrelevant"), key=lambda at: -(grades[at].score or 0.0))
@@ -233,6 +239,18 @@ def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
         quotations = collect_quotations(text, used_knowledge(text, support, knowledge))
         outcome = "quoted" if deps.engine.coverage.is_covered(part, quotations) else "possible"
     return _PartAnswer(text, outcome, knowledge, found, is_quoted, usage, verdicts)
+
+
+def _quote_section(part: str, passages: Sequence[Passage], offset: int) -> tuple[str, tuple[Knowledge, ...]]:
+    """Return the first sentences of the section that a part names, such as “Paid leave”, and where they stand."""
+    finder = MatchFinder(part)
+    finder.read(passages)
+    items = finder.section_items()[:_SENTENCES_OF_SECTION]
+    numbers = {passage_id: offset + n for n, passage_id in enumerate(dict.fromkeys(one.passage_id for one in items), 1)}
+    knowledge = tuple(Knowledge(n, finder.passages[key], finder.passages[key].text) for key, n in numbers.items())
+    return "\n".join(
+        f"- {escape_brackets(to_one_line(one.text))} [{numbers[one.passage_id]}]" for one in items
+    ), knowledge
 
 
 def _joint_outcome(answers: Sequence[_PartAnswer]) -> Outcome:

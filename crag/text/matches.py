@@ -56,14 +56,19 @@ class MatchFinder:
         """Collect the matches of these passages."""
         for passage in passages:
             units = split_sentences(passage.text)
-            self._add("items", passage, self._section_items(passage))
-            self._add("values", passage, self._values(passage, units))
+            items = list(self._section_items(passage))
+            self._add("items", passage, items)
+            self._add("values", passage, () if items else self._values(passage, units))
             self._add("sentences", passage, self._sentences(label_table_rows(units, passage.heading)))
 
     def _add(self, kind: MatchKind, passage: Passage, texts: Iterable[str]) -> None:
         if found := [Match(passage.id, text) for text in texts]:
             self._found[kind] += found
             self.passages[passage.id] = passage
+
+    def section_items(self) -> list[Match]:
+        """Return what the sections of that name hold: their list items, or else their sentences."""
+        return self._found["items"]
 
     def matches(self) -> list[Match]:
         """Return the items of sections of that name and the values of columns of that name, else sentences about it.
@@ -78,16 +83,17 @@ class MatchFinder:
         return list(unique.values())
 
     def _section_items(self, passage: Passage) -> Iterator[str]:
-        """Yield the list items below a heading that names the topic, or the sentences if it has no list."""
+        """Yield the list items below a heading that names the topic, or all sentences and rows if it has no list."""
         if not self._terms:
             return
-        above = any(self._is_name(frozenset(extract_terms(name))) for name in heading_path(passage))
+        above = any(self._is_name(frozenset(extract_terms(name))) for name in heading_path(passage)[:-1])
         units = [
             unit for title, unit in title_units(passage) if above or self._is_name(frozenset(extract_terms(title)))
         ]
-        items = [unit for unit in units if is_list_item(unit)]
-        texts = items or [unit for unit in units if not is_table_row(unit)]
-        yield from (text for text in map(strip_list_mark, texts) if extract_terms(text))
+        items = [unit for unit in units if is_list_item(unit) and not is_table_row(unit)]
+        labelled = label_table_rows(units, passage.heading, split_sentences(passage.text))
+        rows = [" — ".join(table_cells(unit)) if is_table_row(unit) else unit for unit in labelled]
+        yield from (text for text in map(strip_list_mark, items or rows) if extract_terms(text))
 
     def _is_name(self, heading: frozenset[str]) -> bool:
         """Return whether a heading is about the topic and hardly anything else: “Risks”, “Main risks”."""

@@ -117,3 +117,12 @@ def test_a_part_that_refers_to_the_first_one_names_what_it_is_about(bench):
     asking = bench({2: 1.0}, passages=[LETTER], writer=QuotingWriter(fit=PromptFit(0, 0, 0)))
     asking.ask("Who paints the door? Is it red? Who owns it?")
     assert asking.retriever.queries[1] == "Is it red? (about Who paints the door?)"
+
+
+def test_compared_sections_are_quoted_as_they_are(bench):
+    rules = passage(1, "Paid leave\n\nIt is 27 days a year.\n\nSick days\n\nA note is needed.", title="Rules")
+    trace = bench({}, passages=[rules], writer=QuotingWriter(fit=PromptFit(0, 0, 0))).ask(
+        "Compare paid leave and sick days"
+    )
+    assert trace.text == "**Paid leave**\n\n- It is 27 days a year. [1]\n\n**Sick days**\n\n- A note is needed. [2]"
+    assert trace.outcome == "quoted"

@@ -50,3 +50,14 @@ def test_rows_are_matched_with_the_names_of_their_columns():
 )
 def test_values_are_recognized_by_their_form(topic, text, found):
     assert find(topic, passage(1, text)) == found
+
+
+def test_a_section_ends_at_the_next_heading_and_shows_its_rows_with_their_columns():
+    held = passage(1, f"Call before seven.\n\nExpenses\n\nClaims take 30 days.\n\n{SHEET}", heading="Book › Sick days")
+    assert find("sick days", held) == ["Call before seven."]
+    assert find("expenses", held) == [
+        "Claims take 30 days.",
+        "Supplier: Finch Ltd — Price: 40",
+        "Supplier: Heron Inc — Price: 52",
+        "Supplier: Finch Ltd — Price: 61",
+    ]
