@@ -363,10 +363,13 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One place that a question asks to list: a sentence, list item or table row of a passage."""
+    """One place that a question asks to list: a sentence, list item or table row of a passage, and where it is."""
 
     passage_id: int
     text: str
+    title: str
+    page: int | None = None
+    sheet: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from crag.retrieval.space_switch import SpaceStatus
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_place
 from crag.text.sanitization import TERMINAL_CONTROLS
-from crag.types import AddResult, Conversation, Grade, Match, Passage, Source, Thresholds, Verdict
+from crag.types import AddResult, Conversation, Grade, Passage, Source, Thresholds, Verdict
 
 if TYPE_CHECKING:
     from crag.app.checklist_facts import Check
@@ -80,7 +80,7 @@ def answer_json(run_id: str, trace: Trace) -> Json:
         "steps": trace.trajectory,
         "verdicts": [_verdict_json(trace, verdict) for verdict in trace.verdicts.values()],
         "coverage": _fields(trace.read, "read of") if trace.read else None,
-        "matches": [_match_json(trace, match) for match in trace.listed.matches] if trace.listed else None,
+        "matches": [asdict(match) for match in trace.listed.matches] if trace.listed else None,
         "sql": trace.table.sql if trace.table else None,
         "table": _fields(trace.table, "title columns rows total_rows") if trace.table else None,
         "sub_questions": [asdict(part) for part in trace.parts] or None,
@@ -94,11 +94,6 @@ def answer_json(run_id: str, trace: Trace) -> Json:
         "tokens": {"prompt": trace.usage.prompt_tokens, "answer": trace.usage.answer_tokens},
     }
     return document if trace.state == "done" else document | {"error": _error_json(trace)}
-
-
-def _match_json(trace: Trace, match: Match) -> Json:
-    passage = trace.passages[match.passage_id]
-    return {"passage_id": passage.id, "title": passage.title, "page": passage.page_of(match.text), "text": match.text}
 
 
 def sources_text(trace: Trace) -> str:

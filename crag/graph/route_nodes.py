@@ -56,6 +56,7 @@ _MAX_READ = 5_000  # passages of a summary: about 1,500 pages
 _READ_AT_ONCE = 200
 _NAMED_SHARE = 0.5  # of the words of a request that the title of a document must hold
 _SENTENCES_OF_SECTION = 4
+_MAX_MATCHES = 2_000
 _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 
 
@@ -129,14 +130,18 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
         finder.read(some)
         read += len(some)
         deps.emit(PassagesRead(read, max(size, read)))
-    matches = finder.matches()
+    matches = finder.matches()[:_MAX_MATCHES]
     if not matches:
         return answer_as_fact(f"Nothing to list about “{choice.topic}” was found.", deps)
-    found = [finder.passages[passage_id] for passage_id in dict.fromkeys(match.passage_id for match in matches)]
+    if len(matches) == _MAX_MATCHES:
+        deps.emit(Noted(f"Only the first {_MAX_MATCHES:,} matches are kept. Ask for something narrower."))
+    shown = matches[:_MAX_SHOWN]
+    found = [finder.passages[passage_id] for passage_id in dict.fromkeys(match.passage_id for match in shown)]
     deps.emit(PassagesFound("library", tuple(found), read))
     deps.emit(MatchesListed(choice.topic, tuple(matches)))
     knowledge = tuple(Knowledge(n, passage, passage.text) for n, passage in enumerate(found, start=1))
-    text = _write_matches(state, matches, knowledge, read)
+    documents = len({finder.passages[match.passage_id].source_id for match in matches})
+    text = _write_matches(state, matches, knowledge, documents, read)
     deps.emit(TokensWritten(text))
     deps.emit(AnswerWritten(text, collect_citations(text, knowledge), "quoted", Usage()))
     return {"answer": text, "knowledge": knowledge}
@@ -296,11 +301,12 @@ _LIST_MORE: dict[WrittenLanguage, str] = {
 }
 
 
-def _write_matches(state: GraphState, matches: Sequence[Match], knowledge: Sequence[Knowledge], read: int) -> str:
+def _write_matches(
+    state: GraphState, matches: Sequence[Match], knowledge: Sequence[Knowledge], documents: int, read: int
+) -> str:
     """Write how much was found, then the matches below the title of their document."""
     language = detect_written_language(state["question"])
     known = {item.passage.id: item for item in knowledge}
-    documents = len({item.passage.source_id for item in knowledge})
     shown = matches[:_MAX_SHOWN]
     more = fill_template(_LIST_MORE[language], shown=f"{len(shown):,}") if len(matches) > len(shown) else ""
     places = format_count(len(matches), "place") if language == "en" else f"{len(matches):,}"

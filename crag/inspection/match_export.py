@@ -12,10 +12,8 @@ from crag.text.sanitization import CsvCell, escape_formula
 
 def export_matches(trace: Trace) -> bytes:
     """Return every match with its document, page and text, below a header row."""
-    rows = []
-    for match in trace.listed.matches if trace.listed else ():
-        passage = trace.passages[match.passage_id]
-        rows.append((passage.title, passage.page_of(match.text), passage.sheet, match.text))
+    matches = trace.listed.matches if trace.listed else ()
+    rows = [(match.title, match.page, match.sheet, match.text) for match in matches]
     return _write_csv(("document", "page", "sheet", "text"), rows)
 
 

@@ -62,8 +62,9 @@ class MatchFinder:
             self._add("sentences", passage, self._sentences(label_table_rows(units, passage.heading)))
 
     def _add(self, kind: MatchKind, passage: Passage, texts: Iterable[str]) -> None:
-        if found := [Match(passage.id, text) for text in texts]:
-            self._found[kind] += found
+        for text in texts:
+            found = Match(passage.id, text, passage.title, passage.page_of(text), passage.sheet)
+            self._found[kind].append(found)
             self.passages[passage.id] = passage
 
     def section_items(self) -> list[Match]:

@@ -1,11 +1,10 @@
 import csv
 import io
 
-from crag.events import MatchesListed, PassagesFound, TableQueried
+from crag.events import MatchesListed, TableQueried
 from crag.inspection.match_export import export_matches, export_table
 from crag.runs.trace import Trace
 from crag.types import Match, TableResult
-from tests.doubles.engine import passage
 
 
 def read(data):
@@ -13,9 +12,8 @@ def read(data):
 
 
 def test_every_match_is_a_row_with_its_place_and_no_formula():
-    found = passage(7, "=1+1 is a formula. Hens are fed.", title="Lease", page=3)
-    listed = MatchesListed("hens", (Match(7, "=1+1 is a formula."), Match(7, "Hens are fed.")))
-    trace = Trace().apply_all([PassagesFound("library", (found,), 1), listed])
+    listed = MatchesListed("hens", (Match(7, "=1+1 is a formula.", "Lease", 3), Match(7, "Hens are fed.", "Lease", 3)))
+    trace = Trace().apply_all([listed])
     assert read(export_matches(trace)) == [
         ["document", "page", "sheet", "text"],
         ["Lease", "3", "", "'=1+1 is a formula."],
