@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from crag.cancellation import Cancellation
@@ -95,7 +96,7 @@ def _describe(
 
 def _find_other_total(query: TableQuery, result: QueryResult, table: DataTable) -> float | None:
     """Return the total that the table itself states for the column that was summed up, if it is another one."""
-    if query.kind != "sum" or "WHERE" in query.sql.upper():
+    if query.kind != "sum" or re.search(r"WHERE (?!\"[^\"]+\" IS NOT NULL$)", query.sql):
         return None
     at = next((n for n, column in enumerate(table.columns) if f'"{column.sql_name}"' in query.sql), None)
     values = [row.values[at] for row in table.totals] if at is not None else []

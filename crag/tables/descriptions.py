@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from crag.tables.data_table import DataTable, TableColumn
@@ -158,7 +159,11 @@ def _find_column(query: TableQuery | None, name: str) -> TableColumn | None:
 def _find_measure(query: TableQuery, result: QueryResult) -> TableColumn | None:
     """Return the column of figures of a result: the one it shows, or the only one that the statement computes with."""
     shown = [column for name in result.columns if (column := _find_column(query, name)) and column.kind == "number"]
-    computed = [column for column in query.table.columns if f'("{column.sql_name}")' in query.sql]
+    computed = [
+        column
+        for column in query.table.columns
+        if re.search(rf'\b(?:sum|avg|min|max)\("{re.escape(column.sql_name)}"\)', query.sql)
+    ]
     return next(iter([*shown, *computed]), None)
 
 

@@ -110,6 +110,12 @@ def _literal(value: str | float) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"{value:.12g}"
 
 
+_RECORDS = re.compile(
+    r"\bhow many (sales|orders|transactions|deals|purchases|bookings|entries|records|rows|invoices|payments)\b",
+    re.IGNORECASE,
+)
+
+
 class _QueryWriter:
     """Writes the query for a question as read about one table."""
 
@@ -256,6 +262,8 @@ class _QueryWriter:
     def _write_count(self, conditions: Sequence[str]) -> TableQuery | None:
         """Count rows if the question counts what they are about; add up the column if it counts what that holds."""
         measure = self._measure_counted()
+        if self._are_records_counted():
+            return self._query("count", "count(*) AS count", conditions) if not self._asked.groups else None
         if self._is_value_counted() and not measure:
             quantities = [one for one in self._asked.numbers if _IS_QUANTITY.search(one.name)]
             return self._add_up(quantities[0], conditions) if len(quantities) == 1 else None
@@ -273,6 +281,17 @@ class _QueryWriter:
                 "group", f"{group}, count(*) AS count", conditions, f" GROUP BY {group} ORDER BY count DESC, 1"
             )
         return self._query("count", "count(*) AS count", conditions)
+
+    def _are_records_counted(self) -> bool:
+        """Return whether the question counts sales, orders and the like, of which each row is one."""
+        found = _RECORDS.search(self._asked.question)
+        if not found:
+            return False
+        at = self._asked.table.columns.index(self._asked.label)
+        is_record = self._asked.label.kind == "date" or any(
+            re.search(r"\d", str(row.values[at])) for row in self._asked.table.rows
+        )
+        return is_record and not any(found[1][:4].lower() in one.name.lower() for one in self._asked.numbers)
 
     def _is_value_counted(self) -> bool:
         """Return whether the question counts what a cell names, as in “how many sails”, rather than rows."""
@@ -323,11 +342,14 @@ class _QueryWriter:
             select, end = f"{by}, {function}({name}) AS {operation}", f" GROUP BY {by} ORDER BY 2 DESC, 1"
             return self._query("group", select, conditions, end, measure=measure)
         kind: QueryKind = "sum" if is_sum else "mean"
+        at = self._asked.table.columns.index(measure)
+        if any(row.values[at] is None for row in self._asked.table.rows):  # they are no part of the figure
+            conditions = [*conditions, f"{name} IS NOT NULL"]
         return self._query(kind, f"{function}({name}) AS {operation}", conditions, measure=measure)
 
     def _write_extreme(self, conditions: Sequence[str]) -> TableQuery | None:
         measure = self._measure()
-        if self._asked.groups or self._is_range():
+        if self._asked.groups or self._is_range() or self._is_owner_fixed():
             return None
         owner = self._asked_owner()
         if owner and self._is_label_counted():
@@ -360,6 +382,11 @@ class _QueryWriter:
         choices = asked or ([] if self._asked.label in self._asked.named else others)
         return choices[0] if len(choices) == 1 else None
 
+    def _is_owner_fixed(self) -> bool:
+        """Return whether the question asks which value of a column is best, but also names one, as an earlier one."""
+        fixed = [self._asked.named[one] for one in self._asked.values if one in self._asked.named]
+        return any(re.search(_ASKED_BEFORE, self._asked.question[:place], re.IGNORECASE) for place in fixed)
+
     def _is_label_counted(self) -> bool:
         """Return whether the question compares how many rows there are, as in “the most employees”."""
         has_measure = any(one in self._asked.numbers for one in self._asked.named) or bool(self._asked.synonyms)
@@ -386,10 +413,18 @@ class _QueryWriter:
         if measure is None or not found or not word or self._asked.groups:
             return None
         count = int(word[0]) if word[0].isdigit() else _COUNTS[word[0].lower()]
+        if self._is_owner_fixed():
+            return None
         is_low = re.search(r"bottom|least|lowest|smallest|cheapest|하위|[后後末]", found[0], re.IGNORECASE)
-        name = _quote(measure.sql_name)
-        rank = f"rank() OVER (ORDER BY {name} {'ASC' if is_low else 'DESC'}) <= {count}"
-        end = f" QUALIFY {rank} ORDER BY {name} {'ASC' if is_low else 'DESC'}"
+        name, order = _quote(measure.sql_name), "ASC" if is_low else "DESC"
+        if owner := self._asked_owner():  # several rows each, as products in a list of sales
+            if _is_rate(measure):
+                return None
+            by, value = _quote(owner.sql_name), f"sum({name})"
+            end = f" GROUP BY {by} QUALIFY rank() OVER (ORDER BY {value} {order}) <= {count} ORDER BY 2 {order}"
+            return self._query("top", f"{by}, {value} AS sum", conditions, end, measure=measure)
+        rank = f"rank() OVER (ORDER BY {name} {order}) <= {count}"
+        end = f" QUALIFY {rank} ORDER BY {name} {order}"
         conditions = [*conditions, f"{name} IS NOT NULL"]
         return self._query("top", f"{_quote(self._asked.label.sql_name)}, {name}", conditions, end, measure=measure)
 
@@ -398,13 +433,14 @@ class _QueryWriter:
         others = self._conditions(without=column)
         if column is None or others is None or len(self._asked.values) != 1 or self._asked.comparisons:
             return None
-        named = any(one in self._asked.numbers for one in self._asked.named) or bool(self._asked.synonyms)
+        named_column = any(one in self._asked.numbers for one in self._asked.named)
+        named = named_column or bool(self._asked.synonyms)
         measure = self._measure()
         if measure is None and (named or not self._asked.names_rows):
             return None
         if measure and not named and self._asked.names_rows:
             measure, self._is_guessed = None, False
-        if measure and _is_rate(measure):
+        if measure and (_is_rate(measure) or (not named_column and len(self._asked.numbers) > 1)):
             return None
         whole = f"sum({_quote(measure.sql_name)})" if measure else "count(*)"
         part = f"{whole} FILTER (WHERE {conditions[-1]})"
