@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 
@@ -28,7 +28,7 @@ from crag.prompts import fill_template, load_prompt
 from crag.protocols import PromptFit, ReadingProgress, SummarySources
 from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count
-from crag.text.language import detect_written_language, extract_terms
+from crag.text.language import detect_written_language, extract_terms, split_sentences
 from crag.text.matches import MatchFinder
 from crag.text.routes import (
     RouteChoice,
@@ -39,7 +39,7 @@ from crag.text.routes import (
     parse_summary_request,
 )
 from crag.text.sanitization import to_one_line
-from crag.text.sections import section_titles
+from crag.text.sections import is_numbered, section_titles
 from crag.types import (
     Knowledge,
     Match,
@@ -90,7 +90,8 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
     size = deps.retriever.size(deps.options)
     passages = _select_passages(request, list(islice(deps.retriever.read_all(deps.options), _MAX_READ)))
     if not passages:
-        return answer_as_fact(f"No document or chapter is called “{request.scope}”.", deps)
+        name = f"{request.scope} {request.chapter}".strip()
+        return answer_as_fact(f"No document or chapter is called “{name}”.", deps)
     if size > _MAX_READ:
         deps.emit(Noted(f"Only the first {_MAX_READ:,} of {size:,} passages were read. Choose fewer documents."))
     text, usage, window, knowledge = "", Usage(), 0, tuple[Knowledge, ...]()
@@ -124,12 +125,13 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     choice = select_route(state, deps)
     deps.emit(RouteChosen("list", choice.reason))
     finder, read, size = MatchFinder(choice.topic), 0, deps.retriever.size(deps.options)
-    passages = deps.retriever.read_all(deps.options)
+    passages = _read_place(choice.place, deps)
     while some := list(islice(passages, _READ_AT_ONCE)):
         deps.stop.check()
         finder.read(some)
         read += len(some)
         deps.emit(PassagesRead(read, max(size, read)))
+    deps.emit(PassagesRead(read, read))
     matches = finder.matches()[:_MAX_MATCHES]
     if not matches:
         return answer_as_fact(f"Nothing to list about “{choice.topic}” was found.", deps)
@@ -145,6 +147,16 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     deps.emit(TokensWritten(text))
     deps.emit(AnswerWritten(text, collect_citations(text, knowledge), "quoted", Usage()))
     return {"answer": text, "knowledge": knowledge}
+
+
+def _read_place(place: str, deps: Deps) -> Iterator[Passage]:
+    """Yield the passages of the documents whose titles hold most words of the place, or all if none does."""
+    asked = frozenset(extract_terms(place))
+    titles = {title: sum(term in title.casefold() for term in asked) for title in deps.retriever.titles(deps.options)}
+    best = max(titles.values(), default=0)
+    is_named = best > 0 and best >= _NAMED_SHARE * len(asked)
+    passages = deps.retriever.read_all(deps.options)
+    return (one for one in passages if titles.get(one.title) == best) if is_named else passages
 
 
 @graph_node("answer_parts")
@@ -278,7 +290,13 @@ def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> li
     titles = {passage.title: len(asked & set(extract_terms(passage.title))) for passage in passages}
     best = max(titles.values(), default=0)
     if asked and best >= _NAMED_SHARE * len(asked):
-        return [passage for passage in passages if titles[passage.title] == best]
+        passages = [passage for passage in passages if titles[passage.title] == best]
+        asked = frozenset()
+    if request.chapter:
+        texts = ((passage, [*section_titles(passage), *split_sentences(passage.text)]) for passage in passages)
+        return [passage for passage, named in texts if any(is_numbered(text, request.chapter) for text in named)]
+    if not asked:
+        return list(passages)
     named = [passage for passage in passages if asked and _is_in_chapter(passage, asked)]
     return named or (list(passages) if request.is_whole else [])
 

@@ -214,7 +214,9 @@ def _is_refused(trace: Trace) -> bool:
 
 
 def _passages_read(trace: Trace) -> str:
-    """Return how many passages were read for a summary or a list; empty if nothing was read whole."""
+    """Return how many passages were read for a summary or a list, or rows for a calculation; empty for others."""
+    if trace.table:
+        return f"from {format_count(trace.table.used, 'row')}"
     if trace.read is None or trace.route == "fact":
         return ""
     return f"{trace.read.read:,} of {format_count(trace.read.of, 'passage')} read"

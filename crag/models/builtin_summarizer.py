@@ -14,7 +14,7 @@ from crag.text.language import extract_terms, is_cjk, is_table_row, strip_list_m
 from crag.text.patterns import lazy_regex
 from crag.text.routes import SummaryRequest, parse_summary_request
 from crag.text.sanitization import to_one_line
-from crag.text.sections import heading_path, title_units, title_units_at_depth
+from crag.text.sections import heading_path, is_numbered, title_units, title_units_at_depth
 from crag.types import Passage, Usage, Vectors
 
 _MAX_SECTIONS = 12  # of one document in an outline; of several documents, fewer each
@@ -76,7 +76,7 @@ class BuiltinSummarizer:
         places = {passage.id: at for at, passage in enumerate(passages, start=1)}
         sections = []
         for document in documents:
-            sections.append(_find_chapters(document, request.scope) or _divide_into_sections(document, limit))
+            sections.append(_find_chapters(document, request) or _divide_into_sections(document, limit))
             for section in sections[-1]:
                 stop.check()
                 self._rank_sentences(section)
@@ -113,12 +113,21 @@ def _can_stand_alone(text: str) -> bool:
     return shortest <= len(text) <= _LONGEST and not is_table_row(text)
 
 
-def _find_chapters(document: Sequence[Passage], scope: str) -> list[_Section]:
+def _find_chapters(document: Sequence[Passage], request: SummaryRequest) -> list[_Section]:
     """Return the sections whose headings hold the words of the request; none if the title of the document does."""
-    asked = frozenset(extract_terms(scope))
+    if request.chapter:
+        return _find_numbered(document, request.chapter)
+    asked = frozenset(extract_terms(request.scope))
     if not asked or asked <= frozenset(extract_terms(document[0].title)):
         return []
     return [section for section in _divide_at_headings(document) if asked <= frozenset(extract_terms(section.title))]
+
+
+def _find_numbered(document: Sequence[Passage], number: str) -> list[_Section]:
+    """Return the sections under headings with this number, or else the clauses that begin with it."""
+    named = [one for one in _divide_at_headings(document) if is_numbered(one.title, number)]
+    clauses = (("", unit, passage) for passage in document for _, unit in title_units(passage))
+    return named or _collect_sections(one for one in clauses if is_numbered(one[1], number))
 
 
 def _divide_at_headings(document: Sequence[Passage]) -> list[_Section]:

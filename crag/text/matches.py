@@ -10,7 +10,7 @@ from typing import Literal
 from crag.text.dates import states_date
 from crag.text.language import extract_terms, is_heading, is_list_item, is_table_row, split_sentences, strip_list_mark
 from crag.text.patterns import lazy_regex
-from crag.text.sections import heading_path, title_units
+from crag.text.sections import heading_path, last_title, title_units
 from crag.text.table_headers import CAPTION_SEPARATOR
 from crag.text.tables import is_total_row, label_table_rows, table_cells
 from crag.types import Match, Passage
@@ -26,7 +26,10 @@ _VALUE_FORMS = {  # kinds of values that need no section or column of that name
     ): lazy_regex(r"(?:https?://|www\.)[^\s<>()\[\]“”\"']+[^\s<>()\[\]“”\"'.,;:!?]"),
     lazy_regex(
         r"(?:tele)?phone(?: numbers?)?s?|전화(?: ?번호)?|[电電][话話](?:[号號][码碼])?", re.IGNORECASE
-    ): lazy_regex(r"(?<![\w.])(?:\+\d{1,3}[ -]?)?(?:\(\d{1,4}\)[ -]?)?\d{2,4}(?:[ -]\d{2,4}){1,4}(?![\w.]\d)"),
+    ): lazy_regex(
+        r"(?<![\w.:+-])(?!(?:19|20)\d\d[ -]\d\d[ -]\d\d)(?=[+(]|(?:\D?\d){7})"
+        r"(?:\+\d{1,3}[ -]?)?(?:\(\d{1,4}\)[ -]?)?\d{1,4}(?:[ -]\d{2,4}){1,4}(?![\w.:-]*\d)"
+    ),
     lazy_regex(r"percentages?|퍼센트|비율|백분율|百分比", re.IGNORECASE): lazy_regex(
         r"\d+(?:[.,]\d+)*\s?(?:%|percent\b|퍼센트)"
     ),
@@ -50,15 +53,19 @@ class MatchFinder:
         self._value_form = next((value for name, value in _VALUE_FORMS.items() if name.fullmatch(topic)), None)
         self._is_date = bool(_DATES.fullmatch(topic))
         self._found: dict[MatchKind, list[Match]] = defaultdict(list)
+        self._source = self._title = ""  # of the passage before
         self.passages: dict[int, Passage] = {}  # those with a match
 
     def read(self, passages: Iterable[Passage]) -> None:
         """Collect the matches of these passages."""
         for passage in passages:
+            if passage.source_id != self._source:
+                self._source, self._title = passage.source_id, ""
             units = split_sentences(passage.text)
             items = list(self._section_items(passage))
             self._add("items", passage, items)
             self._add("values", passage, () if items else self._values(passage, units))
+            self._title = last_title(passage, self._title)
             self._add("sentences", passage, self._sentences(label_table_rows(units, passage.heading)))
 
     def _add(self, kind: MatchKind, passage: Passage, texts: Iterable[str]) -> None:
@@ -89,7 +96,9 @@ class MatchFinder:
             return
         above = any(self._is_name(frozenset(extract_terms(name))) for name in heading_path(passage)[:-1])
         units = [
-            unit for title, unit in title_units(passage) if above or self._is_name(frozenset(extract_terms(title)))
+            unit
+            for title, unit in title_units(passage, self._title)
+            if above or self._is_name(frozenset(extract_terms(title)))
         ]
         items = [unit for unit in units if is_list_item(unit) and not is_table_row(unit)]
         labelled = label_table_rows(units, passage.heading, split_sentences(passage.text))
@@ -108,7 +117,7 @@ class MatchFinder:
             for cell in table_cells(row) if is_table_row(row) and not is_total_row(row) else ():
                 name, _, value = cell.rpartition(": ")
                 column = frozenset(extract_terms(name.rpartition(CAPTION_SEPARATOR)[2]))
-                if value and column and column == self._terms:
+                if column and column == self._terms and any(map(str.isalpha, value)):
                     yield value
 
     def _sentences(self, units: Sequence[str]) -> Iterator[str]:

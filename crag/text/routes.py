@@ -24,12 +24,14 @@ _LONGEST = 300  # characters; a longer question brings its own text
 class RouteChoice:
     """How to answer a question, and why in a sentence.
 
-    `topic` is what to list; `parts` are the sub-questions of a question in several steps.
+    `topic` is what to list, `place` where, as the question names it; `parts` are the sub-questions of a question in
+    several steps.
     """
 
     route: Route
     reason: str
     topic: str = ""
+    place: str = ""
     parts: tuple[str, ...] = ()
 
 
@@ -40,7 +42,8 @@ SummaryForm = Literal["outline", "sentences", "table"]
 class SummaryRequest:
     """What to sum up: the documents or chapters whose titles hold the words of `scope` (empty: all documents).
 
-    `is_whole`: it calls for whole documents, so that all of them are meant where no title holds those words.
+    `is_whole`: it calls for whole documents, so that all of them are meant where no title holds those words. `chapter`
+    is the number of a chapter or clause, such as `3` or `2.1`.
     `sentences` is the length that was asked for; 0 leaves it open. An *outline* names each section.
     """
 
@@ -48,6 +51,7 @@ class SummaryRequest:
     is_whole: bool = True
     sentences: int = 0
     form: SummaryForm = "outline"
+    chapter: str = ""
 
 
 _FACT = RouteChoice("fact", "")
@@ -78,6 +82,18 @@ _PRONOUN = lazy_regex(
     re.IGNORECASE,
 )
 _ARTICLE = lazy_regex(r"^(?:the|an?) ", re.IGNORECASE)
+_PLACE = lazy_regex(
+    r"\b(?:in|from|of|within|across) (?:all |each )?(?:of )?(?:the |this |my |our )?((?:[\w.'’-]+ ){0,4}[\w.'’-]+)\W*$"
+    r"|^([가-힣 ]+?)(?:에서|에 있는|에 나오는|의) |^(?:在)?([\u4e00-\u9fff]{2,10}?)(?:中|里"
+    r"|裡)(?:的)?(?=所有|全部|提到|出)",
+    re.IGNORECASE,
+)
+_MENTION = lazy_regex(
+    r"^(?:(?:every|each|all|the|any|single) )*(?:mentions?|occurrences?|references?"
+    r"|instances?|places?|sentences?|passages?)"
+    r" (?:of|to|about|on|where|mentioning|that (?:mentions?|names?)) ",
+    re.IGNORECASE,
+)
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _NEXT_QUESTION = lazy_regex(
     r"(?:[,;]|,? (?:and|as well as|and also|and then|and finally)),? (?=(?:(?:when|where|how much"
@@ -147,10 +163,17 @@ _FOR_WHOM = lazy_regex(
     r"|쉽게|초보자(?:를 위해|용으로)?|[给給]初[学學]者|用[简簡][单單]的?[话話語语]",
     re.IGNORECASE,
 )
+_CHAPTER = lazy_regex(
+    r"\b(?:chapter|section|clause|part|article|paragraph"
+    r"|§) ?(\d{1,3}(?:\.\d{1,3})*)\b|(?<![\d.])(\d{1,3}) ?(?:장|절|조|항)"
+    r"|第 ?(\d{1,3}) ?[章节節条條]",
+    re.IGNORECASE,
+)
 _DOCUMENT_NOUNS = lazy_regex(
     r"\b(?:the|this|that|these|those|my|our|your|all|each|every|whole|entire|full|complete|of|it"
     r"|them|everything|document"
-    r"|documents|file|files|paper|papers|text|texts|pdf|pdfs|page|pages|book|books|content|contents|chapter|section"
+    r"|documents|file|files|paper|papers|text|texts|pdf|pdfs|page|pages|book|books|content"
+    r"|contents|chapter|section|clause|article"
     r"|part|called|named|titled|about|in|on|from)\b"
     r"|(?:이|그|저|해당|전체|모든)(?= )|문서(?:들)?|파일(?:들)?|자료|내용|장$|절$"
     r"|[这這那该該整全][份个個篇本部]?|文[档檔件]|全文|[内內]容|所有",
@@ -166,7 +189,13 @@ def choose_route(question: str) -> RouteChoice:
     if parse_summary_request(asked):
         return RouteChoice("document", "It asks for a summary.")
     if topic := _find_list_topic(asked):
-        return RouteChoice("list", f"It asks for every place about “{topic}”.", topic)
+        place = _PLACE.search(asked)
+        return RouteChoice(
+            "list",
+            f"It asks for every place about “{topic}”.",
+            topic,
+            next(filter(None, place.groups()), "") if place else "",
+        )
     if parts := split_into_parts(asked):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
     return _FACT
@@ -196,6 +225,7 @@ def _compile_forms(kind: str, is_ascii: bool) -> list[re.Pattern[str]]:
 def _find_list_topic(asked: str) -> str:
     match = find_form("list", asked)
     topic = match["topic"].strip(" \"'“”‘’「」.,:;?!。？！，") if match else ""
+    topic = _MENTION.sub("", topic)
     return topic if extract_terms(topic) and not _ABSTRACT_TOPIC.search(topic) else ""
 
 
@@ -266,8 +296,11 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     form: SummaryForm = (
         "table" if _AS_TABLE.search(asked) else "sentences" if sentences and not by_section else "outline"
     )
+    number = _CHAPTER.search(asked)
+    chapter = next(filter(None, number.groups())) if number else ""
+    words = re.sub(rf"(?<![\d.]){re.escape(chapter)}(?![\d.])", " ", words) if chapter else words
     scope = " ".join(words.split()) if extract_terms(words) else ""
-    return SummaryRequest(scope, is_whole or not scope, sentences, form)
+    return SummaryRequest(scope, not chapter and (is_whole or not scope), sentences, form, chapter)
 
 
 def _strip(asked: str) -> str:

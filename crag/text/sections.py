@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from crag.text.language import is_heading, is_table_row, split_sentences
+from crag.text.language import is_heading, is_list_item, is_table_row, split_sentences
 from crag.types import HEADING_SEPARATOR, Passage
+
+_NUMBER = re.compile(r"\W*\d+[.)]")
+_LONGEST_LABEL = 60  # characters of a line above a list that names it
 
 
 def heading_path(passage: Passage) -> list[str]:
@@ -13,18 +18,33 @@ def heading_path(passage: Passage) -> list[str]:
     return [name for name in passage.heading.split(HEADING_SEPARATOR) if name and not is_table_row(name)]
 
 
-def title_units(passage: Passage) -> Iterator[tuple[str, str]]:
+def title_units(passage: Passage, before: str = "") -> Iterator[tuple[str, str]]:
     """Yield each sentence, list item or row of a passage with the nearest heading above it, which may be empty.
 
-    Headings themselves are left out.
+    Headings themselves are left out. `before` is the last heading of the passage before, for a passage without one.
     """
-    path = heading_path(passage)
-    title = path[-1] if path else ""
-    for unit in split_sentences(passage.text):
-        if is_heading(unit):
-            title = unit
+    path, units = heading_path(passage), split_sentences(passage.text)
+    title = path[-1] if path else before
+    for at, unit in enumerate(units):
+        if is_heading(unit) or _is_label(unit, units[at + 1] if at + 1 < len(units) else ""):
+            title = unit.rstrip(":：")
         else:
             yield title, unit
+
+
+def last_title(passage: Passage, before: str = "") -> str:
+    """Return the heading above the end of a passage."""
+    path, units = heading_path(passage), split_sentences(passage.text)
+    titles = [unit for unit, after in pairwise([*units, ""]) if is_heading(unit) or _is_label(unit, after)]
+    return titles[-1].rstrip(":：") if titles else path[-1] if path else before
+
+
+def _is_label(unit: str, after: str) -> bool:
+    """Return whether a line names the list after it, such as “Action items:” or “6. Action items”."""
+    if len(unit) > _LONGEST_LABEL or unit.endswith((".", "!", "?", "。")) or is_table_row(unit):
+        return False
+    is_followed = is_list_item(after) and not _NUMBER.match(after)
+    return is_followed and (unit.endswith((":", "：")) or bool(_NUMBER.match(unit)))
 
 
 def section_titles(passage: Passage) -> list[str]:
@@ -39,3 +59,16 @@ def title_units_at_depth(document: Sequence[Passage], depth: int) -> Iterator[tu
         title = path[:depth][-1] if path[:depth] else ""
         for _, unit in title_units(passage):
             yield title, unit, passage
+
+
+def is_numbered(text: str, number: str) -> bool:
+    """Return whether a heading or clause has this number: “3. Rent”, “§ 3 Rent”, “Chapter 3”; 3 also stands for 3.1."""
+    bare = re.escape(number)
+    marked = rf"(?:§|chapter|section|clause|part|article|第|제)? ?{bare}(?:\.\d+)*"
+    return bool(
+        re.match(
+            rf"\W*(?:{marked}(?:[.)]|\.\d+|[장절조항章节節条條])|(?:§|chapter|section|clause|part|article) {bare}\b)",
+            text,
+            re.IGNORECASE,
+        )
+    )

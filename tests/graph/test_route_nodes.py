@@ -126,3 +126,9 @@ def test_compared_sections_are_quoted_as_they_are(bench):
     )
     assert trace.text == "**Paid leave**\n\n- It is 27 days a year. [1]\n\n**Sick days**\n\n- A note is needed. [2]"
     assert trace.outcome == "quoted"
+
+
+def test_a_list_is_limited_to_the_document_that_is_named(bench):
+    trace = bench({}, passages=[LEASE, LETTER]).ask("List all mentions of hens in the letter")
+    assert [match.title for match in trace.listed.matches] == ["Letter"]
+    assert (trace.read.read, trace.read.of) == (1, 1)

@@ -70,3 +70,31 @@ def test_a_second_failure_is_said_and_the_passages_are_searched(bench, query):
 def test_the_user_may_ask_for_a_table(bench):
     trace = bench({}, options=RunOptions(route="table"), passages=[ROBOTS]).ask("Price of the Mule")
     assert trace.table.rows[0][-1] == 1.8
+
+
+SALES = passage(
+    3,
+    "Date | Region | Product | Units | Revenue\n2024-03-01 | North | Mixer | 4 | 100\n"
+    "2024-03-09 | South | Kettle | 9 | 60\n2024-05-02 | North | Kettle | 2 | 80\n2024-05-12 | East | Toaster |  | 20",
+    title="Sales",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Top 2 products by revenue", (("Kettle", 140), ("Mixer", 100))),
+        ("How many sales were there in March 2024?", ((2,),)),
+        ("What is the total revenue in 2024?", ((260,),)),
+        ("What is the average of units?", ((5,),)),
+    ],
+)
+def test_figures_are_those_of_the_rows_that_are_meant(bench, question, rows):
+    trace = bench({}, passages=[SALES]).ask(question)
+    assert (trace.outcome, trace.table.rows) == ("calculated", rows)
+    assert "Date is" not in trace.text
+
+
+@pytest.mark.parametrize("question", ["How many sales have no units?", "What share of sales were Mixers?"])
+def test_what_may_be_meant_otherwise_is_not_calculated(bench, question):
+    assert bench({3: 1.0}, passages=[SALES]).ask(question).table is None

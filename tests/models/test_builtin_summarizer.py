@@ -68,3 +68,14 @@ def test_several_documents_are_named():
     assert "**Ropes and sails**" in text
     assert "**Loft**\n\n- The loft is heated with wood from the forest behind it." in text
     assert [one.id for one in sources] == [1, 2]
+
+
+def test_a_clause_is_found_by_its_number():
+    text, _, _ = summarize(
+        "Summarize clause 5 of the lease",
+        passage(
+            1,
+            "4.1 The tenant waters the garden every evening in summer.\n\n5.1 The landlord paints the door each spring.",
+        ),
+    )
+    assert text == "- 5.1 The landlord paints the door each spring. [1]"

@@ -61,3 +61,16 @@ def test_a_section_ends_at_the_next_heading_and_shows_its_rows_with_their_column
         "Supplier: Heron Inc — Price: 52",
         "Supplier: Finch Ltd — Price: 61",
     ]
+
+
+def test_a_numbered_line_names_the_list_that_goes_on_in_the_next_passage():
+    first = passage(1, "5. Budget\n\nIt is 480 euros.\n\n6. Action items\n\n- Ada buys ropes.", source_id="minutes")
+    second = passage(2, "- Ben sells oars.\n- Cy rests.", source_id="minutes")
+    other = passage(3, "- Nobody is named here.", source_id="letter")
+    assert find("action items", first, second, other) == ["Ada buys ropes.", "Ben sells oars.", "Cy rests."]
+
+
+def test_dates_and_times_are_no_phone_numbers():
+    assert find("phone numbers", passage(1, "On 2024-05-12 from 10:00-11:20, call +44 20 7946 0123.")) == [
+        "+44 20 7946 0123"
+    ]
