@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 
@@ -34,6 +34,7 @@ from crag.text.routes import (
     RouteChoice,
     SummaryRequest,
     choose_route,
+    drop_place,
     force_route,
     names_something,
     parse_summary_request,
@@ -124,8 +125,10 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     """List every place about the topic of the question; every passage is read."""
     choice = select_route(state, deps)
     deps.emit(RouteChosen("list", choice.reason))
-    finder, read, size = MatchFinder(choice.topic), 0, deps.retriever.size(deps.options)
-    passages = _read_place(choice.place, deps)
+    titles = _named_titles(choice.place, deps)
+    topic = drop_place(choice.topic, choice.place) if titles else choice.topic
+    finder, read, size = MatchFinder(topic), 0, deps.retriever.size(deps.options)
+    passages = (one for one in deps.retriever.read_all(deps.options) if not titles or one.title in titles)
     while some := list(islice(passages, _READ_AT_ONCE)):
         deps.stop.check()
         finder.read(some)
@@ -134,13 +137,13 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     deps.emit(PassagesRead(read, read))
     matches = finder.matches()[:_MAX_MATCHES]
     if not matches:
-        return answer_as_fact(f"Nothing to list about “{choice.topic}” was found.", deps)
+        return answer_as_fact(f"Nothing to list about “{topic}” was found.", deps)
     if len(matches) == _MAX_MATCHES:
         deps.emit(Noted(f"Only the first {_MAX_MATCHES:,} matches are kept. Ask for something narrower."))
     shown = matches[:_MAX_SHOWN]
     found = [finder.passages[passage_id] for passage_id in dict.fromkeys(match.passage_id for match in shown)]
     deps.emit(PassagesFound("library", tuple(found), read))
-    deps.emit(MatchesListed(choice.topic, tuple(matches)))
+    deps.emit(MatchesListed(topic, tuple(matches)))
     knowledge = tuple(Knowledge(n, passage, passage.text) for n, passage in enumerate(found, start=1))
     documents = len({finder.passages[match.passage_id].source_id for match in matches})
     text = _write_matches(state, matches, knowledge, documents, read)
@@ -149,14 +152,13 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     return {"answer": text, "knowledge": knowledge}
 
 
-def _read_place(place: str, deps: Deps) -> Iterator[Passage]:
-    """Yield the passages of the documents whose titles hold most words of the place, or all if none does."""
+def _named_titles(place: str, deps: Deps) -> frozenset[str]:
+    """Return the titles of documents that hold most words of the place where to look; none if it is no document."""
     asked = frozenset(extract_terms(place))
     titles = {title: sum(term in title.casefold() for term in asked) for title in deps.retriever.titles(deps.options)}
     best = max(titles.values(), default=0)
     is_named = best > 0 and best >= _NAMED_SHARE * len(asked)
-    passages = deps.retriever.read_all(deps.options)
-    return (one for one in passages if titles.get(one.title) == best) if is_named else passages
+    return frozenset(title for title, number in titles.items() if is_named and number == best)
 
 
 @graph_node("answer_parts")

@@ -201,6 +201,12 @@ def choose_route(question: str) -> RouteChoice:
     return _FACT
 
 
+def drop_place(topic: str, place: str) -> str:
+    """Return what to list without where to look: “hens” for “hens in the letter”."""
+    where = rf"\W*\b(?:in|from|of|within|across)\b (?:(?:all|each|of|the|this|my|our) )*{re.escape(place)}$"
+    return re.sub(where, "", topic, flags=re.IGNORECASE) or topic
+
+
 def force_route(question: str, route: Route) -> RouteChoice:
     """Return the choice for a route that the user asks for."""
     chosen = choose_route(question)
