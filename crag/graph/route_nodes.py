@@ -125,7 +125,7 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     """List every place about the topic of the question; every passage is read."""
     choice = select_route(state, deps)
     deps.emit(RouteChosen("list", choice.reason))
-    titles = _named_titles(choice.place, deps)
+    titles = _named_titles(choice.place, deps) if choice.place != choice.topic else frozenset[str]()
     topic = drop_place(choice.topic, choice.place) if titles else choice.topic
     finder, read, size = MatchFinder(topic), 0, deps.retriever.size(deps.options)
     passages = (one for one in deps.retriever.read_all(deps.options) if not titles or one.title in titles)
