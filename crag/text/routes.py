@@ -83,7 +83,8 @@ _PRONOUN = lazy_regex(
 )
 _ARTICLE = lazy_regex(r"^(?:the|an?) ", re.IGNORECASE)
 _PLACE = lazy_regex(
-    r"^.*\b(?:in|from|of|within|across) (?:all |each )?(?:of )?(?:the |this |my |our )?((?:[\w.'’-]+ ){0,4}[\w.'’-]+)\W*$"
+    r"^.*\b(?:in|from|of|within|across) (?:all |each )?(?:of )?(?:the |this |my |our )?"
+    r"((?:[\w.'’-]+ ){0,4}[\w.'’-]+)\W*$"
     r"|^([가-힣 ]+?)(?:에서|에 있는|에 나오는|의) |^(?:在)?([\u4e00-\u9fff]{2,10}?)(?:中|里"
     r"|裡)(?:的)?(?=所有|全部|提到|出)",
     re.IGNORECASE,
