@@ -17,6 +17,7 @@ from crag.text.language import (
     split_sentences,
     strip_list_mark,
 )
+from crag.text.sections import heading_path
 from crag.text.tables import label_knowledge_rows, pair_knowledge_rows
 from crag.types import Citation, Knowledge, Passage, Support
 
@@ -127,7 +128,7 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     quoted = {frozenset(extract_terms(said)): said for said in map(strip_brackets, answer_sentences(text))}
     found = []
     for item in used:
-        around = f"{item.passage.title} {item.passage.heading}"
+        around = " ".join([item.passage.title, *heading_path(item.passage)])  # the name of a column is no value of a row
         sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):
