@@ -196,3 +196,11 @@ def test_a_sentence_and_the_first_row_below_it_are_one_quotation():
     answer = "Insects build: [1]\n\n- insect: Wasps — builds: paper nests [1]"
     (quoted,) = collect_quotations(answer, [Knowledge(1, passage(1, text), text)])
     assert quoted.text == "Insects build:\ninsect: Wasps | builds: paper nests"
+
+
+def test_the_name_of_a_column_is_no_value_of_a_row_that_leaves_it_empty():
+    held = passage(1, "Ada | Rigger | 40\nBen | Cook |", heading="Crew › Name | Post | Wage")
+    (quoted,) = collect_quotations("Name: Ben — Post: Cook [1]", [Knowledge(1, held, held.text)])
+    assert quoted.text == "Name: Ben | Post: Cook"
+    assert "Crew" in quoted.context
+    assert "Wage" not in quoted.context
