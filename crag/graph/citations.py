@@ -128,7 +128,7 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     quoted = {frozenset(extract_terms(said)): said for said in map(strip_brackets, answer_sentences(text))}
     found = []
     for item in used:
-        around = " ".join([item.passage.title, *heading_path(item.passage)])  # the name of a column is no value of a row
+        around = " ".join([item.passage.title, *heading_path(item.passage)])  # without names of columns
         sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):
