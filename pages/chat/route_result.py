@@ -11,10 +11,10 @@ from crag.inspection.match_export import export_matches, export_table
 from crag.options import ROUTES
 from crag.runs.trace import Trace
 from crag.text.formatting import export_file_name, format_count
-from crag.text.sanitization import strip_invisible
+from crag.text.sanitization import CsvCell, strip_invisible
 from crag.types import TableResult
 from pages.chat.questions import regenerate_answer
-from pages.parts import labels
+from pages.parts import markdown
 
 _BAR_HEIGHT = 40
 
@@ -50,26 +50,43 @@ def draw_route_result(run_id: str, trace: Trace) -> None:
 
 
 def _draw_table(run_id: str, result: TableResult) -> None:
+    """Draw a result with its chart and query; names and cells come from a document."""
+    names = [strip_invisible(name) for name in result.columns]
     if result.chart:
         label, value = (result.columns.index(name) for name in result.chart)
-        bars = {
-            result.columns[label]: [str(row[label]) for row in result.rows],
-            result.columns[value]: [row[value] for row in result.rows],
-        }
-        height = _BAR_HEIGHT * (len(result.rows) + 2)
-        st.bar_chart(bars, x=result.columns[label], y=result.columns[value], height=height, sort=False, horizontal=True)
-    if len(result.rows) > 1 or len(result.columns) > 1:
-        columns = {name: [row[at] for row in result.rows] for at, name in enumerate(result.columns)}
-        is_number = {
-            name: all(isinstance(cell, int | float | None) for cell in cells) for name, cells in columns.items()
-        }
-        formats = {
-            name: st.column_config.NumberColumn(format="localized") for name, is_one in is_number.items() if is_one
-        }
-        st.dataframe(columns, column_config=formats, hide_index=True, key=f"table-{run_id}")
+        st.bar_chart(  # columns of its own: a chart reads dots and brackets in a name as a path
+            {
+                "label": [strip_invisible(str(row[label])) for row in result.rows],
+                "value": [row[value] for row in result.rows],
+            },
+            x="label",
+            y="value",
+            x_label=names[value],
+            y_label=names[label],
+            height=_BAR_HEIGHT * (len(result.rows) + 2),
+            sort=False,
+            horizontal=True,
+        )
+    if len(result.rows) > 1 or len(names) > 1:
+        cells = [[_visible_cell(row[at]) for row in result.rows] for at in range(len(names))]
+        numbers = [name for name, column in zip(names, cells, strict=True) if not any(map(_is_text, column))]
+        st.dataframe(
+            dict(zip(names, cells, strict=True)),
+            column_config={name: st.column_config.NumberColumn(format="localized") for name in numbers},
+            hide_index=True,
+            key=f"table-{run_id}",
+        )
     with st.expander("Query", type="compact", key=f"query-{run_id}"):
         st.code(strip_invisible(result.sql), language="sql", wrap_lines=True)
         more = f" · first {len(result.rows):,} of {format_count(result.total_rows, 'row')} shown"
         shown = more if result.total_rows > len(result.rows) else ""
-        rows = format_count(result.used, "row")
-        st.caption(labels.grey_text(f"Read-only, over “{strip_invisible(result.title)}”. Rests on {rows}{shown}."))
+        title = markdown.escape_line(result.title)
+        st.caption(f"Read-only, over “{title}”. Rests on {format_count(result.used, 'row')}{shown}.")
+
+
+def _visible_cell(cell: CsvCell) -> CsvCell:
+    return strip_invisible(cell) if isinstance(cell, str) else cell
+
+
+def _is_text(cell: CsvCell) -> bool:
+    return isinstance(cell, str)

@@ -40,3 +40,12 @@ def test_a_summary_says_that_no_model_wrote_it(chat: AppTest, notes: str):
     ask(chat.run(), "Summarize the brewing notes")
     assert said(chat, "so the summary quotes the sentences")
     assert said(chat, "Brewing notes")
+
+
+def test_names_of_a_document_are_shown_as_text(chat: AppTest, services: Application):
+    add(services, "a [link](https:__x.example) **b**.csv", "Robot,Units. sold [a]\nMule,385\nAnt,510\nBee,90\n")
+    ask(chat.run(), "Top 3 robots by units sold")
+    assert not chat.exception
+    (caption,) = [caption.value for caption in chat.caption if caption.value.startswith("Read-only")]
+    assert "\\[link\\]" in caption
+    assert "\\*\\*b" in caption
