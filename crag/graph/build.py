@@ -56,8 +56,10 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
     graph.add_conditional_edges(
         "condense_question", _after_understanding, _edge_targets("retrieve", *_ROUTE_NODES.values())
     )
-    for name in _ROUTE_NODES.values():
-        graph.add_conditional_edges(name, _after_route, _edge_targets("check_answer", "retrieve", END))
+    for name in ("read_documents", "answer_parts"):
+        graph.add_conditional_edges(name, _check_or_retrieve, _edge_targets("check_answer", "retrieve"))
+    for name in ("list_matches", "query_table"):  # they copy and calculate: there is nothing to check
+        graph.add_conditional_edges(name, _end_or_retrieve, _edge_targets(END, "retrieve"))
     graph.add_conditional_edges("retrieve", _after_retrieve, _edge_targets("grade_documents", "decide"))
     graph.add_edge("grade_documents", "decide")
     after_decide = _edge_targets("transform_query", "web_search", "refine_knowledge", "generate")
@@ -91,11 +93,12 @@ def _after_understanding(state: GraphState, runtime: Runtime[Deps]) -> str:
     return _ROUTE_NODES.get(route_nodes.select_route(state, runtime.context).route, "retrieve")
 
 
-def _after_route(state: GraphState, runtime: Runtime[Deps]) -> str:
-    if state.get("is_fact"):
-        return "retrieve"
-    is_copied = route_nodes.select_route(state, runtime.context).route in ("list", "table")
-    return END if is_copied else "check_answer"
+def _check_or_retrieve(state: GraphState) -> str:
+    return "retrieve" if state.get("is_fact") else "check_answer"
+
+
+def _end_or_retrieve(state: GraphState) -> str:
+    return "retrieve" if state.get("is_fact") else END
 
 
 def _after_retrieve(_state: GraphState, runtime: Runtime[Deps]) -> str:

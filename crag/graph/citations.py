@@ -109,6 +109,11 @@ def _build_citation(item: Knowledge, citing: str) -> Citation:
     wanted = set(extract_terms(strip_citations(citing)))
     candidates = pair_knowledge_rows(item) or [(item.text, item.text)]
     quote, _ = max(candidates, key=lambda pair: _dice_coefficient(wanted, set(extract_terms(pair[1]))))
+    return cite(item, quote)
+
+
+def cite(item: Knowledge, quote: str) -> Citation:
+    """Return the citation of a piece of knowledge for a sentence or row of its passage."""
     passage = item.passage
     return Citation(
         n=item.n,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from crag.events import AnswerWritten, Noted, PassagesFound, RouteChosen, TableQueried, TokensWritten
+from crag.graph.citations import cite
 from crag.graph.nodes import graph_node
 from crag.graph.route_nodes import answer_as_fact, select_route
 from crag.graph.state import Deps, GraphState, retrieval_question
 from crag.protocols import Calculation, CalculationFailed
 from crag.text.language import detect_written_language
-from crag.types import Citation, Knowledge, Passage, Usage
+from crag.types import Knowledge, Passage, Usage
 
 _MAX_CITED = 3  # passages
 
@@ -28,7 +29,7 @@ def query_table(state: GraphState, deps: Deps) -> GraphState:
     deps.emit(TableQueried(found.result))
     text = found.text + "".join(f" [{item.n}]" for item in knowledge)
     deps.emit(TokensWritten(text))
-    citations = tuple(_cite(item, quotes[item.passage.id]) for item in knowledge)
+    citations = tuple(cite(item, quotes[item.passage.id]) for item in knowledge)
     deps.emit(AnswerWritten(text, citations, "calculated" if found.is_certain else "possible", Usage()))
     return {"answer": text, "knowledge": knowledge}
 
@@ -45,18 +46,3 @@ def _calculate(state: GraphState, passages: list[Passage], deps: Deps) -> Calcul
     except CalculationFailed as error:
         deps.emit(Noted(str(error)))
         return None
-
-
-def _cite(item: Knowledge, quote: str) -> Citation:
-    passage = item.passage
-    return Citation(
-        n=item.n,
-        passage_id=passage.id,
-        source_id=passage.source_id,
-        title=passage.title,
-        location=passage.location,
-        page=passage.page_of(quote),
-        quote=quote,
-        origin=passage.origin,
-        sheet=passage.sheet,
-    )

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from crag.text.dates import states_date
-from crag.text.language import extract_terms, is_heading, is_list_item, is_table_row, split_sentences, strip_list_mark
+from crag.text.language import extract_terms, is_heading, is_list_item, is_table_row, strip_list_mark
 from crag.text.patterns import lazy_regex
-from crag.text.sections import heading_path, last_title, title_units
+from crag.text.sections import Unit, heading_path, read_units
 from crag.text.table_headers import CAPTION_SEPARATOR
 from crag.text.tables import is_total_row, label_table_rows, table_cells
 from crag.types import Match, Passage
@@ -61,12 +61,14 @@ class MatchFinder:
         for passage in passages:
             if passage.source_id != self._source:
                 self._source, self._title = passage.source_id, ""
-            units = split_sentences(passage.text)
-            items = list(self._section_items(passage))
+            units = read_units(passage, self._title)
+            self._title = units[-1].title if units else self._title
+            texts = [unit.text for unit in units]
+            labelled = label_table_rows(texts, passage.heading)
+            items = list(self._section_items(passage, units, texts))
             self._add("items", passage, items)
-            self._add("values", passage, () if items else self._values(passage, units))
-            self._title = last_title(passage, self._title)
-            self._add("sentences", passage, self._sentences(label_table_rows(units, passage.heading)))
+            self._add("values", passage, () if items else self._values(labelled))
+            self._add("sentences", passage, self._sentences(labelled))
 
     def _add(self, kind: MatchKind, passage: Passage, texts: Iterable[str]) -> None:
         for text in texts:
@@ -90,30 +92,25 @@ class MatchFinder:
             unique.setdefault(" ".join(match.text.casefold().split()), match)
         return list(unique.values())
 
-    def _section_items(self, passage: Passage) -> Iterator[str]:
+    def _section_items(self, passage: Passage, units: Sequence[Unit], whole: Sequence[str]) -> Iterator[str]:
         """Yield the list items below a heading that names the topic, or all sentences and rows if it has no list."""
         if not self._terms:
             return
-        above = any(self._is_name(frozenset(extract_terms(name))) for name in heading_path(passage)[:-1])
-        units = [
-            unit
-            for title, unit in title_units(passage, self._title)
-            if above or self._is_name(frozenset(extract_terms(title)))
-        ]
-        items = [unit for unit in units if is_list_item(unit) and not is_table_row(unit)]
-        labelled = label_table_rows(units, passage.heading, split_sentences(passage.text))
+        above = any(map(self._is_titled, heading_path(passage)[:-1]))
+        inside = [unit.text for unit in units if not unit.is_title and (above or self._is_titled(unit.title))]
+        items = [text for text in inside if is_list_item(text) and not is_table_row(text)]
+        labelled = label_table_rows(inside, passage.heading, whole)
         rows = [" — ".join(table_cells(unit)) if is_table_row(unit) else unit for unit in labelled]
         yield from (text for text in map(strip_list_mark, items or rows) if extract_terms(text))
 
-    def _is_name(self, heading: frozenset[str]) -> bool:
+    def _is_titled(self, heading: str) -> bool:
         """Return whether a heading is about the topic and hardly anything else: “Risks”, “Main risks”."""
-        return self._terms <= heading and len(heading) <= len(self._terms) + 2
+        terms = frozenset(extract_terms(heading))
+        return self._terms <= terms and len(terms) <= len(self._terms) + 2
 
-    def _values(self, passage: Passage, units: Sequence[str]) -> Iterator[str]:
+    def _values(self, labelled: Sequence[str]) -> Iterator[str]:
         """Yield the values of table columns that are named like the topic."""
-        if not self._terms or not any(map(is_table_row, units)):
-            return
-        for row in label_table_rows(units, passage.heading):
+        for row in labelled:
             for cell in table_cells(row) if is_table_row(row) and not is_total_row(row) else ():
                 name, _, value = cell.rpartition(": ")
                 column = frozenset(extract_terms(name.rpartition(CAPTION_SEPARATOR)[2]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from crag.text.language import is_heading, is_list_item, is_table_row, split_sentences
 from crag.types import HEADING_SEPARATOR, Passage
@@ -18,25 +19,28 @@ def heading_path(passage: Passage) -> list[str]:
     return [name for name in passage.heading.split(HEADING_SEPARATOR) if name and not is_table_row(name)]
 
 
-def title_units(passage: Passage, before: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each sentence, list item or row of a passage with the nearest heading above it, which may be empty.
+class Unit(NamedTuple):
+    """A sentence, list item or row with the nearest heading above it, which may be empty; or a heading itself."""
 
-    Headings themselves are left out. `before` is the last heading of the passage before, for a passage without one.
-    """
-    path, units = heading_path(passage), split_sentences(passage.text)
-    title = path[-1] if path else before
-    for at, unit in enumerate(units):
-        if is_heading(unit) or _is_label(unit, units[at + 1] if at + 1 < len(units) else ""):
-            title = unit.rstrip(":：")
-        else:
-            yield title, unit
+    text: str
+    title: str
+    is_title: bool = False
 
 
-def last_title(passage: Passage, before: str = "") -> str:
-    """Return the heading above the end of a passage."""
-    path, units = heading_path(passage), split_sentences(passage.text)
-    titles = [unit for unit, after in pairwise([*units, ""]) if is_heading(unit) or _is_label(unit, after)]
-    return titles[-1].rstrip(":：") if titles else path[-1] if path else before
+def read_units(passage: Passage, before: str = "") -> list[Unit]:
+    """Return the units of a passage. `before` is the last heading of the passage before, for one without headings."""
+    path, texts = heading_path(passage), split_sentences(passage.text)
+    title, units = path[-1] if path else before, []
+    for text, after in pairwise([*texts, ""]):
+        is_title = is_heading(text) or _is_label(text, after)
+        title = text.rstrip(":：") if is_title else title
+        units.append(Unit(text, title, is_title))
+    return units
+
+
+def title_units(passage: Passage) -> Iterator[tuple[str, str]]:
+    """Yield title and text of each unit of a passage that is no heading."""
+    return ((unit.title, unit.text) for unit in read_units(passage) if not unit.is_title)
 
 
 def _is_label(unit: str, after: str) -> bool:
@@ -49,7 +53,7 @@ def _is_label(unit: str, after: str) -> bool:
 
 def section_titles(passage: Passage) -> list[str]:
     """Return all headings above and within a passage."""
-    return [*heading_path(passage), *filter(is_heading, split_sentences(passage.text))]
+    return [*heading_path(passage), *(unit.title for unit in read_units(passage) if unit.is_title)]
 
 
 def title_units_at_depth(document: Sequence[Passage], depth: int) -> Iterator[tuple[str, str, Passage]]:

@@ -17,7 +17,7 @@ Ropes are checked every Monday by the boatswain. They hang in the dry shed. A ro
 Sails
 
 Sails are washed in May and dried in the long loft. The washing takes two days.
-Sails are mended in the long loft, too, after the races.
+Torn sails are mended in the long loft after each race.
 
 References
 
