@@ -98,7 +98,7 @@ def _instant(library: Library) -> RunResourceBuilder:
         "instant", "Instant", ExplainedGrader(model), ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
     )
     resources = RunResources(engine, library.retriever, embedder="", web=None, web_missing="")
-    return lambda _options: resources
+    return lambda *_: resources
 
 
 def _measure(title: str, runs: RunService) -> None:

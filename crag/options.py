@@ -1,4 +1,4 @@
-"""Options of a run: `RunOptions`, changes to it by name, the `Option` records, and presets of published variants.
+"""Options of a run: `RunOptions`, changes to it by name, and the `Option` records.
 
 To add an option, add a field to `RunOptions` and a record to `_OPTION_RECORDS`. Settings page, controls, command-line
 flags, grids, comparisons, exports and docs/settings.md are made from the record.
@@ -19,7 +19,7 @@ PolicyName = Literal["paper", "any", "none", "off"]
 WebMode = Literal["off", "ask", "auto"]
 RewriteStyle = Literal["none", "question", "keywords"]
 RouteName = Literal["auto", "fact", "document", "list", "table", "steps"]
-GraderKind = Literal["auto", "builtin", "evaluator", "score", "explained", "listwise", "cascade"]
+GraderKind = Literal["auto", "builtin", "evaluator", "score", "explained", "listwise", "cascade", "binary", "json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ GRADERS: dict[GraderKind, GraderDescription] = {
     "cascade": GraderDescription(
         "Two-stage", "evaluator or built-in first; a language model grades only the unclear passages"
     ),
+    "binary": GraderDescription("Yes or no", "one call for each passage in turn, as in LangGraph's notebooks"),
+    "json": GraderDescription("Yes or no, JSON", "the same in JSON mode, for models without structured output"),
 }
 
 OptionChanges = Mapping[str, Any]  # option values by name, such as `k` or `answering.window`
@@ -181,7 +183,7 @@ class Option:
     line or in an imported file may go up to `run_highest`, if given. `empty_means` says what an empty value stands for.
     `offered` holds the values that a grid suggests: () means all values, None means none. `nodes` are the steps of the
     graph that read the option. An option without `changes_answers` only affects speed, or names other options.
-    Published variants set those `in_variants`. `receives` says which data goes to a model. `variable` is the
+    Reference systems set those `in_systems`. `receives` says which data goes to a model. `variable` is the
     environment variable that sets the option; `Settings` has a field of that name.
     """
 
@@ -202,7 +204,7 @@ class Option:
     offered: tuple[Any, ...] | None = None
     nodes: tuple[NodeName, ...] = ()
     changes_answers: bool = True
-    in_variants: bool = False
+    in_systems: bool = False
     receives: str = ""
     variable: str = ""
 
@@ -365,6 +367,7 @@ _MODEL_PARAMETERS = (  # of the model in any role, which completes their names; 
         lowest=0.0,
         highest=2.0,
         step=0.1,
+        in_systems=True,
     ),
     Option(
         "keep_alive",
@@ -386,6 +389,7 @@ _MODEL_PARAMETERS = (  # of the model in any role, which completes their names; 
         "number",
         highest=32,
         changes_answers=False,
+        in_systems=True,
     ),
 )
 
@@ -445,6 +449,7 @@ _OPTION_RECORDS = (
         "switch",
         term="thinking",
         nodes=("generate",),
+        in_systems=True,
     ),
     *_role_options("answering", "", ("generate",)),
     *_role_options("grading", "grader's ", ("grade_documents",)),
@@ -459,7 +464,7 @@ _OPTION_RECORDS = (
         values=POLICIES,
         offered=(),
         nodes=("decide",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "grader",
@@ -470,6 +475,7 @@ _OPTION_RECORDS = (
         values={kind: (grader.label, grader.explanation) for kind, grader in GRADERS.items()},
         offered=(),
         nodes=("grade_documents",),
+        in_systems=True,
     ),
     Option(
         "thresholds",
@@ -480,6 +486,7 @@ _OPTION_RECORDS = (
         scope="conversation",
         empty_means="automatic",
         nodes=("decide",),
+        in_systems=True,
     ),
     Option(
         "k",
@@ -493,7 +500,7 @@ _OPTION_RECORDS = (
         run_highest=100,
         offered=(1, 2, 3, 4, 6, 8, 10, 15, 20),
         nodes=("retrieve",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "web",
@@ -504,7 +511,7 @@ _OPTION_RECORDS = (
         term="web",
         values=WEB_MODES,
         nodes=("web_search",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "rewrite",
@@ -515,7 +522,7 @@ _OPTION_RECORDS = (
         term="rewriting",
         values=REWRITE_STYLES,
         nodes=("transform_query",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "web_results",
@@ -527,7 +534,7 @@ _OPTION_RECORDS = (
         highest=10,
         run_highest=100,
         nodes=("web_search",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "join_web",
@@ -537,7 +544,7 @@ _OPTION_RECORDS = (
         "switch",
         scope="conversation",
         nodes=("web_search",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "fetch_pages",
@@ -547,7 +554,7 @@ _OPTION_RECORDS = (
         "switch",
         term="whole pages",
         nodes=("web_search",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "refine",
@@ -558,7 +565,7 @@ _OPTION_RECORDS = (
         term="excerpts",
         offered=(),
         nodes=("refine_knowledge",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "parent_context",
@@ -568,7 +575,7 @@ _OPTION_RECORDS = (
         "switch",
         offered=(),
         nodes=("generate",),
-        in_variants=True,
+        in_systems=True,
     ),
     Option(
         "route",
@@ -580,6 +587,7 @@ _OPTION_RECORDS = (
         scope="conversation",
         values=ROUTES,
         nodes=("condense_question",),
+        in_systems=True,
     ),
     Option(
         "collection",
@@ -632,56 +640,3 @@ SAVED_OPTIONS: dict[str, Option] = {name: option for name, option in OPTIONS.ite
 MODEL_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.kind == "model")
 DOCUMENT_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.kind == "documents")
 MAIN_OPTIONS = ("policy", "k", "refine", "grader")  # shown first, and named in summaries
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """A published variant of Corrective RAG: its title on screen, where it comes from, and its options."""
-
-    title: str
-    origin: str
-    options: RunOptions
-
-
-PRESETS: dict[str, Preset] = {
-    "langgraph-local": Preset(
-        "Strict, 3 web results",
-        "LangGraph's notebook for local models, June 2024: no rewriting",
-        RunOptions(policy="any", k=4, rewrite="none", web_results=3, refine=False, web="auto"),
-    ),
-    "langgraph": Preset(
-        "Strict, web as one passage",
-        "LangGraph's notebook, February 2024: all web results are joined",
-        RunOptions(policy="any", k=4, rewrite="question", join_web=True, refine=False, web="auto"),
-    ),
-    "langgraph-js": Preset(
-        "Lenient, web as one passage",
-        "LangGraph.js: searches the web only if no passage is relevant",
-        RunOptions(policy="none", k=4, rewrite="question", join_web=True, refine=False, web="auto"),
-    ),
-    "parent-child": Preset(
-        "Strict, wider context",
-        "Korean CRAG on AWS: searches small passages, answers from the text around them",
-        RunOptions(policy="any", k=4, rewrite="question", parent_context=True, refine=False, web="auto"),
-    ),
-    "mistral": Preset(
-        "Strict, with rewriting",
-        "Mistral's notebook",
-        RunOptions(policy="any", k=4, rewrite="question", refine=False, web="auto"),
-    ),
-    "mistral-no-rewrite": Preset(
-        "Strict, no rewriting",
-        "Mistral's second notebook",
-        RunOptions(policy="any", k=4, rewrite="none", refine=False, web="auto"),
-    ),
-    "paper": Preset(
-        "As in the paper",
-        "arXiv 2401.15884, section 4: ten passages, excerpts, at most three keywords, five web pages",
-        RunOptions(policy="paper", k=10, rewrite="keywords", refine=True, web_results=5, web="auto"),
-    ),
-}
-
-
-def preset_title(name: str) -> str:
-    """Return the title of a preset on screen; saved ones are called by the name that the user gave them."""
-    return PRESETS[name].title if name in PRESETS else name

@@ -138,7 +138,10 @@ class ChatModel(Protocol):
         ...
 
     def complete(self, prompts: Sequence[Prompt], stop: Cancellation, *, schema: dict[str, Any] | None = None) -> Reply:
-        """Return a whole, brief reply, constrained to a JSON schema if one is given. Raises `ModelFault`, `Stopped`."""
+        """Return a whole, brief reply, constrained to a JSON schema if one is given; {} stands for any JSON object.
+
+        Raises `ModelFault`, `Stopped`.
+        """
         ...
 
     def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> TokenChoice:

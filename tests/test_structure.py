@@ -15,7 +15,7 @@ from pages.parts.routes import Page
 
 ROOT = Path(__file__).parent.parent
 
-VALUES = ("types", "errors", "options", "settings", "cancellation", "events", "protocols")
+VALUES = ("types", "errors", "options", "reference_systems", "settings", "cancellation", "events", "protocols")
 """The modules of `crag/` itself; each may import those to its left."""
 
 MAY_IMPORT = {

@@ -10,9 +10,10 @@ from crag.errors import ModelFault
 from crag.grading.registry import BUILTIN, EVALUATOR, GRADER_FACTORIES, GraderResources, choose_grader, open_assessor
 from crag.library.library import Library
 from crag.models.evaluator_weights import InstalledEvaluator
-from crag.models.model_choice import model_label
+from crag.models.model_choice import choose_other_model, model_label
 from crag.options import GraderKind, ModelParameters, RunOptions
 from crag.protocols import ChatModel, Embedder, Engine, Grader
+from crag.reference_systems import find_system
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
 from crag.text.questions import TermStatistics
@@ -40,6 +41,7 @@ class RoleAssignment:
     kind: GraderKind
     grading: ModelRole
     rewriting: ModelRole
+    answer_prompt: str = "answer"
 
 
 class Engines:
@@ -75,12 +77,15 @@ class Engines:
     def assign_roles(self, answering: str, options: RunOptions) -> RoleAssignment:
         """Assign models to roles when `answering` answers; the result contains no `auto`.
 
-        Raises `BadRequest` if the grader needs a language model or an evaluator and there is none, `ModelFault` if it
-        is an evaluator that cannot be opened.
+        In a reference system the built-in grader replaces one that needs a model which is not there. Otherwise raises
+        `BadRequest` if the grader needs a language model or an evaluator and there is none, `ModelFault` if it is an
+        evaluator that cannot be opened.
         """
-        kind, grading = self._choose_grader(
-            options.grader, options.grader_model, self._settings.grader_model, answering
-        )
+        system = find_system(options)
+        named = options.grader_model or self._settings.grader_model
+        if system and system.other_grading_model and answering != BUILTIN:
+            named = named or choose_other_model(self._settings, answering)
+        kind, grading = self._choose_grader(options.grader, named, answering, may_fall_back=system is not None)
         rewriting = options.rewriter_model or answering
         tunings = ((answering, options.answering), (grading, options.grading), (rewriting, options.rewriting))
 
@@ -96,6 +101,7 @@ class Engines:
             kind,
             role(grading, options.grading),
             role(rewriting, options.rewriting),
+            system.answer_prompt if system else "answer",
         )
 
     def grader(self, model: str, statistics: TermStatistics | None = None, kind: GraderKind = "auto") -> Grader:
@@ -110,11 +116,11 @@ class Engines:
         )
         return GRADER_FACTORIES[kind](resources)[0]
 
-    def _choose_grader(self, kind: GraderKind, *models: str) -> tuple[GraderKind, str]:
+    def _choose_grader(self, kind: GraderKind, *models: str, may_fall_back: bool = False) -> tuple[GraderKind, str]:
         evaluator = self._evaluator.get()
         if kind == EVALUATOR and evaluator is None and (fault := self._evaluator.fault()):
             raise fault
-        return choose_grader(kind, *models, has_evaluator=evaluator is not None)
+        return choose_grader(kind, *models, has_evaluator=evaluator is not None, may_fall_back=may_fall_back)
 
     def may_send(self, name: str, host: str) -> bool:
         """Return whether questions and passages may be sent to this model, which runs at `host` (empty: this machine).
@@ -170,7 +176,7 @@ class Engines:
             grader,
             refiner,
             ModelRewriter(rewriting) if rewriting else BuiltinRewriter(self._library),
-            ModelWriter(answering) if answering else quoting_writer,
+            ModelWriter(answering, assigned.answer_prompt) if answering else quoting_writer,
             remote_models=tuple(dict.fromkeys(model_label(model.name) for model in models.values() if model.host)),
             shorten=make_shortener(list(models.values())),
             coverage=BuiltinCoverageCheck(self._embedder, self._library),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from crag.app.engines import Engines
+from crag.cancellation import Cancellation, call_cancellable
 from crag.evaluation.rechunked_libraries import RechunkedLibraries
 from crag.ingest.addresses import is_safe_link
 from crag.inspection.langsmith_client import TraceUploader
@@ -14,12 +15,13 @@ from crag.library.library import Library
 from crag.models.model_choice import ModelChoice, available_embedders, choose_embedder, embedder_label
 from crag.models.nomic_weights import NOMIC
 from crag.models.token_counts import count_passage_tokens
-from crag.options import RunOptions
+from crag.options import GRADERS, RunOptions
 from crag.protocols import Embedder, PageReader, WebSearch
+from crag.reference_systems import find_system
 from crag.runs.worker import RunResources, no_callbacks
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
-from crag.types import Thresholds
+from crag.types import ProgressCallback, Thresholds, ignore_progress
 from crag.websearch.tavily import TavilySearch
 
 WEB_SEARCH_OFF = "Web search is off"
@@ -56,7 +58,10 @@ class WebAccess:
         from crag.ingest.reader import GuardedReader
 
         read = GuardedReader(count_passage_tokens, self._settings.max_upload_bytes)
-        return WebPageReader(read, self._embedder, self._library, self._settings, self._outbound_log)
+        evaluator = self._library.find_evaluator() if options.grader == "evaluator" else None
+        return WebPageReader(
+            read, self._embedder, self._library, self._settings, self._outbound_log, evaluator=evaluator
+        )
 
 
 class EmbedderCatalog:
@@ -131,13 +136,22 @@ class RunResourceFactory:
     choose: Callable[[RunOptions], ModelChoice]
     fitted: Callable[[str, str], Thresholds | None]
 
-    def build(self, options: RunOptions) -> RunResources:
-        """Open all resources for one question. Raises `ModelFault`, `BadRequest`, `NotFound`."""
+    def build(
+        self, options: RunOptions, report: ProgressCallback = ignore_progress, stop: Cancellation | None = None
+    ) -> RunResources:
+        """Open all resources for one question; documents are split first if the options call for other passages.
+
+        `report` is called only while they are split. Raises `ModelFault`, `BadRequest`, `NotFound`, `Stopped`.
+        """
+        stop = stop or Cancellation()
         web, missing = self.web.search(options)
         choice = self.choose(options)
         engine = self.engines.open(choice.name, options)
+        # cancellable also while another run prepares the same passages
+        call_cancellable(lambda: self.rechunked_libraries.prepare(options, report, stop), stop)
         fitted = None if options.thresholds else self.fitted(options.collection, engine.grader.name)
-        away = tuple(REMOTE_MODEL_NOTE.format(label) for label in engine.remote_models)
+        notes = [REMOTE_MODEL_NOTE.format(label) for label in engine.remote_models]
+        notes += self._describe_deviations(choice.name, options)
         traced = self.traces.on
         return RunResources(
             engine=engine,
@@ -149,9 +163,22 @@ class RunResourceFactory:
             calibrated=fitted is not None,
             model_reason=choice.reason if options.model == "auto" else "",
             pages=self.web.pages(options),
-            notes=(*away, self.traces.note) if traced else away,
+            notes=(*notes, self.traces.note) if traced else tuple(notes),
             callbacks=self.traces.begin if traced else no_callbacks,
         )
+
+    def _describe_deviations(self, answering: str, options: RunOptions) -> list[str]:
+        """Say where a run differs from the reference system that it follows, because a model is not there."""
+        system = find_system(options)
+        if system is None:
+            return []
+        roles = self.engines.assign_roles(answering, options)
+        if roles.kind != options.grader:
+            needed = "a language model" if GRADERS[options.grader].asks_model else "an evaluator"
+            return [f"“{system.title}” grades with {needed}. There is none, so the built-in grader was used."]
+        if system.other_grading_model and roles.grading.model == roles.answering.model:
+            return [f"“{system.title}” grades with a second model. There is only one, so it also graded."]
+        return []
 
     def grading_setup(self, options: RunOptions) -> GradingSetup:
         """Return what would grade under these options. Raises as `build`."""

@@ -1,4 +1,4 @@
-"""Libraries with documents split to another passage size for evaluations, kept as a cache in the home."""
+"""Libraries with documents split in another way, for evaluations and reference systems, kept as a cache in the home."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,11 +21,12 @@ from crag.concurrency.workers import map_in_order
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.ingest.intake import IMPORTED_KIND, SourceInput
 from crag.ingest.parse.formats import FORMATS
-from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader, RawDocument, ReadDocument
+from crag.ingest.reader import CHUNK_TOKENS, DocumentReader, GuardedReader, RawDocument, ReadDocument
 from crag.library.library import Library
 from crag.models.token_counts import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions
 from crag.protocols import ConfiguredEmbedder, Embedder, Retrieval, Retriever
+from crag.reference_systems import Chunking, find_chunking
 from crag.retrieval.ranking import write_vector_weight
 from crag.settings import Settings
 from crag.storage.engine import Database
@@ -80,12 +81,12 @@ class RechunkedLibrary:
 
 @dataclass(frozen=True, slots=True)
 class Rechunker:
-    """Splits documents of `library`, whose rows are in `database`, into passages of at most `size` tokens."""
+    """Splits documents of `library`, whose rows are in `database`, into other passages."""
 
     library: Library
     database: Database
     settings: Settings
-    size: int
+    chunking: Chunking
 
     def rechunk(self, sources: Sequence[Source], folder: Path, report: ProgressCallback, stop: Cancellation) -> None:
         """Make a library in this new folder. Raises `Stopped`, or `BadRequest` for a document that cannot be added.
@@ -93,7 +94,7 @@ class Rechunker:
         A document without a file to split (imported as passages, or lost) keeps the passages of the home. Every
         document keeps its id, and vector scores keep the weight they have in the home.
         """
-        stage = f"Splitting documents into passages of {self.size} tokens"
+        stage = f"Splitting documents into passages of {self.chunking.describe()}"
         report(Progress(stage, 0, len(sources)))
         with closing(RechunkedLibrary(folder, self.library, self.settings)) as made:
             add = partial(self._add, made)
@@ -120,8 +121,10 @@ class Rechunker:
         return result if result.error is None or result.error.code == "embedding_failed" else None
 
     def _reader(self, source: Source) -> DocumentReader:
-        read = GuardedReader(count_passage_tokens, self.settings.max_upload_bytes, self.size)
-        chunker = f"{passage_counter_name()}:{self.size}/{CHUNK_OVERLAP}"
+        own, in_tokens = self.chunking, self.chunking.unit == "tokens"
+        count = count_passage_tokens if in_tokens else len
+        read = GuardedReader(count, self.settings.max_upload_bytes, own.size, own.overlap, own.context)
+        chunker = f"{passage_counter_name() if in_tokens else own.unit}:{own.size}/{own.overlap}"
 
         def cut(document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
             return replace(read(document, report, stop), title=source.title, chunker=chunker)
@@ -166,7 +169,7 @@ def _link_original(original: Path, path: Path) -> None:
 # Offset of the passage ids of these libraries, so that none equals an id of the home's library.
 PASSAGE_ID_OFFSET = 2**40
 _SCOPE_FILE = "scope.json"  # stores which documents were requested
-_LAYOUT_VERSION = "1"  # changes whenever documents are split differently
+_LAYOUT_VERSION = "2"  # changes whenever documents are split differently
 # A run may still be using a library: stale ones go after a short time unused, any other after a day.
 _STALE_SECONDS, _IDLE_SECONDS = 600.0, 86_400.0
 _MAX_NAMED_DOCUMENTS = 3
@@ -174,9 +177,9 @@ _MAX_NAMED_DOCUMENTS = 3
 
 @dataclass(frozen=True, slots=True)
 class RechunkScope:
-    """Which documents are rechunked, as the options limit them, and the passage size in tokens."""
+    """Which documents are rechunked, as the options limit them, and how."""
 
-    size: int
+    chunking: Chunking
     collection: str = ""
     source_ids: tuple[str, ...] = ()
 
@@ -184,15 +187,15 @@ class RechunkScope:
 class RechunkedRetriever:
     """The retriever of a library of rechunked documents."""
 
-    def __init__(self, library: RechunkedLibrary, size: int) -> None:
+    def __init__(self, library: RechunkedLibrary, chunking: Chunking) -> None:
         self._retriever = library.library.retriever
         self._folder = library.folder
-        self._notice = _describe_rechunking(size, library.titles_not_rechunked())
+        self._notice = _describe_rechunking(chunking, library.titles_not_rechunked())
 
     def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
         """See `Retriever`; ids are offset so that none equals an id of the home's library.
 
-        The notice also says that these passages were made for an evaluation.
+        The notice also says that other passages than those of the library were searched.
         """
         with suppress(OSError):
             os.utime(self._folder)  # mark it as in use
@@ -229,10 +232,11 @@ class RechunkedLibraries:
     def prepare(
         self, options: RunOptions, report: ProgressCallback = ignore_progress, stop: Cancellation | None = None
     ) -> None:
-        """Make sure that the current documents are available in passages of `options.passage_size`.
+        """Make sure that the current documents are available in the passages that the options call for.
 
-        Returns at once if they are, or if the library already has that size. Raises `BadRequest` if there is nothing to
-        split or a document cannot be split; `ModelFault`, `HomeFault`, `Stopped`. Nothing half-made is left behind.
+        Returns at once if they are, or if these are the library's own. Raises `BadRequest` if there is nothing to
+        split into passages of another size or a document cannot be split; `ModelFault`, `HomeFault`, `Stopped`.
+        Nothing half-made is left behind.
         """
         scope = _rechunk_scope(options)
         if scope is None:
@@ -240,8 +244,10 @@ class RechunkedLibraries:
         with self._making:
             self.remove_stale()
             sources = self._sources(scope)
-            if not sources:
+            if not sources and options.passage_size:
                 raise BadRequest("There are no documents to split.", "Add some first.")
+            if not sources:
+                return
             folder = self._folder / self._name(scope, sources)
             if not folder.is_dir():
                 self._make(scope, sources, folder, report, stop or Cancellation())
@@ -250,13 +256,13 @@ class RechunkedLibraries:
     def retriever(self, options: RunOptions) -> Retriever:
         """Return the retriever for these options. Raises `NotFound` if the rechunked library is gone."""
         scope = _rechunk_scope(options)
-        if scope is None:
+        if scope is None or not (options.passage_size or self._sources(scope)):
             return self._library.retriever
         with self._lock:
             opened = self._opened.get(scope)
         if opened is None or not opened.folder.is_dir():
             opened = self._find(scope)
-        return RechunkedRetriever(opened, scope.size)
+        return RechunkedRetriever(opened, scope.chunking)
 
     def remove_stale(self) -> None:
         """Remove libraries unused for a day, those that no longer match the documents, and unfinished ones."""
@@ -282,7 +288,7 @@ class RechunkedLibraries:
         folder = self._folder / self._name(scope, self._sources(scope))
         if not folder.is_dir():
             raise NotFound(
-                f"The documents split into passages of {scope.size} tokens no longer exist.",
+                f"The documents split into passages of {scope.chunking.describe()} no longer exist.",
                 "Run the evaluation again, or ask in the chat.",
             )
         return self._open(scope, folder)
@@ -292,9 +298,9 @@ class RechunkedLibraries:
     ) -> None:
         with staging_folder(folder) as work:
             made = work / "made"
-            Rechunker(self._library, self._database, self._settings, scope.size).rechunk(sources, made, report, stop)
-            asked = {"size": scope.size, "collection": scope.collection, "source_ids": scope.source_ids}
-            (made / _SCOPE_FILE).write_text(json.dumps(asked), "utf-8")
+            rechunker = Rechunker(self._library, self._database, self._settings, scope.chunking)
+            rechunker.rechunk(sources, made, report, stop)
+            (made / _SCOPE_FILE).write_text(json.dumps(asdict(scope)), "utf-8")
             with suppress(BadRequest):  # another process has made the same in the meantime
                 move_into_place(made, folder)
 
@@ -319,7 +325,7 @@ class RechunkedLibraries:
 
     def _name(self, scope: RechunkScope, sources: list[Source]) -> str:
         """Return a name that changes with the documents, the size, the embedder and the token counter."""
-        return f"cut-{scope.size}-{_digest_parts(self._name_parts(scope, sources))}"
+        return f"cut-{scope.chunking.size}-{_digest_parts(self._name_parts(scope, sources))}"
 
     def _name_parts(self, scope: RechunkScope, sources: list[Source]) -> Iterator[str]:
         yield from (
@@ -327,6 +333,7 @@ class RechunkedLibraries:
             passage_counter_name(),
             self._library.space().id,
             scope.collection,
+            *map(str, astuple(scope.chunking)),
             *scope.source_ids,
         )
         for one in sorted(sources, key=lambda one: one.id):
@@ -335,7 +342,7 @@ class RechunkedLibraries:
     def _is_stale(self, folder: Path) -> bool:
         try:
             asked = json.loads((folder / _SCOPE_FILE).read_text("utf-8"))
-            scope = RechunkScope(asked["size"], asked["collection"], tuple(asked["source_ids"]))
+            scope = RechunkScope(Chunking(**asked["chunking"]), asked["collection"], tuple(asked["source_ids"]))
         except (ValueError, LookupError, TypeError):
             return True
         return folder.name != self._name(scope, self._sources(scope))
@@ -343,17 +350,18 @@ class RechunkedLibraries:
 
 def _rechunk_scope(options: RunOptions) -> RechunkScope | None:
     """Return None if the home's library already has the wanted passage size."""
-    if options.passage_size in (0, CHUNK_TOKENS):
+    chunking = find_chunking(options)
+    if chunking in (None, Chunking(CHUNK_TOKENS)):
         return None
-    return RechunkScope(options.passage_size, options.collection, tuple(sorted(options.source_ids)))
+    return RechunkScope(chunking, options.collection, tuple(sorted(options.source_ids)))
 
 
 def _digest_parts(parts: Iterator[str]) -> str:
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
 
-def _describe_rechunking(size: int, titles: list[str]) -> str:
-    notice = f"Your documents were searched in passages of up to {size} tokens, split for an evaluation."
+def _describe_rechunking(chunking: Chunking, titles: list[str]) -> str:
+    notice = f"Your documents were searched in passages of up to {chunking.describe()}."
     if not titles:
         return notice
     named = ", ".join(f"“{title}”" for title in titles[:_MAX_NAMED_DOCUMENTS])

@@ -72,8 +72,10 @@ def ask_with_retry(
     schema: dict[str, Any],
     read: Callable[[str], T | None],
     stop: Cancellation,
+    *,
+    example: str = "",
 ) -> tuple[T | None, Usage]:
-    """Parse the reply with `read`; if that fails, ask once more for the required format.
+    """Parse the reply with `read`; if that fails, ask once more for the required format, with an `example` if given.
 
     Returns the parsed value and the tokens of both calls. Raises `ModelFault`, `Stopped`.
     """
@@ -81,15 +83,21 @@ def ask_with_retry(
     found = read(reply.text)
     if found is not None:
         return found, reply.usage
-    again = ask_again(model, prompts, reply.text, schema, stop)
+    again = ask_again(model, prompts, reply.text, schema, stop, example=example)
     return read(again.text), reply.usage + again.usage
 
 
 def ask_again(
-    model: ChatModel, prompts: Sequence[Prompt], reply: str, schema: dict[str, Any], stop: Cancellation
+    model: ChatModel,
+    prompts: Sequence[Prompt],
+    reply: str,
+    schema: dict[str, Any],
+    stop: Cancellation,
+    *,
+    example: str = "",
 ) -> Reply:
     """Ask for a reply in the required format, quoting the unreadable one. Raises `ModelFault`, `Stopped`."""
-    return model.complete(prompts_for_retry(prompts, reply, json.dumps(schema)), stop, schema=schema)
+    return model.complete(prompts_for_retry(prompts, reply, example or json.dumps(schema)), stop, schema=schema)
 
 
 def prompts_for_retry(prompts: Sequence[Prompt], reply: str, wanted: str) -> list[Prompt]:
@@ -168,8 +176,10 @@ def ask_in_parallel(
     count: int,
     give_up: Callable[[int, ModelFault], T],
     stop: Cancellation,
+    *,
+    workers: int = 0,
 ) -> Iterator[tuple[int, T]]:
-    """Yield (index, `ask(index, stop)`) for `count` indexes as the replies arrive.
+    """Yield (index, `ask(index, stop)`) for `count` indexes as the replies arrive; `workers` 0 means the model's.
 
     `give_up` is called instead with a transient fault, also for all that have no reply after `GRADING_SECONDS`. Raises
     any other fault, and `Stopped`.
@@ -182,14 +192,15 @@ def ask_in_parallel(
             raise_unless_transient(fault)
             return give_up(index, fault)
 
+    workers = workers or model.concurrency
     left = set(range(count))
 
     def is_loading(calls: Cancellation) -> bool:  # the writer would have to load an interrupted model again
-        return len(left) == count and len(calls.list_waits()) >= min(count, model.concurrency)
+        return len(left) == count and len(calls.list_waits()) >= min(count, workers)
 
     with cancel_after(GRADING_SECONDS, stop, postpone=is_loading) as limited:
         try:
-            for index, result in map_parallel(ask_or_give_up, count, model.concurrency, limited):
+            for index, result in map_parallel(ask_or_give_up, count, workers, limited):
                 left.discard(index)
                 yield index, result
         except Stopped:

@@ -109,15 +109,19 @@ GRADER_FACTORIES: dict[GraderKind, GraderFactory] = {
     "explained": _model_grader("explained:ExplainedGrader", "refiners:ExplainedRefiner"),
     "listwise": _model_grader("listwise:ListwiseGrader", "refiners:ListwiseRefiner"),
     "cascade": _open_cascade,
+    "binary": _model_grader("binary:BinaryGrader", "refiners:ExplainedRefiner"),
+    "json": _model_grader("binary:JsonModeGrader", "refiners:ExplainedRefiner"),
 }
 
 
-def choose_grader(kind: GraderKind, *models: str, has_evaluator: bool = False) -> tuple[GraderKind, str]:
+def choose_grader(
+    kind: GraderKind, *models: str, has_evaluator: bool = False, may_fall_back: bool = False
+) -> tuple[GraderKind, str]:
     """Choose the grader and its model: the first named one of `models` that this grader can use.
 
     Under `auto` a language model grades as `AUTO_GRADER`; where the built-in engine answers, the evaluator grades, or
-    the built-in grader if there is none. Raises `BadRequest` if the grader needs a language model or an evaluator, and
-    there is none.
+    the built-in grader if there is none. If the grader needs a language model or an evaluator and there is none, the
+    built-in grader replaces it, if it `may_fall_back`; otherwise `BadRequest` is raised.
     """
     named = [model for model in models if model]
     if kind == "auto" and named[0] != BUILTIN:
@@ -125,10 +129,14 @@ def choose_grader(kind: GraderKind, *models: str, has_evaluator: bool = False) -
     elif kind == "auto":
         kind = EVALUATOR if has_evaluator else BUILTIN
     if kind == EVALUATOR and not has_evaluator:
+        if may_fall_back:
+            return BUILTIN, BUILTIN
         raise _no_evaluator()
     if not GRADERS[kind].asks_model:
         return kind, BUILTIN
     model = next((name for name in named if name != BUILTIN), None)
+    if model is None and may_fall_back:
+        return BUILTIN, BUILTIN
     if model is None:
         raise BadRequest(
             "This grader needs a language model, but only the built-in engine is available.",

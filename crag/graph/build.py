@@ -79,6 +79,8 @@ def _edge_targets(*names: str) -> dict[Hashable, str]:
 def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
     if "begin_at" in state:
         return state["begin_at"]
+    if runtime.context.system:
+        return "retrieve"
     if detect_small_talk(state["question"]) and not state.get("extra_query"):
         return "reply"
     question = fitted_question(state)

@@ -91,7 +91,7 @@ def grade_documents(state: GraphState, deps: Deps) -> GraphState:
     """Grade each passage and emit every verdict as soon as it is known; judge whether they suffice, if that counts."""
     passages, assessor = state["passages"], deps.engine.assessor
     brings_text = is_long_question(fitted_question(state))
-    if assessor is None or deps.options.policy != "paper" or brings_text or not passages:
+    if assessor is None or deps.options.policy != "paper" or deps.system or brings_text or not passages:
         return {"verdicts": grade_passages(state, passages, deps)}
     question, assessment = retrieval_question(state), None
     verdicts: dict[int, Verdict] = {}
@@ -156,7 +156,7 @@ def refine_knowledge(state: GraphState, deps: Deps) -> GraphState:
             deps.emit(StripsScored(passages[index].id, cut))
     wanted = {passage_id for passage_id, ruling in state.get("rulings", {}).items() if ruling == "use"}
     limitable = {passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted}
-    limited = limit_strips(limitable)
+    limited = limit_strips(limitable, floor=deps.system.strip_floor if deps.system else None)
     for passage_id, cut in limited.items():
         if cut != strips[passage_id]:
             deps.emit(StripsScored(passage_id, cut))
@@ -201,13 +201,16 @@ def _web_passages(state: GraphState) -> Sequence[Passage]:
 def usable_passages(state: GraphState, deps: Deps) -> list[Passage]:
     """Return the passages usable for the answer, best verdict first: all that were not graded irrelevant.
 
-    There are none if those of the library are merely related and the web did not help.
+    Reference systems keep the order in which they were found. There are none if those of the library are merely related
+    and the web did not help.
     """
     verdicts = state.get("verdicts", {})
     if is_merely_related(state, deps):
         return []
     found = [*state.get("passages", ()), *_web_passages(state)]
     usable = [passage for passage in found if passage.id not in verdicts or verdicts[passage.id].word != "irrelevant"]
+    if deps.system:
+        return usable
     return sorted(usable, key=lambda passage: _verdict_rank(verdicts.get(passage.id)), reverse=True)
 
 

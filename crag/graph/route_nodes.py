@@ -23,7 +23,6 @@ from crag.graph.answer_support import answer_outcome, check_sentences, used_know
 from crag.graph.citations import CitationNumbering, collect_citations, collect_quotations, drop_invalid_citations
 from crag.graph.nodes import graph_node
 from crag.graph.state import Deps, GraphState, retrieval_question
-from crag.options import PRESETS
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import PromptFit, ReadingProgress, SummarySources
 from crag.text.citation_marks import escape_brackets
@@ -64,12 +63,12 @@ _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
     """Return how the question is answered: as the user wants, else by its wording.
 
-    The variants of other systems answer every question as a fact, as those systems do; so does a search of the web.
+    Another search of the web is for a fact.
     """
     question, options = retrieval_question(state), deps.options
     if options.route != "auto":
         return force_route(question, options.route)
-    if options.preset in PRESETS or state.get("extra_query"):
+    if state.get("extra_query"):
         return RouteChoice("fact", "")
     chosen = choose_route(question)
     calculator = deps.engine.calculator

@@ -10,6 +10,7 @@ from crag.cancellation import Cancellation
 from crag.events import Event
 from crag.options import RunOptions
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
+from crag.reference_systems import ReferenceSystem, find_system
 from crag.text.questions import drop_document_reference, is_long_question
 from crag.text.small_talk import strip_small_talk
 from crag.types import Assessment, Knowledge, NodeName, Passage, Ruling, Strip, Thresholds, Turn, Verdict
@@ -65,6 +66,11 @@ class Deps:
     web: WebSearch | None = None
     web_missing: str = ""
     pages: PageReader | None = None
+
+    @property
+    def system(self) -> ReferenceSystem | None:
+        """The reference system that the run follows, if any."""
+        return find_system(self.options)
 
 
 def fitted_question(state: GraphState) -> str:

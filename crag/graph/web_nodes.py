@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from langgraph.types import interrupt
 
@@ -17,6 +18,7 @@ from crag.text.formatting import format_count
 from crag.types import Passage
 
 _JOINED_TITLE = "Web results"
+_WIKIPEDIA_DEPTH = 2  # results to look through for pages of Wikipedia, as a multiple of those wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ def web_search(state: GraphState, deps: Deps) -> GraphState:
         return _skip_search(consent.reason, deps) | {"search_web": bool(held)}
     found = _run_search(web, consent.query, state, deps)
     sought = consent.query if state.get("extra_query") else ""
-    verdicts = state.get("verdicts", {}) | grade_passages(state, found, deps, sought)
+    is_graded = deps.system is None or deps.system.grades_web
+    verdicts = state.get("verdicts", {}) | (grade_passages(state, found, deps, sought) if is_graded else {})
     every = _search_texts(consent.query, found, state)
     return GraphState(query=consent.query, web_passages=held + found, verdicts=verdicts, sought=every)
 
@@ -82,7 +85,7 @@ def _run_search(web: WebSearch, query: str, state: GraphState, deps: Deps) -> tu
     held = tuple(state.get("web_passages", ()))
     deps.emit(WebQuerySent(query, web.name, web.host))
     try:
-        results = web.search(query, deps.options.web_results, deps.stop)
+        results = _search(web, query, deps)
     except WebSearchFailed as failure:
         deps.emit(WebSkipped(str(failure)))
         deps.emit(
@@ -94,6 +97,20 @@ def _run_search(web: WebSearch, query: str, state: GraphState, deps: Deps) -> tu
     numbered = tuple(replace(passage, id=-len(held) - number) for number, passage in enumerate(found, start=1))
     deps.emit(PassagesFound("web", held + numbered, len(results), sought=_search_texts(query, numbered, state)))
     return numbered
+
+
+def _search(web: WebSearch, query: str, deps: Deps) -> list[Passage]:
+    """Return the results of the search, with pages of Wikipedia first where the reference system prefers them."""
+    limit = deps.options.web_results
+    if not (deps.system and deps.system.prefers_wikipedia):
+        return web.search(query, limit, deps.stop)
+    found = web.search(query, _WIKIPEDIA_DEPTH * limit, deps.stop)
+    return sorted(found, key=lambda passage: not _is_wikipedia(passage.location))[:limit]
+
+
+def _is_wikipedia(location: str) -> bool:
+    host = urlsplit(location).hostname or ""
+    return host == "wikipedia.org" or host.endswith(".wikipedia.org")
 
 
 def _read_pages(question: str, results: list[Passage], deps: Deps) -> list[Passage]:

@@ -11,7 +11,7 @@ from crag.errors import HomeFault, ModelFault, SourceRefused, Stopped
 from crag.ingest.fetch import FetchTimeouts, fetch
 from crag.ingest.intake import to_raw_document
 from crag.ingest.reader import DocumentReader
-from crag.protocols import Embedder
+from crag.protocols import Embedder, Evaluator
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question
@@ -37,14 +37,20 @@ class WebPageReader:
         settings: Settings,
         outbound_log: OutboundLog,
         seconds: float = READ_SECONDS,
+        *,
+        evaluator: Evaluator | None = None,
     ) -> None:
-        """Create a reader. `embedder` must be the built-in one, because the scores of chunks depend on it."""
+        """Create a reader. `embedder` must be the built-in one, because the scores of chunks depend on it.
+
+        The `evaluator` scores the chunks instead, for questions in a language that it reads.
+        """
         self._read = read
         self._embedder = embedder
         self._statistics = statistics
         self._settings = settings
         self._outbound_log = outbound_log
         self._seconds = seconds
+        self._evaluator = evaluator
 
     def read(self, question: str, found: Sequence[Passage], stop: Cancellation) -> tuple[list[Passage], int]:
         """Read the pages found, see `PageReader`.
@@ -86,13 +92,18 @@ class WebPageReader:
         parts = self._preselect(asked, [chunk.text for chunk in reading.chunks[:_MAX_CHUNKS]], passage.title)
         stop.check()
         texts = [passage.text, *parts]
-        scores = score_passages(asked, [tokenize_text(text, passage.title) for text in texts], self._embedder)
+        scores = self._score(asked, texts, passage.title, stop)
         best = sorted(range(1, len(texts)), key=lambda index: -scores[index])[:_MAX_KEPT]
         if not best or scores[best[0]] < scores[0]:
             return passage
         kept = [index for index in best if index == best[0] or scores[index] >= fitted_thresholds().lower]
         text = "\n\n".join(texts[index] for index in sorted(kept))
         return replace(passage, text=text, context=text)
+
+    def _score(self, asked: AnalyzedQuestion, texts: Sequence[str], title: str, stop: Cancellation) -> Sequence[float]:
+        if self._evaluator and self._evaluator.reads(asked.text):
+            return [score or 0.0 for score in self._evaluator.score(asked.text, texts, stop)]
+        return score_passages(asked, [tokenize_text(text, title) for text in texts], self._embedder)
 
     def _preselect(self, asked: AnalyzedQuestion, texts: Sequence[str], title: str) -> list[str]:
         """Preselect the chunks that cover most of the question, in page order: scoring all would take seconds."""

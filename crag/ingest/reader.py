@@ -52,19 +52,23 @@ class _Span(NamedTuple):
     tokens: int
 
 
-def split_document(document: Document, count_tokens: CountTokens, size: int, overlap: int = 0) -> list[Chunk]:
+def split_document(
+    document: Document, count_tokens: CountTokens, size: int, overlap: int = 0, context: int = 0
+) -> list[Chunk]:
     """Split a document into chunks of at most `size` tokens, at boundaries that a reader would choose.
 
     Every word is in exactly one chunk, except for `overlap` tokens that are in two. Each piece and each chunk is
-    tokenized only once. Headings and lead-in sentences stay with what follows them.
+    tokenized only once. Headings and lead-in sentences stay with what follows them. `context` is the size of the wider
+    context in tokens; 0 means three chunks.
     """
     pieces = list(_split_into_pieces(document, count_tokens, size))
     spans = list(_group_pieces(pieces, count_tokens, size, overlap))
     headings = [_span_heading(pieces[span.start : span.end]) for span in spans]
     columns = [_find_chunk_columns(pieces[span.start : span.end]) for span in spans]
+    sections = list(zip(headings, columns, strict=True))
     chunks = []
     for ordinal, span in enumerate(spans):
-        start, end = _context_range(ordinal, spans, list(zip(headings, columns, strict=True)), _CONTEXT_SIZES * size)
+        start, end = _context_range(ordinal, spans, sections, context or _CONTEXT_SIZES * size)
         inside = pieces[span.start : span.end]
         heading = HEADING_SEPARATOR.join(filter(None, (headings[ordinal], columns[ordinal])))
         place = (inside[0].block.page, heading, ordinal, start, end)
@@ -306,12 +310,19 @@ class DocumentReader(Protocol):
 
 
 class GuardedReader:
-    """Parses in a child process that can be killed, then splits into passages of at most `size` tokens."""
+    """Parses in a child process that can be killed, then splits into passages; see `split_document`."""
 
-    def __init__(self, count_tokens: Callable[[str], int], limit_bytes: int, size: int = CHUNK_TOKENS) -> None:
+    def __init__(
+        self,
+        count_tokens: CountTokens,
+        limit_bytes: int,
+        size: int = CHUNK_TOKENS,
+        overlap: int = CHUNK_OVERLAP,
+        context: int = 0,
+    ) -> None:
         self._count_tokens = count_tokens
         self._limit_bytes = limit_bytes
-        self._size = size
+        self._sizes = size, overlap, context
 
     def __call__(self, document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
         """See `DocumentReader`."""
@@ -333,6 +344,6 @@ class GuardedReader:
             stop.check()  # called throughout splitting, so a cancellation takes effect here
             return self._count_tokens(text)
 
-        chunks = split_document(parsed, count_tokens, self._size, CHUNK_OVERLAP)
+        chunks = split_document(parsed, count_tokens, *self._sizes)
         facts = (parsed.title, parsed.kind, parsed.pages, chunks, parsed.author, parsed.published)
         return ReadDocument(*facts, note=parsed.note)

@@ -97,7 +97,7 @@ def _open_ollama(
         answer_limit=aloud.answer_limit if thinks else tuning.answer_limit,
         concurrency=tuning.parallelism or _server_parallelism(),
         marks_end=True,
-        constrain=lambda prompts, schema: (prompts, {"format": schema}),
+        constrain=lambda prompts, schema: (prompts, {"format": schema or "json"}),
         translate=lambda error: _translate_error(error, installed, settings),
         route=route,
         queue=request_queue(f"ollama:{model}", settings.ollama_host),
@@ -190,6 +190,8 @@ def _init_provider(provider: str, model: str, tuning: ModelParameters) -> BaseCh
 
 def _append_schema(prompts: list[Prompt], schema: JsonSchema) -> tuple[list[Prompt], dict[str, Any]]:
     """Append the schema as an instruction: every provider understands that, whatever its JSON mode is called."""
-    words = f"Reply with one JSON object and nothing else. It must match this JSON schema:\n{json.dumps(schema)}"
+    words = "Reply with one JSON object and nothing else."
+    if schema:
+        words = f"{words} It must match this JSON schema:\n{json.dumps(schema)}"
     *before, last = prompts
     return [*before, replace(last, text=f"{last.text}\n\n{words}")], {}

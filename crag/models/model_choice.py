@@ -128,6 +128,16 @@ def available_chat_models(settings: Settings) -> list[ModelChoice]:
     return choices
 
 
+def choose_other_model(settings: Settings, answering: str) -> str:
+    """Return the largest chat model on Ollama's own machine besides `answering`; empty if there is none."""
+    try:
+        models = list_installed_models(settings, PROBE_SECONDS)
+    except ModelFault:
+        return ""
+    others = [one for one in models if not (one.only_embeds or one.cloud or f"ollama:{one.name}" == answering)]
+    return f"ollama:{max(others, key=lambda one: one.size).name}" if others else ""
+
+
 def model_label(name: str) -> str:
     """Return the label to show: `ollama:llama3.1:8b` is “Llama 3.1 8B”; other patterns stay as they are."""
     if name == "builtin":

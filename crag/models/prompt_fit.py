@@ -41,12 +41,14 @@ def fit_prompt(
     answer_limit: int,
     count_tokens: TokenCounter,
     partial_answer: str = "",
+    prompt: str = "answer",
 ) -> FittedPrompt:
     """Fit the answer's prompt into `window - answer_limit` tokens.
 
     Raises `ModelFault` when the question alone is longer. `knowledge` is ordered by rank. `left_out` counts the dropped
     strips and, when only one is left, whether it was shortened; a passage without strips counts as one.
-    `partial_answer` is an answer to continue; of a very long one the model sees only the end.
+    `partial_answer` is an answer to continue; of a very long one the model sees only the end. `prompt` is the prompt
+    file.
     """
     room = window - answer_limit
     continuation = (
@@ -57,7 +59,7 @@ def fit_prompt(
     language = detect_language(question)
     kept, turns, forgotten = _KeptKnowledge(knowledge, count_tokens), list(history[-HISTORY_TURNS:]), 0
     while True:
-        prompts = *compose_answer_prompts(question, kept.knowledge(), turns, language), *continuation
+        prompts = *compose_answer_prompts(question, kept.knowledge(), turns, language, prompt), *continuation
         tokens = sum(count_tokens(prompt.text) + TOKENS_PER_MESSAGE for prompt in prompts)
         if tokens <= room:
             return FittedPrompt(prompts, PromptFit(tokens, window, kept.left_out, forgotten))

@@ -10,8 +10,9 @@ from crag.cancellation import Cancellation
 from crag.models.builtin_rewriter import pick_strongest_words
 from crag.models.prompt_fit import fit_prompt
 from crag.options import RunOptions
-from crag.prompts import compose_prompt
+from crag.prompts import compose_prompt, find_json_object
 from crag.protocols import MAX_QUERY_LENGTH, ChatModel, CondensedQuestion, PassageFinder, PromptFit, ReplyPiece
+from crag.reference_systems import find_system
 from crag.text.language import detect_language, is_in_language_of
 from crag.text.patterns import lazy_regex
 from crag.types import Knowledge, Turn
@@ -77,6 +78,7 @@ _REPLY_LABEL = lazy_regex(
     r"|(?:改[写寫][后後]的|[独獨]立的?|新的?|完整的?)?(?:[问問][题題]|[关關][键鍵][词詞]|搜索[词詞]|查[询詢]))\s*[:：]\s*",
     re.IGNORECASE,
 )
+_QUERY_SCHEMA = {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}
 _MAX_KEYWORDS = 3  # as in CRAG (arXiv 2401.15884, section 4.5)
 _MAX_KEYWORD_WORDS = 6  # words; more of them are a sentence
 _KEYWORD_SEPARATOR = lazy_regex(r"[,，、;；|\n]+")
@@ -85,10 +87,11 @@ _SURROUNDING_MARKS = " \t\"'`“”‘’«»「」*_"
 
 
 class ModelWriter:
-    """`Writer` over a chat model."""
+    """`Writer` over a chat model; `prompt` is the prompt file, which asks for citations if it is `answer`."""
 
-    def __init__(self, model: ChatModel) -> None:
+    def __init__(self, model: ChatModel, prompt: str = "answer") -> None:
         self._model = model
+        self._prompt = prompt
 
     def write(
         self,
@@ -109,6 +112,7 @@ class ModelWriter:
             answer_limit=model.answer_limit,
             count_tokens=model.count_tokens,
             partial_answer=partial_answer,
+            prompt=self._prompt,
         )
         yield fitted.fit
         if partial_answer:
@@ -147,7 +151,11 @@ class ModelRewriter:
         if options.rewrite == "none":
             return extract_query_line(question)
         prompts = compose_prompt(f"rewrite_{options.rewrite}", detect_language(question), question=question)
-        reply = self._model.complete(prompts, stop).text
+        system = find_system(options)
+        schema = _QUERY_SCHEMA if system and system.structured_query else None
+        reply = self._model.complete(prompts, stop, schema=schema).text
+        if schema:
+            reply = str((find_json_object(reply) or {}).get("question") or reply)
         wanted = options.rewrite == "keywords"
         query = extract_query_line(", ".join(parse_keywords(reply)) if wanted else reply)
         if query and is_in_language_of(query, question):

@@ -16,6 +16,7 @@ HISTORY_TURNS = 4
 """How many earlier messages of a conversation the answering model is shown."""
 
 _KNOWLEDGE_TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
+_CONTEXT_TAG = re.compile(r"<(?=/?context\b)", re.IGNORECASE)
 # Citation numbers of an earlier answer refer to other sources than those of this one.
 _CITATION = re.compile(r"\s?(?<!\\)\[\d+\]")
 _SOURCE_NUMBER = re.compile(r"^(\s*)\[(?=\d+\])", re.MULTILINE)
@@ -47,16 +48,29 @@ def compose_prompt(name: str, language: Language = "en", **values: str) -> tuple
 
 
 def compose_answer_prompts(
-    question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], language: Language = "en"
+    question: str,
+    knowledge: Sequence[Knowledge],
+    history: Sequence[Turn],
+    language: Language = "en",
+    prompt: str = "answer",
 ) -> tuple[Prompt, ...]:
-    """Return the messages that ask for an answer from numbered knowledge, after earlier ones of the conversation."""
-    system, user = compose_prompt("answer", language, question=question, knowledge=format_knowledge(knowledge))
+    """Return the messages that ask for an answer from the knowledge, after earlier ones of the conversation.
+
+    The prompt file `answer` asks for citations by number; other files get the texts alone.
+    """
+    texts = format_knowledge(knowledge) if prompt == "answer" else join_texts(knowledge)
+    system, user = compose_prompt(prompt, language, question=question, knowledge=texts)
     return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
 
 
 def format_knowledge(knowledge: Sequence[Knowledge]) -> str:
     """Format each piece of knowledge under its number, escaped so that it cannot forge a tag or another number."""
     return "\n\n".join(map(_format_item, knowledge))
+
+
+def join_texts(knowledge: Sequence[Knowledge]) -> str:
+    """Join the texts of the knowledge, escaped so that they cannot end the tags around them."""
+    return _CONTEXT_TAG.sub("‹", "\n\n".join(item.text.strip() for item in knowledge))
 
 
 def _format_item(item: Knowledge) -> str:

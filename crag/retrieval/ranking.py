@@ -204,16 +204,22 @@ def rank_candidates(
     query: str,
     embedded: tuple[EmbeddingSpace, Vectors] | None,
     ids: Sequence[int],
+    *,
+    vector_weight: float | None = None,
 ) -> Iterator[SearchHit]:
     """Yield the candidates `ids` as hits, best first; passages that no longer exist are skipped.
 
-    `embedded` is the query's vector and its space, or None if no embedder is available.
+    `embedded` is the query's vector and its space, or None if no embedder is available. `vector_weight` in 0..1
+    replaces that of the space.
     """
     weights = weigh_terms(query, full_text)
     terms = full_text.read_terms(ids)
     words = score_bm25(weights, weigh_term_pairs(query, weights), terms)
     cosines = read_cosines(database, *embedded, list(words)) if embedded else {}
-    scores = fuse_scores(words, cosines, read_vector_weight(database, embedded[0]).share if embedded else 0.0)
+    weight = 0.0
+    if embedded:
+        weight = read_vector_weight(database, embedded[0]).share if vector_weight is None else vector_weight
+    scores = fuse_scores(words, cosines, weight)
     by_words, by_meaning = assign_ranks(words), assign_ranks(cosines)
     order = sorted(scores, key=lambda id_: (-round(scores[id_], _SCORE_DIGITS), -words[id_], id_))
     for passage in _read_passages_in_order(database, order):

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.options import RunOptions
 from crag.protocols import Embedder, Evaluator, Retrieval
+from crag.reference_systems import find_system
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.full_text import FullTextIndex
 from crag.retrieval.ranking import (
@@ -76,8 +78,10 @@ class HybridSearch:
 
     def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
         """Search where the options say; see `Retriever`."""
-        evaluator = None if options.grader == "builtin" else self._find_evaluator()
-        hits, notice, scored = self._search(query, options.k, options.collection, options.source_ids, evaluator, stop)
+        is_reference = find_system(options) is not None
+        evaluator = None if options.grader == "builtin" or is_reference else self._find_evaluator()
+        scope = options.collection, options.source_ids
+        hits, notice, scored = self._search(query, options.k, *scope, evaluator, stop, by_vectors=is_reference)
         return Retrieval([hit.passage for hit in hits], notice, scored)
 
     def size(self, options: RunOptions) -> int:
@@ -121,8 +125,13 @@ class HybridSearch:
         source_ids: Sequence[str],
         evaluator: Evaluator | None,
         stop: Cancellation | None = None,
+        *,
+        by_vectors: bool = False,
     ) -> tuple[list[SearchHit], str, int]:
-        """Return hits, notice, and the number of candidates that the evaluator scored."""
+        """Return hits, notice, and the number of candidates that the evaluator scored.
+
+        With `by_vectors`, words count only if no embedder is available.
+        """
         query = separate_words(strip_unstorable(question).strip(), self._full_text)
         if not query or k < 1:
             return [], "", 0
@@ -135,7 +144,10 @@ class HybridSearch:
             by_words = executor.submit(self._full_text.search, query, depth, allowed)
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
         found = list(dict.fromkeys([*by_words.result(), *by_meaning]))
-        ranked = rank_candidates(self._store.database, self._full_text, query, embedded, found)
+        weight = 1.0 if by_vectors else None
+        ranked = rank_candidates(self._store.database, self._full_text, query, embedded, found, vector_weight=weight)
+        if by_vectors:
+            return list(islice(ranked, k)), notice, 0
         if evaluator is None or not evaluator.reads(question):
             hits = merge_duplicates(ranked, k)
             keep_rarest_name(query, hits, ranked, self._full_text)

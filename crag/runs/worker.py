@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from crag.cancellation import Cancellation
 from crag.concurrency.processor import max_computing_runs, run_queue
 from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
 from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
@@ -23,7 +24,7 @@ from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun
 from crag.runs.trace import Trace
 from crag.storage.outbound_log import on_behalf_of
-from crag.types import Thresholds
+from crag.types import Progress, ProgressCallback, Thresholds
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -59,7 +60,14 @@ class RunResources:
     callbacks: Callable[[str], list[Any]] = no_callbacks
 
 
-RunResourceBuilder = Callable[[RunOptions], RunResources]
+class RunResourceBuilder(Protocol):
+    """Opens the resources of runs."""
+
+    def __call__(
+        self, options: RunOptions, report: ProgressCallback = ..., stop: Cancellation | None = ...
+    ) -> RunResources:
+        """Return the resources for one question; `report` is called while documents are prepared for it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,8 @@ class RunWorker:
         if task.answer is not None and not self._checkpoints.is_waiting(run.id):
             raise NotFound("The data of this waiting question is no longer kept.", "Ask it again.")
         start = task.start and task.start | short
+        if start and deps.system:
+            start = start | GraphState(history=())
         begin: Any = start if task.answer is None else Command(resume=task.answer)
         keep = task.answer is not None or _may_ask_consent(deps, task)
         graph = self._checkpoints.graph if keep else self._checkpoints.plain_graph
@@ -155,7 +165,7 @@ class RunWorker:
             run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
         for event in task.prior_events:
             run.record(event)
-        resources = self._open_resources(options)
+        resources = self._open_resources(options, partial(_note_preparation, run), run.stop)
         if task.answer is None:
             self._record_resources(run, resources)
         return resources
@@ -191,6 +201,12 @@ class RunWorker:
         trace.apply(ended)
         run.settle(ended)
         return trace
+
+
+def _note_preparation(run: LiveRun, progress: Progress) -> None:
+    """Say once what the answer waits for."""
+    if progress.done == 0:
+        run.record(Noted(f"{progress.stage}. This is done once."))
 
 
 def _may_ask_consent(deps: Deps, task: RunTask) -> bool:

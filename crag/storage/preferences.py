@@ -14,7 +14,6 @@ from sqlalchemy.dialects.sqlite import insert
 from crag.errors import BadRequest, NotFound
 from crag.options import (
     OPTIONS,
-    PRESETS,
     SAVED_OPTIONS,
     OptionChanges,
     RunOptions,
@@ -23,6 +22,7 @@ from crag.options import (
     get_option,
     load_changes,
 )
+from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings
 from crag.storage.engine import Database
 from crag.storage.tables import preferences, presets
@@ -35,9 +35,13 @@ _ALLOWED_MODELS = "allowed_models"
 _TRACES_ALLOWED = "traces_allowed"
 _AUTO_REGRESSION = "pinned_questions_run_by_themselves"  # keys of users
 _MAX_PRESET_NAME_LENGTH = 60
-# Published variants set the steps of a run; models and their parameters stay unchanged. Saved presets set both.
-_VARIANT_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.in_variants)
-_PRESET_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.in_variants or name in SAVED_OPTIONS)
+# Reference systems keep the user's models. Saved presets set the models, too, but thresholds depend on the collection.
+_SYSTEM_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.in_systems)
+_PRESET_OPTIONS = tuple(
+    name
+    for name, option in OPTIONS.items()
+    if (option.in_systems or name in SAVED_OPTIONS) and option.kind != "thresholds"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +113,10 @@ class Preferences:
         self.on_change()
 
     def presets(self) -> dict[str, OptionChanges]:
-        """Return the changes of each preset by name: published variants first, then the saved ones."""
+        """Return the changes of each preset by name: reference systems first, then the saved ones."""
         known = {
-            name: {key: get_option(preset.options, key) for key in _VARIANT_OPTIONS} for name, preset in PRESETS.items()
+            name: {key: get_option(system.options, key) for key in _SYSTEM_OPTIONS}
+            for name, system in REFERENCE_SYSTEMS.items()
         }
         with self._database.read() as connection:
             rows = connection.execute(select(presets.c.name, presets.c.changes).order_by(presets.c.made_at)).all()
@@ -211,7 +216,7 @@ def normalize_preset_name(written: str) -> str:
     name = " ".join(written.split())[:_MAX_PRESET_NAME_LENGTH]
     if not name:
         raise BadRequest("A preset needs a name.", "Write one and try again.")
-    if name in PRESETS or name in {preset.title for preset in PRESETS.values()}:
+    if name in REFERENCE_SYSTEMS or name in {system.title for system in REFERENCE_SYSTEMS.values()}:
         raise BadRequest(f"“{name}” is the name of a built-in preset.", "Choose another name.")
     return name
 

@@ -10,7 +10,8 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.inspection.run_labels import threshold_origin
-from crag.options import OPTIONS, ROLES, Option, OptionSection, RunOptions, apply_changes, get_option, preset_title
+from crag.options import OPTIONS, ROLES, Option, OptionSection, RunOptions, apply_changes, get_option
+from crag.reference_systems import preset_title
 from crag.storage.preferences import ValueOrigin
 from crag.types import Thresholds
 from pages.chat import state, versions

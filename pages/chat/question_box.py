@@ -11,7 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from crag.errors import CragError
 from crag.ingest.parse.formats import UPLOAD_SUFFIXES
 from crag.models.model_choice import model_label
-from crag.options import POLICIES, WEB_MODES, RunOptions, WebMode, preset_title
+from crag.options import POLICIES, WEB_MODES, RunOptions, WebMode
+from crag.reference_systems import preset_title
 from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.text.sanitization import MAX_QUESTION_LENGTH

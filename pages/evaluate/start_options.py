@@ -19,8 +19,8 @@ from crag.options import (
     apply_changes,
     diff_options,
     get_option,
-    preset_title,
 )
+from crag.reference_systems import preset_title
 from crag.text.formatting import format_count
 from pages.chat.options import OptionControls, draw_preset_menu
 from pages.chat.state import has_web_search

@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.inspection import run_labels
-from crag.options import MAIN_OPTIONS, PRESETS, SAVED_OPTIONS, OptionChanges, RunOptions, get_option, preset_title
+from crag.options import MAIN_OPTIONS, SAVED_OPTIONS, OptionChanges, RunOptions, get_option
+from crag.reference_systems import REFERENCE_SYSTEMS, preset_title
 from pages.chat import state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
@@ -14,7 +15,7 @@ from pages.settings import setting_row
 PRESET_WORDS = " ".join(
     (
         "presets variant save the present settings under a name use for this home conversation",
-        *(f"{name} {preset.title} {preset.origin}" for name, preset in PRESETS.items()),
+        *(f"{name} {preset.title} {preset.origin}" for name, preset in REFERENCE_SYSTEMS.items()),
     )
 )
 DELETE_PRESET_DIALOG = "delete_preset"
@@ -34,11 +35,11 @@ def draw_presets() -> None:
 def _draw_preset(name: str, changes: OptionChanges) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
-            origin = f"{PRESETS[name].origin} (`{name}`)" if name in PRESETS else None
+            origin = f"{REFERENCE_SYSTEMS[name].origin} (`{name}`)" if name in REFERENCE_SYSTEMS else None
             title = markdown.escape_line(preset_title(name), 60)
             st.markdown(f"**{title}**  \n{labels.grey_text(_describe_preset(changes))}", help=origin)
         with st.container(horizontal=True, width="content", gap="small"):
-            if name not in PRESETS:
+            if name not in REFERENCE_SYSTEMS:
                 dialogs.draw_opener("Delete", None, DELETE_PRESET_DIALOG, name, type="tertiary", key=f"delete-{name}")
             key = f"use-{name}"
             st.menu_button(

@@ -72,7 +72,7 @@ class Scene:
             trace = Trace().apply_all(event for _, event in again.follow(seconds=PATIENCE))
         return trace
 
-    def _open_resources(self, options: RunOptions) -> RunResources:
+    def _open_resources(self, options: RunOptions, *_: object) -> RunResources:
         return replace(self.application._run_resources.build(options), retriever=ListRetriever(self.passages))
 
 

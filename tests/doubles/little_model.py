@@ -19,6 +19,7 @@ _QUESTION = re.compile(
 _PASSAGE = re.compile(r"(?is)<(passage[\w-]*|document|text)>(.*?)</\1>")
 _NUMBERED = re.compile(r"(?sm)^\[(\d+)\](.*?)(?=^\[\d+\]|\Z)")
 _KNOWLEDGE = re.compile(r"(?sm)^<knowledge>\n(.*)^</knowledge>")
+_DOCUMENTS = re.compile(r"(?ms)^(?:Documents|문서|文档)[:：]\n(.*)^(?:Answer|답|回答)[:：]|^<context>\n(.*)^</context>")
 _YES = ("yes", "relevant", "correct", "true")
 _NO = ("no", "irrelevant", "incorrect", "false")
 
@@ -37,18 +38,22 @@ class Request(Protocol):
 
 def answer_like_a_little_model(asked: Request) -> str:
     """JSON where a schema was sent, one word where log-probabilities are wanted, an answer with citations where there
-    is knowledge, else the question itself.
+    is knowledge, one without where there are plain documents, else the question itself.
     """
     prompt = asked.prompt
     question = question_in(_KNOWLEDGE.sub("", _PASSAGE.sub("", prompt)))
     knowledge = _KNOWLEDGE.search(prompt)
     judged = knowledge[1] if knowledge else passage_in(prompt, question)
+    if asked.body.get("format") == "json":
+        return json.dumps({"score": "yes" if _shares_words(question, judged) else "no"})
     if asked.schema is not None:
         if "1" in asked.schema.get("properties", {}):
             return json.dumps(_points(question, prompt))
         return json.dumps(_filled(asked.schema, question, judged))
     if asked.body.get("logprobs"):
         return "Yes" if _shares_words(question, judged) else "No"
+    if documents := _DOCUMENTS.search(prompt):
+        return _nearest_sentence(question, documents[1] or documents[2])
     return _cited(question, knowledge[1]) if knowledge else question
 
 
@@ -110,6 +115,12 @@ def _cited(question: str, knowledge: str) -> str:
     if best is None or not wanted & set(extract_terms(best[1])):
         return "The knowledge does not answer this question."
     return f"{best[1]} [{best[0]}]"
+
+
+def _nearest_sentence(question: str, documents: str) -> str:
+    wanted = set(extract_terms(question))
+    best = max(split_sentences(documents), key=lambda one: len(wanted & set(extract_terms(one))), default="")
+    return best if wanted & set(extract_terms(best)) else "I don't know."
 
 
 def _hashed(text: str, dimension: int) -> list[float]:

@@ -112,4 +112,4 @@ class Asked:
     @property
     def writes(self) -> bool:
         """Whether free text is asked for: no value of a schema, and more than one token."""
-        return self.schema is None and self.body.get("options", {}).get("num_predict") != 1
+        return not self.body.get("format") and self.body.get("options", {}).get("num_predict") != 1

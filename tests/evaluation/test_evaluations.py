@@ -62,7 +62,7 @@ class Laboratory:
         report(Progress("Preparing"))
         self.prepared.append((options.k, self.opened))
 
-    def build(self, options):
+    def build(self, options, *_):
         self.opened += 1
         if self.fault:
             raise self.fault

@@ -62,7 +62,7 @@ def test_a_run_searches_the_same_documents_in_other_passages(application, recuts
     assert {(one.source_id, one.title) for one in found} <= set(homes.items())
     assert all(one.id > PASSAGE_ID_OFFSET and application.library.passage(one.id) is None for one in found)
     assert application.library.original_path(found[0].source_id) is not None
-    assert "up to 60 tokens, split for an evaluation." in notice
+    assert "up to 60 tokens." in notice
     looms = replace(OPTIONS, collection="Looms")
     recuts.prepare(looms)
     assert {one.title for one in recuts.retriever(looms).retrieve("kettle", looms)[0]} == {"Loom number 0"}

@@ -3,8 +3,9 @@
 import pytest
 
 from crag.errors import ModelFault, WebSearchFailed
-from crag.options import PRESETS, RunOptions
+from crag.options import RunOptions
 from crag.protocols import OFF_TOPIC, CoverageCheck, PromptFit
+from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.text.strips import limit_strips
 from crag.types import Strip, Turn
 from tests.doubles.engine import ListWeb, QuotingWriter, passage
@@ -31,12 +32,12 @@ def web(*numbers: int) -> ListWeb:
         ("mistral", {1: 1.0, 2: 0.0, -1: 1.0}, REWRITTEN, [1, -1]),
         ("mistral-no-rewrite", {1: 1.0, 2: 0.0, -1: 1.0}, STRAIGHT_TO_WEB, [1, -1]),
         ("paper", {1: 1.0, 2: 0.0}, LIBRARY, [1]),
-        ("paper", {1: 0.4, 2: 0.0, -1: 1.0}, REWRITTEN, [-1, 1]),
+        ("paper", {1: 0.4, 2: 0.0, -1: 1.0}, REWRITTEN, [1, -1]),
         ("paper", {1: 0.1, 2: 0.0, -1: 1.0}, REWRITTEN, [-1]),
     ],
 )
 def test_each_known_variant_takes_its_own_route(preset, scores, trajectory, used):
-    bench = Bench(scores, PRESETS[preset].options, web(-1))
+    bench = Bench(scores, REFERENCE_SYSTEMS[preset].options, web(-1))
     trace = bench.ask()
     assert trace.trajectory == trajectory
     assert [item.passage.id for item in bench.writer.given] == used
@@ -44,15 +45,15 @@ def test_each_known_variant_takes_its_own_route(preset, scores, trajectory, used
 
 
 def test_presets_differ_where_their_systems_do():
-    bench = Bench({1: 0.0, -1: 1.0, -2: 1.0}, PRESETS["langgraph"].options, web(-1, -2))
+    bench = Bench({1: 0.0, -1: 1.0, -2: 1.0}, REFERENCE_SYSTEMS["langgraph"].options, web(-1, -2))
     bench.ask()
     assert [item.passage.id for item in bench.writer.given] == [-1], "all web results are one document"
     assert "page -1" in bench.writer.given[0].text
     assert "page -2" in bench.writer.given[0].text
-    bench = Bench({1: 1.0}, PRESETS["parent-child"].options)
+    bench = Bench({1: 1.0}, REFERENCE_SYSTEMS["parent-child"].options)
     bench.ask()
     assert bench.writer.given[0].text.startswith("Before."), "the parent is given to the model"
-    bench = Bench({1: 0.0}, PRESETS["paper"].options, web())
+    bench = Bench({1: 0.0}, REFERENCE_SYSTEMS["paper"].options, web())
     assert bench.ask().query.startswith("keywords of")
 
 

@@ -28,7 +28,7 @@ class House:
         self.retriever = ListRetriever([passage(1), passage(2)])
         self.runs = RunService(self.database, self.build)
 
-    def build(self, options):
+    def build(self, options, *_):
         if self.equip_fault:
             raise self.equip_fault
         web = None if options.web == "off" else self.web

@@ -9,7 +9,6 @@ from sqlalchemy import insert, text
 from crag.conversations.conversations import Conversations
 from crag.errors import BadRequest, NotFound
 from crag.options import (
-    PRESETS,
     SAVED_OPTIONS,
     ModelParameters,
     RunOptions,
@@ -17,6 +16,7 @@ from crag.options import (
     get_option,
     list_option_names,
 )
+from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings
 from crag.storage.engine import Database
 from crag.storage.preferences import EffectiveValue, Preferences
@@ -112,8 +112,8 @@ def test_every_setting_is_an_option_and_takes_its_own_default():
 def test_a_preset_means_the_same_whatever_the_home_has_saved(preferences):
     for name, value in {"k": 9, "refine": False, "web_results": 7}.items():
         preferences.save(name, value)
-    for name, variant in PRESETS.items():
-        assert preferences.options(preferences.presets()[name]) == variant.options
+    for name, system in REFERENCE_SYSTEMS.items():
+        assert preferences.options({**preferences.presets()[name], "preset": name}) == system.options
     preferences.save("model", "builtin")
     assert preferences.options(preferences.presets()["paper"]).model == "builtin", "models are left as they are"
 
@@ -125,10 +125,10 @@ def test_own_presets_are_kept_replaced_and_deleted(preferences):
     preferences.save_preset("Careful", RunOptions(k=9))
     assert preferences.options(preferences.presets()["Careful"]).k == 9
     preferences.delete_preset("Careful")
-    assert set(preferences.presets()) == set(PRESETS)
+    assert set(preferences.presets()) == set(REFERENCE_SYSTEMS)
     with pytest.raises(NotFound):
         preferences.delete_preset("Careful")
-    for name in ("", "paper", "As in the paper"):
+    for name in ("", "paper", "CRAG paper"):
         with pytest.raises(BadRequest):
             preferences.save_preset(name, RunOptions())
 
