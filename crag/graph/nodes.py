@@ -152,6 +152,8 @@ def refine_knowledge(state: GraphState, deps: Deps) -> GraphState:
     strips: dict[int, tuple[Strip, ...]] = {}
     for question, passages in _group_by_question(state, deps).items():
         for index, cut in deps.engine.refiner.refine(question, passages, deps.stop):
+            if deps.system:
+                cut = _score_whole_passage(cut, state["verdicts"].get(passages[index].id))
             strips[passages[index].id] = cut
             deps.emit(StripsScored(passages[index].id, cut))
     wanted = {passage_id for passage_id, ruling in state.get("rulings", {}).items() if ruling == "use"}
@@ -161,6 +163,11 @@ def refine_knowledge(state: GraphState, deps: Deps) -> GraphState:
         if cut != strips[passage_id]:
             deps.emit(StripsScored(passage_id, cut))
     return {"strips": strips | limited}
+
+
+def _score_whole_passage(cut: tuple[Strip, ...], verdict: Verdict | None) -> tuple[Strip, ...]:
+    """Give a strip that is a whole passage, which the refiner does not score, the score of the passage."""
+    return (replace(cut[0], score=verdict.score),) if len(cut) == 1 and verdict else cut
 
 
 def _group_by_question(state: GraphState, deps: Deps) -> dict[str, list[Passage]]:
