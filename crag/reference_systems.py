@@ -7,9 +7,9 @@ search by vectors alone, do not judge whether the passages together suffice, and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from crag.options import ModelParameters, RunOptions
+from crag.options import OPTIONS, ModelParameters, RunOptions, get_option
 from crag.types import Thresholds
 
 ChunkUnit = Literal["tokens", "characters"]
@@ -49,6 +49,10 @@ class ReferenceSystem:
     structured_query: bool = False
     prefers_wikipedia: bool = False
     strip_floor: float = 0.0
+
+    def option_changes(self) -> dict[str, Any]:
+        """Return the options that define the system; models and documents stay the user's."""
+        return {name: get_option(self.options, name) for name, option in OPTIONS.items() if option.in_systems}
 
 
 def rescale_paper_score(score: float) -> float:
@@ -141,6 +145,11 @@ REFERENCE_SYSTEMS: dict[str, ReferenceSystem] = {
 def find_system(options: RunOptions) -> ReferenceSystem | None:
     """Return the reference system that the options follow; None for this application's own way to answer."""
     return REFERENCE_SYSTEMS.get(options.preset)
+
+
+def keep_system(options: RunOptions) -> str:
+    """Return the preset that still applies after the model or the web mode was changed: only a reference system."""
+    return options.preset if find_system(options) else ""
 
 
 def find_chunking(options: RunOptions) -> Chunking | None:

@@ -18,7 +18,7 @@ from crag.app.run_resources import EmbedderCatalog, GradingSetup, RunResourceFac
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversations import UNDO_SECONDS, ConversationOwners, Conversations, DelayedDeletion
-from crag.errors import ModelFault
+from crag.errors import CragError, ModelFault
 from crag.evaluation.calibration_rows import CalibrationRows
 from crag.evaluation.langsmith_upload import LangSmithUploader
 from crag.evaluation.rechunked_libraries import RechunkedLibraries
@@ -43,6 +43,7 @@ from crag.models.ollama_server import OllamaServer
 from crag.models.token_counts import count_english_tokens, count_passage_tokens, passage_counter_name
 from crag.options import RunOptions
 from crag.protocols import ChatModel
+from crag.reference_systems import find_chunking
 from crag.runs.question_queue import QuestionQueue
 from crag.runs.service import RunService
 from crag.settings import Settings, load_settings
@@ -266,6 +267,17 @@ class Application(UserScoped):
         self._start_upkeep("evaluation-orphans", lambda _: self.evaluations.close_orphans(), _UPKEEP_SECONDS)
         self._start_upkeep("rechunk-cleanup", lambda _: clean(), _UPKEEP_SECONDS)
         self._start_upkeep("page-starts", self.library.fill_page_starts).wake()
+
+    def prepare_in_background(self, options: RunOptions) -> None:
+        """Split the documents now if a reference system needs other passages, so that no question waits for it."""
+        if find_chunking(options) is None:
+            return
+
+        def prepare(stop: Cancellation) -> None:
+            with suppress(CragError):  # a question with these options will report it
+                self.rechunked_libraries.prepare(options, stop=stop)
+
+        self._start_upkeep("rechunk", prepare).wake()
 
     def _start_upkeep(
         self, name: str, work: Callable[[Cancellation], object], period: float | None = None

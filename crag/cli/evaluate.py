@@ -31,7 +31,7 @@ from crag.errors import BadRequest, Stopped
 from crag.evaluation.corpus import add_corpus
 from crag.evaluation.dataset_format import SEED_DATASET, read_dataset
 from crag.evaluation.dataset_records import sample_questions, take_first_questions
-from crag.evaluation.grid import find_best_variant, make_variants, parse_axes
+from crag.evaluation.grid import find_best_variant, make_system_variants, make_variants, parse_axes
 from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationPlan, EvaluationResult, Variant
 from crag.ingest.intake import list_named_files
 from crag.options import MODEL_OPTIONS
@@ -73,6 +73,9 @@ def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
         help="values to try for a setting; may be repeated",
     )
     parser.add_argument(
+        "--reference-systems", action="store_true", help="compare these settings with the published systems"
+    )
+    parser.add_argument(
         "--save-preset", type=parse_text, metavar="NAME", help="with --grid: save the best combination as this preset"
     )
     parser.add_argument(
@@ -101,6 +104,8 @@ def check_evaluate_arguments(application: Application, options: argparse.Namespa
         normalize_preset_name(options.save_preset)
         if not options.grid:
             raise BadRequest("--save-preset saves the best of a grid.", "Use --grid to say what to try.")
+    if options.reference_systems and (options.grid or options.preset):
+        raise BadRequest("--reference-systems sets all options itself.", "Leave --grid and --preset out.")
     if options.langsmith and not application.uploads.available:
         raise BadRequest("There is no key for LangSmith.", "Set LANGSMITH_API_KEY, or leave --langsmith out.")
 
@@ -289,7 +294,7 @@ def evaluate_dataset(application: Application, options: argparse.Namespace) -> i
         judge=options.judge,
         parallel=options.parallel,
         name=options.name,
-        kind="grid" if options.grid else "plain",
+        kind="grid" if options.grid or options.reference_systems else "plain",
         owner_id=dataset.owner_id,
     )
     evaluation = follow_evaluation(application, application.evaluations.begin(plan).id)
@@ -304,4 +309,6 @@ def _create_variants(application: Application, options: argparse.Namespace) -> l
         application.preferences.allow_model_for_process(model)
     if base.web == "ask":
         print_note(_NO_CONSENT_NOTE)
+    if options.reference_systems:
+        return make_system_variants(base)
     return make_variants(base, axes) if options.grid else [Variant("as given", base)]

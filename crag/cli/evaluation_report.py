@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from crag.evaluation.grid import RankedVariant, find_best_variant, find_differing_options, rank_variants
+from crag.evaluation.grid import RankedVariant, find_best_variant, rank_variants
 from crag.evaluation.metrics import (
     DIFFERENT_JUDGES_NOTE,
     HEADLINE_METRICS,
@@ -99,9 +99,9 @@ def _heading_text(evaluation: Evaluation) -> str:
 
 def _settings_lines(evaluation: Evaluation) -> list[str]:
     """Return the main settings that all variants share."""
-    differing, options = find_differing_options(evaluation.variants), evaluation.variants[0].options
-    shared = [name for name in MAIN_OPTIONS if name not in differing]
-    described = [run_labels.describe_option(name, get_option(options, name)) for name in shared]
+    values = {name: {get_option(one.options, name) for one in evaluation.variants} for name in MAIN_OPTIONS}
+    shared = {name: value for name, (value, *others) in values.items() if not others}
+    described = [run_labels.describe_option(name, value) for name, value in shared.items()]
     return [f"settings     {', '.join(described)}"] if shared else []
 
 

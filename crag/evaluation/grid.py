@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -12,7 +12,14 @@ from crag.errors import BadRequest
 from crag.evaluation.summary import VariantSummary, compare_results, summarise_results
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
 from crag.inspection.run_labels import describe_option
-from crag.options import OPTIONS, Option, RunOptions, apply_changes, get_option
+from crag.options import (
+    OPTIONS,
+    Option,
+    RunOptions,
+    apply_changes,
+    get_option,
+)
+from crag.reference_systems import REFERENCE_SYSTEMS, find_system
 
 MAX_VARIANTS = 64  # each answers every question; with more, a winner by chance becomes likely
 
@@ -109,6 +116,15 @@ def make_variants(base: RunOptions, axes: GridAxes) -> list[Variant]:
     return made
 
 
+def make_system_variants(base: RunOptions) -> list[Variant]:
+    """Return a variant with these options and one for each reference system, which searches the web if `base` does."""
+    systems = [
+        Variant(system.title, apply_changes(base, {**system.option_changes(), "preset": name, "web": base.web}))
+        for name, system in REFERENCE_SYSTEMS.items()
+    ]
+    return [Variant("Your settings", replace(base, preset="")), *systems]
+
+
 def rank_variants(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[RankedVariant]:
     """Rank the variants by truthfulness, then right refusals, then time; those without results come last."""
     ranked = [
@@ -152,7 +168,12 @@ def _axes_remedy() -> str:
 
 
 def find_differing_options(variants: Sequence[Variant]) -> dict[str, list[Any]]:
-    """Return the options that differ between variants, by name, with their values in order of appearance."""
+    """Return the options that differ between variants, by name, with their values in order of appearance.
+
+    Between reference systems only the preset counts, which stands for all others.
+    """
+    if any(find_system(one.options) for one in variants):
+        return {"preset": [one.options.preset for one in variants]} if len(variants) > 1 else {}
     names = [name for name, option in OPTIONS.items() if option.changes_answers]
     values = {name: list(dict.fromkeys(get_option(one.options, name) for one in variants)) for name in names}
     return {name: found for name, found in values.items() if len(found) > 1}

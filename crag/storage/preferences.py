@@ -35,8 +35,7 @@ _ALLOWED_MODELS = "allowed_models"
 _TRACES_ALLOWED = "traces_allowed"
 _AUTO_REGRESSION = "pinned_questions_run_by_themselves"  # keys of users
 _MAX_PRESET_NAME_LENGTH = 60
-# Reference systems keep the user's models. Saved presets set the models, too, but thresholds depend on the collection.
-_SYSTEM_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.in_systems)
+# Saved presets set the models, too; thresholds depend on the collection.
 _PRESET_OPTIONS = tuple(
     name
     for name, option in OPTIONS.items()
@@ -114,10 +113,7 @@ class Preferences:
 
     def presets(self) -> dict[str, OptionChanges]:
         """Return the changes of each preset by name: reference systems first, then the saved ones."""
-        known = {
-            name: {key: get_option(system.options, key) for key in _SYSTEM_OPTIONS}
-            for name, system in REFERENCE_SYSTEMS.items()
-        }
+        known = {name: system.option_changes() for name, system in REFERENCE_SYSTEMS.items()}
         with self._database.read() as connection:
             rows = connection.execute(select(presets.c.name, presets.c.changes).order_by(presets.c.made_at)).all()
         return {**known, **{name: _valid_changes(load_changes(text)) for name, text in rows if name not in known}}

@@ -10,6 +10,7 @@ import streamlit as st
 from crag.evaluation.datasets import RunPins, standalone_question, suggested_reference
 from crag.inspection import run_labels
 from crag.options import POLICIES, ROUTES, RunOptions
+from crag.reference_systems import keep_system
 from crag.runs.trace import Trace
 from crag.text import sanitization
 from crag.text.formatting import format_place
@@ -261,7 +262,7 @@ def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
     for model in available_models():
         if model.name != used:
             choices[f"With {external_hosts.model_with_host(model.name)}"] = replace(
-                options, model=model.name, preset=""
+                options, model=model.name, preset=keep_system(options)
             )
     for route, (label, meaning) in ROUTES.items():
         if route not in (options.route, "auto", "steps"):

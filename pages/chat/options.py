@@ -173,7 +173,7 @@ def _draw_presets() -> None:
 
 
 def draw_preset_menu(chosen: str, choose: Callable[[str], None], key: str) -> None:
-    """Draw the menu of presets, labelled with the current one."""
+    """Draw the menu of reference systems and saved presets, labelled with the current one."""
     st.menu_button(
         f"Preset: {markdown.escape_line(preset_title(chosen), 40)}" if chosen else "Use a preset",
         list(application().preferences.presets()),

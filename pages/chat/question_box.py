@@ -12,7 +12,7 @@ from crag.errors import CragError
 from crag.ingest.parse.formats import UPLOAD_SUFFIXES
 from crag.models.model_choice import model_label
 from crag.options import POLICIES, WEB_MODES, RunOptions, WebMode
-from crag.reference_systems import preset_title
+from crag.reference_systems import keep_system, preset_title
 from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.text.sanitization import MAX_QUESTION_LENGTH
@@ -49,7 +49,7 @@ def _draw_model_chip(options: RunOptions) -> None:
         type="tertiary",
         wrap=False,
         key="chip_model",
-        on_click=lambda: state.change_options(model=st.session_state.chip_model, preset=""),
+        on_click=lambda: state.change_options(model=st.session_state.chip_model, preset=keep_system(options)),
     )
 
 

@@ -132,6 +132,7 @@ def use_preset(name: str) -> None:
     """Use a preset in place of this conversation's own options, except the choice of documents."""
     documents = {own: value for own, value in option_changes().items() if own in DOCUMENT_OPTIONS}
     _save_changes({**documents, **application().preferences.presets()[name], "preset": name})
+    application().prepare_in_background(current_options())
 
 
 def changed_options(own: RunOptions | None = None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from crag.evaluation.grid import (
     BestVariant,
     GridAxes,
     find_differing_options,
+    make_system_variants,
     make_variants,
 )
 from crag.evaluation.metrics import METRICS, format_figure, format_figure_briefly, format_interval, format_metric_value
@@ -94,7 +95,7 @@ HeatMapFigures = Mapping[int, Mapping[str, Figure]]
 def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: str) -> None:
     """Draw the choice of a metric, `usual` by default, and its heat maps; runs as a fragment."""
     differing = find_differing_options(evaluation.variants)
-    if not differing:
+    if not differing or "preset" in differing:
         return
     across, down, beside = _choose_map_axes(differing)
     st.header("One metric by setting", anchor=False)
@@ -181,7 +182,14 @@ FiguresByVariant = Mapping[int, Mapping[str, Figure]]
 
 
 def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
-    """Draw the form of values to try; return a variant per combination, or none if nothing is chosen."""
+    """Draw the form of values to try; return a variant per combination, or none if nothing is chosen.
+
+    The reference systems are a grid of their own.
+    """
+    if st.toggle("Reference systems", key="grid-systems", help="Your settings beside seven published systems."):
+        variants = make_system_variants(base)
+        _draw_amount(format_count(len(variants), "system"), len(variants), questions)
+        return variants
     st.caption("Choose the values to try. Settings without a choice keep the value set above.")
     chosen = {name: _draw_axis(name) for name in SUGGESTED_AXES if _is_axis_offered(name)}
     try:
@@ -191,11 +199,13 @@ def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
         return []
     if not axes.values:
         return []
-    answers = format_count(axes.combinations * questions, "answer")
-    st.markdown(
-        f"**{format_count(axes.combinations, 'combination')}** × {format_count(questions, 'question')} = {answers}"
-    )
+    _draw_amount(format_count(axes.combinations, "combination"), axes.combinations, questions)
     return make_variants(base, axes)
+
+
+def _draw_amount(counted: str, variants: int, questions: int) -> None:
+    answers = format_count(variants * questions, "answer")
+    st.markdown(f"**{counted}** × {format_count(questions, 'question')} = {answers}")
 
 
 def _is_axis_offered(name: str) -> bool:

@@ -82,7 +82,12 @@ def summarize_options(held: RunOptions) -> str:
 
 
 def describe_options(held: RunOptions, without: Collection[str] = ()) -> list[str]:
-    """Describe the main options in a few words each, except those in `without`; safe Markdown."""
+    """Describe the main options in a few words each, except those in `without`; safe Markdown.
+
+    A preset stands for all of them.
+    """
+    if "preset" in without:
+        return []
     preset = [] if without or not held.preset else [preset_title(held.preset)]  # a preset names all options at once
     main = [describe_option(name, get_option(held, name)) for name in MAIN_OPTIONS if name not in without]
     return [markdown.escape_line(words, 40) for words in (*preset, *main)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import streamlit as st
 
 from crag.inspection import run_labels
 from crag.options import MAIN_OPTIONS, SAVED_OPTIONS, OptionChanges, RunOptions, get_option
-from crag.reference_systems import REFERENCE_SYSTEMS, preset_title
+from crag.reference_systems import REFERENCE_SYSTEMS, ReferenceSystem, preset_title
 from pages.chat import state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
@@ -25,31 +28,52 @@ _NAME_KEY = "preset_name"
 
 def draw_presets() -> None:
     """Draw every preset with the ways to use it, and the form that saves another."""
-    st.caption("A preset changes several settings at once. Built-in presets keep your models.")
-    with st.container(border=True):
-        for name, changes in application().preferences.presets().items():
-            _draw_preset(name, changes)
+    st.caption("A preset changes several settings at once.")
+    saved = {n: c for n, c in application().preferences.presets().items() if n not in REFERENCE_SYSTEMS}
+    if saved:
+        with st.container(border=True):
+            for name, changes in saved.items():
+                _draw_saved_preset(name, changes)
     _draw_save_form()
+    st.markdown("**Reference systems**")
+    st.caption("Each answers like a published system: its grader, prompts, passages and web search, with your models.")
+    with st.container(border=True):
+        for name, system in REFERENCE_SYSTEMS.items():
+            _draw_reference_system(name, system)
 
 
-def _draw_preset(name: str, changes: OptionChanges) -> None:
+def _draw_saved_preset(name: str, changes: OptionChanges) -> None:
+    with _row(preset_title(name), _describe_preset(changes)):
+        dialogs.draw_opener("Delete", None, DELETE_PRESET_DIALOG, name, type="tertiary", key=f"delete-{name}")
+        key = f"use-{name}"
+        st.menu_button(
+            "Use",
+            [_FOR_HOME, _FOR_CONVERSATION],
+            key=key,
+            type="tertiary",
+            on_click=lambda: _use_preset(st.session_state[key], name, changes),
+        )
+
+
+def _draw_reference_system(name: str, system: ReferenceSystem) -> None:
+    with _row(system.title, markdown.escape_line(system.origin, 200), f"`{name}` on the command line"):
+        st.button(
+            "Use",
+            key=f"use-{name}",
+            type="tertiary",
+            help=_FOR_CONVERSATION,
+            on_click=lambda: _use_preset(_FOR_CONVERSATION, name, {}),
+        )
+
+
+@contextmanager
+def _row(title: str, description: str, hint: str | None = None) -> Iterator[None]:
+    """Draw a preset, and the block in a container for its buttons; the description is safe Markdown."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
-            origin = f"{REFERENCE_SYSTEMS[name].origin} (`{name}`)" if name in REFERENCE_SYSTEMS else None
-            title = markdown.escape_line(preset_title(name), 60)
-            st.markdown(f"**{title}**  \n{labels.grey_text(_describe_preset(changes))}", help=origin)
+            st.markdown(f"**{markdown.escape_line(title, 60)}**  \n{labels.grey_text(description)}", help=hint)
         with st.container(horizontal=True, width="content", gap="small"):
-            if name not in REFERENCE_SYSTEMS:
-                dialogs.draw_opener("Delete", None, DELETE_PRESET_DIALOG, name, type="tertiary", key=f"delete-{name}")
-            key = f"use-{name}"
-            st.menu_button(
-                "Use",
-                [_FOR_HOME, _FOR_CONVERSATION],
-                key=key,
-                type="tertiary",
-                on_click=_use_preset,
-                args=(key, name, changes),
-            )
+            yield
 
 
 def _describe_preset(changes: OptionChanges) -> str:
@@ -61,9 +85,9 @@ def _describe_preset(changes: OptionChanges) -> str:
     )
 
 
-def _use_preset(key: str, name: str, changes: OptionChanges) -> None:
+def _use_preset(where: str, name: str, changes: OptionChanges) -> None:
     title = markdown.escape_line(preset_title(name), 60)
-    if st.session_state[key] == _FOR_CONVERSATION:
+    if where == _FOR_CONVERSATION:
         state.use_preset(name)
         st.toast(f"The next question uses “{title}”.", icon=":material/check:")
         return

@@ -20,6 +20,7 @@ from crag.cli.main import main
 from crag.evaluation.dataset_format import SEED_DATASET
 from crag.evaluation.summary import compare_results
 from crag.evaluation.types import Cutoffs
+from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama, closed_address
@@ -322,6 +323,16 @@ def test_a_local_model_with_the_web_goes_the_notebooks_ways(capsys, monkeypatch,
     assert by_question(document, lambda row: row["scores"]["steps_match"]) == [3, 3, 3, 3, 3]
     assert by_question(document, lambda row: row["judged"]["score"] == 1.0) == [3, 3, 3, 3, 3]
     assert len(tavily.queries) >= 6, "the last two questions are not answered by the texts"
+
+
+def test_all_reference_systems_are_compared_with_the_own_settings(capsys, monkeypatch, tmp_path, texts):
+    given = ("--reference-systems", "--repetitions", "1", "--model", "builtin")
+    document = evaluate(capsys, monkeypatch, tmp_path, texts, *given)
+    titles = ["Your settings", *(system.title for system in REFERENCE_SYSTEMS.values())]
+    assert [one["name"] for one in document["evaluation"]["variants"]] == titles
+    assert len(document["rows"]) == 5 * len(titles)
+    assert [one["options"]["preset"] for one in document["evaluation"]["variants"]] == ["", *REFERENCE_SYSTEMS]
+    assert not any(row["error"] for row in document["rows"])
 
 
 def test_the_builtin_engine_answers_from_the_texts_or_declines(capsys, monkeypatch, tmp_path, texts):

@@ -203,7 +203,7 @@ def test_words_that_a_browser_still_shows_are_no_new_model(ollama, chat):
 def test_a_preset_is_saved_used_and_deleted(chat, services):
     services.preferences.save("k", 7)
     page = open_settings(chat, "presets")
-    assert said(page, "Lenient, web as one passage")
+    assert said(page, "**LangGraph.js**")
     assert not said(page, "**langgraph")
     page.text_input(key="preset_name").set_value("paper")
     page.button[labels(page).index("Save")].click().run()
@@ -214,7 +214,9 @@ def test_a_preset_is_saved_used_and_deleted(chat, services):
     services.preferences.reset("k")
     page.get("menu_button")[-1].set_value("As default").run()
     assert services.preferences.options().k == 7
-    page.get("menu_button")[0].set_value("In the open conversation").run()
+    page.get("menu_button")[-1].set_value("In the open conversation").run()
+    page.button(key="use-langgraph-js").click().run()
+    assert any("The next question uses “LangGraph\\.js”" in toast.value for toast in page.toast)
     page.button(key="delete-Careful").click().run()
     [button for button in page.button if button.label == "Delete"][-1].click().run()
     assert "Careful" not in services.preferences.presets()
