@@ -96,8 +96,8 @@ def test_two_answers_differ_in_how_a_role_was_tuned(drawer, services):
 
 def test_a_preset_is_used_saved_and_offered_again(drawer, services):
     menu(drawer, "chosen_preset").set_value("langgraph-js").run()
-    assert "LangGraph.js · 4 passages" in labels(drawer.run())
-    assert "Preset: Lenient, web as one passage" in [menu.label for menu in drawer.get("menu_button")]
+    assert "LangGraph\\.js · 4 passages" in labels(drawer.run())
+    assert "Preset: LangGraph\\.js" in [menu.label for menu in drawer.get("menu_button")]
     assert drawer.selectbox(key="option_policy").value == "none"
     drawer.slider(key="option_k").set_value(9).run()  # no longer that preset
     assert "Lenient · 9 passages" in " ".join(labels(drawer.run()))
