@@ -21,6 +21,7 @@ from crag.evaluation.metrics import METRICS, format_figure, format_figure_briefl
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure, Variant
 from crag.inspection.run_labels import format_option_value
 from crag.options import OPTIONS, Option, RunOptions, get_option
+from crag.reference_systems import find_system
 from crag.text import sanitization
 from crag.text.formatting import format_count
 from pages.evaluate import charts, selection
@@ -34,7 +35,7 @@ _MAX_NAMED_RIVALS = 3
 
 
 def draw_best_variant(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> None:
-    """Draw the best variant, its certainty and the form that saves it as a preset."""
+    """Draw the best variant, its certainty and the form that saves it as a preset, unless it is a reference system."""
     best = load_best_variant(evaluation, results, cutoffs)
     if best is None:
         return
@@ -42,6 +43,8 @@ def draw_best_variant(evaluation: Evaluation, results: Sequence[EvaluationResult
         f":material/trophy: Best: **{markdown.escape_line(best.variant.name, 120)}**. "
         f"{_describe_certainty(best, evaluation)}"
     )
+    if find_system(best.variant.options):
+        return
     with (
         st.form(f"save-best-{evaluation.id}", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
@@ -181,15 +184,13 @@ _MIN_TO_COMPARE = 2
 FiguresByVariant = Mapping[int, Mapping[str, Figure]]
 
 
-def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
+def draw_axes(base: RunOptions) -> list[Variant]:
     """Draw the form of values to try; return a variant per combination, or none if nothing is chosen.
 
     The reference systems are a grid of their own.
     """
     if st.toggle("Reference systems", key="grid-systems", help="Your settings beside seven published systems."):
-        variants = make_system_variants(base)
-        _draw_amount(format_count(len(variants), "system"), len(variants), questions)
-        return variants
+        return make_system_variants(base)
     st.caption("Choose the values to try. Settings without a choice keep the value set above.")
     chosen = {name: _draw_axis(name) for name in SUGGESTED_AXES if _is_axis_offered(name)}
     try:
@@ -199,13 +200,7 @@ def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
         return []
     if not axes.values:
         return []
-    _draw_amount(format_count(axes.combinations, "combination"), axes.combinations, questions)
     return make_variants(base, axes)
-
-
-def _draw_amount(counted: str, variants: int, questions: int) -> None:
-    answers = format_count(variants * questions, "answer")
-    st.markdown(f"**{counted}** × {format_count(questions, 'question')} = {answers}")
 
 
 def _is_axis_offered(name: str) -> bool:

@@ -158,7 +158,7 @@ def draw_start_card() -> None:
         _draw_missing_documents_hint(dataset)
         start_options.draw_options()
         repetitions, judge = _choose_repetitions_and_judge()
-        variants = start_options.draw_variants(start_options.current_options(), len(dataset.examples))
+        variants = start_options.draw_variants(start_options.current_options())
         kind: EvaluationKind = "grid" if len(variants) > 1 else "plain"
         plan = EvaluationPlan(dataset, variants, repetitions, judge, kind=kind, owner_id=dataset.owner_id)
         forbidden = draw_plan_summary(plan)

@@ -70,9 +70,9 @@ def draw_options() -> None:
         )
 
 
-def draw_variants(base: RunOptions, questions: int) -> Sequence[Variant]:
+def draw_variants(base: RunOptions) -> Sequence[Variant]:
     """Draw the grid and return one variant per combination; without a choice, one variant with the base options."""
-    axes = partial(grid.draw_axes, base, questions)
+    axes = partial(grid.draw_axes, base)
     return draw_folded("Try several settings", "evaluate-grid", axes, type="compact") or [Variant("", base)]
 
 

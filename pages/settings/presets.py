@@ -35,8 +35,8 @@ def draw_presets() -> None:
             for name, changes in saved.items():
                 _draw_saved_preset(name, changes)
     _draw_save_form()
-    st.markdown("**Reference systems**")
-    st.caption("Each answers like a published system: its grader, prompts, passages and web search, with your models.")
+    about = "Each answers like a published system: its grader, prompts, passages and web search, with your models."
+    st.markdown(f"**Reference systems**  \n{labels.grey_text(about)}")
     with st.container(border=True):
         for name, system in REFERENCE_SYSTEMS.items():
             _draw_reference_system(name, system)

@@ -126,10 +126,11 @@ def test_grid_values_are_counted_and_too_many_refused(chat, services, kitchen):
     pills["grid-policy"].set_value(["paper", "any"]).run()
     pills = {control.key: control for control in chat.button_group}
     pills["grid-k"].set_value([2, 4, 8]).run()
-    assert said(chat, "6 combinations")
-    assert said(chat, "= 18 answers")
+    assert said(chat, "3 questions × 6 settings: **18 answers**")
     pills = {control.key: control for control in chat.button_group}
     pills["grid-passage_size"].set_value([100, 150, 250, 400, 600, 1000]).run()
     pills = {control.key: control for control in chat.button_group}
     pills["grid-refine"].set_value([True, False]).run()
     assert said(chat, "at most 64 are tried at once")
+    chat.toggle(key="grid-systems").set_value(True).run()
+    assert said(chat, "3 questions × 8 settings: **24 answers**")
