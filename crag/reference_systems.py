@@ -21,7 +21,6 @@ class Chunking:
 
     size: int
     unit: ChunkUnit = "tokens"
-    overlap: int = 0
     context: int = 0
 
     def describe(self) -> str:
@@ -104,7 +103,7 @@ REFERENCE_SYSTEMS: dict[str, ReferenceSystem] = {
         "Korean CRAG on AWS",
         "Searches passages of 400 characters, answers from the 2,000 around them, in Korean or English",
         _yes_or_no_options("parent-child", parent_context=True),
-        chunking=Chunking(400, "characters", overlap=50, context=2000),
+        chunking=Chunking(400, "characters", context=2000),
         answer_prompt="answer_context",
         structured_query=True,
     ),

@@ -21,7 +21,7 @@ from crag.concurrency.workers import map_in_order
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.ingest.intake import IMPORTED_KIND, SourceInput
 from crag.ingest.parse.formats import FORMATS
-from crag.ingest.reader import CHUNK_TOKENS, DocumentReader, GuardedReader, RawDocument, ReadDocument
+from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader, RawDocument, ReadDocument
 from crag.library.library import Library
 from crag.models.token_counts import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions
@@ -123,8 +123,8 @@ class Rechunker:
     def _reader(self, source: Source) -> DocumentReader:
         own, in_tokens = self.chunking, self.chunking.unit == "tokens"
         count = count_passage_tokens if in_tokens else len
-        read = GuardedReader(count, self.settings.max_upload_bytes, own.size, own.overlap, own.context)
-        chunker = f"{passage_counter_name() if in_tokens else own.unit}:{own.size}/{own.overlap}"
+        read = GuardedReader(count, self.settings.max_upload_bytes, own.size, context=own.context)
+        chunker = f"{passage_counter_name() if in_tokens else own.unit}:{own.size}/{CHUNK_OVERLAP}"
 
         def cut(document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
             return replace(read(document, report, stop), title=source.title, chunker=chunker)

@@ -317,12 +317,11 @@ class GuardedReader:
         count_tokens: CountTokens,
         limit_bytes: int,
         size: int = CHUNK_TOKENS,
-        overlap: int = CHUNK_OVERLAP,
         context: int = 0,
     ) -> None:
         self._count_tokens = count_tokens
         self._limit_bytes = limit_bytes
-        self._sizes = size, overlap, context
+        self._sizes = size, CHUNK_OVERLAP, context
 
     def __call__(self, document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
         """See `DocumentReader`."""

@@ -12,6 +12,7 @@ from crag.events import NODES
 from crag.models.evaluator_weights import reads_question
 from crag.models.model_choice import BUILTIN_LABEL, model_label
 from crag.options import GRADERS, OPTIONS, POLICIES, PolicyName, RunOptions
+from crag.reference_systems import find_system
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration, format_score
 from crag.text.sanitization import to_one_line
@@ -317,7 +318,7 @@ def _describe_value_change(change: str) -> str:
 def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
     """Return where the thresholds come from."""
     if options.thresholds is not None:
-        return "set by you"
+        return "set by the preset" if find_system(options) else "set by you"
     return f"calibrated for {options.collection or 'all documents'}" if calibrated else "default thresholds"
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from crag.app.application import Application, open_application
 from crag.evaluation.dataset_format import SEED_DATASET
+from crag.inspection.run_labels import threshold_origin
 from crag.options import RunOptions
 from crag.prompts import load_prompt
 from crag.reference_systems import REFERENCE_SYSTEMS, find_system
@@ -288,3 +289,4 @@ def test_every_system_answers_on_the_built_in_engine(application):
         trace = ask(application, QUESTION, options_of(application, preset, model="builtin", web="off"))
         assert "bronze" in trace.text, preset
         assert find_system(trace.options) is REFERENCE_SYSTEMS[preset]
+        assert threshold_origin(trace.options, calibrated=False) == "set by the preset"
