@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +13,8 @@ from crag.cli.arguments import FAILED, OK, AddCommand, parse_positive, parse_tex
 from crag.cli.terminal import print_result
 from crag.errors import NotFound
 from crag.inspection.coverage_gaps import CoverageGap
-from crag.options import OPTIONS, SAVED_OPTIONS, Option, OptionChanges, RunOptions, get_option
+from crag.options import OPTIONS, SAVED_OPTIONS, Option, OptionChanges, RunOptions, dump_changes, get_option
+from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.text.formatting import format_count, format_timestamp, to_local_time
 from crag.types import OutboundRecord
 
@@ -61,9 +63,10 @@ def reset_setting(application: Application, options: argparse.Namespace) -> int:
 
 def list_presets(application: Application, options: argparse.Namespace) -> int:
     """List the presets, built in and saved, with how each differs from the defaults."""
-    presets = {name: dict(changes) for name, changes in application.preferences.presets().items()}
+    presets = application.preferences.presets()
+    told = {name: json.loads(dump_changes(changes)) for name, changes in presets.items()}
     print_result(
-        options.json, {"presets": presets}, "\n".join(_preset_line(name, changes) for name, changes in presets.items())
+        options.json, {"presets": told}, "\n".join(_preset_line(name, changes) for name, changes in presets.items())
     )
     return OK
 
@@ -98,6 +101,8 @@ def _setting_json(application: Application, name: str) -> dict[str, Any]:
 
 
 def _preset_line(name: str, changes: OptionChanges) -> str:
+    if name in REFERENCE_SYSTEMS:
+        return f"{name}: {REFERENCE_SYSTEMS[name].origin}"
     usual = RunOptions()
     changed = {key: value for key, value in changes.items() if value != get_option(usual, key)}
     differs = [f"{key} {OPTIONS[key].write(value)}" for key, value in changed.items()]

@@ -14,7 +14,7 @@ from crag.errors import BadRequest
 from crag.evaluation.types import Dataset, Example
 from crag.text.jsonl import parse_json_lines
 from crag.text.sanitization import clean_display_name, normalize_question, normalize_user_text
-from crag.types import Action
+from crag.types import Action, Route
 
 MAX_DATASET_BYTES = 50_000_000  # bytes
 _MAX_KEY_LENGTH, _MAX_SUFFIX_LENGTH = 200, 10
@@ -27,6 +27,7 @@ _LIST_FIELDS = {
 }
 _STEP_FIELDS = ("expected_steps", "steps")
 _ACTIONS: tuple[Action, ...] = get_args(Action)
+_ROUTES: tuple[Route, ...] = get_args(Route)
 
 
 def read_dataset(path: Path) -> Dataset:
@@ -71,6 +72,7 @@ def parse_example(row: Mapping[str, Any], line: int) -> Example:
         action=fields.action(),
         answerable=fields.flag("answerable"),
         language=fields.text("language", "lang"),
+        route=fields.route(),
         **lists,
     )
 
@@ -82,6 +84,7 @@ def example_to_row(example: Example) -> dict[str, Any]:
         "question": example.question,
         "expected_steps": example.steps,
         "expected_action": example.action,
+        "expected_route": example.route,
         "answerable": example.answerable,
         "language": example.language,
         **{name: getattr(example, name) for name in _LIST_FIELDS},
@@ -161,6 +164,12 @@ class _RowFields:
             return cast("Action | None", value)
         raise self._field_error("expected_action", f"one of {', '.join(_ACTIONS)}")
 
+    def route(self) -> Route | None:
+        value = self.row.get("expected_route")
+        if value is None or value in _ROUTES:
+            return cast("Route | None", value)
+        raise self._field_error("expected_route", f"one of {', '.join(_ROUTES)}")
+
     def flag(self, name: str) -> bool | None:
         value = self.row.get(name)
         if value is None or isinstance(value, bool):
@@ -212,7 +221,9 @@ def _merge_examples(key: str, lines: Sequence[Example]) -> Example:
         name: tuple(dict.fromkeys(chain.from_iterable(getattr(one, name) for one in lines)))
         for name in (*_LIST_FIELDS, "steps")
     }
-    return replace(lines[0], key=key, language=next((one.language for one in lines if one.language), ""), **lists)
+    language = next((one.language for one in lines if one.language), "")
+    route = next((one.route for one in lines if one.route), None)
+    return replace(lines[0], key=key, language=language, route=route, **lists)
 
 
 def _clear_unanswerable(example: Example) -> Example:

@@ -43,6 +43,7 @@ _METRICS = (
         "Share of right answers: as rated by a person, else by the judge or by comparing texts.",
     ),
     Metric("steps_match", "Expected steps", "The steps taken match one of the accepted lists."),
+    Metric("route_match", "Expected kind", "The question was answered as the expected kind, such as a list."),
     Metric("refusal_right", "Correctly answered or declined", "Answered what can be answered and declined the rest."),
     Metric("answered", "Answered", "Share of answerable questions that were answered."),
     Metric("refused", "Declined", "Share of unanswerable questions that were declined."),

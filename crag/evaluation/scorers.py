@@ -277,12 +277,17 @@ def best_score(trace: Trace) -> float | None:
 
 
 def score_route(example: Example, trace: Trace) -> dict[str, float]:
-    """Return `steps_match` (equal to an accepted trajectory) and `action_match`; no grading means no action."""
+    """Return `steps_match` (equal to an accepted trajectory), `action_match` and `route_match`.
+
+    No grading means no action, and a trace without a route answered a fact.
+    """
     scores: dict[str, float] = {}
     if example.steps:
         scores["steps_match"] = float(tuple(trace.trajectory) in example.steps)
     if example.action and trace.action:
         scores["action_match"] = float(trace.action == example.action)
+    if example.route:
+        scores["route_match"] = float((trace.route or "fact") == example.route)
     return scores
 
 

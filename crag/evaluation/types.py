@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from crag.options import RunOptions
-from crag.types import Action, Outcome, RunState, Sufficiency
+from crag.types import Action, Outcome, Route, RunState, Sufficiency
 
 DatasetKind = Literal["builtin", "uploaded", "pinned"]
 
@@ -17,8 +17,8 @@ class Example:
     """One row of a dataset: a question and what is known about its right answer; empty fields are unknown.
 
     `key` identifies the same question in every version of a dataset. Any of the `references` is a right answer, any of
-    the `steps` a right trajectory. Right passages are identified by `sources` (ids or names of their documents) and
-    `phrases` (text they contain); retrieval should find every one of these.
+    the `steps` a right trajectory. `route` is the kind of the question. Right passages are identified by `sources` (ids
+    or names of their documents) and `phrases` (text they contain); retrieval should find every one of these.
     """
 
     key: str
@@ -32,6 +32,7 @@ class Example:
     must_mention: tuple[str, ...] = ()
     must_not_mention: tuple[str, ...] = ()
     language: str = ""
+    route: Route | None = None
 
     @property
     def has_reference(self) -> bool:

@@ -14,6 +14,7 @@ from crag.evaluation.metrics import METRICS, AnswerVerdict, answer_verdict, form
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult
 from crag.inspection import run_labels
 from crag.models.model_choice import model_label
+from crag.options import ROUTES
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
 from crag.types import Action
@@ -73,6 +74,8 @@ def _draw_expected_answer(result: EvaluationResult) -> None:
         other = result.scored.action if result.scored.action != example.action else None
         decided = f" :small[:gray[but decided]] {labels.action_badge(other)}" if other else ""
         st.markdown(f":small[:gray[Expected decision]] {labels.action_badge(example.action)}{decided}")
+    if example.route and result.scored.scores.get("route_match") == 0.0:
+        st.markdown(f":small[:gray[Expected kind]] {ROUTES[example.route][0].lower()}")
     if result.scored.steps:
         st.markdown(f":small[:gray[Steps]] {_format_steps(result.scored.steps)}")
     if example.steps and result.scored.scores.get("steps_match") == 0.0:

@@ -22,7 +22,10 @@ from pages.parts import labels, markdown, score_chart
 
 _METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Answers": ("truthfulness", "answer_right", "judged", "contained", "token_f1", "mentions", "avoids"),
-    "Decisions and declined answers": ("steps_match", "action_match", "refusal_right", "answered", "refused"),
+    "Decisions and declined answers": (
+        *("steps_match", "route_match", "action_match"),
+        *("refusal_right", "answered", "refused"),
+    ),
     "Retrieval": ("recall", "reciprocal_rank"),
     "Grader": ("grader_precision", "grader_recall", "grader_auc"),
     "Citations": ("supported", "cited"),

@@ -122,7 +122,9 @@ def test_only_settings_in_which_variants_differ_are_told(variants):
     assert find_differing_options(ran.variants) == ({} if variants == 1 else {"k": [1, 2, 3]})
 
 
-def test_a_preset_is_but_a_name_for_settings():
+def test_a_saved_preset_is_but_a_name_for_settings_and_a_reference_system_is_more():
     base = RunOptions()
-    named = Variant("paper", replace(base, preset="paper")), Variant("cut otherwise", replace(base, passage_size=500))
-    assert find_differing_options(named) == {"passage_size": [0, 500]}
+    saved, other = Variant("mine", replace(base, preset="mine")), Variant("other", replace(base, passage_size=500))
+    assert find_differing_options([saved, other]) == {"passage_size": [0, 500]}
+    paper = Variant("paper", replace(base, preset="paper"))
+    assert find_differing_options([paper, other]) == {"preset": ["paper", ""]}

@@ -34,6 +34,7 @@ def test_a_row_may_say_all_that_is_known_of_a_right_answer():
         reference="Because.",
         expected_steps=[list(STEPS), ["retrieve_documents"]],
         expected_action="correct",
+        expected_route="list",
         answerable=True,
         passage_ids=["a-1", 2],
         phrases=["for this reason"],
@@ -53,6 +54,7 @@ def test_a_row_may_say_all_that_is_known_of_a_right_answer():
         ("because",),
         ("never",),
         "en",
+        "list",
     )
 
 
@@ -95,6 +97,7 @@ def test_a_row_of_langsmith_is_its_inputs_and_outputs():
         ('{"question": "Q", "expected_steps": "retrieve"}', "expected_steps"),
         ('{"question": "Q", "expected_steps": [["retrieve"], "generate"]}', "expected_steps"),
         ('{"question": "Q", "expected_action": "right"}', "expected_action"),
+        ('{"question": "Q", "expected_route": "map"}', "expected_route"),
         ('{"question": "Q", "expected_action": ["correct"]}', "expected_action"),
         ('{"question": "Q", "answerable": "no"}', "answerable"),
         ('{"question": "Q", "language": 3}', "language"),

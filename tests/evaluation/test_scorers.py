@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -202,6 +203,13 @@ def test_steps_are_exactly_one_of_the_accepted_lists():
     assert score_run(example, answered("So.", steps=taken)).scores == {"steps_match": 1.0}
     assert score_run(example, answered("So.", steps=taken[:1])).scores == {"steps_match": 0.0}
     assert score_run(example, answered("So.", steps=taken)).steps == accepted[0]
+
+
+def test_the_kind_of_question_is_compared_with_the_expected_one():
+    example = Example("1", "Which?", route="list")
+    assert score_run(example, answered("So.", route="list")).scores == {"route_match": 1.0}
+    assert score_run(example, answered("So.")).scores == {"route_match": 0.0}
+    assert score_run(replace(example, route="fact"), answered("So.")).scores == {"route_match": 1.0}
 
 
 def test_the_action_is_compared_where_there_is_one():

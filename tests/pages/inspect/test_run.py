@@ -119,7 +119,7 @@ def test_a_run_over_rechunked_documents_opens_lost_passages(chat: AppTest, servi
     list(run.follow(seconds=PATIENCE))
     cited = services.runs.trace(run.id).citations[0]
     assert (cited.source_id, services.library.passage(cited.passage_id)) == (notes, None)
-    assert "passages of up to 60 tokens, split for an evaluation." in " ".join(services.runs.trace(run.id).notes)
+    assert "passages of up to 60 tokens." in " ".join(services.runs.trace(run.id).notes)
     services.library.remove([notes])
     app = opened(laid_open(chat, run.id), run.id, 0)
     assert said(app, ":gray-badge[passage size 60 tokens]")
