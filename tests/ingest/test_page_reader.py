@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from crag.errors import HomeFault, Stopped
 from crag.ingest.page_reader import WebPageReader
 from crag.ingest.reader import GuardedReader
 from crag.models.embedders import open_embedder
+from crag.protocols import Evaluator
 from crag.settings import Settings
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Passage
@@ -51,12 +53,13 @@ def reader(outbound_log: ListOutboundLog, tmp_path: Path) -> WebPageReader:
     return _reader(outbound_log, tmp_path)
 
 
-def _reader(outbound_log: ListOutboundLog, home: Path, seconds: float = PATIENCE) -> WebPageReader:
+def _reader(
+    outbound_log: ListOutboundLog, home: Path, seconds: float = PATIENCE, evaluator: Evaluator | None = None
+) -> WebPageReader:
     read = GuardedReader(lambda text: len(text.split()), 1_000_000)
     settings = Settings(home=home, allow_private_urls=LOOPBACK)
-    return WebPageReader(
-        read, open_embedder("builtin", settings), CountedTermStatistics(), settings, outbound_log, seconds
-    )
+    embedder = open_embedder("builtin", settings)
+    return WebPageReader(read, embedder, CountedTermStatistics(), settings, outbound_log, seconds, evaluator=evaluator)
 
 
 def test_only_the_nearest_parts_of_a_page_are_given(
@@ -70,6 +73,32 @@ def test_only_the_nearest_parts_of_a_page_are_given(
     assert "valley 0 " not in got.text
     assert (got.id, got.title, got.location, got.origin, unread) == (-1, "News", url, "web", 0)
     assert outbound_log.entries == [(f"127.0.0.1:{web.port}", "web page", url)]
+
+
+class WordEvaluator:
+    """Scores texts by whether they have a word."""
+
+    name = fingerprint = "word"
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def reads(self, question: str) -> bool:
+        return question == QUESTION
+
+    def score(self, question: str, texts: Sequence[str], stop: Cancellation) -> list[float | None]:
+        return [0.9 if self.word in text else 0.1 for text in texts]
+
+
+@pytest.mark.parametrize(("word", "is_kept"), [("Celtics", True), ("valley 1205", False)])
+def test_an_evaluator_chooses_the_parts_of_a_page(
+    outbound_log: ListOutboundLog, web: WebServer, tmp_path: Path, word: str, is_kept: bool
+) -> None:
+    url = web.page("/finals", page(f"{ANSWER} {filler(9, 12)}", *map(filler, range(10, 14))))
+    reader = _reader(outbound_log, tmp_path, evaluator=WordEvaluator(word))
+    ([got], _) = reader.read(QUESTION, [found(url)], Cancellation())
+    assert word in got.text
+    assert (ANSWER in got.text) is is_kept
 
 
 def test_an_excerpt_that_is_nearer_than_all_of_its_page_stays(reader: WebPageReader, web: WebServer) -> None:
