@@ -437,6 +437,13 @@ class Calculator(Protocol):
         """
         ...
 
+    def continue_question(self, previous: str, fragment: str, passages: Sequence[Passage]) -> str:
+        """Return the earlier calculation with what an incomplete follow-up changes; empty if it changes nothing.
+
+        “What was the revenue in the South?” and “in the North” make “What was the revenue in the North?”.
+        """
+        ...
+
 
 class WebSearch(Protocol):
     """Searches the web. Every call leaves the machine."""

@@ -24,10 +24,11 @@ from crag.graph.policy import choose_action as decide_action
 from crag.graph.policy import is_insufficient
 from crag.graph.state import Deps, GraphState, fitted_question, retrieval_question
 from crag.protocols import CondensedQuestion
+from crag.text.continuations import continue_list, continue_summary, read_fragment
 from crag.text.questions import extract_asking_sentences, is_long_question
 from crag.text.spelling import correct_words
 from crag.text.strips import limit_strips
-from crag.types import Assessment, Grade, Knowledge, NodeName, Passage, Statement, Strip, Sufficiency, Verdict
+from crag.types import Assessment, Grade, Knowledge, NodeName, Passage, Statement, Strip, Sufficiency, Turn, Verdict
 
 _PASSAGES_TO_COMPARE = 8  # near a follow-up question, to see which topic it goes with
 NodeFunction = Callable[[GraphState, Deps], GraphState]
@@ -60,7 +61,10 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
     asked = extract_asking_sentences(fitted_question(state))
     corrections = deps.engine.find_corrections(asked)
     condensed = CondensedQuestion(correct_words(asked, corrections))
-    if history := state.get("history"):
+    history = state.get("history", ())
+    if continued := _continue_request(condensed.text, history, deps):
+        condensed = CondensedQuestion(continued, "It goes on with the question before.")
+    elif history:
         # by words and vectors alone: an evaluator would take its time for each of several queries
         options = replace(deps.options, k=max(deps.options.k, _PASSAGES_TO_COMPARE), grader="builtin")
 
@@ -71,6 +75,20 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
     read_as = "".join(f"Read “{word}” as “{right}”. " for word, right in corrections.items())
     deps.emit(QuestionCondensed(condensed.text, f"{read_as}{condensed.reason}".strip()))
     return {"standalone_question": condensed.text}
+
+
+def _continue_request(question: str, history: Sequence[Turn], deps: Deps) -> str:
+    """Return the earlier calculation, list or summary with the part that the question changes; mostly empty."""
+    previous = next((turn.meant or turn.text for turn in reversed(history) if turn.role == "user"), "")
+    if not previous:
+        return ""
+    if continued := continue_list(previous, question) or continue_summary(previous, question):
+        return continued
+    calculator, fragment = deps.engine.calculator, read_fragment(question)
+    if not (calculator and fragment and calculator.is_calculation(previous)):
+        return ""
+    passages = list(deps.retriever.read_all(deps.options, with_tables=True))
+    return calculator.continue_question(previous, fragment, passages)
 
 
 @graph_node("retrieve")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from crag.cancellation import Cancellation
 from crag.protocols import Calculation, CalculationFailed, QueryWriter
+from crag.tables.continuations import continue_calculation
 from crag.tables.data_table import DataTable, TablesTooLarge, find_tables
 from crag.tables.descriptions import describe_result, describe_stated_total, describe_tables
 from crag.tables.query import QueryRefused, QueryResult, run_query
@@ -53,6 +54,13 @@ class TableCalculator:
         except QueryRefused as error:
             raise CalculationFailed(f"The tables could not be queried. {error}") from error
         return None
+
+    def continue_question(self, previous: str, fragment: str, passages: Sequence[Passage]) -> str:
+        """See `Calculator`."""
+        try:
+            return continue_calculation(previous, fragment, find_tables(passages))
+        except TablesTooLarge:
+            return ""
 
     @staticmethod
     def _run_written_query(

@@ -4,6 +4,7 @@ import pytest
 
 from crag.options import RunOptions
 from crag.protocols import QueryWriter
+from crag.types import Turn
 from tests.doubles.engine import passage
 
 ROBOTS = passage(1, "Robot | Units sold | Price\nMule | 385 | 1.8\nAnt | 510 | 0.6\nBee | 90 | 0.2", title="Robots")
@@ -98,3 +99,12 @@ def test_figures_are_those_of_the_rows_that_are_meant(bench, question, rows):
 @pytest.mark.parametrize("question", ["How many sales have no units?", "What share of sales were Mixers?"])
 def test_what_may_be_meant_otherwise_is_not_calculated(bench, question):
     assert bench({3: 1.0}, passages=[SALES]).ask(question).table is None
+
+
+def test_a_follow_up_goes_on_with_the_calculation(bench):
+    before = (Turn("user", "Which robot sold the most units?"), Turn("assistant", "Ant: Units sold 510."))
+    trace = bench({}, passages=[PROSE, ROBOTS]).ask("and the least?", before)
+    assert (trace.route, trace.text) == ("table", "Bee: Units sold 90. [1]")
+    assert trace.condensed == "Which robot sold the least units?"
+    trace = bench({2: 1.0}, passages=[PROSE, ROBOTS]).ask("Who bought the Mule?", before)
+    assert (trace.route, trace.condensed) == ("fact", "Who bought the Mule?"), "a new question borrows nothing"
