@@ -1,4 +1,4 @@
-"""Made documents for "list all" questions, with every sentence, list item and table row that answers each question known.
+"""Made documents for "list all" questions, with every sentence, list item and row that answers each question known.
 
 A corpus has about 1,000 passages of the usual size: reports, contracts, minutes and letters as Markdown and plain text.
 What is asked for stands in chapters named after it, in lists, in single sentences elsewhere and in tables. Distractors
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 DOCUMENTS = 12
-CHAPTERS = 17
-FILLER_PARAGRAPHS = 5
+CHAPTERS = 18
+FILLER_PARAGRAPHS = 6
 FILLER_SENTENCES = 8
 """Chapters of a document, paragraphs of a chapter and sentences of a paragraph, for about 1,000 passages."""
 
@@ -110,8 +110,8 @@ _SLOTS: dict[str, tuple[str, ...]] = {
     ),
     "did": _words("visited repaired admired photographed sketched cleaned measured painted opened closed inspected"),
     "when": _phrases(
-        "in the afternoon, after breakfast, before the rain, on a quiet morning, during the holidays, without any hurry, "
-        "for the second time, with great care, as in other years, to everybody's delight"
+        "in the afternoon, after breakfast, before the rain, on a quiet morning, during the holidays, "
+        "without any hurry, for the second time, with great care, as in other years, to everybody's delight"
     ),
     "first": _words("Anna Boris Clara David Edith Felix Grete Henry Irene Jonas Karla Louis Marta Nils Olga Paul Rosa"),
     "last": _words("Alder Birk Carver Dunne Ekholm Farrow Gold Holm Ivers Jansen Kerr Lund Moss Norton Ostrow Pike"),
@@ -286,7 +286,7 @@ KINDS = (
     ),
     Kind(
         "phone",
-        ("List all phone numbers.", "Which telephone numbers are given?", "Give me all phone numbers in the documents."),
+        ("List all phone numbers.", "Which telephone numbers are given?", "Give me all phone numbers."),
         (
             "Call {phone} if {goods} fail.",
             "{first} {last} can be reached at {phone} {when}.",
@@ -320,7 +320,7 @@ KINDS = (
     ),
     Kind(
         "amount",
-        ("List all amounts of money.", "Which sums of money are mentioned?", "List every amount of money in the documents."),
+        ("List all amounts of money.", "Which sums of money are mentioned?", "List every amount of money."),
         (
             "{goods} cost {amount} in {city}.",
             "{dept} paid {amount} for {event}.",
@@ -370,7 +370,7 @@ KINDS = (
     ),
     Kind(
         "recommendation",
-        ("List all recommendations.", "What recommendations are made?", "Which recommendations do the documents contain?"),
+        ("List all recommendations.", "What recommendations are made?", "Find all recommendations in the documents."),
         (
             "We recommend to {deed} {manner}.",
             "The authors recommend {deeding} {manner}.",
@@ -421,7 +421,11 @@ KINDS = (
     ),
     Kind(
         "Marchetti",
-        ("List all mentions of Lucia Marchetti.", "Where is Lucia Marchetti mentioned?", "List every place that names Lucia Marchetti."),
+        (
+            "List all mentions of Lucia Marchetti.",
+            "Where is Lucia Marchetti mentioned?",
+            "List every place that names Lucia Marchetti.",
+        ),
         (
             "Lucia Marchetti {did} the {thing} in {city} {when}.",
             "{dept} thanked Lucia Marchetti for {event}.",
