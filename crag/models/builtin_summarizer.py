@@ -10,12 +10,12 @@ from itertools import groupby
 from crag.cancellation import Cancellation
 from crag.protocols import Embedder, PromptFit, ReadingProgress, ReplyPiece, SummarySources
 from crag.text.citation_marks import escape_brackets
-from crag.text.language import extract_terms, is_cjk, is_table_row, strip_list_mark
+from crag.text.language import detect_written_language, extract_terms, is_cjk, is_table_row, strip_list_mark
 from crag.text.patterns import lazy_regex
 from crag.text.routes import SummaryRequest, parse_summary_request
 from crag.text.sanitization import to_one_line
 from crag.text.sections import heading_path, is_numbered, title_units, title_units_at_depth
-from crag.types import Passage, Usage, Vectors
+from crag.types import Passage, Usage, Vectors, WrittenLanguage
 
 _MAX_SECTIONS = 12  # of one document in an outline; of several documents, fewer each
 _PARTS_WITHOUT_HEADINGS = 5
@@ -24,6 +24,12 @@ _SHORTEST_CJK = 15
 _LEAD_BONUS = 0.08  # for the first sentence of a section, which often says what follows
 _REPETITION_COST = 0.6
 _FEW_SECTIONS, _SENTENCES_OF_FEW = 2, 4
+_COLUMNS: dict[WrittenLanguage, str] = {
+    "en": "| Section | Main sentence |",
+    "ko": "| 항목 | 핵심 문장 |",
+    "zh": "| 章节 | 核心句 |",
+    "zh-Hant": "| 章節 | 核心句 |",
+}
 _APPENDIX = lazy_regex(
     r"(?:references|notes|bibliography|external links|see also|further reading|sources|footnotes|acknowledge?ments?"
     r"|참고 ?문헌|각주|외부 ?링크|같이 ?보기|[参參]考文[献獻]|外部[链連][接結]|[参參][见見]|[注註][释釋])\W*",
@@ -88,7 +94,8 @@ class BuiltinSummarizer:
         yield SummarySources(sources)
         yield PromptFit(0, 0, 0)
         numbers = {passage.id: n for n, passage in enumerate(sources, start=1)}
-        yield ReplyPiece(_write(chosen, request, numbers), Usage(finish_reason="stop"))
+        columns = _COLUMNS[detect_written_language(question)]
+        yield ReplyPiece(_write(chosen, request, numbers, columns), Usage(finish_reason="stop"))
 
     def _rank_sentences(self, section: _Section) -> None:
         """Rank the sentences of a section by their similarity to its mean."""
@@ -196,7 +203,10 @@ def _choose(sections: Sequence[_Section], length: int) -> list[tuple[_Section, _
 
 
 def _write(
-    documents: Sequence[Sequence[tuple[_Section, _Sentence]]], request: SummaryRequest, numbers: dict[int, int]
+    documents: Sequence[Sequence[tuple[_Section, _Sentence]]],
+    request: SummaryRequest,
+    numbers: dict[int, int],
+    columns: str,
 ) -> str:
     """Write the chosen sentences with their citations, below the title of each document if there are several."""
     blocks = []
@@ -215,7 +225,7 @@ def _write(
             blocks.append("\n".join(f"- {quote}" for _, quote in quotes))
         elif request.form == "table" and any(title for title, _ in quotes):
             rows = [f"| {title.replace('|', '/')} | {quote.replace('|', '/')} |" for title, quote in quotes]
-            blocks.append("\n".join(["| | |", "|---|---|", *rows]))
+            blocks.append("\n".join([columns, "|---|---|", *rows]))
         else:
             blocks.append("\n".join(f"- **{title}**: {quote}" if title else f"- {quote}" for title, quote in quotes))
     return "\n\n".join(blocks)
