@@ -95,6 +95,7 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
         return answer_as_fact(f"No document or chapter is called “{name}”.", deps)
     if size > _MAX_READ:
         deps.emit(Noted(f"Only the first {_MAX_READ:,} of {size:,} passages were read. Choose fewer documents."))
+    deps.emit(PassagesRead(0, len(passages)))
     text, usage, window, knowledge = "", Usage(), 0, tuple[Knowledge, ...]()
     summarizer = deps.engine.summarizer
     for piece in summarizer.summarize(question, passages, deps.stop) if summarizer else ():

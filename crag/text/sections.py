@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -87,15 +87,6 @@ def _is_label(unit: str, after: str) -> bool:
 def section_titles(passage: Passage) -> list[str]:
     """Return all headings above and within a passage."""
     return [*heading_path(passage), *(unit.title for unit in read_units(passage) if unit.is_title)]
-
-
-def title_units_at_depth(document: Sequence[Passage], depth: int) -> Iterator[tuple[str, str, Passage]]:
-    """Yield title, unit and passage of a document, with the headings of `depth` levels; without any if it is 0."""
-    for passage in document:
-        path = heading_path(passage)
-        title = path[:depth][-1] if path[:depth] else ""
-        for _, unit in title_units(passage):
-            yield title, unit, passage
 
 
 def is_numbered(text: str, number: str) -> bool:

@@ -146,3 +146,12 @@ def test_a_declined_list_says_how_many_passages_were_read(bench, question, said)
     trace = bench({1: 0.0, 2: 0.0}, passages=[LEASE, LETTER]).ask(question)
     assert (trace.text.strip(), trace.outcome) == (said, "not_answered")
     assert answer_facts(trace) == ["none of the 2 passages read answers this"]
+
+
+def test_a_summary_says_how_much_there_is_to_read_before_it_reads(bench):
+    class Silent(FirstSentences):
+        def summarize(self, question, passages, stop):
+            return (one for one in super().summarize(question, passages, stop) if not isinstance(one, ReadingProgress))
+
+    trace = bench({}, passages=[LEASE, LETTER], summarizer=Silent()).ask("Summarize everything")
+    assert (trace.read.read, trace.read.of) == (0, 2)

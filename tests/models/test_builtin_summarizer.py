@@ -1,5 +1,7 @@
 """Summaries without a language model: a sentence for each section, with its source."""
 
+from dataclasses import replace
+
 import pytest
 
 from crag.cancellation import Cancellation
@@ -102,3 +104,10 @@ def test_quotations_under_their_headings_are_supported():
         text, sources, _ = summarize(question, held, passage(2, MASTS, source_id="s1", title="Rules"))
         knowledge = tuple(Knowledge(n, one, one.text) for n, one in enumerate(sources, start=1))
         assert [one.strength for one in check_sentences(text, knowledge)] == ["supported", "supported"]
+
+
+def test_a_book_of_many_chapters_is_quoted_chapter_by_chapter():
+    chapters = [passage(n, MASTS, source_id="s1", heading=f"{n}. Chapter") for n in range(1, 31)]
+    book = [replace(one, text=f"Sailors of watch {one.id} oil the masts by hand each autumn.") for one in chapters]
+    text, _, _ = summarize("Summarize the book", *book)
+    assert [line.partition(":")[0] for line in text.splitlines()] == [f"- **{n}. Chapter**" for n in range(1, 31)]
