@@ -25,6 +25,7 @@ from crag.text.citation_marks import escape_brackets, strip_citations
 from crag.text.formatting import format_count, format_date, to_local_time
 from crag.text.language import detect_language, detect_written_language
 from crag.text.questions import detect_answer_type, extract_asking_sentences, is_long_question
+from crag.text.sanitization import to_one_line
 from crag.text.spelling import is_certain
 from crag.types import Knowledge, Passage, Statement, Support, Usage, WrittenLanguage
 
@@ -58,7 +59,8 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
         return _write_disagreement(state, statements, deps)
     knowledge = gather_knowledge(state, deps)
     if not knowledge:
-        return _write_refusal(state, deps, "refusal_related" if is_merely_related(state, deps) else "")
+        is_related = is_merely_related(state, deps) and not state.get("unmatched_topic")
+        return _write_refusal(state, deps, "refusal_related" if is_related else "")
     draft = _draft_answer(state, knowledge, deps)
     text, knowledge = draft.text, draft.knowledge
     if not text:
@@ -281,6 +283,8 @@ def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphStat
         load_prompt(prompt or _refusal_prompt_name(state), detect_written_language(state["question"])),
         passages=str(passages),
         web=str(web),
+        topic=escape_brackets(to_one_line(state.get("unmatched_topic", ""))),
+        read=f"{state.get('passages_read', 0):,}",
     )
     deps.emit(TokensWritten(text))
     deps.emit(AnswerWritten(text, (), "not_answered", Usage()))
@@ -293,6 +297,8 @@ def _refusal_prompt_name(state: GraphState) -> str:
         return "refusal_dropped"
     if state.get("web_passages"):
         return "refusal_web"
+    if state.get("unmatched_topic"):
+        return "refusal_unmatched"
     if any(verdict.word != "irrelevant" for verdict in state.get("verdicts", {}).values()):
         return "refusal_related"
     return {0: "refusal_empty", 1: "refusal_one"}.get(len(state.get("passages", ())), "refusal")

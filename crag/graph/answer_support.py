@@ -184,6 +184,11 @@ def _sentence_support(sentence: str, sources: dict[int, SourceText], variants: T
     statement = parse_statement(strip_citations(sentence), variants)
     if not statement.words:
         return Support(sentence, "weak" if cited else "unsupported", tuple(source.n for source in cited))
+    if quoted := [source for source in cited if source.is_quoted_by(statement.text)]:
+        strength: SupportStrength = "weak" if is_instruction(statement.text) else "supported"
+        return Support(
+            sentence, strength, tuple(source.n for source in cited), _supporting_quote(statement, quoted, strength)
+        )
     if cited:
         strength = _support_strength(statement, cited)
         return Support(

@@ -94,6 +94,7 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
         return answer_as_fact(f"No document or chapter is called “{name}”.", deps)
     if size > _MAX_READ:
         deps.emit(Noted(f"Only the first {_MAX_READ:,} of {size:,} passages were read. Choose fewer documents."))
+    deps.emit(PassagesRead(0, len(passages)))
     text, usage, window, knowledge = "", Usage(), 0, tuple[Knowledge, ...]()
     summarizer = deps.engine.summarizer
     for piece in summarizer.summarize(question, passages, deps.stop) if summarizer else ():
@@ -136,7 +137,8 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     deps.emit(PassagesRead(read, read))
     matches = finder.matches()[:_MAX_MATCHES]
     if not matches:
-        return answer_as_fact(f"Nothing to list about “{topic}” was found.", deps)
+        gone_on = answer_as_fact(f"No passage matches “{topic}”; {format_count(read, 'passage')} read.", deps)
+        return gone_on | {"unmatched_topic": topic, "passages_read": read} if read else gone_on
     if len(matches) == _MAX_MATCHES:
         deps.emit(Noted(f"Only the first {_MAX_MATCHES:,} matches are kept. Ask for something narrower."))
     shown = matches[:_MAX_SHOWN]

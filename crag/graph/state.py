@@ -22,7 +22,8 @@ class GraphState(TypedDict, total=False):
     `short_question` is set when the question does not fit a model's window. `rulings` are the user's overrides by
     passage id. `extra_query` is a web query that the user requested on top of what the verdicts call for; `sought`
     holds that query for each passage it found. `web_passages` may be set from the start when an earlier version of
-    the answer found them. `is_fact` is set when another way to answer led to nothing. `begun_answer` is the text
+    the answer found them. `is_fact` is set when another way to answer led to nothing, `unmatched_topic` if that was a
+    list of what no passage holds, of which `passages_read` were read. `begun_answer` is the text
     that the answer continues. `begin_at` is the first node of a run whose state comes from an earlier run.
     """
 
@@ -43,6 +44,8 @@ class GraphState(TypedDict, total=False):
     strips: dict[int, tuple[Strip, ...]]
     begun_answer: str
     is_fact: bool
+    unmatched_topic: str
+    passages_read: int
     knowledge: tuple[Knowledge, ...]
     answer: str
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from crag.text.citation_marks import escape_brackets
 from crag.text.figures import allowed_figures, normalize_figures
 from crag.text.language import (
     HAN_KANA_RANGES,
@@ -14,11 +15,13 @@ from crag.text.language import (
     extract_terms,
     extract_words,
     is_cjk,
+    is_table_row,
     split_sentences,
+    strip_list_mark,
 )
 from crag.text.patterns import MONTHS, lazy_regex
 from crag.text.questions import find_name_terms
-from crag.text.tables import find_column_names, pair_knowledge_rows
+from crag.text.tables import find_column_names, pair_knowledge_rows, table_cells
 from crag.types import Knowledge, Language
 
 _MONTHS = {name.lower(): str(number) for number, name in enumerate(MONTHS, start=1)}
@@ -170,6 +173,8 @@ def _negation_scopes(text: str) -> list[set[str]]:
 
 
 _WINDOW_SENTENCES = 2
+_LABEL = lazy_regex(r"\s*(?:[-*]\s+)?\*\*([^*]+)\*\*:?\s+")  # the heading of a section before its sentence
+_LABELLED_CELLS = 2
 _MIN_SIMILARITY = 0.9
 _MIN_TERM_LENGTH = 5
 _PREFIX_LENGTH = 4
@@ -202,6 +207,19 @@ class SourceText:
     def all_terms(self) -> frozenset[str]:
         """All terms of the text, its title and its heading."""
         return self.around.union(*(sentence.term_set for sentence in self.sentences))
+
+    @cached_property
+    def quotations(self) -> frozenset[str]:
+        """The sentences and list items as an answer quotes them: on one line, without bullet or reference marks."""
+        return frozenset(_quoted_form(sentence.quote) for sentence in self.sentences)
+
+    def is_quoted_by(self, statement: str) -> bool:
+        """Return whether a sentence of an answer repeats a sentence of the source, perhaps after a heading above it."""
+        row = table_cells(statement) if is_table_row(statement) else []
+        label, quoted = row if len(row) == _LABELLED_CELLS else ("", statement)
+        if lead := _LABEL.match(quoted):
+            label, quoted = lead[1], quoted[lead.end() :]
+        return _quoted_form(quoted) in self.quotations and self.all_terms.issuperset(extract_terms(label))
 
     @cached_property
     def figures(self) -> frozenset[str]:
@@ -266,6 +284,10 @@ class TermVariants:
             return frozenset([term])
         like = self._beginning.get(term[:_PREFIX_LENGTH], ())
         return frozenset(other for other in like if JaroWinkler.similarity(term, other) >= _MIN_SIMILARITY) | {term}
+
+
+def _quoted_form(text: str) -> str:
+    return " ".join(escape_brackets(strip_list_mark(text).replace("\\[", "[")).split()).replace("|", "/")
 
 
 def parse_source(item: Knowledge) -> SourceText:

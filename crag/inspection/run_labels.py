@@ -231,6 +231,8 @@ def _passages_cited(trace: Trace) -> str:
         return f"you left out {dropped} of {format_count(len(library), 'passage')}"
     if trace.outcome == "not_answered" and trace.action != "incorrect":
         return "no passage used"
+    if _is_refused(trace) and trace.read and trace.route == "fact":
+        return f"none of the {format_count(trace.read.read, 'passage')} read answers this"
     if _is_refused(trace) and library:
         nearest = (
             f"none of the {len(library)} nearest passages answers"

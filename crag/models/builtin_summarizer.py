@@ -6,24 +6,32 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 from crag.cancellation import Cancellation
 from crag.protocols import Embedder, PromptFit, ReadingProgress, ReplyPiece, SummarySources
 from crag.text.citation_marks import escape_brackets
-from crag.text.language import extract_terms, is_cjk, is_table_row, strip_list_mark
+from crag.text.language import detect_written_language, extract_terms, is_cjk, is_table_row, strip_list_mark
 from crag.text.patterns import lazy_regex
 from crag.text.routes import SummaryRequest, parse_summary_request
 from crag.text.sanitization import to_one_line
-from crag.text.sections import heading_path, is_numbered, title_units, title_units_at_depth
-from crag.types import Passage, Usage, Vectors
+from crag.text.sections import heading_path, is_numbered, title_units
+from crag.types import Passage, Usage, Vectors, WrittenLanguage
 
 _MAX_SECTIONS = 12  # of one document in an outline; of several documents, fewer each
+_MAX_CHAPTERS = 40  # of a single document whose highest headings are more than `_MAX_SECTIONS`
 _PARTS_WITHOUT_HEADINGS = 5
 _SHORTEST, _LONGEST = 40, 400  # characters of a sentence that can stand for a section
 _SHORTEST_CJK = 15
 _LEAD_BONUS = 0.08  # for the first sentence of a section, which often says what follows
 _REPETITION_COST = 0.6
 _FEW_SECTIONS, _SENTENCES_OF_FEW = 2, 4
+_COLUMNS: dict[WrittenLanguage, str] = {
+    "en": "| Section | Main sentence |",
+    "ko": "| 항목 | 핵심 문장 |",
+    "zh": "| 章节 | 核心句 |",
+    "zh-Hant": "| 章節 | 核心句 |",
+}
 _APPENDIX = lazy_regex(
     r"(?:references|notes|bibliography|external links|see also|further reading|sources|footnotes|acknowledge?ments?"
     r"|참고 ?문헌|각주|외부 ?링크|같이 ?보기|[参參]考文[献獻]|外部[链連][接結]|[参參][见見]|[注註][释釋])\W*",
@@ -45,6 +53,15 @@ class _Sentence:
     passage: Passage
     text: str
     score: float
+
+
+class _Line(NamedTuple):
+    """A sentence, list item or row with its passage, the headings above that, and the nearest heading above itself."""
+
+    path: list[str]
+    title: str
+    text: str
+    passage: Passage
 
 
 @dataclass(slots=True)
@@ -76,7 +93,8 @@ class BuiltinSummarizer:
         places = {passage.id: at for at, passage in enumerate(passages, start=1)}
         sections = []
         for document in documents:
-            sections.append(_find_chapters(document, request) or _divide_into_sections(document, limit))
+            lines = _read_lines(document, stop)
+            sections.append(_find_chapters(lines, request) or _divide_into_sections(lines, limit))
             for section in sections[-1]:
                 stop.check()
                 self._rank_sentences(section)
@@ -88,7 +106,8 @@ class BuiltinSummarizer:
         yield SummarySources(sources)
         yield PromptFit(0, 0, 0)
         numbers = {passage.id: n for n, passage in enumerate(sources, start=1)}
-        yield ReplyPiece(_write(chosen, request, numbers), Usage(finish_reason="stop"))
+        columns = _COLUMNS[detect_written_language(question)]
+        yield ReplyPiece(_write(chosen, request, numbers, columns), Usage(finish_reason="stop"))
 
     def _rank_sentences(self, section: _Section) -> None:
         """Rank the sentences of a section by their similarity to its mean."""
@@ -113,52 +132,68 @@ def _can_stand_alone(text: str) -> bool:
     return shortest <= len(text) <= _LONGEST and not is_table_row(text)
 
 
-def _find_chapters(document: Sequence[Passage], request: SummaryRequest) -> list[_Section]:
+def _read_lines(document: Sequence[Passage], stop: Cancellation) -> list[_Line]:
+    lines = []
+    for passage in document:
+        stop.check()
+        path = heading_path(passage)
+        lines += [_Line(path, title, text, passage) for title, text in title_units(passage)]
+    return lines
+
+
+def _find_chapters(document: Sequence[_Line], request: SummaryRequest) -> list[_Section]:
     """Return the sections whose headings hold the words of the request; none if the title of the document does."""
     if request.chapter:
         return _find_numbered(document, request.chapter)
     asked = frozenset(extract_terms(request.scope))
-    if not asked or asked <= frozenset(extract_terms(document[0].title)):
+    if not asked or not document or asked <= frozenset(extract_terms(document[0].passage.title)):
         return []
     return [section for section in _divide_at_headings(document) if asked <= frozenset(extract_terms(section.title))]
 
 
-def _find_numbered(document: Sequence[Passage], number: str) -> list[_Section]:
+def _find_numbered(document: Sequence[_Line], number: str) -> list[_Section]:
     """Return the sections under headings with this number, or else the clauses that begin with it."""
     named = [one for one in _divide_at_headings(document) if is_numbered(one.title, number)]
-    clauses = (("", unit, passage) for passage in document for _, unit in title_units(passage))
-    return named or _collect_sections(one for one in clauses if is_numbered(one[1], number))
+    return named or _collect_sections(("", line) for line in document if is_numbered(line.text, number))
 
 
-def _divide_at_headings(document: Sequence[Passage]) -> list[_Section]:
-    units = ((title, unit, passage) for passage in document for title, unit in title_units(passage))
-    return _collect_sections(units)
+def _divide_at_headings(document: Sequence[_Line]) -> list[_Section]:
+    return _collect_sections((line.title, line) for line in document)
 
 
-def _divide_into_sections(document: Sequence[Passage], limit: int) -> list[_Section]:
+def _divide_at_depth(document: Sequence[_Line], depth: int) -> list[_Section]:
+    """Divide a document at the headings of so many levels."""
+    return _collect_sections(((line.path[:depth] or [""])[-1], line) for line in document)
+
+
+def _divide_into_sections(document: Sequence[_Line], limit: int) -> list[_Section]:
     """Divide a document at all its headings, or at those so high that at most `limit` sections result.
 
-    Without headings it is divided into equal parts.
+    A single document may have more if even its highest headings do. Without headings it is divided into equal parts.
     """
-    deepest = max(len(heading_path(passage)) for passage in document)
-    by_depth = (_collect_sections(title_units_at_depth(document, depth)) for depth in range(deepest, 0, -1))
-    for sections in (_divide_at_headings(document), *by_depth):
-        if 1 < len(sections) <= limit:
-            return sections
-    size = -(-len(document) // min(limit, _PARTS_WITHOUT_HEADINGS))
+    deepest = max((len(line.path) for line in document), default=0)
+    by_depth = (_divide_at_depth(document, depth) for depth in range(deepest, 0, -1))
+    divisions = [_divide_at_headings(document), *by_depth]
+    most = _MAX_CHAPTERS if limit == _MAX_SECTIONS else limit
+    fitting = [sections for sections in divisions if 1 < len(sections) <= limit]
+    if fitting:
+        return fitting[0]
+    if many := [sections for sections in divisions if 1 < len(sections) <= most]:
+        return min(many, key=len)
+    size = max(1, -(-len(document) // min(limit, _PARTS_WITHOUT_HEADINGS)))
     parts = [document[at : at + size] for at in range(0, len(document), size)]
-    return [section for part in parts for section in _collect_sections(title_units_at_depth(part, 0))]
+    return [section for part in parts for section in _collect_sections(("", line) for line in part)]
 
 
-def _collect_sections(units: Iterable[tuple[str, str, Passage]]) -> list[_Section]:
+def _collect_sections(titled: Iterable[tuple[str, _Line]]) -> list[_Section]:
     """Collect consecutive sentences with the same title; those of lists of references are left out."""
     sections: list[_Section] = []
-    for title, unit, passage in units:
-        if not _can_stand_alone(unit) or _APPENDIX.fullmatch(title):
+    for title, line in titled:
+        if not _can_stand_alone(line.text) or _APPENDIX.fullmatch(title):
             continue
         if not sections or sections[-1].title != title:
             sections.append(_Section(title))
-        sections[-1].sentences.setdefault(strip_list_mark(" ".join(unit.split())), passage)
+        sections[-1].sentences.setdefault(strip_list_mark(" ".join(line.text.split())), line.passage)
     return sections
 
 
@@ -196,7 +231,10 @@ def _choose(sections: Sequence[_Section], length: int) -> list[tuple[_Section, _
 
 
 def _write(
-    documents: Sequence[Sequence[tuple[_Section, _Sentence]]], request: SummaryRequest, numbers: dict[int, int]
+    documents: Sequence[Sequence[tuple[_Section, _Sentence]]],
+    request: SummaryRequest,
+    numbers: dict[int, int],
+    columns: str,
 ) -> str:
     """Write the chosen sentences with their citations, below the title of each document if there are several."""
     blocks = []
@@ -215,7 +253,7 @@ def _write(
             blocks.append("\n".join(f"- {quote}" for _, quote in quotes))
         elif request.form == "table" and any(title for title, _ in quotes):
             rows = [f"| {title.replace('|', '/')} | {quote.replace('|', '/')} |" for title, quote in quotes]
-            blocks.append("\n".join(["| | |", "|---|---|", *rows]))
+            blocks.append("\n".join([columns, "|---|---|", *rows]))
         else:
             blocks.append("\n".join(f"- **{title}**: {quote}" if title else f"- {quote}" for title, quote in quotes))
     return "\n\n".join(blocks)

@@ -23,6 +23,7 @@ _LIST_MARK = re.compile(rf"^\s*(?:[-*+•·‣▪–]|{_NUMBER}|[①-⑳])\s+")
 _SECTION_NUMBER = re.compile(
     rf"(?:{_NUMBER}|\(?[a-zA-Z][)]|(?:\d{{1,2}}(?:\.\d{{1,2}}){{1,3}}|[IVX]{{1,5}}|[Ⅰ-Ⅿⅰ-ⅿ])\.)\s+"
 )
+_BOLD_START = re.compile(r"(?:[-*]\s+)?\*\*")
 _TABLE_ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
 _MAX_LABELLED_LINE = 60  # characters; a longer one may have been wrapped
 _MAX_NUMBER_LENGTH = 12  # characters, as in `10.10.2.10.`
@@ -270,12 +271,18 @@ def _split_line(line: str) -> list[str]:
         sign, end = border.start() + 1, border.end()
         if line[sign - 1] == "." and _is_abbreviation(line[max(start, sign - 8) : sign].split()[-1]):
             continue
-        if sign - start <= _MAX_NUMBER_LENGTH and _SECTION_NUMBER.fullmatch(line, start, end):
+        if sign - start <= _MAX_NUMBER_LENGTH and _SECTION_NUMBER.fullmatch(line, _skip_bold(line, start), end):
             continue
         parts.append(line[start:end].strip())
         start = end
     parts.append(line[start:].strip())
     return [part for part in parts if part]
+
+
+def _skip_bold(line: str, start: int) -> int:
+    """Return where the text begins that a line sets in bold, perhaps as a list item; else `start`."""
+    mark = _BOLD_START.match(line, start)
+    return mark.end() if mark else start
 
 
 @lru_cache(maxsize=10_000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from crag.text.dates import states_date
@@ -27,7 +28,9 @@ _VALUE_FORMS = {  # kinds of values that need no section or column of that name
     lazy_regex(
         r"(?:tele)?phone(?: numbers?)?s?|전화(?: ?번호)?|[电電][话話](?:[号號][码碼])?", re.IGNORECASE
     ): lazy_regex(
-        r"(?<![\w.:+-])(?!(?:19|20)\d\d[ -]\d\d[ -]\d\d)(?=[+(]|(?:\D?\d){7})"
+        r"(?<![\w.:+-])(?:\+\d{1,3}[ -]?(?:\(\d{1,4}\)[ -]?)?|\(\d{2,5}\)[ -]?)"
+        r"(?=(?:[ -]?\d){5})\d{1,8}(?:[ -]\d{2,8}){0,4}"
+        r"(?![\w.:-]*\d)|(?<![\w.:+-])(?!(?:19|20)\d\d[ -]\d\d[ -]\d\d)(?=[+(]|(?:\D?\d){7})"
         r"(?:\+\d{1,3}[ -]?)?(?:\(\d{1,4}\)[ -]?)?\d{1,4}(?:[ -]\d{2,4}){1,4}(?![\w.:-]*\d)"
     ),
     lazy_regex(r"percentages?|퍼센트|비율|백분율|百分比", re.IGNORECASE): lazy_regex(
@@ -37,10 +40,28 @@ _VALUE_FORMS = {  # kinds of values that need no section or column of that name
         r"(?:amounts?|sums?|prices?|costs?|fees?|payments?)(?: of money)?|금액|가격|비용|金[额額]|[价價]格|[费費]用",
         re.IGNORECASE,
     ): lazy_regex(
-        r"(?:[$€£¥₩]|\b(?:USD|EUR|GBP|CHF|KRW|CNY|TWD|JPY))\s?\d+(?:[.,]\d+)*|\d+(?:[.,]\d+)*\s?(?:[$€£¥₩]|(?:USD|EUR|GBP|CHF|KRW|CNY|"
-        r"TWD|JPY|dollars?|euros?|pounds?|francs?|won|yuan)\b|만?원|[万萬亿億]?元)"
+        r"(?:[$€£¥₩]|\b(?:USD|EUR|GBP|CHF|KRW|CNY|TWD|JPY))\s?\d+(?:[.,]\d+)*(?:\s?(?:thousand|million|billion|bn)\b)?"
+        r"|\d+(?:[.,]\d+)*\s?(?:(?:thousand|million|billion|bn)\s)?(?:[$€£¥₩]|(?:USD|EUR|GBP|CHF|KRW|CNY|TWD|JPY|"
+        r"dollars?|euros?|pounds?|francs?|won|yuan)\b|만?원|[万萬亿億]?元)"
     ),
 }
+_ACCOUNT_NUMBER = lazy_regex(r"\b[A-Z]{2}\d\d(?: ?[\dA-Z]{4}){2,7}(?: ?[\dA-Z]{1,3}\b)?")  # IBAN
+_VERBS = {  # what is decided is a decision
+    noun: extract_terms(verb)[0]
+    for noun, verb in (
+        *(("decision", "decide"), ("recommendation", "recommend"), ("suggestion", "suggest"), ("proposal", "propose")),
+        *(("requirement", "require"), ("obligation", "oblige"), ("prohibition", "prohibit"), ("approval", "approve")),
+        *(("restriction", "restrict"), ("exclusion", "exclude"), ("exemption", "exempt"), ("agreement", "agree")),
+        *(("conclusion", "conclude"), ("assumption", "assume"), ("complaint", "complain"), ("payment", "pay")),
+        *(("commitment", "commit"), ("permission", "permit"), ("refusal", "refuse"), ("failure", "fail")),
+    )
+}
+_ADJECTIVE = lazy_regex(r"\b(?:an?|the|its|his|her|their|our|your|my|(?:\w+ly))\s(\w+(?:ed|ing))\b", re.IGNORECASE)
+_PERSON = lazy_regex(
+    r"(?:(?:Dr|Mrs?|Ms|Prof)\.? )?(?!(?:New|San|Los|Las|Saint|St|Santa) )(?P<first>[A-Z])[\w’'-]*"
+    r"(?: [A-Z][\w.’'-]*)? (?P<last>[A-Z][a-zà-ÿ’'-]{2,}(?:[A-Z][a-zà-ÿ]+)?)"
+)
+_HONORIFIC = lazy_regex(r"\W*(?:Dr|Mrs?|Ms|Mx|Prof|Professor|Sir|Lady)\.?")
 _DATES = lazy_regex(r"(?:all )?(?:the )?dates?|날짜|일자|日期", re.IGNORECASE)
 
 
@@ -50,8 +71,11 @@ class MatchFinder:
     def __init__(self, topic: str) -> None:
         """Prepare to look for a topic, such as `risks` or `e-mail addresses`."""
         self._terms = frozenset(extract_terms(topic))
+        self._verb = _VERBS.get(_singular_noun(topic), "")
+        self._person = _Person.parse(topic)
         self._value_form = next((value for name, value in _VALUE_FORMS.items() if name.fullmatch(topic)), None)
         self._is_date = bool(_DATES.fullmatch(topic))
+        self._by_surname: list[Match] = []  # of the person asked for, if the full name is found too
         self._found: dict[MatchKind, list[Match]] = defaultdict(list)
         self._source = self._title = ""  # of the passage before
         self.passages: dict[int, Passage] = {}  # those with a match
@@ -65,39 +89,61 @@ class MatchFinder:
             self._title = units[-1].title if units else self._title
             texts = [unit.text for unit in units]
             labelled = label_table_rows(texts, passage.heading)
-            items = list(self._section_items(passage, units, texts))
+            named = [self._is_in_section(passage, unit) for unit in units]
+            items = list(self._section_items(passage, units, texts, named))
             self._add("items", passage, items)
             self._add("values", passage, () if items else self._values(labelled))
-            self._add("sentences", passage, self._sentences(labelled))
+            outside = label_table_rows(
+                [
+                    unit.text
+                    for unit, is_named in zip(units, named, strict=True)
+                    if not unit.is_title and not (is_named and items)
+                ],
+                passage.heading,
+                texts,
+            )
+            self._add("sentences", passage, self._sentences(outside))
+            self._by_surname += [self._match(passage, text) for text in self._naming_by_surname(outside)]
 
     def _add(self, kind: MatchKind, passage: Passage, texts: Iterable[str]) -> None:
         for text in texts:
-            found = Match(passage.id, text, passage.title, passage.page_of(text), passage.sheet)
-            self._found[kind].append(found)
-            self.passages[passage.id] = passage
+            self._found[kind].append(self._match(passage, text))
+
+    def _match(self, passage: Passage, text: str) -> Match:
+        self.passages[passage.id] = passage
+        return Match(passage.id, text, passage.title, passage.page_of(text), passage.sheet)
 
     def section_items(self) -> list[Match]:
         """Return what the sections of that name hold: their list items, or else their sentences."""
         return self._found["items"]
 
     def matches(self) -> list[Match]:
-        """Return the items of sections of that name and the values of columns of that name, else sentences about it.
+        """Return the items of sections of that name and the values of columns of that name, and sentences about it.
 
-        Each text is listed once, where it stands first.
+        Where columns are named like the topic, sentences are left out. Each text is listed once, where it stands first.
         """
         named = [*self._found["items"], *self._found["values"]]
-        found = sorted(named, key=lambda match: match.passage_id) if named else self._found["sentences"]
+        sentences = [] if self._found["values"] else self._found["sentences"]
+        by_surname = self._by_surname if sentences else []
+        found = sorted([*named, *sentences, *by_surname], key=lambda match: match.passage_id)
         unique: dict[str, Match] = {}
         for match in found:
             unique.setdefault(" ".join(match.text.casefold().split()), match)
         return list(unique.values())
 
-    def _section_items(self, passage: Passage, units: Sequence[Unit], whole: Sequence[str]) -> Iterator[str]:
+    def _is_in_section(self, passage: Passage, unit: Unit) -> bool:
+        """Return whether a unit stands below a heading that names the topic."""
+        path = heading_path(passage)
+        above = any(
+            map(self._is_titled, (*unit.parents, *(path[: path.index(unit.title)] if unit.title in path else ())))
+        )
+        return bool(self._terms) and not unit.is_title and (above or self._is_titled(unit.title))
+
+    def _section_items(
+        self, passage: Passage, units: Sequence[Unit], whole: Sequence[str], named: Sequence[bool]
+    ) -> Iterator[str]:
         """Yield the list items below a heading that names the topic, or all sentences and rows if it has no list."""
-        if not self._terms:
-            return
-        above = any(map(self._is_titled, heading_path(passage)[:-1]))
-        inside = [unit.text for unit in units if not unit.is_title and (above or self._is_titled(unit.title))]
+        inside = [unit.text for unit, is_named in zip(units, named, strict=True) if is_named]
         items = [text for text in inside if is_list_item(text) and not is_table_row(text)]
         labelled = label_table_rows(inside, passage.heading, whole)
         rows = [" — ".join(table_cells(unit)) if is_table_row(unit) else unit for unit in labelled]
@@ -120,9 +166,52 @@ class MatchFinder:
     def _sentences(self, units: Sequence[str]) -> Iterator[str]:
         for unit in units:
             if self._value_form is not None:
-                yield from (found[0] for found in self._value_form.finditer(unit))
+                yield from (found[0] for found in self._value_form.finditer(_ACCOUNT_NUMBER.sub(" ", unit)))
             elif self._is_date:
                 if states_date(unit):
                     yield strip_list_mark(unit)
-            elif self._terms and not is_heading(unit) and self._terms <= frozenset(extract_terms(unit)):
+            elif self._terms and not is_heading(unit) and self._states_topic(unit):
                 yield " — ".join(table_cells(unit)) if is_table_row(unit) else strip_list_mark(unit)
+
+    def _states_topic(self, unit: str) -> bool:
+        """Return whether a sentence has the words of the topic, or the verb of a noun: “decided” for “decisions”."""
+        if self._terms <= frozenset(extract_terms(unit)):
+            return True
+        return bool(self._verb) and self._verb in extract_terms(_ADJECTIVE.sub("", unit))
+
+    def _naming_by_surname(self, units: Sequence[str]) -> Iterator[str]:
+        """Yield the sentences that name the person asked for by the surname alone."""
+        person = self._person
+        if person is not None:
+            yield from (
+                strip_list_mark(unit) for unit in units if person.is_named_in(unit) and not self._states_topic(unit)
+            )
+
+
+def _singular_noun(topic: str) -> str:
+    """Return the only content word of a topic without its plural: `decision` for `the decisions`; else nothing."""
+    words = [word for word in topic.lower().split() if extract_terms(word)]
+    return words[0].removesuffix("s") if len(words) == 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """A person asked for by first name and surname."""
+
+    initial: str
+    surname: re.Pattern[str]
+
+    @classmethod
+    def parse(cls, topic: str) -> _Person | None:
+        """Return the person that a topic names, or None."""
+        name = _PERSON.fullmatch(topic.strip())
+        return cls(f"{name['first']}.", re.compile(rf"\b{re.escape(name['last'])}\b(?!\s[A-Z])")) if name else None
+
+    def is_named_in(self, sentence: str) -> bool:
+        """Return whether the surname stands alone, after a title or after the initial, and not after another name."""
+        words_before = (sentence[: found.start()].split()[-1:] for found in self.surname.finditer(sentence))
+        return any(not words or self._may_precede(words[0]) for words in words_before)
+
+    def _may_precede(self, word: str) -> bool:
+        is_name = word[0].isupper() and word[-1].isalnum() and bool(extract_terms(word))
+        return word == self.initial or bool(_HONORIFIC.fullmatch(word)) or not (is_name or word[-1] == ".")

@@ -60,6 +60,8 @@ _PARTS = {  # of the forms
     "{please}": r"^\W*(?:please |can you |could you |would you "
     r"|i (?:want|need|would like) (?:you )?(?:to )?(?:have |get |see )?)*",
     "{compared}": r"(?P<first>[^,;?]+?) (?:and|with|to|versus|vs\.?|against|or) (?P<second>[^,;?]+?)",
+    "{that_occurs}": r"(?: (?:that|which) (?:occurs?|appears?|exists?|there (?:is|are)"
+    r"|(?:is|are|was|were) (?:mentioned|given|named|listed|stated|made)))?",
     # where to look, which is everywhere anyway
     "{in_documents}": r"(?: ?(?:,|\b)(?:that |which )?(?:(?:is|are|was|were|being|get|gets) )?(?:mentioned|named|listed"
     r"|described|found|discussed|stated|given|contained|defined|present|specified|there (?:is|are))?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,6 +11,9 @@ from crag.text.language import is_heading, is_list_item, is_table_row, split_sen
 from crag.types import HEADING_SEPARATOR, Passage
 
 _NUMBER = re.compile(r"\W*\d+[.)]")
+_HEADING_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=[^\W\d_a-z])[^\n]*$", re.MULTILINE)
+_LONGEST_HEADING = 80  # characters
+_SENTENCE_ENDS = tuple(".!?:;,。！？：；，")
 _LONGEST_LABEL = 60  # characters of a line above a list that names it
 
 
@@ -20,22 +23,52 @@ def heading_path(passage: Passage) -> list[str]:
 
 
 class Unit(NamedTuple):
-    """A sentence, list item or row with the nearest heading above it, which may be empty; or a heading itself."""
+    """A sentence, list item or row with the nearest heading above it, which may be empty; or a heading itself.
+
+    `parents` are headings of the same passage whose section that heading is in: one directly above it, or with the
+    beginning of its number.
+    """
 
     text: str
     title: str
     is_title: bool = False
+    parents: tuple[str, ...] = ()
 
 
 def read_units(passage: Passage, before: str = "") -> list[Unit]:
     """Return the units of a passage. `before` is the last heading of the passage before, for one without headings."""
     path, texts = heading_path(passage), split_sentences(passage.text)
-    title, units = path[-1] if path else before, []
+    title = path[-1] if path else before
+    units: list[Unit] = []
+    numbered = {*path, *_numbered_headings(passage.text)}
+    parents: tuple[str, ...] = ()
     for text, after in pairwise([*texts, ""]):
-        is_title = is_heading(text) or _is_label(text, after)
-        title = text.rstrip(":：") if is_title else title
-        units.append(Unit(text, title, is_title))
+        is_title = is_heading(text) or text in numbered or _is_label(text, after)
+        if is_title:
+            follows_title = bool(units) and units[-1].is_title
+            parents = tuple(one for one in (*parents, title) if _is_part_of(text, one, follows_title=follows_title))
+            title = text.rstrip(":：")
+        units.append(Unit(text, title, is_title, parents))
     return units
+
+
+def _is_part_of(title: str, other: str, *, follows_title: bool) -> bool:
+    """Return whether a heading begins a part of the section of an earlier one; without numbers, if right below it."""
+    number, above = _HEADING_NUMBER.match(title), _HEADING_NUMBER.match(other)
+    if number and above:
+        return number[1].startswith(f"{above[1]}.")
+    return bool(other) and follows_title
+
+
+def _numbered_headings(text: str) -> Iterator[str]:
+    """Yield paragraphs such as “5. Repairs” or “5.1 Roof”: a number, a short title, and no such paragraph beside it."""
+    paragraphs = [part.strip() for part in text.split("\n\n")]
+    for before, part, after in zip(["", *paragraphs], paragraphs, [*paragraphs[1:], ""], strict=False):
+        number = _HEADING_NUMBER.match(part)
+        if number and after and len(part) <= _LONGEST_HEADING and not part.endswith(_SENTENCE_ENDS):
+            depths = [len(found[1].split(".")) for one in (before, after) if (found := _HEADING_NUMBER.match(one))]
+            if len(number[1].split(".")) not in depths:
+                yield part
 
 
 def title_units(passage: Passage) -> Iterator[tuple[str, str]]:
@@ -54,15 +87,6 @@ def _is_label(unit: str, after: str) -> bool:
 def section_titles(passage: Passage) -> list[str]:
     """Return all headings above and within a passage."""
     return [*heading_path(passage), *(unit.title for unit in read_units(passage) if unit.is_title)]
-
-
-def title_units_at_depth(document: Sequence[Passage], depth: int) -> Iterator[tuple[str, str, Passage]]:
-    """Yield title, unit and passage of a document, with the headings of `depth` levels; without any if it is 0."""
-    for passage in document:
-        path = heading_path(passage)
-        title = path[:depth][-1] if path[:depth] else ""
-        for _, unit in title_units(passage):
-            yield title, unit, passage
 
 
 def is_numbered(text: str, number: str) -> bool:

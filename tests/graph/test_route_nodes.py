@@ -2,6 +2,7 @@
 
 import pytest
 
+from crag.inspection.run_labels import answer_facts
 from crag.options import RunOptions
 from crag.protocols import PromptFit, ReadingProgress, ReplyPiece, SummarySources
 from crag.types import Turn, Usage
@@ -132,3 +133,25 @@ def test_a_list_is_limited_to_the_document_that_is_named(bench):
     trace = bench({}, passages=[LEASE, LETTER]).ask("List all mentions of hens in the letter")
     assert [match.title for match in trace.listed.matches] == ["Letter"]
     assert (trace.read.read, trace.read.of) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("List all boats", "**Nothing in your documents matches “boats”.** All 2 passages were read."),
+        ("모든 배를 나열해 주세요", "**문서에서 “배”에 해당하는 곳을 찾지 못했습니다.** 구절 2개를 모두 읽었습니다."),
+    ],
+)
+def test_a_declined_list_says_how_many_passages_were_read(bench, question, said):
+    trace = bench({1: 0.0, 2: 0.0}, passages=[LEASE, LETTER]).ask(question)
+    assert (trace.text.strip(), trace.outcome) == (said, "not_answered")
+    assert answer_facts(trace) == ["none of the 2 passages read answers this"]
+
+
+def test_a_summary_says_how_much_there_is_to_read_before_it_reads(bench):
+    class Silent(FirstSentences):
+        def summarize(self, question, passages, stop):
+            return (one for one in super().summarize(question, passages, stop) if not isinstance(one, ReadingProgress))
+
+    trace = bench({}, passages=[LEASE, LETTER], summarizer=Silent()).ask("Summarize everything")
+    assert (trace.read.read, trace.read.of) == (0, 2)

@@ -1,13 +1,17 @@
 """Summaries without a language model: a sentence for each section, with its source."""
 
+from dataclasses import replace
+
 import pytest
 
 from crag.cancellation import Cancellation
+from crag.graph.answer_support import check_sentences
 from crag.graph.citations import cited_numbers
 from crag.models.builtin_summarizer import BuiltinSummarizer
 from crag.models.embedders import open_embedder
 from crag.protocols import ReadingProgress, ReplyPiece, SummarySources
 from crag.settings import Settings
+from crag.types import Knowledge
 from tests.doubles.engine import passage
 
 REPORT = """Ropes
@@ -79,3 +83,31 @@ def test_a_clause_is_found_by_its_number():
         ),
     )
     assert text == "- 5.1 The landlord paints the door each spring. [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "columns"),
+    [
+        ("Summarize the report as a table", "| Section | Main sentence |"),
+        ("이 보고서를 표로 요약해 줘", "| 항목 | 핵심 문장 |"),
+        ("用表格总结这份报告", "| 章节 | 核心句 |"),
+    ],
+)
+def test_a_table_has_column_names_in_the_language_of_the_question(question, columns):
+    text, _, _ = summarize(question, passage(1, REPORT))
+    assert text.splitlines()[:2] == [columns, "|---|---|"]
+
+
+def test_quotations_under_their_headings_are_supported():
+    held = passage(1, "Harbour Dues\n\nBoats from Odby pay forty crowns when they moor there overnight.", title="Rules")
+    for question in ("Summarize the rules", "Summarize the rules as a table"):
+        text, sources, _ = summarize(question, held, passage(2, MASTS, source_id="s1", title="Rules"))
+        knowledge = tuple(Knowledge(n, one, one.text) for n, one in enumerate(sources, start=1))
+        assert [one.strength for one in check_sentences(text, knowledge)] == ["supported", "supported"]
+
+
+def test_a_book_of_many_chapters_is_quoted_chapter_by_chapter():
+    chapters = [passage(n, MASTS, source_id="s1", heading=f"{n}. Chapter") for n in range(1, 31)]
+    book = [replace(one, text=f"Sailors of watch {one.id} oil the masts by hand each autumn.") for one in chapters]
+    text, _, _ = summarize("Summarize the book", *book)
+    assert [line.partition(":")[0] for line in text.splitlines()] == [f"- **{n}. Chapter**" for n in range(1, 31)]

@@ -74,3 +74,47 @@ def test_dates_and_times_are_no_phone_numbers():
     assert find("phone numbers", passage(1, "On 2024-05-12 from 10:00-11:20, call +44 20 7946 0123.")) == [
         "+44 20 7946 0123"
     ]
+
+
+def test_sentences_outside_the_section_of_that_name_are_listed_too():
+    first = passage(1, "Risks\n\nAda wrote this.\n\n- The dam may break.\n\nStaff\n\nAda rests.", source_id="a")
+    second = passage(2, "One risk is fire. Ben rests.", source_id="b")
+    assert find("risks", first, second) == ["The dam may break.", "One risk is fire."]
+
+
+def test_a_numbered_heading_inside_a_passage_begins_a_section():
+    text = "Ada rests.\n\n2. Risks\n\nThe dam may break.\n\n2.1 Fire\n\nThe mill may burn.\n\n3. Staff\n\nBen rests."
+    assert find("risks", passage(1, text)) == ["The dam may break.", "The mill may burn."]
+
+
+def test_a_heading_right_below_another_one_begins_a_part_of_its_section():
+    text = "Risks\n\nIn summer\n\n- The mill may burn.\n\nStaff\n\n- Ben rests."
+    assert find("risks", passage(1, text)) == ["The mill may burn."]
+
+
+def test_the_verb_of_a_noun_states_it_but_not_as_an_adjective():
+    text = "The board decided to sell. It has a decided charm. Decision 4 stands."
+    assert find("decisions", passage(1, text)) == ["The board decided to sell.", "Decision 4 stands."]
+
+
+def test_a_person_is_found_by_surname_once_the_full_name_occurs():
+    text = "Ada Holm built it. Ms Holm left. Ben Holm stayed. A. Holm wrote. Holm Street is long. Then Holm died."
+    assert find("Ada Holm", passage(1, text)) == [
+        "Ada Holm built it.",
+        "Ms Holm left.",
+        "A. Holm wrote.",
+        "Then Holm died.",
+    ]
+    assert find("Eve Holm", passage(1, text)) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "text", "found"),
+    [
+        ("phone numbers", "Call (061) 761627 or +49 163 2936012.", ["(061) 761627", "+49 163 2936012"]),
+        ("phone numbers", "Pay to DE89 3704 0044 0532 0130 00.", []),
+        ("amounts", "It costs 65.5 million euros or $3 billion.", ["65.5 million euros", "$3 billion"]),
+    ],
+)
+def test_long_numbers_are_told_apart(topic, text, found):
+    assert find(topic, passage(1, text)) == found

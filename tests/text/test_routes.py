@@ -44,6 +44,13 @@ def test_the_wording_says_how_a_question_is_answered(question, route):
     [
         ("List all risks mentioned in the report.", "risks"),
         ("Please list the suppliers", "suppliers"),
+        ("List every date that occurs.", "date"),
+        ("List every place that names Ada Finch", "Ada Finch"),
+        ("Which email addresses occur in the documents?", "email addresses"),
+        ("Which phone numbers are given?", "phone numbers"),
+        ("What decisions are in the documents?", "decisions"),
+        ("What recommendations are made?", "recommendations"),
+        ("Which risks are there? List all of them.", "risks"),
         ("How often is Ada Finch mentioned?", "Ada Finch"),
         ("위험 요인을 모두 알려줘", "위험 요인"),
         ("列出所有风险", "风险"),

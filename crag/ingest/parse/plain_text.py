@@ -16,6 +16,7 @@ from crag.errors import SourceRefused
 from crag.ingest.parse.document import Block, BlockKind, Document, ParseRequest
 from crag.ingest.parse.formats import unsupported_refusal
 from crag.ingest.parse.table_rows import table_blocks
+from crag.ingest.parse.text_headings import split_at_headings
 from crag.text.language import is_label_border
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def request_text(request: ParseRequest, *, html: bool = False) -> str:
 
 def read_plain_text(request: ParseRequest) -> Document:
     """Parse plain text. Raises `SourceRefused`."""
-    return Document("", None, text_blocks(_remove_running_lines(request_text(request))))
+    return Document("", None, split_at_headings(_remove_running_lines(request_text(request))))
 
 
 def _remove_running_lines(text: str) -> str:
