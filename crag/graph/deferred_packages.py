@@ -1,34 +1,90 @@
-"""Defers what LangGraph and LangSmith import but this application never uses: clients of servers, generated types.
+"""Defers what LangGraph, LangSmith and HTTPX import but a question does not use: clients of servers, their models.
 
-They make up half of the time that importing LangGraph takes. The `__init__` of a deferred package runs when an
-attribute that only it defines is read; its submodules are imported as ever. `importlib.util.LazyLoader` does not help:
-it loads a package as soon as a submodule is imported.
+They make up half of the time that importing LangGraph takes. A deferred module runs when an attribute is read that
+only it defines; its submodules are imported as ever. For classes and functions that others import from it, something
+stands in until they are used. `importlib.util.LazyLoader` does not help: it loads a package as soon as a submodule is
+imported.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-PACKAGES = frozenset({"langgraph_sdk", "langgraph_sdk.auth", "langsmith.types"})
+DEFERRED: Mapping[str, tuple[str, ...]] = {
+    "httpx._main": ("main",),
+    "langchain_core.tracers._compat": ("pydantic_to_dict", "run_construct", "run_copy", "run_to_dict"),
+    "langgraph_sdk": (),
+    "langgraph_sdk.auth": (),
+    "langsmith.address": (),
+    "langsmith.client": ("Client",),
+    "langsmith.run_helpers": ("get_current_run_tree", "get_tracing_context"),
+    "langsmith.run_trees": ("RunTree",),
+    "langsmith.schemas": (),
+}
+"""Deferred modules, with the names of theirs that others import but use late or only in annotations."""
+
+_TRACING_CONTEXT = (
+    *("parent", "project_name", "address", "tags", "metadata"),
+    *("enabled", "client", "replicas", "distributed_parent_id"),
+)
+UNTRACED: Mapping[str, Any] = {"get_current_run_tree": None, "get_tracing_context": dict.fromkeys(_TRACING_CONTEXT)}
+"""What these functions return before their module has run: until then nothing can have started a trace."""
 
 _lock = threading.RLock()
 
 
-class _DeferredPackage(ModuleType):
-    """Package whose `__init__` has not run."""
+class _DeferredModule(ModuleType):
+    """Module that has not run."""
 
     def __getattr__(self, name: str) -> Any:
-        with _lock:
-            if loader := self.__dict__.pop("__deferred__", None):  # none in the names that the package reads meanwhile
-                loader.exec_module(self)
-                self.__class__ = ModuleType  # type: ignore[assignment]
+        if "__deferred__" in self.__dict__ and name in DEFERRED[self.__name__]:
+            return _DeferredName(self, name)
+        if name != "__path__":  # which each `from … import` looks for, and only packages have
+            _run_module(self)
         return ModuleType.__getattribute__(self, name)
+
+
+def _run_module(module: ModuleType) -> None:
+    with _lock:
+        if loader := module.__dict__.pop("__deferred__", None):  # none in the names that the module reads meanwhile
+            loader.exec_module(module)
+            module.__class__ = ModuleType  # type: ignore[assignment]
+
+
+class _DeferredName:
+    """Class or function of a deferred module. Calls, attributes, subclasses and type checks run the module."""
+
+    def __init__(self, module: ModuleType, name: str) -> None:
+        self._where = module, name
+
+    def _resolve(self) -> Any:
+        module, name = self._where
+        _run_module(module)
+        return getattr(module, name)
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        module, name = self._where
+        if name in UNTRACED and "__deferred__" in module.__dict__:
+            return UNTRACED[name]
+        return self._resolve()(*values, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._resolve(), name)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, self._resolve())
+
+    def __subclasscheck__(self, value: type) -> bool:
+        return issubclass(value, self._resolve())
+
+    def __mro_entries__(self, _bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return (self._resolve(),)
 
 
 class _DeferringLoader(Loader):
@@ -36,7 +92,7 @@ class _DeferringLoader(Loader):
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _DeferredPackage(spec.name)
+        return _DeferredModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         spec: Any = module.__spec__
@@ -46,13 +102,13 @@ class _DeferringLoader(Loader):
 
 class _DeferringFinder(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        found = PathFinder.find_spec(name, path, target) if name in PACKAGES else None
+        found = PathFinder.find_spec(name, path, target) if name in DEFERRED else None
         if found is not None and found.loader is not None:
             found.loader = _DeferringLoader(found.loader)
         return found
 
 
 def defer_packages() -> None:
-    """Defer these packages unless they are loaded already; calling this again changes nothing."""
+    """Defer these modules unless they are loaded already; calling this again changes nothing."""
     if not any(isinstance(finder, _DeferringFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _DeferringFinder())

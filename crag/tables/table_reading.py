@@ -37,6 +37,8 @@ _IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
 _NAMES_PEOPLE = re.compile(r"name|employee|staff|person|이름|성명|직원|사원|姓名|员工|員工", re.IGNORECASE)
 _PERIOD_NAME = re.compile(r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|[QH][1-4]|[1-4]분기|第[一二三四]季度", re.IGNORECASE)
 _YEAR_RANGE = range(1900, 2101)
+_HAS_ENGLISH_WORD = re.compile("[a-z]{2}")
+_DIGIT = re.compile(r"\d")
 
 
 @cache
@@ -54,11 +56,13 @@ def whole_words(section: str) -> re.Pattern[str]:
 
 
 @cache
-def _comparison_forms() -> list[tuple[str, re.Pattern[str]]]:
+def _comparison_forms(*, is_ascii: bool, has_digit: bool) -> list[tuple[str, re.Pattern[str]]]:
+    """Return the forms that such a question can have: English ones if it is ASCII, without numbers if it has none."""
     return [
         (sign, re.compile(form.replace("#", _NUMBER), re.IGNORECASE))
         for sign, forms in _WORDS["comparisons"].items()
         for form in forms
+        if (has_digit or "#" not in form) and (_HAS_ENGLISH_WORD.search(form) or not is_ascii)
     ]
 
 
@@ -75,7 +79,8 @@ class Comparison:
 def find_comparisons(question: str) -> list[Comparison]:
     """Return the conditions on numbers that a question words; two years are a period and none."""
     found: list[Comparison] = []
-    for sign, form in _comparison_forms():
+    forms = _comparison_forms(is_ascii=question.isascii(), has_digit=bool(_DIGIT.search(question)))
+    for sign, form in forms:
         for match in form.finditer(question):
             if any(one.start < match.end() and match.start() < one.end for one in found):
                 continue

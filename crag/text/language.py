@@ -8,26 +8,27 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from crag.text.patterns import lazy_regex
 from crag.types import Language, WrittenLanguage
 
 HAN_KANA_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 HANGUL_RANGES = "\u1100-\u11ff\uac00-\ud7af"
-_CJK = re.compile(f"[{HAN_KANA_RANGES}{HANGUL_RANGES}]")
-_HANGUL_START = re.compile(f"[{HANGUL_RANGES}]")
-_TOKEN = re.compile(
+_CJK = lazy_regex(f"[{HAN_KANA_RANGES}{HANGUL_RANGES}]")
+_HANGUL_START = lazy_regex(f"[{HANGUL_RANGES}]")
+_TOKEN = lazy_regex(
     rf"[{HAN_KANA_RANGES}]+|[{HANGUL_RANGES}]+|\d+(?:[.,]\d+)*|[^\W\d_{HAN_KANA_RANGES}{HANGUL_RANGES}]+"
 )
 _NUMBER = r"\(?(?:\d{1,2}|[가나다라마바사아자차카타파하])[.)]"
-_LIST_ITEM = re.compile(rf"\s*(?:[-*+•·‣▪–]\s+|{_NUMBER}\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
-_LIST_MARK = re.compile(rf"^\s*(?:[-*+•·‣▪–]|{_NUMBER}|[①-⑳])\s+")
-_SECTION_NUMBER = re.compile(
+_LIST_ITEM = lazy_regex(rf"\s*(?:[-*+•·‣▪–]\s+|{_NUMBER}\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
+_LIST_MARK = lazy_regex(rf"^\s*(?:[-*+•·‣▪–]|{_NUMBER}|[①-⑳])\s+")
+_SECTION_NUMBER = lazy_regex(
     rf"(?:{_NUMBER}|\(?[a-zA-Z][)]|(?:\d{{1,2}}(?:\.\d{{1,2}}){{1,3}}|[IVX]{{1,5}}|[Ⅰ-Ⅿⅰ-ⅿ])\.)\s+"
 )
-_BOLD_START = re.compile(r"(?:[-*]\s+)?\*\*")
-_TABLE_ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
+_BOLD_START = lazy_regex(r"(?:[-*]\s+)?\*\*")
+_TABLE_ROW = lazy_regex(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
 _MAX_LABELLED_LINE = 60  # characters; a longer one may have been wrapped
 _MAX_NUMBER_LENGTH = 12  # characters, as in `10.10.2.10.`
-_LABELLED_LINE = re.compile(
+_LABELLED_LINE = lazy_regex(
     rf"(?:[A-Z][^\W\d_]*(?: [^\W\d_]+){{0,2}}|[{HAN_KANA_RANGES}{HANGUL_RANGES}·/ ]{{2,12}}(?:\([^()]{{1,12}}\))?)"
     r"\s?(?::\s+|：\s*)\S"
 )
@@ -43,16 +44,16 @@ _AMOUNT = (
     r"|[백천만억]?\s?(?:원|명|인|개|대|건|회|부|곳|주|개월|시간|분|박|평|권)|일"
     r"|[万萬亿億]?[元圆圓]|[天间間台人名次件份個个]|[平公][里斤方米]{1,2}|[個个]月|小[时時]|分[钟鐘]))"
 )
-_STATED_AMOUNT = re.compile(
+_STATED_AMOUNT = lazy_regex(
     rf"{_LABEL_WITHOUT_COLON}\s(?:(?:약|최대|연|월|约|約|最多|up to)\s?)?{_AMOUNT}"
 )  # "病假 60天"
-_HEADING = re.compile(r"\s*#{1,6}\s+\S")
-_MARKED_LINE = re.compile(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
-_SENTENCE_END = re.compile(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
-_SENTENCE_BOUNDARY = re.compile(  # starts with a single character class because the engine can search for that quickly
+_HEADING = lazy_regex(r"\s*#{1,6}\s+\S")
+_MARKED_LINE = lazy_regex(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
+_SENTENCE_END = lazy_regex(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
+_SENTENCE_BOUNDARY = lazy_regex(  # starts with a single character class because the engine can search for that quickly
     r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*(?:\[\d{1,3}\])*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = lazy_regex(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|al|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ed|eds|cf|ca|approx|inc|ltd|co|corp"
     r"|gen|col|capt|sgt|rev|hon|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|e\.g|i\.e|u\.s|u\.k|ph\.d|a\.m|p\.m)"
     r"|(?:^|[\s(.])[A-Z])\.$",
@@ -73,7 +74,7 @@ _STOP_WORDS = frozenset(
     welcher welches wem wen wenn wer werden wessen wie wieso wird wo wurde wurden zu zum zur zwischen
     """.split()  # noqa: SIM905 — a list literal would be unreadable
 )
-_KOREAN_QUESTION = re.compile(
+_KOREAN_QUESTION = lazy_regex(
     "^(?:무엇|무슨|누구|누가|언제|어디|어느|어떤|어떻게|얼마|얼마나|몇|왜|뭐|뭔|있는|있던|있다|있었|하는|되는|대한|위한|통해"
     "|것|것은|그|이|저|수|때|중|및|또는|그리고|알려|설명|말해|하나|하였|했던|했는|된|한|할|그건|그게|이건|이게)"
     "(?:인가요?|인지|일까요?|입니까|이었나요?|였나요?|이야|야|니|은|는|이|가|을|를|에|에서|의|로|으로|와|과|나|며|고|지)?"
@@ -82,16 +83,16 @@ _KOREAN_QUESTION = re.compile(
     "|^(?:세|살|명|개|년|일|월|시|분|초|번|권|층|점|대|원|회|호|쪽|도|주|달|개월|미터|시간)"
     "(?:인가요?|입니까|일까요?|이었나요?|였나요?|이에요|예요|이나|이야|되나요?|하나요?)$"
 )
-_KOREAN_ENDING = re.compile(
+_KOREAN_ENDING = lazy_regex(
     "(?:이라는|라는|이라고|라고|에서는|에게서|으로는|에서|에게|으로|까지|부터|처럼|보다|이나|하고|인가요|인가|이었나|였나|입니까|"
     "했나요|했는가|하였는가|했나|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
 # Excludes particles that are also endings of many nouns: 고양이, 제주도, 결과, 민주주의, 작가.
-_KOREAN_PARTICLE = re.compile(
+_KOREAN_PARTICLE = lazy_regex(
     "(?:이라는|라는|이라고|라고|에서는|에게서|으로는|에서|에게|으로|까지|부터|처럼|보다|인가요|인가|이었나|였나|입니까|했나요|했는가|하였는가|했나"
     "|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|을|를|에)$"
 )
-_CHINESE_QUESTION = re.compile(
+_CHINESE_QUESTION = lazy_regex(
     "[什甚][麼么]|[誰谁]|哪(?:一?[個个種种]|一|些|[裡里]|位|[兒儿]|年)?|[何][時时處处人]|[為为]何|如何|怎[麼么]?[樣样]?|多少"
     "|[幾几][個个]?|是否|[請请][問问]|[為为]什[麼么]|[的了嗎吗呢在是被與与和及於于為为個个有由也將将]"
 )
@@ -138,7 +139,7 @@ def strip_list_mark(line: str) -> str:
     return _LIST_MARK.sub("", line).strip()
 
 
-_RESTRICTION = re.compile(
+_RESTRICTION = lazy_regex(
     r"(?:however|but|except|unless|exceptions?:|provided that|notwithstanding)\b"
     r"|(?:this|that|these|it)\b[^.]{0,30} (?:does|do|shall|will) not apply\b"
     r"|(?:he|she|it|they) (?:did|does|do|was|were|is|are) not(?=[:;,.—])|(?:in (?:fact|truth|reality)|actually),"
@@ -232,6 +233,8 @@ def extract_key_words(text: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _strip_particles(token: str) -> list[str]:
+    if token.isascii():
+        return [token]
     if _HANGUL_START.match(token):
         shorter = _KOREAN_PARTICLE.sub("", token)
         return [shorter if len(shorter) >= 2 and not _KOREAN_QUESTION.match(token) else token]
@@ -314,6 +317,9 @@ def _tidy_stem(stem: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _token_terms(token: str) -> tuple[str, ...]:
+    word = token.lower()
+    if token.isascii():
+        return () if word in _STOP_WORDS else (_stem_word(word),)
     if _HANGUL_START.match(token):
         if _KOREAN_QUESTION.match(token):
             return ()
@@ -321,10 +327,7 @@ def _token_terms(token: str) -> tuple[str, ...]:
         return _character_pairs(shorter if len(shorter) >= 2 else token)
     if _CJK.match(token):
         return tuple(pair for run in _CHINESE_QUESTION.split(token) for pair in _character_pairs(run))
-    word = token.lower()
-    if word in _STOP_WORDS:
-        return ()
-    return (_stem_word(word),) if token.isascii() else (word,)
+    return () if word in _STOP_WORDS else (word,)
 
 
 def _character_pairs(run: str) -> tuple[str, ...]:
@@ -337,12 +340,14 @@ _MIN_SCRIPT_SHARE = 0.2
 _TRADITIONAL_CHINESE = frozenset(
     "這個們為誰國時間麼嗎過對發產動會來說東車馬長門問見貝書雲電話業學實現於後種號點幾開關圖館設計師灣臺裡裏謝檔資囉"
 )
-_HANGUL = re.compile(f"[{HANGUL_RANGES}]")
-_HAN_KANA = re.compile(f"[{HAN_KANA_RANGES}]")
+_HANGUL = lazy_regex(f"[{HANGUL_RANGES}]")
+_HAN_KANA = lazy_regex(f"[{HAN_KANA_RANGES}]")
 
 
 def detect_language(text: str) -> Language:
     """Return Korean or Chinese if at least a fifth of the letters belong to its script, else English."""
+    if text.isascii():
+        return "en"
     letters = sum(character.isalpha() for character in text)
     if not letters:
         return "en"

@@ -57,10 +57,10 @@ def find_days(text: str) -> frozenset[int]:
 def _find_day_words(text: str) -> dict[str, frozenset[int]]:
     """Return the words for days in a text, with the days that each of them means."""
     found = {match[0]: days for group, days in _GROUPS for match in group.finditer(text)}
-    for match in _RANGE.finditer(text):
+    names = list(_SINGLE.finditer(text))
+    for match in _RANGE.finditer(text) if len(names) > 1 else ():  # compiling it takes longer than searching many texts
         first, last = _number(match[1]), _number(match[2])
         found[match[0]] = frozenset((first + n) % 7 for n in range((last - first) % 7 + 1))
-    names = list(_SINGLE.finditer(text))
     for match in names:
         is_certain = len(names) > 1 or not _LONE_ABBREVIATION.fullmatch(match[0])
         if is_certain or _CELL_BORDER.search(text[: match.start()]):

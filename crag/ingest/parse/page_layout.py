@@ -12,28 +12,29 @@ from itertools import pairwise
 
 from crag.ingest.parse.document import Block
 from crag.text.language import HAN_KANA_RANGES, detect_language, is_cjk, is_labelled_line
+from crag.text.patterns import lazy_regex
 
-_HYPHENATED = re.compile("(?<![^\\W\\d_])([^\\W\\d_]++)(?:[\ufffe\x02\u00ad]\\s*+|-\n)([^\\W\\d_]++)")
+_HYPHENATED = lazy_regex("(?<![^\\W\\d_])([^\\W\\d_]++)(?:[\ufffe\x02\u00ad]\\s*+|-\n)([^\\W\\d_]++)")
 _CJK_CHARACTER = f"[{HAN_KANA_RANGES}\u3000-\u303f\uff00-\uffef]"
-_CJK_SPACES = re.compile(f"(?<={_CJK_CHARACTER}) +(?={_CJK_CHARACTER})")
-_HANGUL_BREAK = re.compile("(?<![가-힣])([가-힣]++)\n(?=([가-힣]++))")
-_SPACE_BEFORE_END = re.compile(r"\n(?=[.,!?)\]」』’”](?:\s|$))")
-_KOREAN_UNIT_BREAK = re.compile(r"(?<=\d)\n(?=(?:년|월|일|원|명|개|층|호|조|항|회|세|시|분)(?![가-힣]{3}))")
-_KOREAN_PARTICLE = re.compile(
+_CJK_SPACES = lazy_regex(f"(?<={_CJK_CHARACTER}) +(?={_CJK_CHARACTER})")
+_HANGUL_BREAK = lazy_regex("(?<![가-힣])([가-힣]++)\n(?=([가-힣]++))")
+_SPACE_BEFORE_END = lazy_regex(r"\n(?=[.,!?)\]」』’”](?:\s|$))")
+_KOREAN_UNIT_BREAK = lazy_regex(r"(?<=\d)\n(?=(?:년|월|일|원|명|개|층|호|조|항|회|세|시|분)(?![가-힣]{3}))")
+_KOREAN_PARTICLE = lazy_regex(
     "은|는|을|를|의|에|에서|에게|으로|로|와|과|까지|부터|에는|에서는|으로는|이다|입니다|습니다|니다"
     "|에도|에서도|까지는|부터는|이며|이고|이나|으며|으면|었다|았다|였다|었으며|았으며|였으며|라고|이라고"
 )
-_KOREAN_WORD_END = re.compile(
+_KOREAN_WORD_END = lazy_regex(
     "(?:은|는|이|가|을|를|의|에|로|와|과|도|만|서|고|며|면|여|지|게|한|된|할|될|던|및|또는|등|까지|부터|하는|거나|라|자|해|[가-힣]다)$"
 )
-_BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s")
-_SENTENCE_END = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
+_BULLET = lazy_regex(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s")
+_SENTENCE_END = lazy_regex(r"[.!?:;。！？]['\"”’)\]]*$")
 _MAX_HEADING_CHARACTERS = 150
 _LINES_AROUND = 4
 _MIN_REPEATED_PAGES = 3  # pages
 _MAX_RUNNING_LINES = 4  # at the top and at the bottom of a page
 _MAX_RUNNING_DISTANCE = 1.6  # in line heights, to the next line of a running header
-_NUMBER = re.compile(r"\d+")
+_NUMBER = lazy_regex(r"\d+")
 _MAX_PAGE_NUMBER_DIGITS = 9  # page numbers are never longer
 
 HeadingLevels = dict[str, int]  # heading levels by normalized heading text
@@ -233,7 +234,7 @@ _SPACE_WIDTH = 0.15  # in line heights
 _MIN_GUTTER_POINTS = 4.0  # smallest distance between two columns, in points
 _MIN_COLUMN_ROWS = 3  # fewer rows are not treated as columns
 _MAX_ROW_DISTANCE = 3.0  # in line heights, from the row above
-_LIST_NUMBER = re.compile(r"[\[(]?(?:\d{1,3}|[a-zA-Z])[\]).:]{0,2}|[^\w\s]")
+_LIST_NUMBER = lazy_regex(r"[\[(]?(?:\d{1,3}|[a-zA-Z])[\]).:]{0,2}|[^\w\s]")
 _MIN_COLUMN_WIDTH = 12.0  # in line heights: anything narrower is a table cell
 
 
