@@ -20,11 +20,9 @@ from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversations import UNDO_SECONDS, ConversationOwners, Conversations, DelayedDeletion
 from crag.errors import CragError, ModelFault
 from crag.evaluation.calibration_rows import CalibrationRows
-from crag.evaluation.langsmith_upload import LangSmithUploader
 from crag.evaluation.rechunked_libraries import RechunkedLibraries
 from crag.grading.registry import BUILTIN
 from crag.ingest.addresses import is_safe_link
-from crag.inspection.coverage_gaps import CoverageGaps
 from crag.inspection.langsmith_client import TraceUploader
 from crag.inspection.run_archive import RunArchive
 from crag.library.jobs import IngestJobs
@@ -47,8 +45,6 @@ from crag.reference_systems import find_chunking
 from crag.runs.question_queue import QuestionQueue
 from crag.runs.service import RunService
 from crag.settings import Settings, load_settings
-from crag.sharing.passage_exchange import PassageExchange
-from crag.sharing.service import ConversationExchange
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import Preferences
@@ -62,8 +58,12 @@ if TYPE_CHECKING:
     from crag.evaluation.calibrator import Calibrator
     from crag.evaluation.datasets import Datasets
     from crag.evaluation.evaluations import Evaluations
+    from crag.evaluation.langsmith_upload import LangSmithUploader
     from crag.evaluation.regression import RegressionMonitor
     from crag.evaluation.runner import Judge
+    from crag.inspection.coverage_gaps import CoverageGaps
+    from crag.sharing.passage_exchange import PassageExchange
+    from crag.sharing.service import ConversationExchange
 
 EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-06-23-agent/",
@@ -107,12 +107,8 @@ class Application(UserScoped):
         self.people = ConversationOwners(self.database)
         self.preferences = Preferences(self.database, settings)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.outbound_log)
-        self.uploads = LangSmithUploader(settings.langsmith, self.outbound_log)
         self._open_runs()
         self._open_models()
-        self.exchange = PassageExchange(self.database, self.library, count_passage_tokens)
-        self.sharing = ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
-        self.gaps = CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
         self.archive = RunArchive(self.database)
         self._to_close = ExitStack()  # what comes last is closed first
         for part in (self.database, self.library, self.jobs, self.rechunked_libraries, self.traces, self.runs):
@@ -201,6 +197,34 @@ class Application(UserScoped):
             self.preferences,
             self._is_busy,
         )
+
+    @DeferredPart
+    def uploads(self) -> LangSmithUploader:
+        """Datasets and evaluations sent to LangSmith."""
+        from crag.evaluation.langsmith_upload import LangSmithUploader
+
+        return LangSmithUploader(self.settings.langsmith, self.outbound_log)
+
+    @DeferredPart
+    def exchange(self) -> PassageExchange:
+        """Export and import of passages."""
+        from crag.sharing.passage_exchange import PassageExchange
+
+        return PassageExchange(self.database, self.library, count_passage_tokens)
+
+    @DeferredPart
+    def sharing(self) -> ConversationExchange:
+        """Export and import of conversations."""
+        from crag.sharing.service import ConversationExchange
+
+        return ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
+
+    @DeferredPart
+    def gaps(self) -> CoverageGaps:
+        """Questions that the documents do not answer."""
+        from crag.inspection.coverage_gaps import CoverageGaps
+
+        return CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
 
     def model_choice(self, *, refresh: bool = False) -> ModelChoice:
         """Return what answers under `auto` now, and why; cached for a few seconds unless `refresh`."""

@@ -54,7 +54,7 @@ def _run_module(module: ModuleType) -> None:
     with _lock:
         if loader := module.__dict__.pop("__deferred__", None):  # none in the names that the module reads meanwhile
             loader.exec_module(module)
-            module.__class__ = ModuleType  # type: ignore[assignment]
+            module.__class__ = ModuleType
 
 
 class _DeferredName:

@@ -210,6 +210,10 @@ export default function ({ data }) {
     // Streamlit has nothing to draw, and ignores the popstate event that follows if the address has a fragment.
     if (navigationType === "traverse" && isSamePlace(entry, readEntry())) setAddress(entry.address + "#")
   })
+  const keepTyped = () => {  // Streamlit learns what was typed into a field when that loses the focus
+    if (document.activeElement?.matches("input, textarea")) document.activeElement.blur()
+  }
+  window.addEventListener("popstate", keepTyped, true)  // before Streamlit draws the place that was reached
   window.addEventListener("popstate", () => {
     clearTimeout(pending)
     const left = entry

@@ -78,6 +78,21 @@ def test_an_edited_query_reaches_the_web_even_after_a_restart(page: Page, tavily
         assert tavily.queries == [EDITED]
 
 
+def test_a_query_that_is_being_edited_outlasts_back_and_forward(page: Page, tavily: TavilyServer, home_with_notes):
+    settings = {"OLLAMA_HOST": "127.0.0.1:9", "TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": tavily.url}
+    query = page.get_by_label("Query for the web")
+    with forked(home_with_notes, **settings) as app:
+        open_page(page, app)
+        ask(page, FIRST_DRAFT)
+        expect(query).to_have_value(FIRST_DRAFT)
+        settled(page)
+        query.fill(EDITED)
+        page.go_back()
+        expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+        page.go_forward()
+        expect(query).to_have_value(EDITED)
+
+
 def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app_with_notes: str):
     open_page(page, app_with_notes)
     ask(page, QUESTION)

@@ -9,10 +9,11 @@ import pytest
 from crag.graph.deferred_packages import DEFERRED, UNTRACED
 
 HEAVY = {
-    *("rich", "pygments", "langgraph_sdk.client", "langsmith._client", "requests_toolbelt"),
-    *("pandas", "streamlit", "tiktoken", "transformers", "torch", "crag.evaluation.evaluations"),
+    *("rich", "pygments", "langgraph_sdk.client", "langsmith._client", "requests_toolbelt", "streamlit", "torch"),
+    *("pandas", "tiktoken", "transformers", "crag.sharing", "crag.inspection.coverage_gaps"),
+    *("crag.evaluation.evaluations", "crag.evaluation.langsmith_upload"),
 }
-"""What only the deferred modules, or the application's screens, need."""
+"""What deferred modules and other commands need."""
 
 
 def run_python(script: str, **variables: str) -> str:
