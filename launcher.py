@@ -108,6 +108,7 @@ def main(arguments: list[str] | None = None) -> int:
         "client.allowedOrigins": [],  # no other site may embed the application and send it messages
         "server.maxUploadSize": settings.max_upload_mb,
         "logger.hideWelcomeMessage": True,  # it repeats the address
+        "logger.level": "warning",  # it reports each timer of a part of a page that has been drawn anew
     }
     with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to stop; everything is closed by then
         create_app(settings).run(config=config)

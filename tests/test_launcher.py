@@ -14,13 +14,14 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from crag.server.connections import ServerConfig
 from crag.server.page_requests import OWNER_COOKIE
 from tests.crashing import Forked
-from tests.served import ROOT, served, socket_path
+from tests.served import ROOT, free_port, served, socket_path, wait_for
 from tests.waiting import PATIENCE, wait_until
 
 _UPGRADE = (
@@ -123,6 +124,34 @@ def _handshake(port: int, host: str) -> str:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(_UPGRADE.format(host=host, path=path).encode())
         return connection.recv(64).split()[1].decode()
+
+
+def test_a_timer_of_a_part_that_is_gone_leaves_the_console_quiet(tmp_path):
+    port, console = free_port(), tmp_path / "console"
+    with console.open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "launcher.py", "--port", str(port)],
+            cwd=ROOT,
+            env=os.environ | {"CRAG_HOME": str(tmp_path / "home"), "OLLAMA_HOST": "127.0.0.1:9"},
+            stdout=said,
+            stderr=said,
+        )
+    try:
+        wait_for(f"http://127.0.0.1:{port}/_stcore/health", lambda: process.poll() is None)
+        path = socket_path(httpx.get(f"http://127.0.0.1:{port}", headers={"Accept": "text/html"}).text)
+        timer, page = BackMsg(), BackMsg()
+        timer.rerun_script.fragment_id = "gone"
+        page.rerun_script.query_string = ""
+        with connect(f"ws://127.0.0.1:{port}{path}", origin=f"http://127.0.0.1:{port}", compression=None) as tab:
+            for message in (timer, page):
+                tab.send(message.SerializeToString())
+            assert tab.recv(timeout=PATIENCE)
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE)
+    lines = console.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == f"CRAG Chat is at http://127.0.0.1:{port}"
+    assert not [line for line in lines if "fragment" in line]
 
 
 def test_a_port_in_use_is_told_in_words(tmp_path):
