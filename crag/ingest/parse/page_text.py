@@ -11,6 +11,10 @@ from crag.ingest.parse.page_layout import WIDE_GAP, TextLine
 
 _UNMAPPED_CHARACTER = re.compile("[\ufffd\ue000-\uf8ff]")  # produced by fonts without a Unicode mapping
 _LETTER = re.compile(r"[^\W_]")
+_NOTE_MARK = re.compile(  # after a word or a sentence; after anything shorter it may be an exponent
+    r"(?:(?<=[^\W\d_]{4})|(?<=[가-힣\u4e00-\u9fff]{2})|(?<=[.,;:!?)\]”’\"'。，、）」]))\d{1,3}(?!\w)"
+)
+_MAX_MARK_HEIGHT = 0.9  # of the character before it; ordinary figures differ by rounding alone
 _MIN_LETTERS = 30  # from here on the text layer of a page is trusted
 _LARGE_IMAGE_SHARE = 0.5  # share of the page
 
@@ -53,20 +57,36 @@ def _may_show_more_text(sheet: Any, letters: int) -> bool:
 
 
 def _page_lines(page: Any) -> Iterator[TextLine]:
-    import pypdfium2.raw as pdfium
-
     position = 0
-    box = pdfium.FS_RECTF()
     for text in page.get_text_range().split("\r\n"):
         if text.strip():
             letter = next((place for place, sign in enumerate(text) if sign.isalnum()), 0)  # signs vary in size
-            at = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position + letter)
-            pdfium.FPDFText_GetLooseCharBox(page, at, box)
+            box = _loose_box(page, position + letter)
             bottom, height, beginning = box.bottom, box.top - box.bottom, box.left
+            marks = _note_mark_places(page, position, text)
             for begin, end, left, right in _split_at_gaps(page, position, len(text), height):
-                if part := text[begin:end].strip():
+                if part := "".join(text[at] for at in range(begin, end) if at not in marks).strip():
                     yield TextLine(part, left if begin else beginning, bottom, height, right)
         position += len(text) + len("\r\n")
+
+
+def _note_mark_places(page: Any, position: int, text: str) -> set[int]:
+    """Return the offsets of raised note numbers, which would be read as part of the word or figure before them."""
+    places: set[int] = set()
+    for mark in _NOTE_MARK.finditer(text):
+        before, own = (_loose_box(page, position + at) for at in (mark.start() - 1, mark.start()))
+        height = before.top - before.bottom
+        if own.top - own.bottom < _MAX_MARK_HEIGHT * height and own.bottom + own.top > before.bottom + before.top:
+            places.update(range(*mark.span()))
+    return places
+
+
+def _loose_box(page: Any, text_index: int) -> Any:
+    import pypdfium2.raw as pdfium
+
+    box = pdfium.FS_RECTF()
+    pdfium.FPDFText_GetLooseCharBox(page, pdfium.FPDFText_GetCharIndexFromTextIndex(page, text_index), box)
+    return box
 
 
 def _split_at_gaps(page: Any, position: int, length: int, height: float) -> Iterator[tuple[int, int, float, float]]:

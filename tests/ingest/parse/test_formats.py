@@ -105,6 +105,23 @@ def test_chinese_that_is_written_with_spaces_is_closed_up() -> None:
     assert read("wide.pdf", data.getvalue()).blocks[0].text == "全世界无产者，联合起来"
 
 
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ("Repairs are ordered.<super>12</super> Owners pay.", "Repairs are ordered. Owners pay."),
+        ("Owners pay their share<super>3</super> within 30 days.", "Owners pay their share within 30 days."),
+        ("They pay within 30 days<super>7</super>", "They pay within 30 days"),
+        ("The area is 25 m<super>2</super> in all.", "The area is 25 m2 in all."),
+        ("The load is 10<super>3</super> kg in all.", "The load is 103 kg in all."),
+        ("The formula is water<sub>2</sub> here.", "The formula is water2 here."),
+        ("This is Version2 of it. See rule.12 there.", "This is Version2 of it. See rule.12 there."),
+    ],
+)
+def test_a_pdf_loses_raised_note_numbers_alone(written: str, read_as: str) -> None:
+    (block,) = read("rules.pdf", pdf(Paragraph(written, STYLES["BodyText"]))).blocks
+    assert block.text == read_as
+
+
 @pytest.mark.parametrize("title", ["Microsoft Word - draft.doc", "about:blank"])
 def test_a_pdf_without_a_useful_title_is_called_by_its_file(tmp_path: Path, title: str) -> None:
     path = tmp_path / "stored-by-hash"
