@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import PHONE, ask, badge, new_context, open_page, upload
+from tests.e2e.browser import PHONE, ask, badge, new_context, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
 
 
@@ -186,6 +186,18 @@ def test_the_sidebar_is_closed_after_a_reload(phone: Page, app_with_notes: str):
     phone.reload()
     expect(phone.get_by_test_id("stChatInputTextArea")).to_be_visible()
     expect(sidebar).to_have_attribute("data-collapsed", "true")
+
+
+def test_the_trace_is_closed_after_a_reload(phone: Page, app_with_notes: str):
+    open_page(phone, app_with_notes)
+    ask(phone, QUESTION)
+    expect(badge(phone, "from your documents")).to_be_visible()
+    phone.locator("[class*=trace-of-] button:visible").last.tap()
+    expect(phone.get_by_role("dialog")).to_contain_text("Grade")
+    phone.reload()
+    expect(badge(phone, "from your documents")).to_be_in_viewport()
+    settled(phone)
+    expect(phone.get_by_role("dialog")).to_have_count(0)
 
 
 def test_trace_opens_the_closed_sidebar_of_a_narrow_window(browser: Browser, app: str):
