@@ -73,7 +73,8 @@ def _load_token_vectors() -> _TokenVectors:
 
 @cache
 def _weights_digest() -> str:
-    return hashlib.sha256(_weights_file().read_bytes()).hexdigest()
+    with _weights_file().open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _weights_file() -> Path:
