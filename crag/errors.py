@@ -17,6 +17,7 @@ SourceErrorCode = Literal[
     "http_error",
     "unreachable",
     "embedding_failed",
+    "not_allowed",
 ]
 FaultClass = Literal["yours", "passing", "partial", "bug"]
 
@@ -41,6 +42,10 @@ class SourceRefused(CragError):
     def __init__(self, code: SourceErrorCode, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy)
         self.code: SourceErrorCode = code
+
+
+class NotLoggedIn(CragError):
+    """Nobody is logged in, or whoever is cannot be admitted. The page to log in says why."""
 
 
 class ServiceFault(CragError):

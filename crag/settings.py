@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
@@ -110,10 +110,11 @@ def _parse_on_off(value: str) -> bool:
 
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-PeopleMode = Literal["many", "one"]
+PeopleMode = Literal["many", "one", "accounts"]
 
 _DEFAULT_HOME = Path("data")
 DEFAULT_OLLAMA_HOST = "http://127.0.0.1:11434"
+_LOOPBACK = "127.0.0.1"
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 _ALL_INTERFACES = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
 DEFAULT_TAVILY_URL = "https://api.tavily.com"
@@ -130,8 +131,12 @@ _OWN_PREFIXES = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 class Settings:
     """Locations and models. `auto` for model, embedder or evaluator means the best one available at present.
 
-    `people`: whether each browser has its own conversations, or all browsers share them. `keys` holds the other entries
-    of `.env` and Streamlit's secrets by name, such as provider keys.
+    `people`: whether each browser has its own conversations, all browsers share them, or people log in; `admins` are
+    the e-mail addresses of those who then administer the server, and `login` is what Streamlit's secrets say of the
+    service that they log in with. The server listens on the address `host`; where others can reach it, `public_urls`
+    are what they open, `trusted_proxies` the addresses that may say whom they pass a request on for, and `open` admits
+    everyone. `keys` holds the other entries of `.env` and
+    Streamlit's secrets by name, such as provider keys.
     """
 
     home: Path = _DEFAULT_HOME
@@ -147,6 +152,12 @@ class Settings:
     allow_private_urls: tuple[Network, ...] = ()
     max_upload_mb: int = 100
     people: PeopleMode = "many"
+    admins: tuple[str, ...] = ()
+    host: str = _LOOPBACK
+    public_urls: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    open: bool = False
+    login: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     langsmith: LangSmithAccount = field(default_factory=LangSmithAccount)
     keys: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
@@ -205,6 +216,14 @@ def load_settings(
         allow_private_urls=_parse_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
         max_upload_mb=_parse_positive_integer("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
         people=_parse_people_mode(get("CRAG_PEOPLE", "many")),
+        admins=_parse_list(get("CRAG_ADMINS")),
+        host=_parse_address("CRAG_HOST", get("CRAG_HOST", _LOOPBACK)),
+        public_urls=tuple(_parse_origin(url) for url in _parse_list(get("CRAG_PUBLIC_URL"))),
+        trusted_proxies=tuple(
+            _parse_address("CRAG_TRUSTED_PROXIES", one) for one in _parse_list(get("CRAG_TRUSTED_PROXIES"))
+        ),
+        open=_parse_yes("CRAG_OPEN", get("CRAG_OPEN")),
+        login=_read_login(secrets_file),
         langsmith=read_langsmith_account(get),
         keys={name: value for name, value in written.items() if value and not name.upper().startswith(_OWN_PREFIXES)},
     )
@@ -219,16 +238,25 @@ def _read_env_file(file: Path) -> dict[str, str]:
 
 def _read_secrets(file: Path) -> dict[str, str]:
     """Return the string values at the root of Streamlit's secrets file."""
+    return {name: value for name, value in _read_toml(file).items() if isinstance(value, str)}
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as opened:
-            values = tomllib.load(opened)
+            return tomllib.load(opened)
     except OSError:
         return {}
     except ValueError as error:
         raise BadRequest(
             "The file .streamlit/secrets.toml cannot be read.", 'Write lines such as OPENAI_API_KEY = "…" in UTF-8.'
         ) from error
-    return {name: value for name, value in values.items() if isinstance(value, str)}
+
+
+def _read_login(file: Path) -> dict[str, str]:
+    """Return the string values of the section `[auth]` of Streamlit's secrets file; empty if there is none."""
+    section = _read_toml(file).get("auth")
+    return {name: one for name, one in section.items() if isinstance(one, str)} if isinstance(section, dict) else {}
 
 
 def _resolve_home(path: Path) -> Path:
@@ -295,6 +323,38 @@ def _parse_positive_integer(name: str, value: str) -> int:
 
 
 def _parse_people_mode(value: str) -> PeopleMode:
-    if value not in ("many", "one"):
-        raise BadRequest(f"CRAG_PEOPLE is “{value}”.", "Set it to many, or to one.")
+    if value not in get_args(PeopleMode):
+        raise BadRequest(f"CRAG_PEOPLE is “{value}”.", "Set it to many, to one, or to accounts.")
     return cast("PeopleMode", value)
+
+
+def _parse_address(name: str, value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError as error:
+        raise BadRequest(f"{name} is “{value}”, not an IP address.", "Write one such as 127.0.0.1.") from error
+
+
+def _parse_origin(url: str) -> str:
+    """Return an address as browsers name its origin, without a default port and a slash at the end."""
+    wrong = BadRequest(f"CRAG_PUBLIC_URL is “{url}”.", "Write scheme and host, such as https://crag.example.org.")
+    try:
+        parts = urlsplit(url.lower())
+        port = parts.port
+    except ValueError as error:
+        raise wrong from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/") or "@" in url:
+        raise wrong
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    is_default = port in (None, {"http": 80, "https": 443}[parts.scheme])
+    return f"{parts.scheme}://{host}" + ("" if is_default else f":{port}")
+
+
+def _parse_yes(name: str, value: str) -> bool:
+    if value not in ("", "yes", "no"):
+        raise BadRequest(f"{name} is “{value}”.", "Set it to yes, or leave it out.")
+    return value == "yes"
+
+
+def _parse_list(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())

@@ -201,6 +201,21 @@ class Collection:
     passages: int
 
 
+CollectionAccess = Literal["read", "add", "change"]
+"""What a user may do with a collection: search it, add documents to it, or also remove these, rename and share it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSharing:
+    """With whom a collection is shared: everyone on the server if `public`, and people by e-mail.
+
+    Each of these `members` may read it, and add documents where the value is set.
+    """
+
+    public: bool = False
+    members: Mapping[str, bool] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class RemovedSource:
     """A document whose removal can still be undone. `removed_at` is in seconds since the epoch."""
@@ -644,6 +659,48 @@ def generate_user_key() -> str:
 def is_user_key(text: str) -> bool:
     """Return whether `text` has the form of a user key."""
     return _USER_KEY.fullmatch(text) is not None
+
+
+ACCOUNT_PREFIX = "account:"  # no key of a browser contains a colon
+
+
+def new_account_id() -> str:
+    """Return the id of a new account."""
+    return ACCOUNT_PREFIX + secrets.token_hex(8)
+
+
+def is_account(user: str | None) -> bool:
+    """Return whether this is the id of an account, and not the key of a browser."""
+    return user is not None and user.startswith(ACCOUNT_PREFIX)
+
+
+Role = Literal["admin", "member"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a provider says that somebody is: `subject` is their lasting id at the `issuer`."""
+
+    issuer: str
+    subject: str
+    email: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who has logged in. The names of their collections begin with the `handle`."""
+
+    id: str
+    email: str
+    name: str
+    handle: str
+    role: Role
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether they may change what concerns everyone."""
+        return self.role == "admin"
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,3 +116,45 @@ def test_a_bad_endpoint_is_refused_where_it_would_be_used(address):
 def test_what_cannot_be_is_refused(values):
     with pytest.raises(BadRequest):
         read(**values)
+
+
+def test_how_people_reach_the_server_and_log_in(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    files[1].write_text('[auth]\nclient_id = "crag"\nclient_secret = "hidden"\n')
+    for name, value in {
+        "CRAG_PEOPLE": "accounts",
+        "CRAG_ADMINS": "root@example.org, ann@example.org",
+        "CRAG_HOST": "0.0.0.0",  # noqa: S104
+        "CRAG_PUBLIC_URL": "https://Crag.example.org:443/, http://10.0.0.5:8501",
+        "CRAG_TRUSTED_PROXIES": "127.0.0.1, ::1",
+        "CRAG_OPEN": "yes",
+    }.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings(None, *files)
+    assert (settings.people, settings.host, settings.open) == ("accounts", "0.0.0.0", True)  # noqa: S104
+    assert settings.admins == ("root@example.org", "ann@example.org")
+    assert settings.public_urls == ("https://crag.example.org", "http://10.0.0.5:8501")
+    assert settings.trusted_proxies == ("127.0.0.1", "::1")
+    assert settings.login == {"client_id": "crag", "client_secret": "hidden"}
+    assert "hidden" not in repr(settings)
+    assert "client_secret" not in settings.keys
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CRAG_PEOPLE", "everyone"),
+        ("CRAG_HOST", "crag.example.org"),
+        ("CRAG_PUBLIC_URL", "crag.example.org"),
+        ("CRAG_PUBLIC_URL", "https://crag.example.org/chat"),
+        ("CRAG_PUBLIC_URL", "https://user@crag.example.org"),
+        ("CRAG_PUBLIC_URL", "https://crag.example.org:port"),
+        ("CRAG_TRUSTED_PROXIES", "proxy"),
+        ("CRAG_OPEN", "true"),
+    ],
+)
+def test_what_would_open_the_server_by_mistake_is_refused(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(BadRequest, match=name):
+        load_settings()

@@ -16,6 +16,7 @@ from crag.app.engines import Engines, ModelRole
 from crag.app.model_preload import ModelPreloader
 from crag.app.run_resources import EmbedderCatalog, GradingSetup, RunResourceFactory, WebAccess
 from crag.cancellation import Cancellation
+from crag.concurrency.rate_limits import RateLimits
 from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversations import UNDO_SECONDS, ConversationOwners, Conversations, DelayedDeletion
 from crag.errors import CragError, ModelFault
@@ -45,6 +46,7 @@ from crag.reference_systems import find_chunking
 from crag.runs.question_queue import QuestionQueue
 from crag.runs.service import RunService
 from crag.settings import Settings, load_settings
+from crag.storage.accounts import Accounts
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import Preferences
@@ -70,6 +72,7 @@ EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-03-15-prompt-engineering/",
     "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
 )
+_HOURLY_LIMITS = {"questions": 120, "additions": 600, "web searches": 60}  # of each account
 _UPKEEP_SECONDS = 30.0
 _CLOSE_SECONDS = 5.0
 _SLOW_MODULES = ("crag.graph.build", "crag.models.embedders", "crag.models.builtin_writer")
@@ -105,8 +108,12 @@ class Application(UserScoped):
         self.rechunked_libraries = RechunkedLibraries(self.database, self.library, settings)
         self.conversations = Conversations(self.database)
         self.people = ConversationOwners(self.database)
+        self.accounts = Accounts(self.database, settings.admins)
+        if settings.people == "accounts":
+            self.accounts.apply_roles()
         self.preferences = Preferences(self.database, settings)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.outbound_log)
+        self._limits = RateLimits(_HOURLY_LIMITS)
         self._open_runs()
         self._open_models()
         self.archive = RunArchive(self.database)
@@ -127,14 +134,18 @@ class Application(UserScoped):
             self.engines,
             self.web,
             self.embedders,
+            self.library,
             self.rechunked_libraries,
             self.traces,
             self.choose_model,
-            CalibrationRows(self.database).load,
+            CalibrationRows(self.database),
+            partial(self._limits.take, "web searches"),
         )
         self.runs = RunService(self.database, self._run_resources.build)
         self.queue = QuestionQueue(self.database, self.runs, self._conversation_options, self.jobs.unfinished)
         self.runs.on_end = self.queue.wake
+        self.runs.check_limit = partial(self._limits.take, "questions")
+        self.jobs.check_limit = partial(self._limits.take, "additions")
         self.jobs.notify_on_end(self.queue.wake)
         self._delayed_deletion = DelayedDeletion(self._purge)
 
@@ -224,7 +235,7 @@ class Application(UserScoped):
         """Questions that the documents do not answer."""
         from crag.inspection.coverage_gaps import CoverageGaps
 
-        return CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
+        return CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs)
 
     def model_choice(self, *, refresh: bool = False) -> ModelChoice:
         """Return what answers under `auto` now, and why; cached for a few seconds unless `refresh`."""
@@ -318,14 +329,14 @@ class Application(UserScoped):
         with suppress(ModelFault):
             self.library.warm()
 
-    def _prepare(self, options: RunOptions, report: ProgressCallback, stop: Cancellation) -> None:
+    def _prepare(self, options: RunOptions, user: str | None, report: ProgressCallback, stop: Cancellation) -> None:
         """Prepare what an evaluation under these options needs, so that none of it counts as answer time."""
         self._load_slow_parts()
-        self.rechunked_libraries.prepare(options, report, stop)
+        self.rechunked_libraries.for_user(user).prepare(options, report, stop)
 
     def grading_setup(self, options: RunOptions) -> GradingSetup:
         """Return what would grade under these options now. Raises `ModelFault`."""
-        return self._run_resources.grading_setup(options)
+        return self._run_resources.grading_setup(options, self._user)
 
     def rename_collection(self, name: str, new_name: str) -> str:
         """Rename a collection in the library, conversations and thresholds. Raises `BadRequest`, `NotFound`."""

@@ -170,7 +170,7 @@ class Engines:
         resources = GraderResources(self._embedder, self._library, grading, self._cached, evaluator)
         grader, refiner = GRADER_FACTORIES[assigned.kind](resources)
         quoting_writer = BuiltinWriter(self._embedder, self._library)
-        engine = Engine(
+        return Engine(
             assigned.answering.model,
             model_label(assigned.answering.model),
             grader,
@@ -185,7 +185,6 @@ class Engines:
             calculator=TableCalculator(ModelQueryWriter(answering) if answering else None),
             summarizer=ModelSummarizer(answering, self._notes) if answering else BuiltinSummarizer(self._embedder),
         )
-        return engine if answering else replace(engine, find_corrections=self._library.find_corrections)
 
     def _cached(self, grader: Grader) -> Grader:
         from crag.grading.composites import CachedGrader

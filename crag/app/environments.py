@@ -17,6 +17,7 @@ from crag.options import RunOptions
 from crag.runs.worker import RunResourceBuilder, no_callbacks
 from crag.settings import Settings
 from crag.storage.engine import Database
+from crag.storage.passages import SearchScope
 from crag.storage.tables import sources
 
 APP_VERSION = "0.1.0"
@@ -42,13 +43,13 @@ class Environments:
         self._open_resources = open_resources
         self._answering = answering
 
-    def look_up(self, options: RunOptions) -> Environment:
-        """Return the environment under these options now. Raises `ModelFault`, `BadRequest`."""
-        resources = self._open_resources(options)
+    def look_up(self, options: RunOptions, user: str | None) -> Environment:
+        """Return the environment of a user under these options now. Raises `ModelFault`, `BadRequest`."""
+        resources = self._open_resources(options, user)
         assigned = self._engines.assign_roles(self._answering(options), options)
         roles = dict.fromkeys((assigned.answering, assigned.grading, assigned.rewriting))
         space = self._library.spaces.active_embedder.active_space().space
-        documents = self._documents(options)
+        documents = self._documents(SearchScope(user, options.collection, options.source_ids))
         cut = [f"cut to {options.passage_size}"] if options.passage_size else []
         return Environment(
             model=resources.engine.label,
@@ -63,9 +64,9 @@ class Environments:
             thresholds=describe_thresholds(resources.thresholds or resources.engine.grader.thresholds),
         )
 
-    def external_hosts(self, options: RunOptions) -> list[str]:
+    def external_hosts(self, options: RunOptions, user: str | None) -> list[str]:
         """Return where a question under these options would be sent outside this machine. Raises as `look_up`."""
-        resources = self._open_resources(options)
+        resources = self._open_resources(options, user)
         web = resources.web.name if resources.web else ""
         traced = "LangSmith" if resources.callbacks is not no_callbacks else ""
         return list(filter(None, [*resources.engine.remote_models, self.embedding_host(), web, traced]))
@@ -83,12 +84,9 @@ class Environments:
         evaluator = self._library.find_evaluator() if options.grader != BUILTIN else None
         return [evaluator.fingerprint] if evaluator else []
 
-    def _documents(self, options: RunOptions) -> list[str]:
+    def _documents(self, scope: SearchScope) -> list[str]:
         """Identify the searched documents by content and by how the library splits them."""
         query = select(sources.c.sha256, sources.c.chunker).order_by(sources.c.sha256, sources.c.chunker)
-        if options.collection:
-            query = query.where(sources.c.collection == options.collection)
-        if options.source_ids:
-            query = query.where(sources.c.id.in_(options.source_ids))
+        query = query.where(*scope.conditions())
         with self._database.read() as connection:
             return [f"{row.sha256} {row.chunker}" for row in connection.execute(query)]

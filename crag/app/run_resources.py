@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from crag.app.engines import Engines
 from crag.cancellation import Cancellation, call_cancellable
+from crag.errors import BadRequest, WebSearchFailed
+from crag.evaluation.calibration_rows import CalibrationRows
 from crag.evaluation.rechunked_libraries import RechunkedLibraries
+from crag.grading.registry import BUILTIN
 from crag.ingest.addresses import is_safe_link
 from crag.inspection.langsmith_client import TraceUploader
 from crag.library.library import Library
@@ -21,8 +24,36 @@ from crag.reference_systems import find_system
 from crag.runs.worker import RunResources, no_callbacks
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
-from crag.types import ProgressCallback, Thresholds, ignore_progress
+from crag.types import Passage, ProgressCallback, Thresholds, ignore_progress
 from crag.websearch.tavily import TavilySearch
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedSearch:
+    """A web search that a user may not use too often; see `WebSearch`."""
+
+    inner: WebSearch
+    check_limit: Callable[[str | None], object]
+    user: str | None
+
+    @property
+    def name(self) -> str:
+        """Name of the provider as shown."""
+        return self.inner.name
+
+    @property
+    def host(self) -> str:
+        """Host that receives the query."""
+        return self.inner.host
+
+    def search(self, query: str, results: int, stop: Cancellation) -> list[Passage]:
+        """Search unless the limit is reached. Raises `WebSearchFailed`, `Stopped`."""
+        try:
+            self.check_limit(self.user)
+        except BadRequest as error:
+            raise WebSearchFailed(error.message, error.remedy) from error
+        return self.inner.search(query, results, stop)
+
 
 WEB_SEARCH_OFF = "Web search is off"
 NO_TAVILY_KEY = "There is no Tavily key"
@@ -124,40 +155,51 @@ class GradingSetup:
 class RunResourceFactory:
     """Factory of the resources of runs. Safe to share between threads.
 
-    `choose` returns the model that answers under some options, and why. `fitted` returns the stored thresholds of
-    a collection and a grader.
+    `choose` returns the model that answers under some options, and why. `calibrations` are the stored thresholds.
+    `check_search_limit` raises `BadRequest` if a user has searched the web too often.
     """
 
     engines: Engines
     web: WebAccess
     embedders: EmbedderCatalog
+    library: Library
     rechunked_libraries: RechunkedLibraries
     traces: TraceUploader
     choose: Callable[[RunOptions], ModelChoice]
-    fitted: Callable[[str, str], Thresholds | None]
+    calibrations: CalibrationRows
+    check_search_limit: Callable[[str | None], object]
 
     def build(
-        self, options: RunOptions, report: ProgressCallback = ignore_progress, stop: Cancellation | None = None
+        self,
+        options: RunOptions,
+        user: str | None,
+        report: ProgressCallback = ignore_progress,
+        stop: Cancellation | None = None,
     ) -> RunResources:
-        """Open all resources for one question; documents are split first if the options call for other passages.
+        """Open all resources for one question of a user (None: of the owner of the home, who may read everything).
 
-        `report` is called only while they are split. Raises `ModelFault`, `BadRequest`, `NotFound`, `Stopped`.
+        Documents are split first if the options call for other passages. `report` is called only while they are split.
+        Raises `ModelFault`, `BadRequest`, `NotFound`, `Stopped`.
         """
         stop = stop or Cancellation()
         web, missing = self.web.search(options)
         choice = self.choose(options)
         engine = self.engines.open(choice.name, options)
+        if engine.name == BUILTIN:
+            engine = replace(engine, find_corrections=self.library.for_user(user).find_corrections)
+        rechunked_libraries = self.rechunked_libraries.for_user(user)
         # cancellable also while another run prepares the same passages
-        call_cancellable(lambda: self.rechunked_libraries.prepare(options, report, stop), stop)
-        fitted = None if options.thresholds else self.fitted(options.collection, engine.grader.name)
+        call_cancellable(lambda: rechunked_libraries.prepare(options, report, stop), stop)
+        saved = self.calibrations.for_user(user)
+        fitted = None if options.thresholds else saved.load(options.collection, engine.grader.name)
         notes = [REMOTE_MODEL_NOTE.format(label) for label in engine.remote_models]
         notes += self._describe_deviations(choice.name, options)
         traced = self.traces.on
         return RunResources(
             engine=engine,
-            retriever=self.rechunked_libraries.retriever(options),
+            retriever=rechunked_libraries.retriever(options),
             embedder=self.embedders.answering(),
-            web=web,
+            web=web and LimitedSearch(web, self.check_search_limit, user),
             web_missing=missing,
             thresholds=options.thresholds or fitted,
             calibrated=fitted is not None,
@@ -180,8 +222,8 @@ class RunResourceFactory:
             return [f"“{system.title}” grades with a second model. There is only one, so it also graded."]
         return []
 
-    def grading_setup(self, options: RunOptions) -> GradingSetup:
+    def grading_setup(self, options: RunOptions, user: str | None) -> GradingSetup:
         """Return what would grade under these options. Raises as `build`."""
-        resources = self.build(options)
+        resources = self.build(options, user)
         grader = resources.engine.grader
         return GradingSetup(grader.name, resources.thresholds or grader.thresholds, resources.calibrated)

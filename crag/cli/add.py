@@ -103,7 +103,7 @@ def register(command: AddCommand) -> None:
     given = command("add", add_documents)
     given.add_argument("sources", nargs="+", metavar="SOURCE", help="a file, a folder or a web address")
     given.add_argument(
-        "--collection", type=parse_text, default=DEFAULT_COLLECTION, help="collection to add to (default: %(default)s)"
+        "--collection", type=parse_text, default="", help=f"collection to add to (default: {DEFAULT_COLLECTION})"
     )
     given.add_argument(
         "--site", action="store_true", help="for a web address: also add the pages it links to on the same site"

@@ -51,7 +51,8 @@ def register(command: AddCommand) -> None:
 def ask_question(application: Application, options: argparse.Namespace) -> int:
     """Answer a question, then list the sources."""
     check_collection(application, options.collection)
-    conversation = _open_conversation(application, options.conversation)
+    wanted = options.conversation or (_NEW if options.account else None)  # what a person asks is in a conversation
+    conversation = _open_conversation(application, wanted)
     conversation_id = conversation.id if conversation else None
     run_options = build_run_options(application, options, conversation.changes if conversation else {})
     run = application.runs.start(conversation_id, options.question, run_options)

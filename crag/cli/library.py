@@ -75,8 +75,8 @@ def register(command: AddCommand) -> None:
     importing.add_argument(
         "--collection",
         type=parse_text,
-        default=DEFAULT_COLLECTION,
-        help="collection to import into (default: %(default)s)",
+        default="",
+        help=f"collection to import into (default: {DEFAULT_COLLECTION})",
     )
     command("backup", backup_home, early=True).add_argument("file", type=parse_path, metavar="FILE", help="new file")
     restoring = command("restore", restore_home, early=True)

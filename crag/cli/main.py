@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from crag.app.application import open_application
 from crag.cli.arguments import FAILED, OK, USAGE, Command, EarlyCommand, parse_folder
 from crag.cli.terminal import configure_output, print_failure, print_json
-from crag.errors import CragError
+from crag.errors import BadRequest, CragError
 from crag.settings import load_settings
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
@@ -57,12 +57,15 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run_command(options: argparse.Namespace) -> int:
     if options.early:
+        if options.account:
+            raise BadRequest("This command is for the owner of the home.", "Leave out --as.")
         early: EarlyCommand = options.command
         return early(load_settings(options.home), options)
     application = open_application(home=options.home)
     try:
         command: Command = options.command
-        return command(application, options)
+        user = application.accounts.find(options.account).id if options.account else None
+        return command(application.for_user(user), options)
     finally:
         application.close()
 
@@ -99,5 +102,8 @@ def _common_arguments(within: bool) -> argparse.ArgumentParser:
     """
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS if within else None)
     common.add_argument("--home", type=parse_folder, help="folder of all data (default: CRAG_HOME, else ./data)")
+    common.add_argument(
+        "--as", dest="account", metavar="EMAIL", help="see no more than this person, who has logged in before"
+    )
     common.add_argument("--json", action="store_true", help="print exactly one JSON document")
     return common

@@ -35,7 +35,16 @@ from crag.options import OptionChanges, dump_changes, load_changes
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.ownership import is_process_alive
-from crag.storage.tables import conversations, datasets, departures, evaluations, feedback, messages, runs
+from crag.storage.tables import (
+    collections,
+    conversations,
+    datasets,
+    departures,
+    evaluations,
+    feedback,
+    messages,
+    runs,
+)
 from crag.storage.user_scope import UserScoped, check_visible
 from crag.types import Conversation, Feedback, Message, RunState, is_user_key
 
@@ -321,7 +330,7 @@ class ConversationOwners(UserScoped):
 
     def has_others(self) -> bool:
         """Return whether this home holds anything of another user."""
-        owned = (conversations, datasets, evaluations, departures)
+        owned = (collections, conversations, datasets, evaluations, departures)
         queries = [
             select(literal(1)).where(table.c.person.not_in(("", SERVER_KEY)), ~self._visible(table)) for table in owned
         ]

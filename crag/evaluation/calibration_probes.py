@@ -18,6 +18,7 @@ from crag.evaluation.threshold_proposal import ProbeKind, ProvidedQuestion
 from crag.prompts import compose_prompt, find_json_object, strip_thoughts
 from crag.protocols import ChatModel
 from crag.storage.engine import Database
+from crag.storage.passages import SearchScope
 from crag.storage.tables import passages, sources
 from crag.text.jsonl import read_json_lines
 from crag.text.language import detect_language, extract_terms, split_sentences
@@ -133,16 +134,17 @@ class PassageSample:
     text: str
 
 
-def sample_passages(database: Database, collection: str, count: int, rng: random.Random) -> list[PassageSample]:
-    """Sample at most `count` passages from a collection, or from the whole library if it is empty."""
-    return _sample_matching(database, [sources.c.collection == collection] if collection else [], count, rng)
+def sample_passages(database: Database, scope: SearchScope, count: int, rng: random.Random) -> list[PassageSample]:
+    """Sample at most `count` passages from what a search covers."""
+    return _sample_matching(database, scope.conditions(), count, rng)
 
 
 def sample_other_collections(
-    database: Database, collection: str, count: int, rng: random.Random
+    database: Database, scope: SearchScope, count: int, rng: random.Random
 ) -> list[PassageSample]:
     """Sample at most `count` passages from the other collections; none for the whole library."""
-    return _sample_matching(database, [sources.c.collection != collection], count, rng) if collection else []
+    others = [*replace(scope, collection="").conditions(), sources.c.collection != scope.collection]
+    return _sample_matching(database, others, count, rng) if scope.collection else []
 
 
 def _sample_matching(
@@ -235,16 +237,24 @@ class ProbeMaker:
     """Samples passages, makes questions from them, and retrieves passages to grade. Deterministic for a given seed."""
 
     def __init__(
-        self, database: Database, find: FindPassages, k: int, writer: QuestionWriter | None = None, seed: int = 0
+        self,
+        database: Database,
+        find: FindPassages,
+        k: int,
+        writer: QuestionWriter | None = None,
+        seed: int = 0,
+        user: str | None = None,
     ) -> None:
         """Take `find`, which retrieves far more than `k` passages, so that some can be hidden.
 
-        Without a `writer`, questions are made by rules alone.
+        Only passages that the `user` (None: anyone) may read are sampled. Without a `writer`, questions are made by
+        rules alone.
         """
         self._database = database
         self._find = find
         self._k = k
         self._writer = writer
+        self._user = user
         self._rng = random.Random(seed)  # noqa: S311 — a sample, no secret
 
     def make(self, collection: str, count: int, stop: Cancellation) -> Iterator[Probe]:
@@ -252,8 +262,9 @@ class ProbeMaker:
 
         Raises `ModelFault`, `Stopped`.
         """
-        samples = sample_passages(self._database, collection, _SAMPLES_PER_PROBE * count, self._rng)
-        elsewhere = iter(sample_other_collections(self._database, collection, count, self._rng))
+        scope = SearchScope(self._user, collection)
+        samples = sample_passages(self._database, scope, _SAMPLES_PER_PROBE * count, self._rng)
+        elsewhere = iter(sample_other_collections(self._database, scope, count, self._rng))
         pool = [piece for one in samples[:_MAX_FOREIGN_PIECES] for piece in _pieces_with_terms(one.text)]
         kinds: Iterator[ProbeKind] = cycle(("hidden", "swapped", "elsewhere"))
         asked = (self._ask(one, pool, stop) for one in samples)

@@ -7,13 +7,14 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Row, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from crag.errors import NotFound
+from crag.errors import BadRequest, NotFound
 from crag.storage.engine import Database
 from crag.storage.tables import calibrations, collections, rulings
-from crag.types import Passage, Thresholds
+from crag.storage.user_scope import UserScoped, changeable_collections
+from crag.types import DEFAULT_COLLECTION, Passage, Thresholds
 
 if TYPE_CHECKING:
     from crag.evaluation.threshold_proposal import Calibration
@@ -32,8 +33,8 @@ class SavedThresholds:
     n: int
 
 
-class CalibrationRows:
-    """Saved thresholds by collection and grader."""
+class CalibrationRows(UserScoped):
+    """Saved thresholds by collection and grader, set by those who may change the collection."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +42,7 @@ class CalibrationRows:
     def save(self, collection: str, grader: str, thresholds: Thresholds, calibration: Calibration) -> None:
         """Store thresholds with their measurement, replacing earlier ones.
 
-        Raises `NotFound` if the collection was deleted or renamed.
+        Raises `NotFound` if the collection was deleted or renamed, `BadRequest` if the user may not change it.
         """
         values = {
             "lower": thresholds.lower,
@@ -52,28 +53,43 @@ class CalibrationRows:
         row = insert(calibrations).values(collection=collection, grader=grader, **values)
         with self._database.write() as connection:
             named = select(collections.c.name).where(collections.c.name == collection)
-            if collection and connection.execute(named).first() is None:
+            if collection and connection.execute(named.where(self._visible(collections))).first() is None:
                 raise NotFound(f"The collection “{collection}” no longer exists.", "Measure again.")
+            self._check_changeable(connection, collection)
             connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
 
     def load(self, collection: str, grader: str) -> Thresholds | None:
         """Return the thresholds saved for exactly this grader and collection ("": the whole library)."""
         query = select(calibrations.c.lower, calibrations.c.upper).where(_calibration_condition(collection, grader))
+        query = query.where(self._visible(calibrations))
         with self._database.read() as connection:
             row = connection.execute(query).first()
         return Thresholds(row.lower, row.upper) if row else None
 
     def forget(self, collection: str, grader: str) -> bool:
-        """Restore the grader's own thresholds; return whether others were saved."""
+        """Restore the grader's own thresholds; return whether others were saved.
+
+        Raises `BadRequest` if the user may not change the collection.
+        """
+        saved = _calibration_condition(collection, grader) & self._visible(calibrations)
         with self._database.write() as connection:
-            return (
-                connection.execute(delete(calibrations).where(_calibration_condition(collection, grader))).rowcount > 0
-            )
+            self._check_changeable(connection, collection)
+            return connection.execute(delete(calibrations).where(saved)).rowcount > 0
+
+    def _check_changeable(self, connection: Connection, collection: str) -> None:
+        """Raise `BadRequest` if the user may not change a collection; the whole library belongs to everyone."""
+        if self._user is None:  # thresholds of a collection that is gone can still be deleted
+            return
+        named = collections.c.name == (collection or DEFAULT_COLLECTION)
+        changeable = select(collections.c.name).where(named, changeable_collections(self._user))
+        if connection.execute(changeable).first() is None:
+            raise BadRequest("You may not change these thresholds.", "Ask the owner, or an administrator.")
 
     def all(self) -> list[SavedThresholds]:
         """Return all saved thresholds, newest first."""
         with self._database.read() as connection:
-            rows = connection.execute(select(calibrations).order_by(calibrations.c.made_at.desc())).all()
+            wanted = select(calibrations).where(self._visible(calibrations))
+            rows = connection.execute(wanted.order_by(calibrations.c.made_at.desc())).all()
         return [_saved_thresholds_from_row(row) for row in rows]
 
     def rename_collection(self, name: str, new_name: str) -> None:
@@ -90,7 +106,7 @@ class CalibrationRows:
 
     def labels(self, collection: str) -> dict[str, list[LabelledPassage]]:
         """Return the passages users ruled on, by question, with the last ruling on each: use it or not."""
-        query = select(rulings).order_by(rulings.c.number)
+        query = select(rulings).where(self._visible(rulings)).order_by(rulings.c.number)
         if collection:
             query = query.where(rulings.c.collection == collection)
         with self._database.read() as connection:

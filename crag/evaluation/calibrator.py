@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from crag.cancellation import Cancellation
@@ -29,7 +29,7 @@ from crag.runs.trace import Trace
 from crag.runs.worker import RunResourceBuilder, RunResources
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY, on_behalf_of
-from crag.storage.user_scope import UserScoped
+from crag.storage.user_scope import UserScoped, document_owner
 from crag.types import Passage, Progress, ProgressCallback, Thresholds, Verdict, ignore_progress
 
 _REPLAYED_RUNS = 200
@@ -103,7 +103,7 @@ class Calibrator(UserScoped):
         Verdicts that users changed count too. Raises `ModelFault`, `Stopped`, or `BadRequest` for an empty collection.
         """
         plan, stop = plan or CalibrationPlan(), stop or Cancellation()
-        resources = self._open_resources(replace(options, web="off"))
+        resources = self._open_resources(replace(options, web="off"), self._user)
         if not resources.retriever.size(options):
             raise BadRequest("There are no documents to calibrate on.", "Add some, or choose another collection.")
         grader = resources.engine.grader
@@ -161,7 +161,8 @@ class Calibrator(UserScoped):
                 yield Probe(given.question, "given", given.answerable, found)
             return
         model = None if plan.by_rules else self._open_model(options)
-        maker = ProbeMaker(self._database, find, options.k, QuestionWriter(model) if model else None, plan.seed)
+        writer = QuestionWriter(model) if model else None
+        maker = ProbeMaker(self._database, find, options.k, writer, plan.seed, self._user)
         yield from maker.make(options.collection, count, stop)
 
     def _score_rulings(
@@ -195,64 +196,81 @@ MeasureGrader = Callable[[ProgressCallback, Cancellation], Calibration]
 _log = logging.getLogger(__name__)
 
 
-class CalibrationJob:
-    """The current measurement of this process, or the last one. Thread-safe."""
+@dataclass(slots=True)
+class _Measurement:
+    """The current measurement of this process, or the last one; `owner` is the account that began it."""
+
+    owner: str = ""
+    worker: BackgroundWorker | None = None
+    stop: Cancellation = field(default_factory=Cancellation)
+    progress: Progress | None = None
+    result: Calibration | None = None
+    fault: str = ""
+
+
+class CalibrationJob(UserScoped):
+    """The current measurement of this process, or the last one. Thread-safe.
+
+    Its result is for the account that began it, or for all browsers.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._worker: BackgroundWorker | None = None
-        self._stop = Cancellation()
-        self._progress: Progress | None = None
-        self._result: Calibration | None = None
-        self._fault = ""
+        self._last = _Measurement()
 
     @property
     def progress(self) -> Progress | None:
-        """Progress of the measurement; None if none is running."""
-        return self._progress
+        """Progress of the measurement of any user; None if none is running."""
+        return self._last.progress
 
     @property
     def result(self) -> Calibration | None:
         """Result of the last measurement; None before the first and while one is running."""
-        return self._result
+        return self._last.result if self._is_own else None
 
     @property
     def fault(self) -> str:
         """Why the last measurement did not complete, as shown to the user."""
-        return self._fault
+        return self._last.fault if self._is_own else ""
 
     def begin(self, measure: MeasureGrader) -> bool:
         """Start a measurement; return False if another is running."""
         with self._lock:
-            if self._progress is not None:
+            last = self._last
+            if last.progress is not None:
                 return False
-            self._stop, self._result, self._fault = Cancellation(), None, ""
-            self._progress = Progress("Opening the grader")
-            self._worker = run_in_background("calibration", partial(self._measure, measure, self._stop))
+            last.owner, last.stop, last.result, last.fault = document_owner(self._user), Cancellation(), None, ""
+            last.progress = Progress("Opening the grader")
+            last.worker = run_in_background("calibration", partial(self._measure, measure, last.stop))
         return True
 
     def cancel(self) -> None:
-        """Request a stop; does nothing if none is running."""
-        self._stop.cancel()
+        """Request a stop; does nothing if none is running, or another account began it."""
+        if self._is_own:
+            self._last.stop.cancel()
 
     def close(self) -> None:
         """Stop the running measurement and wait for it."""
         self.cancel()
-        if self._worker:
-            self._worker.wait()
+        if self._last.worker:
+            self._last.worker.wait()
+
+    @property
+    def _is_own(self) -> bool:
+        return self._user is None or self._last.owner == document_owner(self._user)
 
     def _measure(self, measure: MeasureGrader, stop: Cancellation) -> None:
         try:
-            self._result = measure(self._report_progress, stop)
+            self._last.result = measure(self._report_progress, stop)
         except Stopped:
-            self._fault = "Stopped by you. Nothing was saved."
+            self._last.fault = "Stopped by you. Nothing was saved."
         except CragError as error:
-            self._fault = str(error)
+            self._last.fault = str(error)
         except Exception:  # noqa: BLE001 — nothing above this in the thread; logged and shown as a fault
             _log.exception("Unexpected error while calibrating")
-            self._fault = "Something went wrong in the app. Try again. The log has the details."
+            self._last.fault = "Something went wrong in the app. Try again. The log has the details."
         finally:
-            self._progress = None
+            self._last.progress = None
 
     def _report_progress(self, progress: Progress) -> None:
-        self._progress = progress
+        self._last.progress = progress

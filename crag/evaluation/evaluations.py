@@ -28,7 +28,7 @@ MAX_REPETITIONS = 20
 MAX_ANSWERS = 100_000
 _PROGRESS_POLL_SECONDS = 0.3
 _STOP_POLL_SECONDS = 0.5
-PrepareOptions = Callable[[RunOptions, ProgressCallback, Cancellation], None]
+PrepareOptions = Callable[[RunOptions, str | None, ProgressCallback, Cancellation], None]
 _log = logging.getLogger(__name__)
 
 
@@ -222,7 +222,8 @@ class Evaluations(UserScoped):
             return
         try:
             for variant in evaluation.variants:
-                self._prepare(variant.options, partial(self._preparing.__setitem__, evaluation_id), stop)
+                report = partial(self._preparing.__setitem__, evaluation_id)
+                self._prepare(variant.options, evaluation.owner_id or None, report, stop)
         finally:
             self._preparing.pop(evaluation_id, None)
 

@@ -35,6 +35,7 @@ from crag.storage.ownership import is_process_alive
 from crag.storage.passages import decode_page_starts
 from crag.storage.tables import passages
 from crag.storage.tables import sources as source_rows
+from crag.storage.user_scope import UserScoped, document_owner
 from crag.text.formatting import format_count
 from crag.types import AddResult, Chunk, Passage, Progress, ProgressCallback, Source, ignore_progress
 
@@ -182,6 +183,7 @@ class RechunkScope:
     chunking: Chunking
     collection: str = ""
     source_ids: tuple[str, ...] = ()
+    account: str = ""  # whose documents, if not everyone's
 
 
 class RechunkedRetriever:
@@ -217,7 +219,7 @@ class RechunkedRetriever:
         return (replace(passage, id=passage.id + PASSAGE_ID_OFFSET) for passage in found)
 
 
-class RechunkedLibraries:
+class RechunkedLibraries(UserScoped):
     """All rechunked libraries of a home. Safe to share between threads and processes."""
 
     def __init__(self, database: Database, library: Library, settings: Settings) -> None:
@@ -238,7 +240,7 @@ class RechunkedLibraries:
         split into passages of another size or a document cannot be split; `ModelFault`, `HomeFault`, `Stopped`.
         Nothing half-made is left behind.
         """
-        scope = _rechunk_scope(options)
+        scope = _rechunk_scope(options, self._user)
         if scope is None:
             return
         with self._making:
@@ -255,7 +257,7 @@ class RechunkedLibraries:
 
     def retriever(self, options: RunOptions) -> Retriever:
         """Return the retriever for these options. Raises `NotFound` if the rechunked library is gone."""
-        scope = _rechunk_scope(options)
+        scope = _rechunk_scope(options, self._user)
         if scope is None or not (options.passage_size or self._sources(scope)):
             return self._library.retriever
         with self._lock:
@@ -279,7 +281,8 @@ class RechunkedLibraries:
     def close(self) -> None:
         """Close all open libraries."""
         with self._lock:
-            opened, self._opened = list(self._opened.values()), {}
+            opened = list(self._opened.values())
+            self._opened.clear()
         for cut in opened:
             cut.close()
 
@@ -321,7 +324,8 @@ class RechunkedLibraries:
 
     def _sources(self, scope: RechunkScope) -> list[Source]:
         wanted = scope.source_ids
-        return [one for one in self._library.sources(scope.collection) if not wanted or one.id in wanted]
+        library = self._library if self._user else self._library.for_user(scope.account or None)
+        return [one for one in library.sources(scope.collection) if not wanted or one.id in wanted]
 
     def _name(self, scope: RechunkScope, sources: list[Source]) -> str:
         """Return a name that changes with the documents, the size, the embedder and the token counter."""
@@ -342,18 +346,19 @@ class RechunkedLibraries:
     def _is_stale(self, folder: Path) -> bool:
         try:
             asked = json.loads((folder / _SCOPE_FILE).read_text("utf-8"))
-            scope = RechunkScope(Chunking(**asked["chunking"]), asked["collection"], tuple(asked["source_ids"]))
+            limits = asked["collection"], tuple(asked["source_ids"]), asked.get("account", "")
+            scope = RechunkScope(Chunking(**asked["chunking"]), *limits)
         except (ValueError, LookupError, TypeError):
             return True
         return folder.name != self._name(scope, self._sources(scope))
 
 
-def _rechunk_scope(options: RunOptions) -> RechunkScope | None:
+def _rechunk_scope(options: RunOptions, user: str | None) -> RechunkScope | None:
     """Return None if the home's library already has the wanted passage size."""
     chunking = find_chunking(options)
     if chunking in (None, Chunking(CHUNK_TOKENS)):
         return None
-    return RechunkScope(chunking, options.collection, tuple(sorted(options.source_ids)))
+    return RechunkScope(chunking, options.collection, tuple(sorted(options.source_ids)), document_owner(user))
 
 
 def _digest_parts(parts: Iterator[str]) -> str:

@@ -9,6 +9,7 @@ from crag.errors import CragError
 from crag.evaluation.datasets import Datasets
 from crag.evaluation.evaluations import Evaluations
 from crag.evaluation.metrics import METRICS, assess_change, format_metric_value
+from crag.evaluation.runner import LookUpEnvironment
 from crag.evaluation.summary import Comparison, compare_results
 from crag.evaluation.types import Cutoffs, Environment, Evaluation, EvaluationPlan, Variant
 from crag.inspection.run_labels import describe_change, describe_grader
@@ -129,8 +130,8 @@ class RegressionMonitor(UserScoped):
         self,
         evaluations: Evaluations,
         datasets: Datasets,
-        look_up_environment: Callable[[RunOptions], Environment],
-        external_hosts: Callable[[RunOptions], list[str]],
+        look_up_environment: LookUpEnvironment,
+        external_hosts: Callable[[RunOptions, str | None], list[str]],
         preferences: Preferences,
         is_busy: Callable[[], bool],
     ) -> None:
@@ -156,8 +157,8 @@ class RegressionMonitor(UserScoped):
             return RegressionState(0, last, automatic=automatic)
         options = self._preferences.options()
         try:
-            environment = self._look_up_environment(options)
-            hosts = self._external_hosts(options) if automatic else []
+            environment = self._look_up_environment(options, self._user)
+            hosts = self._external_hosts(options, self._user) if automatic else []
         except CragError as error:
             return RegressionState(pinned, last, automatic=automatic, fault=str(error))
         changes = describe_changes(last.variants[0], options, environment) if last else ()

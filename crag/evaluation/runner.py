@@ -126,7 +126,7 @@ def _score_from_points(points: object) -> float | None:
 DEFAULT_PARALLEL_QUESTIONS = 2  # one question waits for the disk or a model while the other is processed
 _MAX_CONSECUTIVE_FAILURES = 3
 
-LookUpEnvironment = Callable[[RunOptions], Environment]
+LookUpEnvironment = Callable[[RunOptions, str | None], Environment]
 OpenJudge = Callable[[str], Judge]
 
 
@@ -144,7 +144,8 @@ class EvaluationRunner:
     ) -> None:
         """Create the runner.
 
-        `look_up_environment` returns the environment of some options; `open_judge` opens a judge model by name.
+        `look_up_environment` returns the environment of some options for a user; `open_judge` opens a judge model by
+        name.
         """
         self._rows = rows
         self._runs = runs
@@ -172,7 +173,8 @@ class EvaluationRunner:
 
     def _record_environments(self, evaluation: Evaluation) -> Evaluation:
         """Store the environment of each variant; it must stay the same until the last answer."""
-        found = [replace(one, environment=self._look_up_environment(one.options)) for one in evaluation.variants]
+        user = evaluation.owner_id or None
+        found = [replace(one, environment=self._look_up_environment(one.options, user)) for one in evaluation.variants]
         for before, now in zip(evaluation.variants, found, strict=True):
             if before.environment not in (Environment(), now.environment):
                 raise BadRequest(

@@ -33,10 +33,11 @@ from crag.ingest.site import SiteLimits
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.embedding_batches import embed_in_batches, passage_text
 from crag.retrieval.full_text import encode_passage_terms
-from crag.storage.collections import normalize_collection_name
+from crag.storage.collections import Collections, normalize_collection_name
 from crag.storage.files import Originals
 from crag.storage.sources import NewPassages, SourceDescription, SourceIdentity, SourceStore, SpaceSwitched, StoreResult
 from crag.storage.tables import sources
+from crag.storage.user_scope import UserScoped
 from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal, Source, ignore_progress
 
@@ -52,17 +53,18 @@ class AddOptions(TypedDict, total=False):
     stop: Cancellation | None
 
 
-class IngestPipeline:
+class IngestPipeline(UserScoped):
     """Adds uploads, files, folders, archives, web pages and sites. Safe to use from several threads and processes.
 
     Reading and embedding come first; a short transaction then makes a document visible. A document that cannot be added
-    yields a failed `AddResult`. Adding raises only `Stopped`, `HomeFault` and, for an invalid collection name,
-    `BadRequest`.
+    yields a failed `AddResult`. Adding raises only `Stopped`, `HomeFault` and, for an invalid collection name or one
+    that the user may only read, `BadRequest`.
     """
 
     def __init__(
         self,
         store: SourceStore,
+        collections: Collections,
         originals: Originals,
         active_embedder: ActiveEmbedder,
         intake: Intake,
@@ -71,6 +73,7 @@ class IngestPipeline:
         limit_bytes: int,
     ) -> None:
         self._store = store
+        self._collections = collections
         self._originals = originals
         self._active_embedder = active_embedder
         self._intake = intake
@@ -80,7 +83,7 @@ class IngestPipeline:
 
     def add_bytes(self, name: str, data: bytes, **options: Unpack[AddOptions]) -> AddResult:
         """Add an upload. `name` is for display and a hint at the format, never a path."""
-        return self._add(name, lambda *_: self._intake.read_upload(name, data, _collection(options)), options)
+        return self._add(name, lambda *_: self._intake.read_upload(name, data, self._target(options)), options)
 
     def add_upload(self, name: str, data: bytes, **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add an upload; for an archive, every file in it, with a refusal for each that cannot be added."""
@@ -92,7 +95,7 @@ class IngestPipeline:
 
     def add_path(self, path: Path, **options: Unpack[AddOptions]) -> AddResult:
         """Add one file; a changed file replaces its old version."""
-        return self._add(str(path), lambda *_: self._intake.read_file(path, _collection(options)), options)
+        return self._add(str(path), lambda *_: self._intake.read_file(path, self._target(options)), options)
 
     def add_address(self, url: str, *, found_by: str = "", **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add what a URL holds; for an archive, every file. Changed content replaces its old version.
@@ -100,7 +103,7 @@ class IngestPipeline:
         `found_by` is the question whose web search found the URL, if any.
         """
         try:
-            incoming = self._intake.fetch_address(url, _collection(options), *_progress_and_stop(options), found_by)
+            incoming = self._intake.fetch_address(url, self._target(options), *_progress_and_stop(options), found_by)
         except SourceRefused as error:
             yield failed_result(url, error)
             return
@@ -115,7 +118,7 @@ class IngestPipeline:
         """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
         report, stop = _progress_and_stop(options)
         found = False
-        for address, get in self._intake.crawl(url, _collection(options), limits, report, stop):
+        for address, get in self._intake.crawl(url, self._target(options), limits, report, stop):
             found = True
             yield self._add(address, get, {"stop": stop})
         if not found:
@@ -168,7 +171,7 @@ class IngestPipeline:
 
     def _add_archive(self, archive: ArchiveInput, options: AddOptions) -> Iterator[AddResult]:
         """Add each file in the archive, then report files added from it earlier that it no longer contains."""
-        collection, (report, stop), held = _collection(options), _progress_and_stop(options), set()
+        collection, (report, stop), held = self._target(options), _progress_and_stop(options), set()
         refusals: list[SourceRefused] = []
 
         def unpack() -> Iterator[_Member]:
@@ -226,6 +229,9 @@ class IngestPipeline:
         if original is not None:
             return self._add(source.location, lambda *_: _reread_upload(source, original), options)
         return AddResult(source.location, source.id, source.title, "unchanged", source.passages, source.pages)
+
+    def _target(self, options: AddOptions) -> str:
+        return self._collections.find_target(options.get("collection", ""))
 
     def _add(
         self,
@@ -327,10 +333,6 @@ def _reread_upload(source: Source, original: Path) -> SourceInput:
     document = RawDocument(source.location, original.read_bytes())
     located, known = False, (source.found_by, source.id)
     return SourceInput(source.location, source.location, located, source.collection, document, *known, is_outdated=True)
-
-
-def _collection(options: AddOptions) -> str:
-    return options.get("collection", DEFAULT_COLLECTION)
 
 
 def _progress_and_stop(options: AddOptions) -> tuple[ProgressCallback, Cancellation]:

@@ -192,10 +192,10 @@ MAX_QUESTIONS = 1_000  # the latest ones; grouping compares every pair
 _MAX_CACHED_LISTS = 50
 
 
-class SubmitUrl(Protocol):
-    """Callable that starts a background job to add the page at an address."""
+class PageQueue(Protocol):
+    """Background jobs that add the pages at given addresses."""
 
-    def __call__(self, url: str, collection: str, *, found_by: str) -> str:
+    def submit_url(self, url: str, collection: str, *, found_by: str) -> str:
         """Return the job's id. `found_by` is the question whose web search found the address."""
 
 
@@ -208,14 +208,14 @@ class CoverageGaps(UserScoped):
         runs: RunService,
         embedder: Embedder,
         statistics: TermStatistics,
-        submit: SubmitUrl,
+        jobs: PageQueue,
     ) -> None:
         """Create the service. `embedder` must be the built-in one, whose vectors group the questions."""
         self._database = database
         self._runs = runs
         self._embedder = embedder
         self._statistics = statistics
-        self._submit = submit
+        self._jobs = jobs
         self._lock = threading.Lock()
         self._grouped: LRUCache[tuple[str, ...], Sequence[CoverageGap]] = LRUCache(_MAX_CACHED_LISTS)
         self._details: dict[str, RunDetails] = {}
@@ -258,7 +258,7 @@ class CoverageGaps(UserScoped):
             raise BadRequest("The web search of this answer did not return this page.", "Add its address in Documents.")
         if not is_web_address(location):
             raise BadRequest("Only addresses that begin with http:// or https:// can be added.")
-        return self._submit(location, collection, found_by=trace.question)
+        return self._jobs.submit_url(location, collection, found_by=trace.question)
 
     def _group(self, asked: Sequence[Sequence[Row[Any]]]) -> Sequence[CoverageGap]:
         questions = [_build_gap_question(rows, self._details) for rows in asked]

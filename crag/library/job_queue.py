@@ -19,6 +19,7 @@ from crag.storage.engine import Database
 from crag.storage.files import write_atomically, write_fault
 from crag.storage.ownership import is_process_alive
 from crag.storage.tables import jobs
+from crag.storage.user_scope import UserScoped, document_owner
 from crag.types import AddResult, Progress, Refusal
 
 JobKind = Literal["upload", "address", "path", "site"]
@@ -34,7 +35,7 @@ class Job:
     """A file, folder, URL or site being added; one result per file.
 
     `spec` is the URL or path to be added; it is cleared at the end, unless something failed and can be tried again.
-    Uploads are in the spool. `resumed` means that the job was started before.
+    Uploads are in the spool. `resumed` means that the job was started before. `person` is the account that adds it.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Job:
     progress: Progress = field(default_factory=lambda: Progress("Waiting"))
     results: tuple[AddResult, ...] = ()
     resumed: bool = False
+    person: str = ""
 
     @property
     def finished(self) -> bool:
@@ -65,8 +67,11 @@ class Job:
         return self.results[0] if self.results else None
 
 
-class JobQueue:
-    """Job queue in the database, shared by all workers and processes. Every method raises `HomeFault`."""
+class JobQueue(UserScoped):
+    """Job queue in the database, shared by all workers and processes. Every method raises `HomeFault`.
+
+    What workers call ignores the user: `claim` and the methods that take an `owner`.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -75,23 +80,28 @@ class JobQueue:
         """Append a new job to the queue."""
         names = ("id", "kind", "spec", "name", "collection", "state", "submitted_at")
         values = {name: getattr(job, name) for name in names} | {"options": json.dumps(job.options)}
+        values |= {"person": document_owner(self._user)}
         with self._database.write() as connection:
             connection.execute(insert(jobs), values)
 
     def all(self) -> list[Job]:
         """Return every job, oldest first."""
+        wanted = select(jobs).where(self._visible(jobs)).order_by(jobs.c.number)
         with self._database.read() as connection:
-            return [_job_from_row(row) for row in connection.execute(select(jobs).order_by(jobs.c.number))]
+            return [_job_from_row(row) for row in connection.execute(wanted)]
 
     def count(self, *states: JobState) -> int:
         """Count the jobs in these states."""
         with self._database.read() as connection:
-            return connection.scalar(select(func.count()).where(jobs.c.state.in_(states))) or 0
+            counted = select(func.count()).where(jobs.c.state.in_(states), self._visible(jobs))
+            return connection.scalar(counted) or 0
 
     def unfinished(self, job_ids: Collection[str]) -> set[str]:
         """Return which of these jobs are waiting or running."""
         with self._database.read() as connection:
-            found = select(jobs.c.id).where(jobs.c.id.in_(job_ids), jobs.c.state.not_in(FINISHED_STATES))
+            found = select(jobs.c.id).where(
+                jobs.c.id.in_(job_ids), jobs.c.state.not_in(FINISHED_STATES), self._visible(jobs)
+            )
             return set(connection.scalars(found))
 
     def claim(self, owner: str) -> Job | None:
@@ -125,13 +135,13 @@ class JobQueue:
         """Let a finished job wait again; what it has added stays in its results."""
         kept = [result for result in job.results if result.error is None]
         values = {"state": "waiting", "stage": "", "done": 0, "total": 0, "cancelled": 0}
-        again = update(jobs).where(jobs.c.id == job.id, jobs.c.state.in_(FINISHED_STATES))
+        again = update(jobs).where(jobs.c.id == job.id, jobs.c.state.in_(FINISHED_STATES), self._visible(jobs))
         with self._database.write() as connection:
             connection.execute(again.values(**values, result=_encode_results(kept)))
 
     def cancel(self, job_ids: Collection[str]) -> list[str]:
         """Cancel waiting jobs and return their ids; ask the owners of running ones to stop."""
-        chosen = update(jobs).where(jobs.c.id.in_(job_ids))
+        chosen = update(jobs).where(jobs.c.id.in_(job_ids), self._visible(jobs))
         ended = chosen.where(jobs.c.state == "waiting").values(state="cancelled").returning(jobs.c.id)
         with self._database.write() as connection:
             connection.execute(chosen.where(jobs.c.state == "working").values(cancelled=1))
@@ -146,7 +156,8 @@ class JobQueue:
     def dismiss(self, job_id: str | None = None) -> list[str]:
         """Delete one finished job, or all of them; return their ids."""
         chosen = [] if job_id is None else [jobs.c.id == job_id]
-        ended = delete(jobs).where(jobs.c.state.in_(FINISHED_STATES), *chosen).returning(jobs.c.id)
+        finished = jobs.c.state.in_(FINISHED_STATES), self._visible(jobs)
+        ended = delete(jobs).where(*finished, *chosen).returning(jobs.c.id)
         with self._database.write() as connection:
             return list(connection.scalars(ended))
 
@@ -219,6 +230,7 @@ def _job_from_row(row: Row[Any]) -> Job:
         progress=Progress(row.stage or "Waiting", row.done, row.total),
         results=tuple(_decode_result(entry) for entry in json.loads(row.result or "[]")),
         resumed=row.state == "waiting" and bool(row.owner),
+        person=row.person,
     )
 
 

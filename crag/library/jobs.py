@@ -21,8 +21,9 @@ from crag.library.job_queue import Job, JobKind, JobQueue, JobState, UploadSpool
 from crag.library.library import Library
 from crag.storage.engine import Database
 from crag.storage.ownership import current_process_name
+from crag.storage.user_scope import UserScoped
 from crag.text.sanitization import clean_display_name
-from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal
+from crag.types import AddResult, Progress, ProgressCallback, Refusal, is_account
 
 
 class _AddOptions(TypedDict):
@@ -36,7 +37,8 @@ class _AddOptions(TypedDict):
 def run_job(
     library: Library, spool: UploadSpool, job: Job, report: ProgressCallback, stop: Cancellation
 ) -> Iterator[AddResult]:
-    """Add what the job names; yield one result per file. Raises `CragError`, `Stopped`."""
+    """Add what the job names, for who submitted it; yield one result per file. Raises `CragError`, `Stopped`."""
+    library = library.for_user(job.person or None)
     way: _AddOptions = {"collection": job.collection, "progress": report, "stop": stop}
     if job.kind == "upload":
         for result in library.pipeline.add_upload(job.name, spool.get(job.id), **way):
@@ -248,42 +250,49 @@ def _spec_to_keep(task: _RunningJob, state: JobState) -> str:
     return spec if is_kept and spec == strip_credentials(spec) else ""
 
 
-class IngestJobs:
+class IngestJobs(UserScoped):
     """Adds submitted documents in the background, two at a time per process. Safe to share between threads.
 
     Jobs outlive the process: any process on the home can take them over. No job starts before `resume`, which every
-    submission calls. Every method raises `HomeFault`.
+    submission calls. Every method raises `HomeFault`, and `BadRequest` for a collection that the user may not add to;
+    without one, it is the default of the user.
     """
 
     def __init__(self, database: Database, library: Library) -> None:
+        self._library = library
         self._rows = JobQueue(database)
         self._spool = UploadSpool(library.home / "incoming")
         self._workers = JobWorkers(self._rows, self._spool, library)
+        self.check_limit: Callable[[str | None], object] = lambda _: None  # raises `BadRequest` if a user adds too much
 
-    def submit_bytes(self, name: str, data: bytes, collection: str = DEFAULT_COLLECTION) -> str:
+    def submit_bytes(self, name: str, data: bytes, collection: str = "") -> str:
         """Submit an upload and return the job's id. The bytes are durably stored when this returns."""
-        job = new_job(secrets.token_hex(6), "upload", "", clean_display_name(name), collection)
+        target = self._find_target(collection)
+        job = new_job(secrets.token_hex(6), "upload", "", clean_display_name(name), target)
         self._spool.put(job.id, data)
         return self._submit(job)
 
-    def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION, *, found_by: str = "") -> str:
+    def submit_url(self, url: str, collection: str = "", *, found_by: str = "") -> str:
         """Submit a URL and return the job's id; `https://` is assumed if it is missing.
 
         `found_by` is the question whose web search found it, if any.
         """
         url = complete_url(url)
         options = {"found_by": found_by} if found_by else {}
-        return self._submit(_new_named_job("address", url, strip_credentials(url), collection, **options))
+        target = self._find_target(collection)
+        return self._submit(_new_named_job("address", url, strip_credentials(url), target, **options))
 
-    def submit_site(self, url: str, limits: SiteLimits, collection: str = DEFAULT_COLLECTION) -> str:
+    def submit_site(self, url: str, limits: SiteLimits, collection: str = "") -> str:
         """Submit a site and return the job's id. Every page within the limits gets a result."""
         url = complete_url(url)
-        return self._submit(_new_named_job("site", url, strip_credentials(url), collection, limits=asdict(limits)))
+        target = self._find_target(collection)
+        return self._submit(_new_named_job("site", url, strip_credentials(url), target, limits=asdict(limits)))
 
-    def submit_path(self, path: Path, collection: str = DEFAULT_COLLECTION) -> str:
+    def submit_path(self, path: Path, collection: str = "") -> str:
         """Submit a file or folder and return the job's id. Every file below a folder gets a result."""
+        target = self._find_target(collection)
         return self._submit(
-            _new_named_job("path", str(path.expanduser().absolute()), clean_display_name(path.name), collection)
+            _new_named_job("path", str(path.expanduser().absolute()), clean_display_name(path.name), target)
         )
 
     def jobs(self) -> list[Job]:
@@ -340,6 +349,16 @@ class IngestJobs:
         """Stop working; unfinished jobs wait for the next process that calls `resume`."""
         self._workers.close()
 
+    def _find_target(self, collection: str) -> str:
+        """Return the collection to add to; of those that everyone shares, a bad name fails the job when it runs.
+
+        Raises `BadRequest`, also if the user has added too much.
+        """
+        self.check_limit(self._user)
+        if collection and not is_account(self._user):
+            return collection
+        return self._library.find_target(collection)
+
     def _submit(self, job: Job) -> str:
         try:
             self._rows.add(job)
@@ -350,8 +369,9 @@ class IngestJobs:
         self._workers.wake()
         return job.id
 
-    def _cancel(self, job_ids: Sequence[str]) -> None:
+    def _cancel(self, job_ids: Collection[str]) -> None:
         """Cancel this process's workers first: the database may be busy storing what they add."""
+        job_ids = self._rows.unfinished(job_ids)
         self._workers.cancel(job_ids)
         self._remove_uploads(self._rows.cancel(job_ids))
         self._workers.on_end()

@@ -29,13 +29,22 @@ from crag.storage.collections import Collections
 from crag.storage.engine import Database
 from crag.storage.files import Originals
 from crag.storage.outbound_log import OutboundLog, on_behalf_of
-from crag.storage.passages import count_parts, count_passages, count_unembedded, read_part, read_passages
+from crag.storage.passages import (
+    SearchScope,
+    count_parts,
+    count_passages,
+    count_unembedded,
+    read_part,
+    read_passages,
+)
 from crag.storage.removed_sources import RemovedSources
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
 from crag.storage.user_scope import UserScoped, visible_questions
 from crag.types import (
     Collection,
+    CollectionAccess,
+    CollectionSharing,
     EmbeddingSpace,
     MoveResult,
     Passage,
@@ -50,14 +59,16 @@ if TYPE_CHECKING:
     from crag.retrieval.vector_index import IndexState
 
 
+_MAX_CACHED_SUGGESTIONS = 100
 _SUGGESTION_RANK = 2  # a suggested question must find its passage among this many
 
 
 class Library(UserScoped):
     """All documents of one home. Safe to share between threads; several processes may work on one home.
 
-    `pipeline` adds documents; `retriever` finds passages for a run; `spaces` holds the embedding spaces. All users
-    share the documents, but the question that found one is shown only to who asked it.
+    `pipeline` adds documents; `retriever` finds passages for a run; `spaces` holds the embedding spaces. A limited one
+    knows only the collections that its user may read, and the question that found a document is shown only to who
+    asked it.
     """
 
     def __init__(
@@ -102,19 +113,22 @@ class Library(UserScoped):
         self._read = read or GuardedReader(count_tokens, limit)
         intake = Intake(settings, OutboundLog(database))
         self.pipeline = IngestPipeline(
-            self._store, self._originals, active_embedder, intake, self._read, chunker, limit
+            self._store, self._collections, self._originals, active_embedder, intake, self._read, chunker, limit
         )
-        self._suggested: LRUCache[tuple[int, int], list[str]] = LRUCache(1)
+        self._suggested: LRUCache[tuple[str | None, int, int], list[str]] = LRUCache(_MAX_CACHED_SUGGESTIONS)
         self._store.remove_unused_originals(self._originals.remove_unused)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
-        """Remove sources with all their data for good; return those that existed."""
+        """Remove sources with all their data for good; return those that existed. Raises as `discard` does."""
         gone = self._store.remove(ids)
         self._store.release_originals([source.sha256 for source in gone], self._originals.remove)
         return self._hide_questions(gone)
 
     def discard(self, ids: Sequence[str]) -> None:
-        """Remove sources in such a way that `restore` can undo it until `purge_removed` deletes their data."""
+        """Remove sources in such a way that `restore` can undo it until `purge_removed` deletes their data.
+
+        Raises `BadRequest` if the user may only read one of them.
+        """
         self._removed.add(ids)
 
     def removed(self) -> list[RemovedSource]:
@@ -163,9 +177,36 @@ class Library(UserScoped):
         """Return every collection with its counts, the default one first."""
         return self._collections.all()
 
+    @property
+    def default_collection(self) -> str:
+        """The collection to which documents are added unless another is chosen."""
+        return self._collections.default
+
     def create_collection(self, name: str) -> str:
-        """Create a collection if needed; return its normalized name. Raises `BadRequest` for an invalid name."""
+        """Create a collection if needed; return its whole name. Raises `BadRequest` for an invalid name."""
         return self._collections.create(name)
+
+    def find_target(self, collection: str) -> str:
+        """Return the collection that gets what shall go to this one, by default the user's; see `Collections`.
+
+        Raises `BadRequest` for an invalid name, or if the user may only read it.
+        """
+        return self._collections.find_target(collection)
+
+    def access(self, collection: str) -> CollectionAccess:
+        """Return what the user may do with a collection. Raises `NotFound`."""
+        return self._collections.access(collection)
+
+    def sharing(self, collection: str) -> CollectionSharing:
+        """Return with whom a collection is shared. Raises `BadRequest` if the user may not change it, `NotFound`."""
+        return self._collections.sharing(collection)
+
+    def share_collection(self, name: str, sharing: CollectionSharing) -> None:
+        """Share a collection with these people only.
+
+        Raises `BadRequest` for what is no e-mail address, or if the user may not change the collection; `NotFound`.
+        """
+        self._collections.share(name, sharing)
 
     def rename_collection(self, name: str, new_name: str) -> str:
         """Rename a collection; return its normalized new name. Raises `BadRequest`, `NotFound`."""
@@ -198,11 +239,11 @@ class Library(UserScoped):
 
     def size(self, collection: str = "", source_ids: Sequence[str] = ()) -> int:
         """Count the passages that a search within these limits covers."""
-        return count_passages(self._database, collection, source_ids)
+        return count_passages(self._database, SearchScope(self._user, collection, tuple(source_ids)))
 
     def passage(self, passage_id: int) -> Passage | None:
-        """Return the passage with this id, or None if its source was removed."""
-        return read_passages(self._database, [passage_id]).get(passage_id)
+        """Return the passage with this id, or None if its source was removed or the user may not read it."""
+        return read_passages(self._database, [passage_id], self._user).get(passage_id)
 
     def count_parts(self, source: Source) -> int:
         """Return the number of parts in which a document is read: its pages, or runs of passages if it has none."""
@@ -210,7 +251,7 @@ class Library(UserScoped):
 
     def read_part(self, source: Source, part: int) -> str:
         """Return the text of a part of a document, from 1; empty if nothing was found on that page."""
-        return read_part(self._database, source, part)
+        return read_part(self._database, source, part, self._user)
 
     def original_path(self, source_id: str) -> Path | None:
         """Return the path of the original file, or None."""
@@ -226,20 +267,23 @@ class Library(UserScoped):
         return self._full_text.idf(terms)
 
     def find_corrections(self, question: str) -> dict[str, str]:
-        """Return the misspelled words of a question, as written, with the words of the documents that are meant."""
-        return self._spelling.find_corrections(question)
+        """Return the misspelled words of a question, as written, with the words that are meant.
+
+        These are words of the documents that the user may read.
+        """
+        return self._spelling.find_corrections(question, self.retriever.allowed())
 
     def suggest_questions(self, n: int = 3) -> list[str]:
         """Return at most `n` questions that the newest sources answer; derived once for each state of the library."""
-        key = (self._store.epoch(), n)
+        key = (self._user, self._store.epoch(), n)
         if (suggested := self._suggested.get(key)) is None:
-            suggested = suggest_questions(self._database, self._find_by_words, n)
+            suggested = suggest_questions(self._database, self._find_by_words, n, self._user)
             self._suggested.put(key, suggested)
         return [*suggested]
 
     def _find_by_words(self, question: str) -> list[int]:
         """Return the ids of the nearest passages by full text alone, which needs no embedder and is always ready."""
-        return self._full_text.search(question, _SUGGESTION_RANK)
+        return self._full_text.search(question, _SUGGESTION_RANK, self.retriever.allowed())
 
     def suggest_follow_ups(
         self,
@@ -266,6 +310,7 @@ class Library(UserScoped):
             answer,
             asked,
             n,
+            self._user,
         )
 
     def counts(self) -> tuple[int, int, int]:

@@ -16,6 +16,7 @@ from crag.library.questions.rules import find_questions
 from crag.library.questions.surroundings import Surroundings
 from crag.storage.engine import Database
 from crag.storage.tables import passages, sources
+from crag.storage.user_scope import visible_rows
 from crag.text.language import extract_terms
 
 _NEWEST_SOURCES = 12
@@ -36,21 +37,29 @@ class Suggestion:
     passage_id: int
 
 
-def suggest_questions(database: Database, find: FindPassages, n: int) -> list[str]:
-    """Return at most `n` different questions, from as many of the newest sources as possible."""
-    by_source = [_offer_on_source(database, source.id, source.title) for source in _read_newest_sources(database)]
+def suggest_questions(database: Database, find: FindPassages, n: int, user: str | None) -> list[str]:
+    """Return at most `n` different questions, from as many of the newest sources of a user as possible."""
+    newest = _read_newest_sources(database, user)
+    by_source = [_offer_on_source(database, source.id, source.title) for source in newest]
     in_turns = (one for one in chain.from_iterable(zip_longest(*by_source)) if one)
     return _choose(in_turns, find, set(), n)
 
 
 def suggest_follow_ups(
-    database: Database, find: FindPassages, cited_ids: Sequence[int], answer: str, asked: Sequence[str], n: int
+    database: Database,
+    find: FindPassages,
+    cited_ids: Sequence[int],
+    answer: str,
+    asked: Sequence[str],
+    n: int,
+    user: str | None,
 ) -> list[str]:
     """Suggest at most `n` questions about what `answer`, which cites the passages `cited_ids`, leaves out.
 
-    Each has a subject of its own that neither the answer nor the questions `asked` cover.
+    They are about passages that the `user` may read. Each has a subject of its own that neither the answer nor the
+    questions `asked` cover.
     """
-    rows = sorted(_read_neighbours(database, cited_ids), key=lambda row: _distance_to_cited(row, cited_ids))
+    rows = sorted(_read_neighbours(database, cited_ids, user), key=lambda row: _distance_to_cited(row, cited_ids))
     return _choose(_offer(rows), find, set(extract_terms(" ".join([answer, *asked]))), n)
 
 
@@ -86,16 +95,16 @@ def _offer(rows: Sequence[Row[Any]], title: str = "") -> Iterator[Suggestion]:
             yield Suggestion(one.question, one.about, row.id)
 
 
-def _read_newest_sources(database: Database) -> Sequence[Row[Any]]:
+def _read_newest_sources(database: Database, user: str | None) -> Sequence[Row[Any]]:
     newest: Select[Any] = select(sources.c.id, sources.c.title).order_by(sources.c.added_at.desc(), sources.c.id)
     with database.read() as connection:
-        return connection.execute(newest.limit(_NEWEST_SOURCES)).all()
+        return connection.execute(newest.where(visible_rows(sources, user)).limit(_NEWEST_SOURCES)).all()
 
 
-def _read_neighbours(database: Database, cited_ids: Sequence[int]) -> Sequence[Row[Any]]:
+def _read_neighbours(database: Database, cited_ids: Sequence[int], user: str | None) -> Sequence[Row[Any]]:
     """Read the neighbours of the cited passages: ids of one source are consecutive, so nearby ids are nearby text."""
     ranges = [passages.c.id.between(one - _PASSAGES_BEFORE, one + _PASSAGES_AFTER) for one in cited_ids]
-    own = select(passages.c.source_id).where(passages.c.id.in_(cited_ids))
+    own = select(passages.c.source_id).where(passages.c.id.in_(cited_ids), visible_rows(passages, user))
     query: Select[Any] = select(passages).where(passages.c.source_id.in_(own), or_(false(), *ranges))
     with database.read() as connection:
         return connection.execute(query).all()

@@ -195,9 +195,15 @@ class FullTextIndex:
         wanted = list(dict.fromkeys(extract_terms(fold_accents(query))))[:_MAX_QUERY_TERMS]
         return self._postings.search(self._frequencies.read(wanted), limit, allowed)
 
-    def contains(self, term: str) -> bool:
-        """Return whether any passage contains this term."""
+    def contains(self, term: str, allowed: IdSet | None = None) -> bool:
+        """Return whether any passage contains this term, of those `allowed`."""
+        if allowed is not None:
+            return bool(self.find(term, 1, allowed))
         return self._frequencies.read([term]).by_term[term] > 0
+
+    def find(self, term: str, limit: int, allowed: IdSet) -> list[int]:
+        """Return the ids of at most `limit` allowed passages that contain a term."""
+        return self._postings.search(self._frequencies.read([term]), limit, allowed)
 
     def read_terms(self, ids: Sequence[int]) -> dict[int, PassageTerms]:
         """Return the terms of these passages by id; pass at most a few hundred ids."""

@@ -262,5 +262,5 @@ def _read_passages_in_order(database: Database, ids: Sequence[int]) -> Iterator[
     """Read the passages that still exist, in order, a few at a time."""
     left = iter(ids)
     while some := list(islice(left, _READ_AT_ONCE)):
-        found = read_passages(database, some)
+        found = read_passages(database, some, None)  # candidates, which the user may read
         yield from (found[id_] for id_ in some if id_ in found)

@@ -26,8 +26,10 @@ from crag.retrieval.ranking import (
 )
 from crag.retrieval.reranking import MAX_RERANKED, rerank_hits
 from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
-from crag.storage.passages import count_passages, read_passage_ids, read_titles, stream_passages
+from crag.storage.engine import Database
+from crag.storage.passages import SearchScope, count_passages, read_passage_ids, read_titles, stream_passages
 from crag.storage.sources import SourceStore
+from crag.storage.user_scope import UserScoped, hides_documents
 from crag.text.questions import separate_words
 from crag.text.tables import ROW_SEPARATOR
 from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
@@ -39,10 +41,14 @@ if TYPE_CHECKING:
 
 _MIN_DEPTH = 40
 _MAX_OPEN_INDEXES = 2  # the active one, and the one about to become active
+_MAX_CACHED_SCOPES = 64  # a scope of a million passages takes a megabyte
 
 
-class HybridSearch:
-    """Hybrid search, the `Retriever` of a library. The index of the active space is opened at the first search."""
+class HybridSearch(UserScoped):
+    """Hybrid search, the `Retriever` of a library. The index of the active space is opened at the first search.
+
+    A limited one finds only what its user may read. How rare a word is counts over the whole library.
+    """
 
     def __init__(
         self,
@@ -58,8 +64,10 @@ class HybridSearch:
         self._active_embedder = active_embedder
         self._folder = folder
         self._find_evaluator = find_evaluator
-        self._allowed = lru_cache(maxsize=16)(self._read_allowed)
-        self._has_rows = lru_cache(maxsize=16)(self._find_rows)  # looks through all texts if there are none
+        self._read_allowed = lru_cache(_MAX_CACHED_SCOPES)(partial(_read_allowed, store.database))
+        self._hides_documents = lru_cache(_MAX_CACHED_SCOPES)(partial(_hides_documents, store.database))
+        # looks through all texts if there are none
+        self._has_rows = lru_cache(_MAX_CACHED_SCOPES)(partial(_has_rows, store.database))
         self._lock = threading.Lock()
         self._indexes: dict[str, VectorIndex] = {}
 
@@ -80,30 +88,38 @@ class HybridSearch:
         """Search where the options say; see `Retriever`."""
         is_reference = find_system(options) is not None
         evaluator = None if options.grader == "builtin" or is_reference else self._find_evaluator()
-        scope = options.collection, options.source_ids
-        hits, notice, scored = self._search(query, options.k, *scope, evaluator, stop, by_vectors=is_reference)
+        scope = self._scope(options.collection, options.source_ids)
+        hits, notice, scored = self._search(query, options.k, scope, evaluator, stop, by_vectors=is_reference)
         return Retrieval([hit.passage for hit in hits], notice, scored)
 
     def size(self, options: RunOptions) -> int:
         """Return the number of passages searched under these options."""
-        return count_passages(self._store.database, options.collection, options.source_ids)
+        return count_passages(self._store.database, self._scope(options.collection, options.source_ids))
 
     def titles(self, options: RunOptions) -> list[str]:
         """Return the titles of the documents searched under these options, newest first."""
-        return read_titles(self._store.database, options.collection, options.source_ids)
+        return read_titles(self._store.database, self._scope(options.collection, options.source_ids))
 
     def read_all(self, options: RunOptions, *, with_tables: bool = False) -> Iterator[Passage]:
         """Yield all passages searched under these options in document order; see `Retriever`."""
-        scope = options.collection, options.source_ids
+        scope = self._scope(options.collection, options.source_ids)
         if not with_tables:
-            return stream_passages(self._store.database, *scope)
-        return self._stream_rows(*scope) if self._has_rows(self._store.epoch(), *scope) else iter(())
+            return stream_passages(self._store.database, scope)
+        return _stream_rows(self._store.database, scope) if self._has_rows(self._store.epoch(), scope) else iter(())
 
-    def _stream_rows(self, collection: str, source_ids: tuple[str, ...]) -> Iterator[Passage]:
-        return stream_passages(self._store.database, collection, source_ids, containing=ROW_SEPARATOR)
+    def allowed(self) -> IdSet | None:
+        """Return the ids of all passages that the user may read; None for every passage."""
+        return self._find_allowed(self._scope("", ()))
 
-    def _find_rows(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> bool:
-        return next(self._stream_rows(collection, source_ids), None) is not None
+    def _scope(self, collection: str, source_ids: Sequence[str]) -> SearchScope:
+        """Return the scope of a search, without a user if nothing is hidden from this one."""
+        user = self._user
+        if user is not None and not self._hides_documents(self._store.epoch(), user):
+            user = None
+        return SearchScope(user, collection, tuple(source_ids))
+
+    def _find_allowed(self, scope: SearchScope) -> IdSet | None:
+        return None if scope == SearchScope(None) else self._read_allowed(self._store.epoch(), scope)
 
     def search(
         self, query: str, k: int, collection: str = "", source_ids: Sequence[str] = (), *, rerank: bool = True
@@ -114,15 +130,14 @@ class HybridSearch:
         candidates if `rerank` is set, which takes a quarter of a second.
         """
         evaluator = self._find_evaluator() if rerank else None
-        hits, notice, _ = self._search(query, k, collection, source_ids, evaluator)
+        hits, notice, _ = self._search(query, k, self._scope(collection, source_ids), evaluator)
         return hits, notice
 
     def _search(
         self,
         question: str,
         k: int,
-        collection: str,
-        source_ids: Sequence[str],
+        scope: SearchScope,
         evaluator: Evaluator | None,
         stop: Cancellation | None = None,
         *,
@@ -137,9 +152,7 @@ class HybridSearch:
             return [], "", 0
         depth = max(_MIN_DEPTH, 4 * k)
         embedded, notice = self._active_embedder.embed_query(query)
-        allowed = None
-        if collection or source_ids:
-            allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
+        allowed = self._find_allowed(scope)
         with ThreadPoolExecutor(1) as executor:  # in a large library each takes about ten milliseconds
             by_words = executor.submit(self._full_text.search, query, depth, allowed)
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
@@ -197,7 +210,21 @@ class HybridSearch:
 
         return sample_query_vectors(self._store.database, embed, number)
 
-    def _read_allowed(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> IdSet:
-        from crag.retrieval.index_layers import IdSet
 
-        return IdSet(read_passage_ids(self._store.database, collection, source_ids))
+def _read_allowed(database: Database, _epoch: int, scope: SearchScope) -> IdSet:
+    from crag.retrieval.index_layers import IdSet
+
+    return IdSet(read_passage_ids(database, scope))
+
+
+def _hides_documents(database: Database, _epoch: int, user: str) -> bool:
+    with database.read() as connection:
+        return hides_documents(connection, user)
+
+
+def _stream_rows(database: Database, scope: SearchScope) -> Iterator[Passage]:
+    return stream_passages(database, scope, containing=ROW_SEPARATOR)
+
+
+def _has_rows(database: Database, _epoch: int, scope: SearchScope) -> bool:
+    return next(_stream_rows(database, scope), None) is not None

@@ -17,7 +17,7 @@ from crag.retrieval.active_embedder import ActiveEmbedder, EmbedderCache, Verifi
 from crag.retrieval.embedding_batches import fill_vectors
 from crag.retrieval.ranking import VectorWeight, read_vector_weight
 from crag.storage.ownership import current_process_name, is_process_alive
-from crag.storage.passages import count_passages
+from crag.storage.passages import SearchScope, count_passages
 from crag.storage.sources import SourceStore, advance_epoch
 from crag.storage.spaces import (
     ActiveSpace,
@@ -80,7 +80,7 @@ class SpaceSwitcher:
 
     def statuses(self) -> list[SpaceStatus]:
         """Return the status of every space, the active one first."""
-        passages = count_passages(self._database, "", ())
+        passages = count_passages(self._database, SearchScope(None))
         now, wanted = self.active_embedder.active_space().space, self.active_embedder.wanted()
 
         def state(space: EmbeddingSpace) -> SpaceState:

@@ -6,16 +6,21 @@ Chinese and Korean questions are left as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from crag.retrieval.full_text import FullTextIndex, fold_accents
 from crag.storage.engine import Database
+from crag.storage.tables import passages
 from crag.text.language import detect_language, extract_terms, find_tokens
 from crag.text.questions import FRAME_TERMS
 from crag.text.spelling import correct_question_word, find_words, is_certain
+
+if TYPE_CHECKING:
+    from crag.retrieval.index_layers import IdSet
 
 _MIN_LENGTH = 4
 _MIN_LENGTH_OF_MISSPELLED = 6  # in a shorter word only letters that are swapped or doubled are corrected
@@ -41,23 +46,26 @@ class SpellingCorrector:
         self._full_text = full_text
         self._count_tokens = count_tokens
 
-    def find_corrections(self, question: str) -> dict[str, str]:
-        """Return the misspelled words of a question, as written, with the words that are meant."""
+    def find_corrections(self, question: str, allowed: IdSet | None = None) -> dict[str, str]:
+        """Return the misspelled words of a question, as written, with the words of `allowed` passages that are meant.
+
+        None allows every passage.
+        """
         if detect_language(question) != "en":
             return {}
-        found = {word: self._correct(word) for word in find_words(question)}
+        found = {word: self._correct(word, allowed) for word in find_words(question)}
         return {word: right for word, right in found.items() if right}
 
-    def _correct(self, word: str) -> str:
+    def _correct(self, word: str, allowed: IdSet | None) -> str:
         terms = extract_terms(fold_accents(word))
-        if len(terms) != 1 or not FRAME_TERMS.isdisjoint(terms) or self._full_text.contains(terms[0]):
+        if len(terms) != 1 or not FRAME_TERMS.isdisjoint(terms) or self._full_text.contains(terms[0], allowed):
             return ""
         if asked := correct_question_word(word):
             return asked
         if not word.islower() or len(word) < _MIN_LENGTH or self._count_tokens(word) == 1:
             return ""
         slips = 2 if len(word) >= _MIN_LENGTH_OF_TWICE_MISSPELLED else 1
-        meant = (self._find_ordinary_word(term, word, slips) for term in self._find_near_terms(word, slips))
+        meant = (self._find_ordinary_word(term, word, slips, allowed) for term in self._find_near_terms(word, slips))
         return next(filter(None, meant), "")
 
     def _find_near_terms(self, word: str, slips: int) -> list[str]:
@@ -72,10 +80,9 @@ class SpellingCorrector:
         likely = [found for distance, _, found in near if distance <= min(slips, len(found) // 3)]
         return likely[:_MAX_NEAR_TERMS]
 
-    def _find_ordinary_word(self, term: str, word: str, slips: int) -> str:
+    def _find_ordinary_word(self, term: str, word: str, slips: int, allowed: IdSet | None) -> str:
         """Return the word indexed by a term that may be meant; empty if there is none or it only names something."""
-        with self._database.read() as connection:
-            texts = connection.scalars(_SELECT_TEXTS, {"term": f'"{term}"', "limit": _READ_PASSAGES}).all()
+        texts = self._read_texts(term, allowed)
         pairs = {pair for text in texts for pair in pairwise([*_read_words(text), ""]) if pair[0][0].lower() == term[0]}
         likely = {
             found
@@ -85,6 +92,14 @@ class SpellingCorrector:
             and self._is_ordinary(said, after)
         }
         return min(sorted(likely), key=lambda found: _distance(word, found), default="")
+
+    def _read_texts(self, term: str, allowed: IdSet | None) -> Sequence[str]:
+        """Return the texts of some passages that contain a term."""
+        with self._database.read() as connection:
+            if allowed is None:
+                return connection.scalars(_SELECT_TEXTS, {"term": f'"{term}"', "limit": _READ_PASSAGES}).all()
+            ids = self._full_text.find(term, _READ_PASSAGES, allowed)
+            return connection.scalars(select(passages.c.text).where(passages.c.id.in_(ids))).all()
 
     def _is_ordinary(self, word: str, after: str) -> bool:
         """Return whether a word is not a name: it is or could as well be in lower case, as in "Parental leave …"."""

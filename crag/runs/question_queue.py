@@ -71,10 +71,11 @@ class QuestionQueue(UserScoped):
     def submit(self, conversation_id: str, question: str, files: Mapping[str, str] | None = None) -> Run | None:
         """Ask a question, or queue it behind others, a running answer or its `files`; return the run if it was asked.
 
-        `files` maps ids of ingest jobs to file names. Raises `BadRequest` for a question that is empty or too long, and
-        `NotFound` when the conversation was deleted.
+        `files` maps ids of ingest jobs to file names. Raises `BadRequest` for a question that is empty, too long or one
+        too many, and `NotFound` when the conversation was deleted.
         """
         question = normalize_question(question)
+        self._runs.check_limit(self._user)
         if not self.questions(conversation_id) and not self._unread([*(files or {})]):
             with suppress(StillAnswering):
                 return self._runs.start(conversation_id, question, self._options(conversation_id))

@@ -206,6 +206,12 @@ class RunRecords:
             found = connection.execute(select(owner).select_from(joined).where(runs.c.id == run_id)).scalar()
         return SERVER_KEY if found is None else str(found)
 
+    def user_id(self, run_id: str) -> str | None:
+        """Return the user who asked the question of a run; None for a command. Raises `NotFound`."""
+        self.question(run_id)  # otherwise a run that was deleted would look like one of a command
+        owner = self.owner_id(run_id)
+        return None if owner in ("", SERVER_KEY) else owner
+
     def evaluation(self, run_id: str) -> str | None:
         """Return the id of the evaluation that a run belongs to, if any."""
         with self._database.read() as connection:

@@ -29,7 +29,7 @@ from crag.runs.versions import RulingRows, VersionPlan, VersionPlanner, VersionR
 from crag.runs.worker import RunResourceBuilder, RunTask, RunWorker
 from crag.storage.engine import Database
 from crag.storage.tables import conversations, evaluations, messages, queued_questions, runs
-from crag.storage.user_scope import UserScoped, check_visible
+from crag.storage.user_scope import UserScoped, check_visible, document_owner
 from crag.text.sanitization import normalize_question, normalize_user_text
 from crag.types import ModelCall, NodeName, Ruling, Turn, Version
 
@@ -63,6 +63,7 @@ class RunService(UserScoped):
         self._lock = threading.RLock()
         self._live: dict[str, LiveRun] = {}
         self.on_end: Callable[[], object] = lambda: None  # called after each run of this process that ended
+        self.check_limit: Callable[[str | None], object] = lambda _: None  # raises `BadRequest` if a user asks too much
         self._traces: LRUCache[str, Trace] = LRUCache(_MAX_CACHED_TRACES)
 
     def start(
@@ -296,9 +297,11 @@ class RunService(UserScoped):
 
     def _begin_version(self, plan: VersionPlan, ruling_rows: RulingRows = ()) -> Run:
         run = plan.task.run
+        self.check_limit(self._user)
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
-            self._versions.open(run.id, plan.parent, plan.change, ruling_rows)
+            owned = [{**row, "person": document_owner(self._user)} for row in ruling_rows]
+            self._versions.open(run.id, plan.parent, plan.change, owned)
             self._live[run.id] = run
         self._workers.submit(self._execute, plan.task)
         return run

@@ -64,9 +64,12 @@ class RunResourceBuilder(Protocol):
     """Opens the resources of runs."""
 
     def __call__(
-        self, options: RunOptions, report: ProgressCallback = ..., stop: Cancellation | None = ...
+        self, options: RunOptions, user: str | None, report: ProgressCallback = ..., stop: Cancellation | None = ...
     ) -> RunResources:
-        """Return the resources for one question; `report` is called while documents are prepared for it."""
+        """Return the resources for one question of a user (None: of the owner of the home, who may read everything).
+
+        `report` is called while documents are prepared for it.
+        """
         ...
 
 
@@ -165,7 +168,8 @@ class RunWorker:
             run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
         for event in task.prior_events:
             run.record(event)
-        resources = self._open_resources(options, partial(_note_preparation, run), run.stop)
+        user = self._records.user_id(run.id)
+        resources = self._open_resources(options, user, partial(_note_preparation, run), run.stop)
         if task.answer is None:
             self._record_resources(run, resources)
         return resources

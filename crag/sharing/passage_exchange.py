@@ -30,12 +30,10 @@ from crag.sharing.passage_lines import (
     encode_line,
     export_lines,
 )
-from crag.storage.collections import normalize_collection_name
 from crag.storage.engine import Database
-from crag.storage.user_scope import UserScoped
+from crag.storage.user_scope import UserScoped, check_admin
 from crag.text.sanitization import clean_display_name
 from crag.types import (
-    DEFAULT_COLLECTION,
     AddResult,
     Chunk,
     EmbeddingSpace,
@@ -240,8 +238,10 @@ class PassageExchange(UserScoped):
     def backup_bytes(self) -> bytes:
         """Return a backup of the whole home as one download.
 
-        Raises as `write_backup` does, and `BadRequest` if the home holds anything of another user.
+        Raises as `write_backup` does, and `BadRequest` if the home holds anything of another user, or if the user does
+        not administer it.
         """
+        check_admin(self._database, self._user)
         self._check_sole_user()
         with TemporaryDirectory(prefix="crag-backup-") as work:
             made = Path(work) / "backup"
@@ -257,7 +257,7 @@ class PassageExchange(UserScoped):
         self,
         path: Path,
         *,
-        collection: str = DEFAULT_COLLECTION,
+        collection: str = "",
         name: str = "",
         progress: ProgressCallback = ignore_progress,
     ) -> Iterator[AddResult]:
@@ -265,10 +265,10 @@ class PassageExchange(UserScoped):
 
         A folder or file that cannot be read is refused as a whole before its first source, as one failed result.
         `name` is the name of an upload; it defaults to the file name of the path.
-        Raises `BadRequest` for an invalid collection name, `HomeFault`.
+        Raises `BadRequest` for an invalid collection name or one that the user may only read, `HomeFault`.
         """
         stop = Cancellation()
-        collection, name = normalize_collection_name(collection), clean_display_name(name or path.name)
+        collection, name = self._library.find_target(collection), clean_display_name(name or path.name)
         with TemporaryDirectory(prefix="crag-import-") as work:
             try:
                 space = self._library.space()

@@ -16,7 +16,7 @@ from crag.cancellation import Cancellation
 from crag.errors import BadRequest, SourceRefused
 from crag.storage.engine import Database
 from crag.storage.files import check_absent, move_into_place, staging_folder
-from crag.storage.passages import decode_page_starts, scope_conditions
+from crag.storage.passages import SearchScope, decode_page_starts
 from crag.storage.tables import passages, sources, vectors
 from crag.storage.user_scope import visible_questions
 from crag.text.sanitization import clean_display_name, clean_text
@@ -161,7 +161,7 @@ class ExportedPassage:
 class PassageExport:
     """Selects the passages to export and the embedding space of their vectors.
 
-    Questions that led to a document are exported only if `user` asked them (None: anyone).
+    Only what `user` (None: anyone) may read; questions that led to a document only if they asked them.
     """
 
     database: Database
@@ -172,7 +172,7 @@ class PassageExport:
     @contextmanager
     def open(self, report: ProgressCallback, stop: Cancellation) -> Iterator[Iterator[ExportedPassage]]:
         """Yield all passages, source by source. Raises `BadRequest` if there are none, `Stopped`."""
-        limits = scope_conditions(self.collection, ())
+        limits = SearchScope(self.user, self.collection).conditions()
         with self.database.snapshot() as connection:
             total = connection.scalar(select(func.count()).select_from(passages.join(sources)).where(*limits)) or 0
             if not total:

@@ -69,6 +69,33 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE run_summaries ADD COLUMN sufficiency TEXT DEFAULT '' NOT NULL",
         "DELETE FROM run_summaries WHERE outcome = 'not_answered'",  # they are built again from the events
     ),
+    (
+        """CREATE TABLE users (
+            id TEXT NOT NULL PRIMARY KEY,
+            issuer TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            email TEXT NOT NULL,
+            name TEXT NOT NULL,
+            handle TEXT NOT NULL,
+            role TEXT DEFAULT 'member' NOT NULL,
+            first_seen FLOAT NOT NULL,
+            last_seen FLOAT NOT NULL,
+            UNIQUE (issuer, subject),
+            UNIQUE (handle)
+        )""",
+        "CREATE INDEX ix_users_email ON users (email)",
+        "ALTER TABLE collections ADD COLUMN person TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE collections ADD COLUMN public INTEGER DEFAULT '0' NOT NULL",
+        """CREATE TABLE collection_members (
+            collection TEXT NOT NULL REFERENCES collections (name) ON UPDATE CASCADE ON DELETE CASCADE,
+            email TEXT NOT NULL,
+            may_add INTEGER DEFAULT '0' NOT NULL,
+            PRIMARY KEY (collection, email)
+        )""",
+        "ALTER TABLE removed_sources ADD COLUMN person TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE jobs ADD COLUMN person TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE rulings ADD COLUMN person TEXT DEFAULT '' NOT NULL",
+    ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)

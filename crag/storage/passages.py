@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from crag.storage.engine import Database
 from crag.storage.tables import passages, sources, vectors
+from crag.storage.user_scope import visible_rows
 from crag.types import HEADING_SEPARATOR, WORKBOOK_KIND, EmbeddingSpace, PageStarts, Passage, Source, Vectors
 
 if TYPE_CHECKING:
@@ -23,20 +25,44 @@ _VECTORS_AT_ONCE = 2_000
 _CONTEXT_SEPARATOR = "\n\n"
 
 
-def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
-    """Return the passages that still exist, by id, each with its wider context. Pass at most a few hundred ids."""
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """The documents that a search covers: those that a user (None: anyone) may read, of a collection or by id.
+
+    An empty collection, or no ids, means no limit.
+    """
+
+    user: str | None
+    collection: str = ""
+    source_ids: tuple[str, ...] = ()
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """Return the conditions on `sources`; none if the search covers everything."""
+        conditions: list[ColumnElement[bool]] = []
+        if self.user is not None:
+            conditions.append(visible_rows(sources, self.user))
+        if self.collection:
+            conditions.append(sources.c.collection == self.collection)
+        if self.source_ids:
+            conditions.append(sources.c.id.in_(self.source_ids))
+        return conditions
+
+
+def read_passages(database: Database, ids: Sequence[int], user: str | None) -> dict[int, Passage]:
+    """Return the passages that exist for a user (None: anyone), by id, each with its wider context.
+
+    Pass at most a few hundred ids.
+    """
     described = (sources.c.title, sources.c.location.label("source_location"), sources.c.kind)
     dated = (sources.c.published, sources.c.added_at)
     query = select(passages, *described, *dated).select_from(passages.join(sources))
     with database.snapshot() as connection:
-        rows = connection.execute(query.where(passages.c.id.in_(ids))).all()
+        rows = connection.execute(query.where(passages.c.id.in_(ids), visible_rows(sources, user))).all()
         neighbours = _read_context_rows(connection, rows)
     return {row.id: _passage_from_row(row, neighbours) for row in rows}
 
 
-def stream_passages(
-    database: Database, collection: str, source_ids: Sequence[str], *, containing: str = ""
-) -> Iterator[Passage]:
+def stream_passages(database: Database, scope: SearchScope, *, containing: str = "") -> Iterator[Passage]:
     """Yield all passages within these limits that contain a text, in document order, without the context around them.
 
     They are read in batches, to bound memory; a document that is removed meanwhile is left out.
@@ -45,7 +71,7 @@ def stream_passages(
     query = (
         select(passages, *described, sources.c.published, sources.c.added_at)
         .select_from(passages.join(sources))
-        .where(*scope_conditions(collection, source_ids), func.instr(passages.c.text, containing) > 0)
+        .where(*scope.conditions(), func.instr(passages.c.text, containing) > 0)
         .order_by(passages.c.id)  # consecutive and in order within a document
         .limit(_PASSAGES_AT_ONCE)
     )
@@ -68,8 +94,8 @@ def count_parts(source: Source) -> int:
     return source.pages or max(1, -(-source.passages // _PASSAGES_PER_PART))
 
 
-def read_part(database: Database, source: Source, part: int) -> str:
-    """Return the text of a part, from 1; empty if nothing was found on that page."""
+def read_part(database: Database, source: Source, part: int, user: str | None) -> str:
+    """Return the text of a part, from 1; empty if nothing was found on that page for this user (None: anyone)."""
     of_source, page = passages.c.source_id == source.id, passages.c.page
     first = (part - 1) * _PASSAGES_PER_PART
     wanted: ColumnElement[bool] = passages.c.ordinal.between(first, first + _PASSAGES_PER_PART - 1)
@@ -79,25 +105,12 @@ def read_part(database: Database, source: Source, part: int) -> str:
     ids = select(passages.c.id).where(of_source, wanted).order_by(passages.c.ordinal)
     with database.read() as connection:
         ordered = list(connection.scalars(ids))
-    found = read_passages(database, ordered)
+    found = read_passages(database, ordered, user)
     texts = (found[one].text_on_page(part) if source.pages else found[one].text for one in ordered if one in found)
     return _CONTEXT_SEPARATOR.join(text for text in texts if text)
 
 
-def scope_conditions(collection: str, source_ids: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Return the conditions on `sources` for a search limited to a collection or to some sources.
-
-    Empty means no limit.
-    """
-    conditions: list[ColumnElement[bool]] = []
-    if collection:
-        conditions.append(sources.c.collection == collection)
-    if source_ids:
-        conditions.append(sources.c.id.in_(source_ids))
-    return conditions
-
-
-def read_passage_ids(database: Database, collection: str, source_ids: Sequence[str]) -> Ids:
+def read_passage_ids(database: Database, scope: SearchScope) -> Ids:
     """Return the ids of all passages within these limits.
 
     The ids of one source are consecutive, because they are written in one transaction. It is enough to read the first
@@ -106,23 +119,23 @@ def read_passage_ids(database: Database, collection: str, source_ids: Sequence[s
     import numpy as np
 
     ends = select(func.min(passages.c.id), func.max(passages.c.id)).select_from(passages.join(sources))
-    query = ends.where(*scope_conditions(collection, source_ids)).group_by(passages.c.source_id)
+    query = ends.where(*scope.conditions()).group_by(passages.c.source_id)
     with database.read() as connection:
         ranges = [np.arange(first, last + 1) for first, last in connection.execute(query)]
     return np.concatenate(ranges) if ranges else _as_ids(())
 
 
-def count_passages(database: Database, collection: str, source_ids: Sequence[str]) -> int:
+def count_passages(database: Database, scope: SearchScope) -> int:
     """Return the number of passages within these limits."""
-    limits = scope_conditions(collection, source_ids)
+    limits = scope.conditions()
     query = select(func.count()).select_from(passages.join(sources) if limits else passages)
     with database.read() as connection:
         return connection.scalar(query.where(*limits)) or 0
 
 
-def read_titles(database: Database, collection: str, source_ids: Sequence[str]) -> list[str]:
+def read_titles(database: Database, scope: SearchScope) -> list[str]:
     """Return the titles of the documents within these limits, newest first."""
-    query = select(sources.c.title).where(*scope_conditions(collection, source_ids))
+    query = select(sources.c.title).where(*scope.conditions())
     with database.read() as connection:
         return list(connection.scalars(query.order_by(sources.c.added_at.desc(), sources.c.id)))
 

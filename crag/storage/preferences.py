@@ -26,6 +26,7 @@ from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings
 from crag.storage.engine import Database
 from crag.storage.tables import preferences, presets
+from crag.storage.user_scope import UserScoped, check_admin
 
 ValueOrigin = Literal["default", "saved", "environment", "conversation"]
 
@@ -51,8 +52,11 @@ class EffectiveValue:
     origin: ValueOrigin
 
 
-class Preferences:
-    """The preferences of one home. Safe to share between threads; changes by other processes are visible at once."""
+class Preferences(UserScoped):
+    """The preferences of one home. Safe to share between threads; changes by other processes are visible at once.
+
+    Where there are accounts, only administrators change them: every method that does raises `BadRequest` for others.
+    """
 
     def __init__(self, database: Database, settings: Settings) -> None:
         """Read the environment. `on_change` is called after every value saved or reset in this process."""
@@ -95,6 +99,7 @@ class Preferences:
 
     def save(self, name: str, value: Any) -> None:
         """Save a value for every conversation that does not set its own. Raises `BadRequest`, `NotFound`."""
+        check_admin(self._database, self._user)
         setting = SAVED_OPTIONS.get(name)
         if setting is None:
             raise NotFound(f"There is no setting called “{name}”.", "Choose one of those on the settings page.")
@@ -107,6 +112,7 @@ class Preferences:
 
     def reset(self, name: str) -> None:
         """Delete the saved value, if any, so that the default applies."""
+        check_admin(self._database, self._user)
         with self._database.write() as connection:
             connection.execute(delete(preferences).where(preferences.c.name == name))
         self.on_change()
@@ -120,6 +126,7 @@ class Preferences:
 
     def save_preset(self, name: str, options: RunOptions) -> None:
         """Save the options as a preset, and replace an earlier one of that name. Raises `BadRequest`."""
+        check_admin(self._database, self._user)
         row = {
             "name": normalize_preset_name(name),
             "changes": dump_changes(preset_changes(options)),
@@ -131,6 +138,7 @@ class Preferences:
 
     def delete_preset(self, name: str) -> None:
         """Delete a saved preset. Raises `NotFound`."""
+        check_admin(self._database, self._user)
         with self._database.write() as connection:
             gone = connection.execute(delete(presets).where(presets.c.name == name)).rowcount
         if not gone:
@@ -151,6 +159,7 @@ class Preferences:
 
     def allow_model(self, model: str) -> None:
         """Allow questions and passages to be sent to this model."""
+        check_admin(self._database, self._user)
         self._change_names(_ALLOWED_MODELS, lambda names: list(dict.fromkeys([*names, model])))
 
     def allow_model_for_process(self, model: str) -> None:
@@ -159,6 +168,7 @@ class Preferences:
 
     def forbid_model(self, model: str) -> None:
         """Withdraw the permission. What was sent stays sent."""
+        check_admin(self._database, self._user)
         self._allowed_here -= {model}
         self._change_names(_ALLOWED_MODELS, lambda names: [name for name in names if name != model])
 
@@ -170,6 +180,7 @@ class Preferences:
 
     def allow_traces(self, allowed: bool) -> None:
         """Allow or forbid traces to LangSmith. What was sent stays sent."""
+        check_admin(self._database, self._user)
         self._keep(_TRACES_ALLOWED, allowed)
 
     def auto_regression_users(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Table, column, delete, func, insert, literal, select, table
 
 from crag.storage.engine import Database
-from crag.storage.sources import advance_epoch, delete_source, ensure_collection, is_path_or_url
+from crag.storage.sources import advance_epoch, check_changeable, delete_source, ensure_collection, is_path_or_url
 from crag.storage.tables import (
     passages,
     removed_passages,
@@ -19,37 +19,43 @@ from crag.storage.tables import (
     spaces,
     vectors,
 )
+from crag.storage.user_scope import UserScoped, document_owner
 from crag.types import RemovedSource
 
 _terms = table("passage_terms", column("rowid"), column("terms"))  # the full-text index
 
 
-class RemovedSources:
+class RemovedSources(UserScoped):
     """Sources whose removal can be undone, with their passages, search terms and vectors."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, source_ids: Iterable[str]) -> None:
-        """Move sources from the library to here in one commit."""
+        """Move sources from the library to here in one commit. Raises `BadRequest` if the user may only read one."""
         now = time.time()
         with self._database.write() as connection:
-            for source_id in source_ids:
-                remove_source(connection, source_id, now)
+            for source_id in check_changeable(connection, source_ids, self._user):
+                remove_source(connection, source_id, now, self._user)
 
     def all(self) -> list[RemovedSource]:
         """Return what can be restored, the last removed first."""
         columns = (removed_sources.c.id, removed_sources.c.title, removed_sources.c.removed_at)
-        query = select(*columns).order_by(removed_sources.c.removed_at.desc(), removed_sources.c.title)
+        query = (
+            select(*columns)
+            .where(self._visible(removed_sources))
+            .order_by(removed_sources.c.removed_at.desc(), removed_sources.c.title)
+        )
         with self._database.read() as connection:
             return [RemovedSource(*row) for row in connection.execute(query)]
 
     def restore(self, source_ids: Sequence[str]) -> list[str]:
         """Move sources back with their ids, in one commit; return the ids of those whose removal is not final yet.
 
-        One that was added again meanwhile stays as it is now.
+        One that was added again meanwhile stays as it is now. Raises `SourceRefused` if the user may no longer add to
+        its collection.
         """
-        wanted = select(removed_sources).where(removed_sources.c.id.in_(source_ids))
+        wanted = select(removed_sources).where(removed_sources.c.id.in_(source_ids), self._visible(removed_sources))
         with self._database.write() as connection:
             rows = connection.execute(wanted).all()
             for row in rows:
@@ -58,7 +64,7 @@ class RemovedSources:
                     same |= sources.c.location == row.location
                 there = select(func.count()).where(sources.c.collection == row.collection, same)
                 if not connection.scalar(there):
-                    ensure_collection(connection, row.collection)
+                    ensure_collection(connection, row.collection, self._user)
                     _put_back(connection, row.id)
                 connection.execute(delete(removed_sources).where(removed_sources.c.id == row.id))
         return [row.id for row in rows]
@@ -73,10 +79,10 @@ class RemovedSources:
             return list(connection.scalars(gone.returning(removed_sources.c.sha256)))
 
 
-def remove_source(connection: Connection, source_id: str, now: float) -> None:
-    """Move a source with everything that belongs to it out of the library."""
+def remove_source(connection: Connection, source_id: str, now: float, user: str | None) -> None:
+    """Move a source with everything that belongs to it out of the library, for a user."""
     own = passages.c.source_id == source_id
-    source = select(*sources.c, literal(now)).where(sources.c.id == source_id)
+    source = select(*sources.c, literal(now), literal(document_owner(user))).where(sources.c.id == source_id)
     pieces = select(*passages.c, _terms.c.terms).join(_terms, _terms.c.rowid == passages.c.id).where(own)
     embedded = select(*vectors.c).join(passages).where(own)
     for place, rows in ((removed_sources, source), (removed_passages, pieces), (removed_vectors, embedded)):

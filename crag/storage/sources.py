@@ -10,11 +10,19 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, union, update
 
+from crag.errors import BadRequest, SourceRefused
 from crag.storage.engine import Database
 from crag.storage.passages import encode_page_starts
 from crag.storage.spaces import activate_space, ensure_space, read_active_space
-from crag.storage.tables import collections, epochs, passages, removed_sources, sources, spaces, vectors
-from crag.types import AddStatus, Chunk, EmbeddingSpace, Source, Vectors
+from crag.storage.tables import collections, epochs, passages, removed_sources, sources, spaces, users, vectors
+from crag.storage.user_scope import (
+    UserScoped,
+    changeable_collections,
+    document_owner,
+    extensible_collections,
+    visible_rows,
+)
+from crag.types import AddStatus, Chunk, EmbeddingSpace, Source, Vectors, is_account
 
 # Passed directly to the driver: SQLAlchemy's insert takes several times as long for this many rows.
 _ADD_PASSAGES = (
@@ -111,9 +119,47 @@ def read_changed_ranges(connection: Connection, since: int) -> list[tuple[int, i
     return [(row.first_id, row.last_id) for row in connection.execute(later.distinct().order_by(epochs.c.first_id))]
 
 
-def ensure_collection(connection: Connection, name: str) -> None:
-    """Create the collection if it does not exist."""
-    connection.execute(insert(collections).prefix_with("OR IGNORE"), {"name": name, "created_at": time.time()})
+OWNER_SEPARATOR = "/"
+
+
+def ensure_collection(connection: Connection, name: str, user: str | None) -> None:
+    """Create the collection if it does not exist, for everyone or, if this user has an account, for them alone.
+
+    Raises `SourceRefused` if the user may not add documents to it.
+    """
+    if not connection.scalar(select(func.count()).where(collections.c.name == name)):
+        if is_account(user) and not name.startswith(read_name_prefix(connection, user)):
+            raise SourceRefused("not_allowed", "Its collection no longer exists.")
+        values = {"name": name, "created_at": time.time(), "person": document_owner(user)}
+        connection.execute(insert(collections), values)
+    elif not may_extend(connection, name, user):
+        raise SourceRefused("not_allowed", f"You may only read the collection “{name}”.")
+
+
+def read_name_prefix(connection: Connection, user: str | None) -> str:
+    """Return what the names of the collections of an account begin with; empty for other users."""
+    handle = connection.scalar(select(users.c.handle).where(users.c.id == user)) if is_account(user) else None
+    return f"{handle}{OWNER_SEPARATOR}" if handle else ""
+
+
+def may_extend(connection: Connection, name: str, user: str | None) -> bool:
+    """Return whether this user may add documents to an existing collection."""
+    named = select(func.count()).select_from(collections).where(collections.c.name == name)
+    return bool(connection.scalar(named.where(extensible_collections(user))))
+
+
+def in_changeable_collection(user: str | None) -> ColumnElement[bool]:
+    """Match the sources that this user (None: anyone) may remove or move."""
+    return sources.c.collection.in_(select(collections.c.name).where(changeable_collections(user)))
+
+
+def check_changeable(connection: Connection, source_ids: Iterable[str], user: str | None) -> list[str]:
+    """Return those of these sources that exist, for this user. Raises `BadRequest` if the user may only read one."""
+    wanted = select(sources.c.id).where(sources.c.id.in_(list(source_ids)), visible_rows(sources, user))
+    found = list(connection.scalars(wanted))
+    if len(found) > len(list(connection.scalars(wanted.where(in_changeable_collection(user))))):
+        raise BadRequest("You may only read some of these documents.", "Ask the owner of their collection.")
+    return found
 
 
 def find_source_row(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> Row[Any] | None:
@@ -219,7 +265,7 @@ class SpaceSwitched(Exception):
     """The active space changed after the passages were embedded. Used within the library only, never shown."""
 
 
-class SourceStore:
+class SourceStore(UserScoped):
     """Sources in the database, read and written in short transactions."""
 
     def __init__(self, database: Database) -> None:
@@ -244,7 +290,7 @@ class SourceStore:
         )
         is_found = (sources.c.found_by != "").label("found_on_web")
         columns = (sources, passage_count.label("passages"), labels.label("space"), is_found)
-        query = select(*columns).where(*conditions)
+        query = select(*columns).where(*conditions, self._visible(sources))
         with self.database.read() as connection:
             return [
                 _source_from_row(row)
@@ -258,7 +304,8 @@ class SourceStore:
     def chunker(self, source_id: str) -> str:
         """Return the tokenizer, chunk size and overlap that the source was split by; empty if it does not exist."""
         with self.database.read() as connection:
-            return connection.scalar(select(sources.c.chunker).where(sources.c.id == source_id)) or ""
+            wanted = select(sources.c.chunker).where(sources.c.id == source_id, self._visible(sources))
+            return connection.scalar(wanted) or ""
 
     def find_unchanged(self, identity: SourceIdentity) -> Source | None:
         """Return the source of this collection with the same bytes.
@@ -285,19 +332,20 @@ class SourceStore:
 
         `check` is called regularly meanwhile and may raise to abort. Status *unchanged* comes with the id of the
         duplicate that another worker stored meanwhile, *replaced* with the existing id of the location; `replace_same`
-        replaces a source with the same bytes, too. Raises `SpaceSwitched` if another space is active by now.
+        replaces a source with the same bytes, too. Raises `SpaceSwitched` if another space is active by now, and
+        `SourceRefused` if the user may not add to the collection.
         """
         with self.database.write() as connection:
             active = read_active_space(connection)
             if active.number != content.activation:
                 raise SpaceSwitched
+            ensure_collection(connection, identity.collection, self._user)
             duplicate = find_source_row(connection, same_content_conditions(identity))
             old = find_source_row(connection, same_location_conditions(identity)) if identity.located else None
             if duplicate and replace_same:
                 old = old or duplicate
             elif duplicate:
                 return _keep_duplicate(connection, duplicate, old)
-            ensure_collection(connection, identity.collection)
             source_id = write_source(connection, identity, description, old.id if old else None)
             write_passages(connection, source_id, content, check)
             if active.space is None:
@@ -317,9 +365,10 @@ class SourceStore:
         return len(wanted)
 
     def remove(self, source_ids: Sequence[str]) -> list[Source]:
-        """Remove sources and return those that existed."""
+        """Remove sources and return those that existed. Raises `BadRequest` if the user may only read one."""
         gone = self.sources(sources.c.id.in_(source_ids))
         with self.database.write() as connection:
+            check_changeable(connection, source_ids, self._user)
             for source in gone:
                 delete_source(connection, source.id)
         return gone
@@ -338,13 +387,15 @@ class SourceStore:
     def counts(self) -> tuple[int, int]:
         """Return the numbers of sources and passages."""
         with self.database.read() as connection:
-            number_of_sources = connection.scalar(select(func.count()).select_from(sources)) or 0
-            number_of_passages = connection.scalar(select(func.count()).select_from(passages)) or 0
+            read_sources = select(func.count()).select_from(sources).where(self._visible(sources))
+            read_passages = select(func.count()).select_from(passages).where(self._visible(passages))
+            number_of_sources = connection.scalar(read_sources) or 0
+            number_of_passages = connection.scalar(read_passages) or 0
         return number_of_sources, number_of_passages
 
     def originals_size(self) -> int:
         """Return the total size in bytes of all originals, each counted once."""
-        files = select(sources.c.sha256, sources.c.size).distinct().subquery()
+        files = select(sources.c.sha256, sources.c.size).where(self._visible(sources)).distinct().subquery()
         with self.database.read() as connection:
             return connection.scalar(select(func.sum(files.c.size))) or 0
 

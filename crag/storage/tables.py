@@ -150,6 +150,7 @@ rulings = Table(
     Column("score", Float),
     Column("ruling", Text, nullable=False),
     Column("given_at", Float, nullable=False),
+    Column("person", Text, nullable=False, server_default=""),
     UniqueConstraint("run_id", "passage_id"),
     sqlite_autoincrement=True,
 )
@@ -311,11 +312,44 @@ embedder_choices = Table(
     Column("chosen", Integer, nullable=False),
 )
 
+# People with an account. Others are known by the key of their browser, and share all documents.
+users = Table(
+    "users",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("issuer", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("email", Text, nullable=False, index=True),  # in lower case
+    Column("name", Text, nullable=False),
+    Column("handle", Text, nullable=False, unique=True),  # what the names of their collections begin with
+    Column("role", Text, nullable=False, server_default="member"),
+    Column("first_seen", Float, nullable=False),
+    Column("last_seen", Float, nullable=False),
+    UniqueConstraint("issuer", "subject"),
+)
+
+# `person` is the account that owns a collection. Without an owner it is for everyone on the server, as when `public`.
 collections = Table(
     "collections",
     metadata,
     Column("name", Text, primary_key=True),
     Column("created_at", Float, nullable=False),
+    Column("person", Text, nullable=False, server_default=""),
+    Column("public", Integer, nullable=False, server_default="0"),
+)
+
+# The people with whom the owner of a collection shares it, also before they first log in.
+collection_members = Table(
+    "collection_members",
+    metadata,
+    Column(
+        "collection",
+        Text,
+        ForeignKey("collections.name", onupdate="CASCADE", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("email", Text, primary_key=True),
+    Column("may_add", Integer, nullable=False, server_default="0"),
 )
 
 sources = Table(
@@ -382,7 +416,11 @@ def _copy_columns(table: Table) -> list[Column[Any]]:
 
 # Sources that were removed, with all their rows, until the removal is final. Until then it can be undone.
 removed_sources = Table(
-    "removed_sources", metadata, *_copy_columns(sources), Column("removed_at", Float, nullable=False)
+    "removed_sources",
+    metadata,
+    *_copy_columns(sources),
+    Column("removed_at", Float, nullable=False),
+    Column("person", Text, nullable=False, server_default=""),  # the account that removed it
 )
 removed_passages = Table("removed_passages", metadata, *_copy_columns(passages), Column("terms", Text, nullable=False))
 removed_vectors = Table("removed_vectors", metadata, *_copy_columns(vectors))
@@ -414,6 +452,7 @@ jobs = Table(
     Column("cancelled", Integer, nullable=False, server_default="0"),
     Column("owner", Text, nullable=False, server_default=""),
     Column("submitted_at", Float, nullable=False),
+    Column("person", Text, nullable=False, server_default=""),  # the account that adds it
     sqlite_autoincrement=True,
 )
 
@@ -432,6 +471,7 @@ __all__ = [
     "FULL_TEXT_INDEX",
     "active_spaces",
     "calibrations",
+    "collection_members",
     "collections",
     "conversations",
     "datasets",
@@ -460,5 +500,6 @@ __all__ = [
     "runs",
     "sources",
     "spaces",
+    "users",
     "vectors",
 ]

@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from crag.errors import BadRequest
 from crag.options import RunOptions
-from crag.types import DEFAULT_COLLECTION, Message, Ruling
+from crag.types import Message, Ruling
 from pages.chat import state
 from pages.parts import dialogs, markdown
 from pages.parts.chat_messages import split_messages
@@ -104,7 +104,7 @@ def _send(text: str, files: tuple[UploadedFile, ...]) -> None:
     unsent = split_messages(text)
     try:
         if files:
-            collection = state.current_options().collection or DEFAULT_COLLECTION
+            collection = state.current_options().collection
             jobs = application().jobs
             state.add_unasked_files(
                 {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in files}

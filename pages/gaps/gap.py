@@ -12,7 +12,6 @@ import streamlit as st
 from crag.errors import CragError
 from crag.inspection.coverage_gaps import CoverageGap, GapPage, GapQuestion
 from crag.text.formatting import format_count, format_date
-from crag.types import DEFAULT_COLLECTION
 from pages.chat import questions, state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.address import open_page
@@ -86,7 +85,7 @@ def _draw_page_state(page: GapPage, run_id: str, job: Job | None, holder: str) -
         return
     if job and job.result and job.result.error:
         st.markdown(f":small[{describe_result(job.result)}]", width="content")
-    collection = st.session_state.get(_COLLECTION_KEY, DEFAULT_COLLECTION)
+    collection = st.session_state.get(_COLLECTION_KEY) or application().library.default_collection
     st.button(
         f"Add to {markdown.escape_line(collection, 40)}",
         icon=":material/library_add:",

@@ -11,7 +11,6 @@ from crag.ingest.addresses import is_reachable
 from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
 from crag.library.example import EXAMPLE_NAME, read_example
-from crag.types import DEFAULT_COLLECTION
 from pages.parts import markdown
 from pages.parts.services import application
 
@@ -62,7 +61,7 @@ def _submit_uploads(key: str, collection: str) -> None:
             continue
         taken.add(file.file_id)
         try:
-            application().jobs.submit_bytes(file.name, file.getvalue(), collection or DEFAULT_COLLECTION)
+            application().jobs.submit_bytes(file.name, file.getvalue(), collection)
         except CragError as error:
             taken.remove(file.file_id)
             st.session_state[_UPLOAD_FAULT_KEY] = str(error)
@@ -100,7 +99,7 @@ def add_addresses(text: str, collection: str = "", limits: SiteLimits | None = N
     addresses = [line.strip() for line in text.splitlines() if line.strip()]
     for address in addresses:
         if limits:
-            application().jobs.submit_site(address, limits, collection or DEFAULT_COLLECTION)
+            application().jobs.submit_site(address, limits, collection)
         else:
-            application().jobs.submit_url(address, collection or DEFAULT_COLLECTION)
+            application().jobs.submit_url(address, collection)
     return len(addresses)

@@ -73,7 +73,7 @@ class Scene:
         return trace
 
     def _open_resources(self, options: RunOptions, *_: object) -> RunResources:
-        return replace(self.application._run_resources.build(options), retriever=ListRetriever(self.passages))
+        return replace(self.application._run_resources.build(options, None), retriever=ListRetriever(self.passages))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,13 @@
 """The commands for documents and collections, export, import, backup and restore."""
 
+import json
+from contextlib import closing
+
 import pytest
 
+from crag.storage.accounts import Accounts
+from crag.storage.engine import Database
+from crag.types import Identity
 from tests.cli.conftest import QUESTION
 
 
@@ -80,3 +86,24 @@ def test_a_home_is_saved_and_put_back(crag, notes, tmp_path):
     assert (code, restored["restored"], restored["sources"]) == (0, str(tmp_path / "home"), 1)
     assert restored["moved_aside"].startswith(str(tmp_path / "home-before-"))
     assert "side exit" in crag("search", "side exit interpreter", "-k", "1")[1]["hits"][0]["text"]
+
+
+def test_as_somebody_else_a_command_sees_and_does_no_more_than_they_may(crag, notes, tmp_path):
+    with closing(Database(tmp_path / "home")) as database:
+        for name in ("ann", "ben"):
+            Accounts(database).log_in(Identity("idp", name, f"{name}@example.org"))
+    ann, ben = (("--as", f"{name}@example.org") for name in ("ann", "ben"))
+    assert crag("add", notes, "--collection", "Papers", *ann)[1]["sources"][0]["status"] == "added"
+    assert [one["collection"] for one in crag("list", *ann)[1]["sources"]] == ["ann/Papers"]
+    assert crag("list", *ben)[1]["sources"] == []
+    assert crag("search", QUESTION, *ben)[1]["hits"] == []
+    assert crag("search", QUESTION)[1]["hits"] == crag("search", QUESTION, *ann)[1]["hits"] != []
+    asked = crag("ask", QUESTION, *ben)
+    assert "blacklisted, which" not in json.dumps(asked)
+    assert crag("add", notes, "--collection", "ann/Papers", *ben)[0] == 1
+    assert (
+        crag("settings", "set", "k", "7", *ben)[1]["error"]["message"]
+        == "Only administrators may change this. Ask one of them."
+    )
+    assert crag("backup", str(tmp_path / "file"), *ann)[0] == 1
+    assert crag("list", "--as", "eve@example.org")[1]["error"]["code"] == "not_found"

@@ -55,10 +55,10 @@ class Laboratory:
         self.runs = RunService(self.database, self.build)
         self.prepared = []
         self.evaluations = Evaluations(
-            self.database, self.runs, lambda _: self.environment, lambda _: self.judge, self.prepare
+            self.database, self.runs, lambda *_: self.environment, lambda _: self.judge, self.prepare
         )
 
-    def prepare(self, options, report, stop):
+    def prepare(self, options, _user, report, stop):
         report(Progress("Preparing"))
         self.prepared.append((options.k, self.opened))
 

@@ -106,7 +106,7 @@ def over(application, *, leaving=(), busy=None, look_up=None):
         application.evaluations,
         application.datasets,
         look_up or application.environments.look_up,
-        lambda _: list(leaving),
+        lambda *_: list(leaving),
         application.preferences,
         lambda: bool(busy),
     )
@@ -119,7 +119,7 @@ def test_automatic_runs_need_an_idle_home_and_a_local_model(application):
     assert [leaving.run_if_due(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
     assert leaving.state().held_back == "Not run automatically: questions would go to gpt-4o, Tavily."
 
-    def look_up(_):
+    def look_up(*_):
         raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
 
     modelless = over(application, look_up=look_up)
@@ -141,8 +141,8 @@ def test_automatic_runs_need_an_idle_home_and_a_local_model(application):
 def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
     settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", tavily_api_key="key")
     with closing(open_application(settings)) as opened:
-        assert opened.environments.external_hosts(RunOptions(model="builtin", web="ask")) == ["Tavily"]
-        assert opened.environments.external_hosts(RunOptions(model="builtin", web="off")) == []
+        assert opened.environments.external_hosts(RunOptions(model="builtin", web="ask"), None) == ["Tavily"]
+        assert opened.environments.external_hosts(RunOptions(model="builtin", web="off"), None) == []
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,9 @@ class Asked(House):
         super().__init__(home, scores=POOR)
         self.submitted: list[tuple[str, str, str]] = []
         embedder = DeferredEmbedder("builtin", Settings(home=home))
-        self.gaps = CoverageGaps(self.database, self.runs, embedder, Even(), self.submit)
+        self.gaps = CoverageGaps(self.database, self.runs, embedder, Even(), self)
 
-    def submit(self, url, collection, *, found_by):
+    def submit_url(self, url, collection, *, found_by):
         self.submitted.append((url, collection, found_by))
         return "job"
 
