@@ -1,4 +1,4 @@
-"""Launcher: one process on one loopback address, reachable only under its own host names."""
+"""Launcher: one process on one address, by default of this machine alone, reachable only under its own names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import streamlit as st
 import uvicorn
@@ -25,6 +27,7 @@ from crag.errors import CragError
 from crag.server.connections import ServerConfig
 from crag.server.limits import LimitRequests, RequestLimits
 from crag.server.page_requests import PageRequests
+from crag.server.public_access import LOCAL_NAMES, find_origins
 from crag.server.request_guard import RequestGuard, load_page_token
 from crag.server.security_headers import SecurityHeaders
 from crag.settings import Settings, load_settings
@@ -35,8 +38,6 @@ from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_mess
 from pages.parts.routes import Page
 from pages.parts.services import close_application, preload_application
 
-ADDRESS = "127.0.0.1"
-ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 SCRIPT = Path(__file__).with_name("app.py")
 _UPLOADS = 4  # largest files that one tab may have in memory at once
 _OPEN_FILES = 4096  # Streamlit keeps three for each of 128 sessions for a while; the default on macOS is 256
@@ -50,8 +51,10 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     close_application()
 
 
-def create_app(settings: Settings) -> st.App:
+def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
     """Return the application behind the middlewares that decide which requests reach it."""
+    hosts = [urlsplit(origin).hostname or "" for origin in origins] or LOCAL_NAMES
+    is_secure = bool(origins) and all(origin.startswith("https:") for origin in origins)
     token = load_page_token(settings.home)
     pages = {
         "document": Path(get_static_dir(), "index.html").read_text(encoding="utf-8"),
@@ -59,12 +62,13 @@ def create_app(settings: Settings) -> st.App:
         "start": Page.CHAT.address,
         "token": token,
         "title": "CRAG Chat",
+        "logs_in": settings.people == "accounts",
     }
     middleware = [
-        Middleware(SecurityHeaders),
+        Middleware(SecurityHeaders, is_secure=is_secure),
         # A foreign site can resolve its name to 127.0.0.1 (DNS rebinding), but the Host header still shows that name.
-        Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS]),
-        Middleware(RequestGuard, token=token),
+        Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts]),
+        Middleware(RequestGuard, token=token, origins=origins),
         Middleware(LimitRequests, limits=RequestLimits(_count_uploaded_bytes, _UPLOADS * settings.max_upload_mb << 20)),
         Middleware(PageRequests, **pages),
     ]
@@ -81,15 +85,16 @@ def _count_uploaded_bytes(session_id: str) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Serve until interrupted, and return the exit status."""
     parser = argparse.ArgumentParser(prog="launcher.py", description="Starts CRAG Chat in the browser.")
-    parser.add_argument("--port", type=int, default=8501, help="the port on 127.0.0.1 (default: 8501)")
+    parser.add_argument("--port", type=int, default=8501, help="the port to listen on (default: 8501)")
     port: int = parser.parse_args(arguments).port
     configure_log()
     try:
         settings = load_settings()
+        origins = find_origins(settings, port)
     except CragError as error:
         print(error, file=sys.stderr)
         return 1
-    if not _is_free(port):
+    if not _is_free(settings.host, port):
         print(f"Port {port} is in use. Stop what uses it, or start with another: make run PORT=8502", file=sys.stderr)
         return 1
     # With a folder named pages, Streamlit would show "Page not found" over the first deep link after each start.
@@ -98,12 +103,13 @@ def main(arguments: list[str] | None = None) -> int:
     keep_undelivered_messages()
     keep_themes()
     draw_in_turns()
-    uvicorn.Config = ServerConfig  # type: ignore[misc] # Streamlit starts the server and passes on no such limits
+    # Streamlit starts the server and passes on no such limits
+    uvicorn.Config = partial(ServerConfig, trusted_proxies=settings.trusted_proxies)  # type: ignore[assignment,misc]
     os.umask(0o077)  # what the application writes is for its user alone
-    print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
+    print(f"CRAG Chat is at {origins[0] if origins else f'http://{settings.host}:{port}'}", flush=True)
     allow_open_files()
     config = {
-        "server.address": ADDRESS,
+        "server.address": settings.host,
         "server.port": port,
         "client.allowedOrigins": [],  # no other site may embed the application and send it messages
         "server.maxUploadSize": settings.max_upload_mb,
@@ -111,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
         "logger.level": "warning",  # it reports each timer of a part of a page that has been drawn anew
     }
     with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to stop; everything is closed by then
-        create_app(settings).run(config=config)
+        create_app(settings, origins).run(config=config)
     return 0
 
 
@@ -133,11 +139,11 @@ def allow_open_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
+def _is_free(host: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((ADDRESS, port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True

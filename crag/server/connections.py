@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import h11
@@ -18,7 +19,8 @@ class ServerConfig(uvicorn.Config):
 
     `header_seconds` from the first wait for a request to the end of its headers; `connections` open at once;
     `message_bytes` of one WebSocket message from the browser; `closing_seconds` for requests that are in progress
-    when the server stops.
+    when the server stops. Only `trusted_proxies` may say for whom they pass a request on: otherwise a client could name
+    any address as its own.
     """
 
     header_seconds = 10.0
@@ -26,12 +28,13 @@ class ServerConfig(uvicorn.Config):
     message_bytes = 4 << 20  # the longest question takes a fifth of it; files are not sent this way
     closing_seconds = 2
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: Any, trusted_proxies: Sequence[str] = (), **options: Any) -> None:
         options |= {
             "http": LimitedConnection,
             "ws_max_size": self.message_bytes,
             "timeout_graceful_shutdown": self.closing_seconds,
-            "proxy_headers": False,  # otherwise a client on this machine could name any address as its own
+            "proxy_headers": bool(trusted_proxies),
+            "forwarded_allow_ips": [*trusted_proxies],
         }
         super().__init__(*arguments, **options)
 

@@ -7,19 +7,27 @@ import re
 import secrets
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
+from urllib.parse import parse_qs
 
+from starlette.datastructures import URL, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from crag.server.public_access import CALLBACK_PATH
 from crag.server.request_guard import QUERY_PARAMETER
 from crag.types import generate_user_key, is_user_key
 
 OWNER_COOKIE = "crag_person"
+LOGIN_FAILED_COOKIE = "crag_login_failed"  # set with the reason when logging in did not work
 UNKNOWN_PAGE_COOKIE = "crag_unknown_page"  # set when an address without a page led to the start page
 _COOKIE_SECONDS = 400 * 24 * 3600  # the longest lifetime that browsers accept; renewed with each page
+_NOTICE_COOKIES = (LOGIN_FAILED_COOKIE, UNKNOWN_PAGE_COOKIE)
 _NOTICE_SECONDS = 10  # long enough for the start page to load
 _FRAMEWORK_FOLDERS = ("_stcore", "app", "component", "media", "static")
+_LOGIN_PATH = "/auth/login"
+_LOGIN_FOLDERS = ("auth", CALLBACK_PATH.strip("/"))
+_LOGGED_IN_COOKIE = "_streamlit_user="
 
 # Adds the token to the address of Streamlit's WebSocket, the only part of its handshake that a page can extend.
 _SOCKET_SCRIPT = """
@@ -31,7 +39,7 @@ window.WebSocket = class extends WebSocket {
     let isOpen = false
     this.addEventListener("open", () => {
       isOpen = true
-      document.cookie = "%s=; path=/; max-age=0"  // sent with this handshake, and not to be with another
+      for (const name of %s) document.cookie = name + "=; path=/; max-age=0"  // sent with this handshake alone
       dispatchEvent(new Event("socketopened"))
     })
     this.addEventListener("close", () => { if (!isOpen) dispatchEvent(new Event("socketrefused")) })
@@ -146,13 +154,25 @@ class PageRequests:
     """Middleware that answers requests for HTML pages and passes all others on.
 
     `document` is the HTML of Streamlit's page, `pages` are the addresses that exist, `start` is the start page's own.
+    With `logs_in`, Streamlit's own addresses for logging in are open, too, and a failure leads back to the start page.
     """
 
-    def __init__(self, app: ASGIApp, document: str, pages: Collection[str], start: str, token: str, title: str) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        document: str,
+        pages: Collection[str],
+        start: str,
+        token: str,
+        title: str,
+        *,
+        logs_in: bool = False,
+    ) -> None:
         self._app = app
+        self._logs_in = logs_in
         self._pages = pages
         self._start = start
-        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token), UNKNOWN_PAGE_COOKIE)
+        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token), json.dumps(_NOTICE_COOKIES))
         script += _SIDEBAR_SCRIPT + _REFUSAL_SCRIPT + _CONNECTION_SCRIPT
         document = re.sub(
             '<!--.*?-->|<noscript>.*?</noscript>|<link rel="service-desc"[^>]*>', "", document, flags=re.DOTALL
@@ -164,6 +184,9 @@ class PageRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a page, or pass the request on."""
+        if scope["type"] == "http" and self._logs_in and scope["path"].strip("/").partition("/")[0] in _LOGIN_FOLDERS:
+            await self._app(scope, receive, _note_failed_login(scope, send))
+            return
         if scope["type"] != "http" or not self._is_page(request := Request(scope)):
             await self._app(scope, receive, send)
             return
@@ -178,7 +201,8 @@ class PageRequests:
     def _respond(self, request: Request) -> Response:
         address = request.url.path.strip("/")
         if request.url.path != f"/{address}":  # the document names its files relative to its address
-            response: Response = RedirectResponse(str(request.url.replace(path=f"/{address}")))
+            # Without scheme and host, which a proxy may have changed.
+            response: Response = RedirectResponse(str(URL(path=f"/{address}", query=request.url.query)))
         elif address in {"", *self._pages} - {self._start}:
             nonce = secrets.token_urlsafe(16)
             response = HTMLResponse(self._document.replace("{nonce}", nonce))
@@ -188,6 +212,42 @@ class PageRequests:
             if address != self._start:
                 response.set_cookie(UNKNOWN_PAGE_COOKIE, "1", max_age=_NOTICE_SECONDS, samesite="lax")
         key = key_from_cookies(request.cookies) or generate_user_key()
-        # Not `secure`, since it must work over plain HTTP on this machine.
         response.set_cookie(OWNER_COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
         return response
+
+
+def _note_failed_login(scope: Scope, send: Send) -> Send:
+    """Return a `send` that adds the cookie with the reason to the answer to a login that failed.
+
+    Where Streamlit answers with an error, that is a redirect to the start page.
+    """
+    asked = parse_qs(scope["query_string"].decode("latin-1"))
+    replaced = False
+
+    async def send_with_reason(message: Message) -> None:
+        nonlocal replaced
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if message["status"] >= HTTPStatus.BAD_REQUEST:
+                replaced = True
+                message = {"type": "http.response.start", "status": HTTPStatus.SEE_OTHER.value, "headers": []}
+                headers = MutableHeaders(scope=message)
+                headers["location"] = "/"
+                _add_reason(headers, "unreachable" if scope["path"] == _LOGIN_PATH else "refused")
+            elif scope["path"] == CALLBACK_PATH and {"code", "error"} & asked.keys() and not _is_logged_in(headers):
+                _add_reason(headers, "refused")
+        elif replaced:
+            message = {**message, "body": b""}
+        await send(message)
+
+    return send_with_reason
+
+
+def _add_reason(headers: MutableHeaders, reason: str) -> None:
+    headers.append("set-cookie", f"{LOGIN_FAILED_COOKIE}={reason}; path=/; max-age={_NOTICE_SECONDS}; samesite=lax")
+
+
+def _is_logged_in(headers: MutableHeaders) -> bool:
+    """Return whether an answer keeps who is logged in; a cookie that is deleted has no time to live."""
+    cookies = headers.getlist("set-cookie")
+    return any(one.startswith(_LOGGED_IN_COOKIE) and "max-age=0" not in one.lower() for one in cookies)

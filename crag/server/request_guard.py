@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Collection
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -46,41 +47,48 @@ def load_page_token(home: Path) -> str:
 class RequestGuard:
     """Middleware that answers 403 to what this application's own pages did not send, and 404 to closed endpoints.
 
-    Every request that names an Origin must name exactly the scheme, host and port that it is sent to. Requests without
-    one, such as for pictures, must not be marked by the browser as sent from elsewhere, except when a person follows a
-    link to a page. The WebSocket also needs the token that the page contains. Programs that are no browser send none
-    of these headers and can reach what needs no token.
+    Every request that names an Origin must name exactly the scheme, host and port that it is sent to. Where there are
+    `origins`, it must be one of them: behind a proxy, a request does not say which scheme the browser used. Requests
+    without one, such as for pictures, must not be marked by the browser as sent from elsewhere, except when a person
+    follows a link to a page. The WebSocket also needs the token that the page contains. Programs that are no browser
+    send none of these headers and can reach what needs no token.
     """
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, origins: Collection[str] = ()) -> None:
         self._app = app
         self._token = token
+        self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on or refuse it."""
         if scope["type"] == "websocket":
-            if _is_own_origin(scope) and self._has_token(scope):
+            if self._is_own_origin(scope) and self._has_token(scope):
                 await self._app(scope, receive, send)
             else:
                 await receive()
                 await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
         elif scope["type"] == "http" and scope["path"].startswith(_CLOSED_ENDPOINTS):
             await PlainTextResponse("Not found\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
-        elif scope["type"] == "http" and not (_is_own_origin(scope) and _is_own_request(scope)):
+        elif scope["type"] == "http" and not (self._is_own_origin(scope) and _is_own_request(scope)):
             await PlainTextResponse(_REFUSAL, HTTPStatus.FORBIDDEN)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
+    def _is_own_origin(self, scope: Scope) -> bool:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        scheme = _SOCKET_SCHEMES.get(scope["scheme"], scope["scheme"])
+        own = (
+            [one for one in self._origins if one.partition("://")[2] == host]
+            if self._origins
+            else [f"{scheme}://{host}"]
+        )
+        named = headers.getlist("origin")
+        return not named or (len(named) == 1 and named[0] in own)
+
     def _has_token(self, scope: Scope) -> bool:
         given = parse_qs(scope["query_string"].decode("latin-1")).get(QUERY_PARAMETER, [""])
         return hmac.compare_digest(given[0].encode(), self._token.encode())
-
-
-def _is_own_origin(scope: Scope) -> bool:
-    headers = Headers(scope=scope)
-    origins = headers.getlist("origin")
-    scheme = _SOCKET_SCHEMES.get(scope["scheme"], scope["scheme"])
-    return origins in ([], [f"{scheme}://{headers.get('host', '')}"])
 
 
 def _is_own_request(scope: Scope) -> bool:

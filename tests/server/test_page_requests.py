@@ -10,7 +10,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket
 
-from crag.server.page_requests import OWNER_COOKIE, UNKNOWN_PAGE_COOKIE, PageRequests
+from crag.server.page_requests import LOGIN_FAILED_COOKIE, OWNER_COOKIE, UNKNOWN_PAGE_COOKIE, PageRequests
 from crag.server.security_headers import SecurityHeaders
 from crag.types import is_user_key
 
@@ -123,3 +123,57 @@ def test_a_browser_keeps_its_key(client):
     assert client.get("/documents", headers=HTML | {"Cookie": f"{OWNER_COOKIE}={key}"}).cookies[OWNER_COOKIE] == key
     client.cookies.clear()
     assert client.get("/", headers=HTML | {"Cookie": f"{OWNER_COOKIE}=forged"}).cookies[OWNER_COOKIE] != "forged"
+
+
+@pytest.fixture
+def logging_in():
+    """Streamlit's own addresses, which answer as the query says."""
+
+    async def answer(request):
+        response = PlainTextResponse("passed on", int(request.query_params.get("status", "200")))
+        if request.query_params.get("user"):
+            response.set_cookie("_streamlit_user", "ann", httponly=True)
+        else:
+            response.delete_cookie("_streamlit_user")
+        return response
+
+    page_requests = Middleware(
+        PageRequests, document=DOCUMENT, pages=["chat"], start="chat", token="t", title="Ours", logs_in=True
+    )
+    app = Starlette(
+        routes=[Route("/{path:path}", answer)],
+        middleware=[Middleware(SecurityHeaders, is_secure=True), page_requests],
+    )
+    return TestClient(app, base_url="https://crag.example.org", follow_redirects=False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "reason"),
+    [
+        ("/auth/login?provider=x", 200, None),
+        ("/auth/login?provider=x&status=400", 303, "unreachable"),
+        ("/oauth2callback?code=1&state=2&user=ann", 200, None),
+        ("/oauth2callback?code=1&state=2", 200, "refused"),
+        ("/oauth2callback?error=access_denied&state=2", 200, "refused"),
+        ("/oauth2callback?code=1&status=500", 303, "refused"),
+        ("/oauth2callback", 200, None),  # the way back after logging out
+    ],
+)
+def test_a_login_that_fails_leads_back_with_the_reason(logging_in, asked, status, reason):
+    answer = logging_in.get(asked, headers=HTML)
+    assert answer.status_code == status
+    assert answer.cookies.get(LOGIN_FAILED_COOKIE) == reason
+    assert (answer.headers.get("location"), answer.text) == (("/", "") if status == 303 else (None, "passed on"))
+
+
+def test_without_accounts_there_is_no_address_to_log_in(client):
+    assert client.get("/auth/login", headers=HTML).headers["location"] == "/"
+    assert client.get("/oauth2callback", headers=HTML).headers["location"] == "/"
+
+
+def test_over_https_every_cookie_is_secure_once(logging_in):
+    for asked in ("/chat/", "/documents", "/oauth2callback?code=1&user=ann"):
+        cookies = logging_in.get(asked, headers=HTML).headers.get_list("set-cookie")
+        assert cookies
+        assert [one.lower().count("secure") for one in cookies] == [1] * len(cookies)
+    assert "max-age" in logging_in.get("/", headers=HTML).headers["strict-transport-security"]

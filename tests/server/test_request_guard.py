@@ -27,8 +27,10 @@ OTHERS = [
 OWN_SOCKET = f"/socket?{QUERY_PARAMETER}={TOKEN}"
 
 
-@pytest.fixture
-def client():
+PUBLIC = "https://crag.example.org"
+
+
+def make_client(base_url, **options):
     async def greet(socket: WebSocket) -> None:
         await socket.accept()
         await socket.send_text("private")
@@ -39,8 +41,20 @@ def client():
 
     methods = ["GET", "PUT", "POST", "DELETE"]
     routes = [WebSocketRoute("/socket", greet), Route("/{path:path}", answer, methods=methods)]
-    app = Starlette(routes=routes, middleware=[Middleware(RequestGuard, token=TOKEN)])
-    with TestClient(app, base_url=OWN) as client:
+    app = Starlette(routes=routes, middleware=[Middleware(RequestGuard, token=TOKEN, **options)])
+    return TestClient(app, base_url=base_url)
+
+
+@pytest.fixture
+def client():
+    with make_client(OWN) as client:
+        yield client
+
+
+@pytest.fixture
+def proxied():
+    """What a proxy that ends TLS passes on over HTTP."""
+    with make_client("http://crag.example.org", origins=[PUBLIC]) as client:
         yield client
 
 
@@ -61,6 +75,20 @@ def test_behind_a_proxy_with_a_certificate_the_page_has_its_own_origin(client):
         f"wss://127.0.0.1:8501{OWN_SOCKET}", headers={"Origin": "https://127.0.0.1:8501"}
     ) as one:
         assert one.receive_text() == "private"
+
+
+def test_a_public_address_is_the_only_origin_whatever_the_proxy_speaks(proxied):
+    assert proxied.put("/_stcore/upload_file/a/b", headers={"Origin": PUBLIC}).text == "private"
+    for origin in ("http://crag.example.org", "https://crag.example.org:8443", OWN, "https://evil.example", "null"):
+        assert proxied.get("/_stcore/health", headers={"Origin": origin}).status_code == 403
+    assert proxied.get("/a", headers={"Origin": PUBLIC, "Host": "other.example.org"}).status_code == 403
+    with proxied.websocket_connect(f"ws://crag.example.org{OWN_SOCKET}", headers={"Origin": PUBLIC}) as socket:
+        assert socket.receive_text() == "private"
+    with (
+        pytest.raises(WebSocketDisconnect),
+        proxied.websocket_connect(f"ws://crag.example.org{OWN_SOCKET}", headers={"Origin": "http://crag.example.org"}),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(("origin", "method"), list(product(OTHERS, ["GET", "PUT", "POST", "DELETE"])))
