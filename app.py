@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.parts import dialogs, session
+from pages.parts import dialogs, login, session
 from pages.parts.components import install_history
 from pages.parts.faults import draw_fault, install_callback_handler
 from pages.parts.routes import Page
@@ -35,6 +35,12 @@ def main() -> None:
     st.set_page_config(page_title=f"{chosen.title} · CRAG Chat", layout=pages[chosen].layout)
     st.html(STYLE)
     st.logo(LOGO, size="large")
+    try:
+        if login.draw_login_page():
+            return
+    except Exception as error:  # noqa: BLE001 — as below
+        draw_fault(error)
+        return
     if session.pop_unknown_page() and pages[chosen] is Page.CHAT:  # another page may be opened meanwhile
         st.toast("There is no page at this address. This is the start page.", icon=":material/info:", duration="long")
     dialogs.show_refusal()

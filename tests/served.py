@@ -21,12 +21,12 @@ ROOT = Path(__file__).parents[1]
 
 
 @contextmanager
-def served(home: Path, **environment: str) -> Iterator[str]:
-    """The application on a free port, stopped at the end; gives its address."""
-    port = free_port()
+def served(home: Path, folder: Path = ROOT, port: int = 0, **environment: str) -> Iterator[str]:
+    """The application on a free port, started in a folder and stopped at the end; gives its address."""
+    port = port or free_port()
     process = subprocess.Popen(
-        [sys.executable, "launcher.py", "--port", str(port)],
-        cwd=ROOT,
+        [sys.executable, str(ROOT / "launcher.py"), "--port", str(port)],
+        cwd=folder,
         env=os.environ | {"CRAG_HOME": str(home)} | environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

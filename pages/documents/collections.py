@@ -13,12 +13,12 @@ import streamlit as st
 from crag.errors import CragError
 from crag.settings import format_command
 from crag.text.formatting import format_count, format_size
-from crag.types import DEFAULT_COLLECTION, AddResult, Progress
+from crag.types import DEFAULT_COLLECTION, AddResult, CollectionSharing, Progress
 from pages.documents import removal
 from pages.parts import dialogs, labels, markdown, reruns
 from pages.parts.ingest_jobs import draw_refusals, summarize_results
 from pages.parts.layout import progress_share
-from pages.parts.services import application
+from pages.parts.services import application, current_account, may_administer
 
 EXPORT_DIALOG, IMPORT_DIALOG = "export", "import"
 _RESULTS_KEY = "import_results"
@@ -73,7 +73,7 @@ def _close_import_dialog() -> None:
 @st.dialog("Import", icon=":material/upload:", on_dismiss=_close_import_dialog)
 def draw_import_dialog(collection: str) -> None:
     """Draw the dialog that imports into a collection, by default the first one."""
-    collection = collection or DEFAULT_COLLECTION
+    collection = collection or application().library.default_collection
     file: Any = None
     if _RESULTS_KEY not in st.session_state:
         file = st.file_uploader(
@@ -108,8 +108,14 @@ def _import_upload(file: Any, collection: str) -> list[AddResult]:
 
 
 NEW_DIALOG, RENAME_DIALOG, DELETE_DIALOG = "new collection", "rename collection", "delete collection"
+SHARE_DIALOG = "share collection"
 _MAX_NAME_LENGTH = 60
-_EDIT_ACTIONS = {RENAME_DIALOG: ":material/edit: Rename", DELETE_DIALOG: ":material/delete: Delete"}
+_MAX_LENGTH_OF_EMAILS = 20_000
+_EDIT_ACTIONS = {
+    SHARE_DIALOG: ":material/group: Share",
+    RENAME_DIALOG: ":material/edit: Rename",
+    DELETE_DIALOG: ":material/delete: Delete",
+}
 
 
 def draw_collections() -> str:
@@ -131,7 +137,8 @@ def draw_collections() -> str:
         sources, passages, size = library.counts()
         if sources:
             space = markdown.escape_line(application().embedders.answering(), 60)
-            st.caption(f"{format_count(passages, 'passage')} · {space} · {format_size(size)} on disk")
+            disk = f" · {format_size(size)} on disk" if may_administer() else ""
+            st.caption(f"{format_count(passages, 'passage')} · {space}{disk}")
         else:
             st.caption("The library is empty.")
     return chosen
@@ -155,10 +162,11 @@ def _draw_collection_row(name: str, sources: int, chosen: str) -> None:
                 on_click=select_collection,
                 args=(name,),
             )
-        if name == chosen and name not in ("", DEFAULT_COLLECTION):
+        if name == chosen and name not in ("", DEFAULT_COLLECTION) and application().library.access(name) == "change":
+            has_accounts = current_account() is not None
             st.menu_button(
                 "Edit",
-                [*_EDIT_ACTIONS],
+                [one for one in _EDIT_ACTIONS if has_accounts or one != SHARE_DIALOG],
                 format_func=_EDIT_ACTIONS.__getitem__,
                 type="tertiary",
                 key="edit-collection",
@@ -183,6 +191,31 @@ def draw_rename_dialog(name: str) -> None:
         select_collection(application().rename_collection(name, new_name))
 
     dialogs.dialog("Rename collection", icon=":material/edit:")(_draw_name_form)(name, "Rename", rename)
+
+
+@dialogs.dialog("Share collection", icon=":material/group:")
+def draw_share_dialog(name: str) -> None:
+    """Draw the dialog that says who may read a collection, and who may add documents to it."""
+    sharing = application().library.sharing(name)
+    readers, adders = ([one for one, may in sharing.members.items() if may is add] for add in (False, True))
+    st.markdown(f"**{markdown.escape_line(name, 80)}**")
+    with st.form("sharing", border=False):
+        read = st.text_area(
+            "May read: e-mail addresses, one per line", "\n".join(readers), height=100, max_chars=_MAX_LENGTH_OF_EMAILS
+        )
+        add = st.text_area("May also add documents", "\n".join(adders), height=100, max_chars=_MAX_LENGTH_OF_EMAILS)
+        public = st.toggle("Everyone who logs in here may read it", sharing.public)
+        st.caption("They find it in their searches and answers. Answers keep what they quote when you stop sharing.")
+        sent = st.form_submit_button("Share", icon=":material/check:")
+    if not sent:
+        return
+    members = {**dict.fromkeys(read.split(), False), **dict.fromkeys(add.split(), True)}
+    try:
+        application().library.share_collection(name, CollectionSharing(public, members))
+    except CragError as error:
+        dialogs.draw_error(error)
+        return
+    dialogs.close_and_rerun()
 
 
 def draw_delete_dialog(name: str) -> None:

@@ -15,6 +15,7 @@ DIALOGS = {
     collections.NEW_DIALOG: collections.draw_new_dialog,
     collections.RENAME_DIALOG: collections.draw_rename_dialog,
     collections.DELETE_DIALOG: collections.draw_delete_dialog,
+    collections.SHARE_DIALOG: collections.draw_share_dialog,
     collections.EXPORT_DIALOG: collections.draw_export_dialog,
     collections.IMPORT_DIALOG: collections.draw_import_dialog,
     table.MOVE_DIALOG: table.draw_move_dialog,
@@ -66,6 +67,9 @@ def _draw_head() -> None:
 
 
 def _draw_add_form(collection: str) -> None:
+    if collection and application().library.access(collection) == "read":
+        st.caption("You may only read this collection. Its owner can let you add documents.")
+        return
     boxes = st.container(horizontal=True, gap="medium")
     with boxes.container(width=_ADD_BOX_WIDTH):
         document_intake.draw_uploader("Add files", collection)

@@ -10,7 +10,7 @@ from crag.errors import CragError
 from crag.text.formatting import format_size
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_watching, progress_share
-from pages.parts.services import application
+from pages.parts.services import application, check_administrator, may_administer
 
 if TYPE_CHECKING:
     from crag.models.downloads import Download
@@ -39,6 +39,7 @@ def unfinished_download(name: str) -> Download | None:
 def start_download(name: str) -> None:
     """Start or resume a download; show a toast if it cannot start."""
     try:
+        check_administrator()
         application().downloads.start(name)
     except CragError as error:
         dialogs.toast_error(error)
@@ -47,8 +48,10 @@ def start_download(name: str) -> None:
 def draw_download_button(name: str, label: str, key: str = "") -> None:
     """Draw the download button; while a download is unfinished, *Cancel* or *Resume* instead.
 
-    `label` must be safe Markdown.
+    `label` must be safe Markdown. Nothing is drawn for a user who may not download.
     """
+    if not may_administer():
+        return
     service, download = application().downloads, unfinished_download(name)
     if download is not None and download.state == "running":
         # A key of its own: a late click on another button must not cancel the download, and vice versa.

@@ -9,19 +9,19 @@ from __future__ import annotations
 import importlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from crag.concurrency.caches import LRUCache, Once, TTLCache
 from crag.concurrency.workers import BackgroundWorker, run_in_background
-from crag.errors import CragError, Stopped
+from crag.errors import BadRequest, CragError, NotLoggedIn, Stopped
 from crag.server.page_requests import key_from_cookies
-from crag.types import generate_user_key
+from crag.types import Account, Identity, generate_user_key, is_account
 
 if TYPE_CHECKING:
     from crag.app.application import Application
@@ -41,7 +41,8 @@ _PRELOADED_MODULES = (
 )  # page icon: the first two
 
 
-_SESSION_KEY = "person"
+_SESSION_KEY, _ACCOUNT_KEY = "person", "account"
+_LOGIN_SECONDS = 7 * 24 * 3600.0
 _MAX_LIMITED_APPLICATIONS = 1_000
 
 
@@ -65,17 +66,61 @@ def _limited_applications() -> LRUCache[str, Application]:
 
 
 def current_owner() -> str | None:
-    """Return the key of this browser, or None in single-user mode.
+    """Return the account of this browser session, or the key of this browser, or None in single-user mode.
 
-    Without a cookie the key lasts as long as the browser tab. The first browser with a cookie takes over the
-    conversations from before keys existed.
+    Raises `NotLoggedIn` where there are accounts. Without a cookie the key lasts as long as the browser tab. The first
+    browser with a cookie takes over the conversations from before keys existed.
     """
     if shared_application().settings.people == "one":
         return None
+    if shared_application().settings.people == "accounts":
+        return _log_in()
     if _SESSION_KEY not in st.session_state:
         st.session_state[_SESSION_KEY] = _claim_session_key()
     key: str = st.session_state[_SESSION_KEY]
     return key
+
+
+def current_account() -> Account | None:
+    """Return the account of this browser session; None where nobody logs in. Raises `NotLoggedIn`."""
+    user = current_owner()
+    return shared_application().accounts.get(user) if is_account(user) else None
+
+
+def may_administer() -> bool:
+    """Return whether this user may change what concerns everyone. Raises `NotLoggedIn`."""
+    account = current_account()
+    return account is None or account.is_admin
+
+
+def check_administrator() -> None:
+    """Raise `BadRequest` if this user may not change what concerns everyone, `NotLoggedIn`."""
+    if not may_administer():
+        raise BadRequest("Only administrators may change this.", "Ask one of them.")
+
+
+def _log_in() -> str:
+    """Return the account of whom Streamlit knows to be logged in, created at the first time. Raises `NotLoggedIn`."""
+    identity = _read_identity(st.user.to_dict())
+    known: tuple[Identity, str] | None = st.session_state.get(_ACCOUNT_KEY)
+    if known is None or known[0] != identity:
+        known = st.session_state[_ACCOUNT_KEY] = identity, shared_application().accounts.log_in(identity).id
+    return known[1]
+
+
+def _read_identity(claims: Mapping[str, Any]) -> Identity:
+    """Return who the claims of an identity token say that somebody is. Raises `NotLoggedIn`."""
+    if not claims.get("is_logged_in"):
+        raise NotLoggedIn("")
+    if time.time() - float(claims.get("iat") or time.time()) > _LOGIN_SECONDS:
+        raise NotLoggedIn("You were logged in a week ago.", "Log in again.")
+    issuer, subject, email = (str(claims.get(name) or "") for name in ("iss", "sub", "email"))
+    if not subject or not email or claims.get("email_verified") is False:
+        raise NotLoggedIn(
+            "The login service does not confirm your e-mail address, by which others share documents with you.",
+            "Confirm it there, or ask an administrator.",
+        )
+    return Identity(issuer, subject, email, str(claims.get("name") or ""))
 
 
 def _claim_session_key() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.server.page_requests import UNKNOWN_PAGE_COOKIE, key_from_cookies
+from crag.types import is_account
 from pages.parts.services import application, current_owner
 
 NOT_REMEMBERED = (
@@ -16,7 +17,8 @@ _NOTICE_KEY = "unknown_page_told"
 
 def is_browser_remembered() -> bool:
     """Return whether this browser will be recognized when it comes back."""
-    return current_owner() is None or key_from_cookies(st.context.cookies) == current_owner()
+    owner = current_owner()
+    return owner is None or is_account(owner) or key_from_cookies(st.context.cookies) == owner
 
 
 def has_other_users() -> bool:

@@ -13,7 +13,14 @@ from pages.parts import dialogs, downloads, labels, markdown, reruns
 from pages.parts.address import open_page
 from pages.parts.layout import progress_share
 from pages.parts.routes import Page
-from pages.parts.services import application, is_status_known, model_choice, refresh_status, setup_checks
+from pages.parts.services import (
+    application,
+    is_status_known,
+    may_administer,
+    model_choice,
+    refresh_status,
+    setup_checks,
+)
 from pages.parts.session import is_phone
 
 _HELP_DIALOG = "mending"
@@ -57,7 +64,9 @@ def _draw_action_progress(check: Check) -> None:
 
 
 def _draw_action_button(check: Check, key: str) -> None:
-    """Draw the button that applies the fix or opens its instructions, or cancels a running fix."""
+    """Draw the button that applies the fix or opens its instructions, or cancels a running fix, if the user may."""
+    if not may_administer():
+        return
     action, key = check.action, f"{key}-{check.name}"
     if action is None:
         if check.status != "ok" and check.fix:
@@ -167,7 +176,12 @@ def note_page_state() -> None:
 
 
 def draw_checklist(*, folded: bool = False) -> None:
-    """Draw the checks, refreshed every few seconds; `folded` puts them into an expander."""
+    """Draw the checks, refreshed every few seconds; `folded` puts them into an expander.
+
+    Nothing is drawn for a user who may not change the set-up.
+    """
+    if not may_administer():
+        return
     if folded:
         facts = _summarize_checks()
         with st.expander(f"Set-up {labels.small_text(markdown.escape_line(facts))}", type="compact", key="set-up"):
@@ -191,7 +205,7 @@ def _summarize_checks() -> str:
 def draw_check_action(name: str, key: str) -> None:
     """Draw the fix of one check outside the list: button or progress; nothing once it is done."""
     check = find_check(name)
-    if check is not None and check.action is not None:
+    if check is not None and check.action is not None and may_administer():
         st.fragment(_draw_live_action, run_every=_refresh_interval())(name, key, st.session_state[_DRAWN_KEY])
 
 

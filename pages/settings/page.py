@@ -13,7 +13,7 @@ from pages.parts.layout import draw_search_field
 from pages.parts.routes import Page
 from pages.parts.session import is_phone
 from pages.settings import model_settings, ollama, presets, privacy
-from pages.settings.sections import Section, all_sections
+from pages.settings.sections import Section, shown_sections
 from pages.settings.setting_row import SettingsRow
 
 _SEARCH_KEY = "settings_search"
@@ -32,7 +32,7 @@ def _draw_index() -> tuple[str, Section]:
         wanted = draw_search_field("Search settings", _SEARCH_KEY)
         chosen = _chosen_section()
         with st.container(gap="xxsmall"):
-            for section in all_sections():
+            for section in shown_sections():
                 _draw_entry(section, is_chosen=section == chosen and not wanted)
     return wanted, chosen
 
@@ -40,7 +40,7 @@ def _draw_index() -> tuple[str, Section]:
 def _chosen_section() -> Section:
     """Return the selected section, else the first."""
     (slug,) = read_selections(_SECTION_SELECTION)
-    return next((section for section in all_sections() if section.slug == slug), all_sections()[0])
+    return next((section for section in shown_sections() if section.slug == slug), shown_sections()[0])
 
 
 def _draw_entry(section: Section, *, is_chosen: bool) -> None:
@@ -55,7 +55,7 @@ def _draw_entry(section: Section, *, is_chosen: bool) -> None:
 
 
 def _draw_section_list(chosen: Section) -> None:
-    names = {section.slug: section for section in all_sections()}
+    names = {section.slug: section for section in shown_sections()}
     st.session_state.section_list = chosen.slug
     st.selectbox(
         "Section",
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def _draw_search_results(wanted: str) -> None:
-    found = [(section, rows) for section in all_sections() if (rows := section.found(wanted))]
+    found = [(section, rows) for section in shown_sections() if (rows := section.found(wanted))]
     for section, rows in found:
         st.header(section.name, anchor=False)
         _draw_rows(rows)

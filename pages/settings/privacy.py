@@ -16,9 +16,9 @@ from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import ValueOrigin
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_timestamp
-from crag.types import OutboundRecord
+from crag.types import OutboundRecord, is_account
 from pages.parts import dialogs, external_hosts, labels, layout, markdown
-from pages.parts.services import application, current_owner
+from pages.parts.services import application, current_owner, may_administer
 from pages.parts.session import NOT_REMEMBERED, is_browser_remembered
 from pages.settings import setting_row
 
@@ -33,7 +33,7 @@ conversations, then transfer the ones you name, or all with `--all`.
 def _draw_browser_key() -> None:
     """Draw the key, if each browser has its own conversations."""
     key = current_owner()
-    if key is None:
+    if key is None or is_account(key):
         return
     with st.container(gap=None):
         st.header("This browser", anchor=False)
@@ -139,7 +139,8 @@ def draw_privacy() -> None:
     with st.container(gap=None):
         st.header("Allowed models on other machines", anchor=False)
         _draw_allowed_models()
-    _draw_langsmith()
+    if may_administer():
+        _draw_langsmith()
     _draw_browser_key()
 
 
@@ -166,7 +167,8 @@ def _draw_allowed_models() -> None:
                     f"{external_hosts.EXTERNAL_ICON} {markdown.escape_line(model, 80)} {where}", width="content"
                 )
                 key = f"forbid-{model}"
-                st.button("Revoke", type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
+                if may_administer():
+                    st.button("Revoke", type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
 
 
 def _draw_quota() -> None:

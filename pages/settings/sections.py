@@ -9,7 +9,8 @@ from functools import cache
 import streamlit as st
 
 from crag.options import MODEL_OPTIONS, SAVED_OPTIONS, OptionSection
-from pages.parts import setup_checklist
+from pages.parts import login, setup_checklist
+from pages.parts.services import current_account, may_administer
 from pages.settings import embeddings, evaluators, library, model_settings, ollama, presets, privacy, setting_row
 from pages.settings.setting_row import SettingsRow
 
@@ -84,6 +85,17 @@ def _section_rows(section: OptionSection, without: Sequence[str] = ()) -> tuple[
 _EVALUATORS = SettingsRow(evaluators.EVALUATOR_WORDS, evaluators.draw_evaluators, framed=False)
 
 
+_OF_EVERYONE = ("Account", "Privacy", "Keyboard")
+
+
+def shown_sections() -> tuple[Section, ...]:
+    """Return the sections for this user: an account has one of its own, and only administrators change the server."""
+    account = current_account()
+    hidden = {"Account"} if account is None else set()
+    own = all_sections() if may_administer() else [one for one in all_sections() if one.name in _OF_EVERYONE]
+    return tuple(section for section in own if section.name not in hidden)
+
+
 @cache
 def all_sections() -> tuple[Section, ...]:
     """Return all sections in sidebar order."""
@@ -103,5 +115,6 @@ def all_sections() -> tuple[Section, ...]:
         Section("Privacy", "lock", (SettingsRow(privacy.PRIVACY_WORDS, privacy.draw_privacy, framed=False),)),
         Section("Backup", "archive", (SettingsRow(library.BACKUP_WORDS, library.draw_backup, framed=False),)),
         Section("Set-up", "checklist", (SettingsRow(_CHECKLIST_WORDS, setup_checklist.draw_checklist),)),
+        Section("Account", "person", (SettingsRow(login.ACCOUNT_WORDS, login.draw_account, framed=False),)),
         Section("Keyboard", "keyboard", _keyboard_rows()),
     )

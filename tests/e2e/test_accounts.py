@@ -1,0 +1,129 @@
+"""Two people who log in with a provider, in browsers of their own: one shares a collection with the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browser import ask, badge, new_context, open_page, settled, uploader
+from tests.e2e.conftest import NOTES, QUESTION
+from tests.served import free_port, served
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from oidc_provider_mock import User, run_server_in_thread
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the provider's own
+PEOPLE = ("root", "ann", "ben")
+LOGIN = """
+[auth]
+redirect_uri = "http://127.0.0.1:{port}/oauth2callback"
+cookie_secret = "a secret of this test that is long enough"
+client_id = "crag"
+client_secret = "secret"
+server_metadata_url = "{provider}/.well-known/openid-configuration"
+"""
+
+
+@pytest.fixture
+def provider() -> Iterator[str]:
+    users = [
+        User(sub=one, claims={"email": f"{one}@example.org", "name": one.title(), "email_verified": True})
+        for one in PEOPLE
+    ]
+    unconfirmed = User(sub="eve", claims={"email": "root@example.org", "email_verified": False})
+    with run_server_in_thread(user_claims=[*users, unconfirmed]) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.fixture
+def address(tmp_path: Path, provider: str) -> Iterator[str]:
+    port = free_port()
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text(LOGIN.format(port=port, provider=provider))
+    people = {"CRAG_PEOPLE": "accounts", "CRAG_ADMINS": "root@example.org", "OLLAMA_HOST": "127.0.0.1:9"}
+    with served(tmp_path / "home", tmp_path, port, CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin", **people) as one:
+        yield one
+
+
+@pytest.fixture
+def browsers(browser: Browser) -> Iterator[dict[str, Page]]:
+    contexts = {one: new_context(browser, viewport={"width": 1440, "height": 900}) for one in (*PEOPLE, "eve")}
+    yield {one: context.new_page() for one, context in contexts.items()}
+    for context in contexts.values():
+        context.close()
+
+
+def log_in(page: Page, address: str, who: str) -> None:
+    page.goto(address)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name=who, exact=True).first.click()
+    page.wait_for_url(f"{address}/**")
+
+
+def test_people_log_in_share_a_collection_and_log_out(browsers: dict[str, Page], address: str):
+    ann, ben = browsers["ann"], browsers["ben"]
+    ann.goto(f"{address}/documents")
+    expect(ann.get_by_text("Log in to ask your documents")).to_be_visible()
+    expect(ann.get_by_text("Collections")).to_have_count(0)
+
+    log_in(ann, address, "ann")
+    open_page(ann, f"{address}/documents")
+    ann.get_by_role("button", name="New", exact=True).click()
+    ann.get_by_label("Name").fill("Brewing")
+    ann.get_by_role("button", name="Create").click()
+    expect(ann.get_by_role("button", name="ann/Brewing")).to_be_visible()
+    settled(ann)
+    uploader(ann).set_input_files({"name": "brewing.md", "mimeType": "text/markdown", "buffer": NOTES.encode()})
+    expect(ann.get_by_text("added", exact=False).first).to_be_visible()
+
+    log_in(ben, address, "ben")
+    open_page(ben, f"{address}/documents")
+    expect(ben.get_by_role("button", name="ben/Documents")).to_be_visible()
+    expect(ben.get_by_text("ann/Brewing")).to_have_count(0)
+
+    settled(ann)
+    ann.get_by_role("button", name="Edit").locator("visible=true").first.click()
+    ann.get_by_role("menuitem", name="Share").click()
+    ann.get_by_label("May read: e-mail addresses, one per line").fill("ben@example.org")
+    ann.get_by_role("dialog").get_by_role("button", name="Share").click()
+    expect(ann.get_by_role("dialog")).to_have_count(0)
+
+    open_page(ben, f"{address}/documents")
+    ben.get_by_role("button", name="ann/Brewing").click()
+    expect(ben.get_by_text("You may only read this collection.")).to_be_visible()
+    expect(ben.get_by_role("button", name="Edit")).to_have_count(0)
+    open_page(ben, address)
+    ask(ben, QUESTION)
+    expect(badge(ben, "from your documents")).to_be_visible()
+
+    root = browsers["root"]
+    log_in(root, address, "root")
+    open_page(root, f"{address}/documents")
+    expect(root.get_by_text("ann/Brewing")).to_have_count(0)
+    open_page(root, f"{address}/settings?section=models")
+    expect(root.get_by_role("heading", name="Models", exact=True)).to_be_visible()
+
+    open_page(ben, f"{address}/settings?section=models")
+    expect(ben.get_by_role("heading", name="Models", exact=True)).to_have_count(0)
+    open_page(ben, f"{address}/settings?section=account")
+    expect(ben.get_by_text("example.org · Member")).to_be_visible()
+    ben.get_by_role("button", name="Log out").click()
+    ben.wait_for_url("**/end_session**")
+    ben.goto(f"{address}/documents")
+    expect(ben.get_by_role("button", name="Log in")).to_be_visible()
+
+
+def test_who_cannot_be_admitted_is_told_why(browsers: dict[str, Page], address: str):
+    eve = browsers["eve"]
+    log_in(eve, address, "eve")
+    expect(eve.get_by_text("The login service does not confirm your e-mail address")).to_be_visible()
+    ben = browsers["ben"]
+    ben.goto(address)
+    ben.get_by_role("button", name="Log in").click()
+    ben.get_by_role("button", name="Deny").click()
+    expect(ben.get_by_text("The login service did not confirm who you are")).to_be_visible()
