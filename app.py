@@ -35,16 +35,12 @@ def main() -> None:
     st.set_page_config(page_title=f"{chosen.title} · CRAG Chat", layout=pages[chosen].layout)
     st.html(STYLE)
     st.logo(LOGO, size="large")
-    try:
-        if login.draw_login_page():
-            return
-    except Exception as error:  # noqa: BLE001 — as below
-        draw_fault(error)
-        return
     if session.pop_unknown_page() and pages[chosen] is Page.CHAT:  # another page may be opened meanwhile
         st.toast("There is no page at this address. This is the start page.", icon=":material/info:", duration="long")
     dialogs.show_refusal()
     try:
+        if login.draw_login_page():
+            return
         chosen.run()
         warm_up()
     except Exception as error:  # noqa: BLE001 — last handler of a page: logged, and shown as a message

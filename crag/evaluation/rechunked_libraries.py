@@ -244,7 +244,7 @@ class RechunkedLibraries(UserScoped):
         if scope is None:
             return
         with self._making:
-            self.remove_stale()
+            (self._unlimited or self).remove_stale()
             sources = self._sources(scope)
             if not sources and options.passage_size:
                 raise BadRequest("There are no documents to split.", "Add some first.")

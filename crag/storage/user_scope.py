@@ -64,7 +64,7 @@ class UserScoped:
     """
 
     _user: str | None = None
-    _unlimited: UserScoped | None = None
+    _unlimited: Self | None = None
 
     def for_user(self, user: str | None) -> Self:
         """Return this service and its parts, limited to a user (None: not limited). A limit cannot be changed."""

@@ -29,12 +29,14 @@ def draw_login_page() -> bool:
 def _draw_login(error: NotLoggedIn) -> None:
     st.title("CRAG Chat", anchor=False)
     st.markdown("Log in to ask your documents and those that others share with you.")
-    reason = str(error) or _FAILURES.get(st.context.cookies.get(LOGIN_FAILED_COOKIE, ""), "")
+    is_refused = bool(st.user.to_dict().get("is_logged_in"))
+    failure = _FAILURES.get(st.context.cookies.get(LOGIN_FAILED_COOKIE, ""), "")
+    reason = str(error) if is_refused else failure
     if reason:
         st.warning(markdown.escape_line(reason, 300), icon=":material/warning:")
     with st.container(horizontal=True):
         st.button("Log in", icon=":material/login:", type="primary", on_click=st.login)
-        if error.message:
+        if is_refused:
             st.button("Log out", icon=":material/logout:", type="tertiary", on_click=st.logout)
 
 

@@ -111,7 +111,7 @@ def _log_in() -> str:
 def _read_identity(claims: Mapping[str, Any]) -> Identity:
     """Return who the claims of an identity token say that somebody is. Raises `NotLoggedIn`."""
     if not claims.get("is_logged_in"):
-        raise NotLoggedIn("")
+        raise NotLoggedIn("You are not logged in.", "Log in.")
     if time.time() - float(claims.get("iat") or time.time()) > _LOGIN_SECONDS:
         raise NotLoggedIn("You were logged in a week ago.", "Log in again.")
     issuer, subject, email = (str(claims.get(name) or "") for name in ("iss", "sub", "email"))
