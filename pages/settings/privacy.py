@@ -133,7 +133,7 @@ def draw_privacy() -> None:
             "Everything sent from this machine is logged here first. "
             + labels.grey_text("Data for models on this machine stays here and is not listed.")
         )
-        if application().settings.tavily_api_key:
+        if application().settings.tavily_api_key and may_administer():
             _draw_quota()
         _draw_outbound_log()
     with st.container(gap=None):
