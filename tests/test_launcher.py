@@ -99,7 +99,7 @@ def _server_of(address: str) -> psutil.Process:
     """The process that serves this address."""
     port = address.rpartition(":")[2]
     children = (child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE)
-    return next(child for child in children if {"launcher.py", port} <= set(child.cmdline()))
+    return next(child for child in children if {str(ROOT / "launcher.py"), port} <= set(child.cmdline()))
 
 
 def _listening(process: psutil.Process) -> set[str]:
@@ -197,3 +197,39 @@ def test_a_low_limit_of_open_files_is_raised():
     )
     with Forked(code) as process:
         assert int(process.communicate(PATIENCE)[0]) >= 1024
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({"CRAG_HOST": "0.0.0.0"}, "CRAG_PUBLIC_URL"),  # noqa: S104
+        ({"CRAG_HOST": "0.0.0.0", "CRAG_PUBLIC_URL": "https://crag.example.org"}, "CRAG_OPEN=yes"),  # noqa: S104
+        ({"CRAG_PEOPLE": "accounts"}, "redirect_uri"),
+    ],
+)
+def test_a_server_that_would_be_open_by_mistake_does_not_start(tmp_path, environment, named):
+    ended = subprocess.run(
+        [sys.executable, str(ROOT / "launcher.py"), "--port", str(free_port())],
+        cwd=tmp_path,
+        env=os.environ | {"CRAG_HOME": str(tmp_path / "home")} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 1
+    assert named in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (tmp_path / "home").exists()
+
+
+def test_on_purpose_it_answers_under_its_public_names_alone(tmp_path):
+    port = free_port()
+    names = f"http://127.0.0.1:{port}, http://crag.test:{port}"
+    open_to_all = {"CRAG_OPEN": "yes", "CRAG_HOST": "0.0.0.0", "CRAG_PUBLIC_URL": names}  # noqa: S104
+    with served(tmp_path / "home", ROOT, port, OLLAMA_HOST="127.0.0.1:9", **open_to_all) as address:
+        health = f"{address}/_stcore/health"
+        assert _listening(_server_of(address)) == {"0.0.0.0"}  # noqa: S104
+        own = {"Host": f"crag.test:{port}", "Origin": f"http://crag.test:{port}"}
+        assert httpx.get(health, headers=own).status_code == 200
+        assert httpx.get(health, headers=own | {"Origin": f"https://crag.test:{port}"}).status_code == 403
+        assert httpx.get(health, headers={"Host": f"localhost:{port}"}).status_code == 400

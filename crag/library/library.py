@@ -40,7 +40,7 @@ from crag.storage.passages import (
 from crag.storage.removed_sources import RemovedSources
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
-from crag.storage.user_scope import UserScoped, visible_questions
+from crag.storage.user_scope import UserScoped, document_owner, visible_questions
 from crag.types import (
     Collection,
     CollectionAccess,
@@ -275,7 +275,8 @@ class Library(UserScoped):
 
     def suggest_questions(self, n: int = 3) -> list[str]:
         """Return at most `n` questions that the newest sources answer; derived once for each state of the library."""
-        key = (self._user, self._store.epoch(), n)
+        reader = document_owner(self._user) if self._user else None  # all browsers read the same
+        key = (reader, self._store.epoch(), n)
         if (suggested := self._suggested.get(key)) is None:
             suggested = suggest_questions(self._database, self._find_by_words, n, self._user)
             self._suggested.put(key, suggested)

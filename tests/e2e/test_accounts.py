@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,12 @@ def provider() -> Iterator[str]:
 
 @pytest.fixture
 def address(tmp_path: Path, provider: str) -> Iterator[str]:
+    with served_with_login(tmp_path, provider) as one:
+        yield one
+
+
+@contextmanager
+def served_with_login(tmp_path: Path, provider: str) -> Iterator[str]:
     port = free_port()
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "secrets.toml").write_text(LOGIN.format(port=port, provider=provider))
@@ -127,3 +134,12 @@ def test_who_cannot_be_admitted_is_told_why(browsers: dict[str, Page], address: 
     ben.get_by_role("button", name="Log in").click()
     ben.get_by_role("button", name="Deny").click()
     expect(ben.get_by_text("The login service did not confirm who you are")).to_be_visible()
+
+
+def test_a_login_service_that_does_not_answer_is_named(browsers: dict[str, Page], tmp_path: Path):
+    ann = browsers["ann"]
+    with served_with_login(tmp_path, "http://127.0.0.1:9") as address:
+        ann.goto(f"{address}/documents")
+        ann.get_by_role("button", name="Log in").click()
+        expect(ann.get_by_text("The login service does not answer.")).to_be_visible()
+        expect(ann.get_by_role("button", name="Log in")).to_be_visible()

@@ -147,7 +147,7 @@ async def ask_together(address: str, people: int, seconds: float, seen: Seen) ->
 def held() -> Held:
     """What the application that this process serves holds now."""
     alive = [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
-    server = next(child for child in alive if "launcher.py" in child.cmdline())
+    server = next(child for child in alive if any(one.endswith("launcher.py") for one in child.cmdline()))
     worked = server.cpu_times()
     memory = server.memory_info().rss / 2**20
     return Held(memory, server.num_threads(), server.num_fds(), worked.user + worked.system)
