@@ -11,6 +11,7 @@ from pages.parts import dialogs, markdown, setup_checklist
 from pages.parts.address import AddressSelection, read_selections
 from pages.parts.layout import draw_search_field
 from pages.parts.routes import Page
+from pages.parts.services import may_administer
 from pages.parts.session import is_phone
 from pages.settings import model_settings, ollama, presets, privacy
 from pages.settings.sections import Section, shown_sections
@@ -86,7 +87,8 @@ def main() -> None:
     drawn = model_settings.page_snapshot()
     setup_checklist.note_page_state()
     st.title(Page.SETTINGS.title, anchor=False)
-    st.caption("Saved at once for all conversations. A conversation can override them above its question box.")
+    if may_administer():
+        st.caption("Saved at once for all conversations. A conversation can override them above its question box.")
     wanted, chosen = _draw_index()
     if wanted:
         _draw_search_results(wanted)

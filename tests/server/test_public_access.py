@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from crag.errors import BadRequest
+from crag.server import public_access
 from crag.server.public_access import find_origins
 from crag.settings import Settings
 
@@ -59,3 +60,10 @@ def test_what_would_be_open_or_is_incomplete_is_refused_in_words(settings, why):
     with pytest.raises(BadRequest) as refused:
         find_origins(settings, 8501)
     assert why in str(refused.value)
+
+
+def test_without_authlib_only_accounts_are_refused(monkeypatch):
+    monkeypatch.setattr(public_access, "find_spec", lambda _: None)
+    assert find_origins(Settings(), 8501) == ()
+    with pytest.raises(BadRequest, match="Authlib"):
+        find_origins(replace(ACCOUNTS, public_urls=PUBLIC), 8501)
