@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,11 +16,13 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from crag.app.application import Application, open_application
+from crag.cancellation import Cancellation
 from crag.concurrency.rate_limits import RateLimits
 from crag.errors import BadRequest, CragError, NotFound, SourceRefused
 from crag.evaluation.calibrator import CalibrationPlan
 from crag.evaluation.types import EvaluationPlan, Variant
 from crag.ingest.site import SiteLimits
+from crag.library.job_queue import new_job
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.storage.sources import ensure_collection
@@ -476,3 +479,51 @@ def test_who_asks_too_much_waits_and_nobody_else_does(people, monkeypatch):
         ben.jobs.submit_bytes("two.md", b"Two.")
     ann = people.application.for_user(people.ann.id)
     assert finish(ann.queue.submit(ann.conversations.create().id, QUESTION))
+
+
+def test_words_are_corrected_by_documents_of_the_user_alone(people):
+    misspelled = "When does the quetzel migration begin?"
+    assert SECRET in people.ask(people.ann, OFF, misspelled)
+    assert SECRET not in people.ask(people.ben, OFF, misspelled)
+
+
+def test_a_calibration_reads_and_is_shown_to_who_began_it(people):
+    ann, ben = people.of(people.ann).calibration, people.of(people.ben).calibration
+    plan = CalibrationPlan(count=8)
+    assert SECRET in repr(ann.run(OFF, plan))
+    assert SECRET not in repr(ben.run(OFF, plan))
+    with pytest.raises(BadRequest, match="no documents"):
+        ben.run(replace(OFF, collection="ann/Birds"), plan)
+    begun = threading.Event()
+
+    def measure(_report: object, stop: Cancellation) -> Any:
+        begun.set()
+        stop.wait(0.2)
+        stop.check()
+        return SECRET
+
+    assert ann.job.begin(measure)
+    begun.wait()
+    ben.job.cancel()
+    wait_until(lambda: ann.job.result)
+    assert (ben.job.result, ben.job.fault, ann.job.result) == (None, "", SECRET)
+
+
+def test_a_job_adds_only_what_who_submitted_it_may_add(people):
+    ben, before = people.of(people.ben), people.of(people.ann).library.sources()
+    ben.jobs._spool.put("ab12", b"Slipped in.")
+    ben.jobs._rows.add(new_job("ab12", "upload", "", "slipped.md", "ann/Birds"))
+    ben.jobs._workers.wake()
+    wait_until(lambda: not ben.jobs.active)
+    assert next(job for job in ben.jobs.jobs() if job.id == "ab12").state == "failed"
+    assert people.of(people.ann).library.sources() == before
+
+
+def test_what_is_counted_and_suggested_is_what_the_user_may_read(people):
+    for account in (people.ann, people.ben):
+        own = people.of(account)
+        documents = own.library.sources()
+        assert own.library.counts()[:2] == (len(documents), sum(one.passages for one in documents))
+        assert people.application.environments.look_up(OFF, account.id).documents == len(documents)
+    assert SECRET in repr(people.of(people.ann).library.suggest_questions())
+    assert SECRET not in repr(people.of(people.ben).library.suggest_questions())
