@@ -55,6 +55,33 @@ def _forgotten_models() -> None:
         administration.model_facts_cache.clear()
 
 
+@pytest.fixture(scope="session")
+def _postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one server for all tests of a worker."""
+    from tests.doubles.postgres import postgres_server
+
+    with postgres_server(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def _homes_on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `--postgres` every database of a test is a schema of a PostgreSQL server."""
+    if not request.config.getoption("--postgres"):
+        return
+    from crag.storage import engine
+    from tests.doubles.postgres import home_url
+
+    server = request.getfixturevalue("_postgres")
+    open_store = engine._open_store
+    monkeypatch.setattr(engine, "_open_store", lambda home, url: open_store(home, url or home_url(server, home)))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests of storage, retrieval, documents and runs work on PostgreSQL instead of SQLite."""
+    parser.addoption("--postgres", action="store_true", help="use PostgreSQL, not SQLite")
+
+
 def pytest_configure() -> None:
     """Homes lie in memory where there is room: the database waits for the disk at each of its thousands of commits."""
     memory = Path("/dev/shm")  # noqa: S108 — pytest makes a folder in it that only this user can read

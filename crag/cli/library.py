@@ -27,7 +27,8 @@ from crag.settings import Settings
 from crag.sharing.backup import BackupManifest, write_backup
 from crag.sharing.passage_exchange import ExportFormat
 from crag.sharing.restore import restore_backup
-from crag.storage.engine import DATABASE_NAME, Database
+from crag.storage.engine import Database
+from crag.storage.sqlite_file import DATABASE_NAME
 from crag.text.formatting import format_count, format_place
 from crag.types import DEFAULT_COLLECTION, Passage
 

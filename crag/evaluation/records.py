@@ -29,7 +29,7 @@ from crag.evaluation.types import (
     Variant,
 )
 from crag.options import RunOptions, apply_changes, diff_options, dump_changes, load_changes
-from crag.storage.engine import Database
+from crag.storage.engine import Database, replace_row
 from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import evaluation_results, evaluations, runs
 from crag.storage.user_scope import UserScoped
@@ -256,7 +256,7 @@ class EvaluationRows(UserScoped):
             stopping = connection.execute(spent).scalar()
             if stopping is None:  # deleted in the meantime
                 return True
-            connection.execute(insert(evaluation_results).prefix_with("OR REPLACE").values(row))
+            connection.execute(replace_row(connection, evaluation_results, row))
         return bool(stopping)
 
     def save_judgement(self, evaluation_id: str, key: ResultKey, judgement: Judgement) -> None:

@@ -15,13 +15,12 @@ from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy import Row, delete, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.errors import BadRequest, CragError, HomeFault, Stopped
 from crag.settings import Settings
-from crag.storage.engine import Database
+from crag.storage.engine import Database, insert_into
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import downloads
@@ -78,7 +77,7 @@ class DownloadRows:
             row = connection.execute(select(downloads).where(downloads.c.name == name)).first()
             if row is not None and row.state == "running" and is_process_alive(row.owner):
                 return False
-            statement = insert(downloads).values(name=name, **fresh)
+            statement = insert_into(connection, downloads).values(name=name, **fresh)
             connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=fresh))
         return True
 

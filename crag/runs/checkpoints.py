@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from crag.errors import HomeFault, NotFound
-from crag.storage.engine import CHECKPOINTS_NAME
 from crag.storage.files import WatchedFile
+from crag.storage.sqlite_file import CHECKPOINTS_NAME
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -16,7 +16,7 @@ from crag.errors import NotFound
 from crag.events import QuestionCondensed, RunEnded, decode_event, encode_event
 from crag.runs.event_log import EventLog
 from crag.runs.trace import Trace
-from crag.storage.engine import Database
+from crag.storage.engine import Database, replace_row
 from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import (
@@ -37,7 +37,7 @@ def save_summary(connection: Connection, run_id: str, trace: Trace, seconds: flo
     """Write the summary row of a run that took `seconds`, replacing an earlier one."""
     row = summarize_trace(trace) | {"run_id": run_id, "seconds": seconds}
     row["tokens"] = max(row["tokens"], _count_call_tokens(connection, run_id))
-    connection.execute(insert(run_summaries).prefix_with("OR REPLACE").values(row))
+    connection.execute(replace_row(connection, run_summaries, row))
 
 
 def summarize_trace(trace: Trace) -> dict[str, Any]:

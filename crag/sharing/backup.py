@@ -26,11 +26,12 @@ from sqlalchemy import ColumnElement, delete, select, update
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
 from crag.library.job_queue import JOB_ID
-from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
+from crag.storage.engine import Database
 from crag.storage.files import check_absent, move_into_place, original_relative_path, staging_folder
 from crag.storage.migrations import OLDEST_SCHEMA_VERSION, SCHEMA_VERSION
 from crag.storage.removed_sources import RemovedSources
 from crag.storage.sources import SourceStore
+from crag.storage.sqlite_file import CHECKPOINTS_NAME, DATABASE_NAME
 from crag.storage.tables import evaluations, jobs, runs, sources
 from crag.types import Progress, ProgressCallback
 

@@ -28,9 +28,10 @@ from crag.sharing.backup import (
     read_manifest,
     upload_name,
 )
-from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
+from crag.storage.engine import Database
 from crag.storage.files import move_into_place, original_relative_path, staging_folder
 from crag.storage.schema_check import has_own_schema
+from crag.storage.sqlite_file import CHECKPOINTS_NAME, DATABASE_NAME
 from crag.storage.tables import FULL_TEXT_INDEX, sources
 from crag.types import Progress, ProgressCallback, Refusal
 

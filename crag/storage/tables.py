@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     Float,
     ForeignKey,
@@ -19,6 +20,7 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
+_BIG = BigInteger().with_variant(Integer, "sqlite")  # may exceed 2 billion
 
 
 # The messages form a tree: `head_id` is the last message of the branch shown. Deletion becomes final after a delay.
@@ -230,7 +232,8 @@ evaluation_results = Table(
     Column("judged", Text),
     Column("label", Integer),
 )
-Index("labelled_results", evaluation_results.c.evaluation_id, sqlite_where=evaluation_results.c.label.is_not(None))
+_is_labelled = evaluation_results.c.label.is_not(None)
+Index("labelled_results", evaluation_results.c.evaluation_id, sqlite_where=_is_labelled, postgresql_where=_is_labelled)
 
 
 # Everything that left the machine. A row is written before its content is sent.
@@ -269,8 +272,8 @@ downloads = Table(
     Column("name", Text, primary_key=True),
     Column("state", Text, nullable=False),
     Column("stage", Text, nullable=False, server_default=""),
-    Column("done", Integer, nullable=False, server_default="0"),
-    Column("total", Integer, nullable=False, server_default="0"),
+    Column("done", _BIG, nullable=False, server_default="0"),
+    Column("total", _BIG, nullable=False, server_default="0"),
     Column("rate", Float, nullable=False, server_default="0"),
     Column("fault", Text, nullable=False, server_default=""),
     Column("owner", Text, nullable=False, server_default=""),
@@ -408,8 +411,8 @@ jobs = Table(
     Column("options", Text, nullable=False, server_default="{}"),
     Column("state", Text, nullable=False, index=True),
     Column("stage", Text, nullable=False, server_default=""),
-    Column("done", Integer, nullable=False, server_default="0"),
-    Column("total", Integer, nullable=False, server_default="0"),
+    Column("done", _BIG, nullable=False, server_default="0"),
+    Column("total", _BIG, nullable=False, server_default="0"),
     Column("result", Text),
     Column("cancelled", Integer, nullable=False, server_default="0"),
     Column("owner", Text, nullable=False, server_default=""),
@@ -422,7 +425,7 @@ jobs = Table(
 epochs = Table(
     "epochs",
     metadata,
-    Column("number", Integer, primary_key=True),
+    Column("number", _BIG, primary_key=True, autoincrement=False),
     Column("first_id", Integer, nullable=False),
     Column("last_id", Integer, nullable=False),
 )
