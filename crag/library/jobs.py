@@ -20,7 +20,6 @@ from crag.ingest.site import SiteLimits
 from crag.library.job_queue import Job, JobKind, JobQueue, JobState, UploadSpool, new_job
 from crag.library.library import Library
 from crag.storage.engine import Database
-from crag.storage.ownership import current_process_name
 from crag.text.sanitization import clean_display_name
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal
 
@@ -104,7 +103,7 @@ class JobWorkers:
         self._rows = rows
         self._spool = spool
         self._library = library
-        self._owner = f"{current_process_name()}-{secrets.token_hex(4)}"
+        self._owner = f"{rows.owner_name()}-{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._tasks: dict[str, _RunningJob] = {}
         self._polls = 0

@@ -16,9 +16,8 @@ from crag.errors import NotFound
 from crag.events import QuestionCondensed, RunEnded, decode_event, encode_event
 from crag.runs.event_log import EventLog
 from crag.runs.trace import Trace
-from crag.storage.engine import Database, replace_row
+from crag.storage.engine import Database, is_owner_alive, owner_name, replace_row
 from crag.storage.outbound_log import SERVER_KEY
-from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import (
     conversations,
     evaluations,
@@ -79,7 +78,7 @@ class RunRecords:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owner = current_process_name()
+        self._owner = database.owner_name()
 
     def open(
         self,
@@ -162,9 +161,8 @@ class RunRecords:
         """Mark runs whose process died, or that are in `unsaved`, as interrupted; keep their text so far."""
         with self._database.read() as connection:
             running = connection.execute(_RUNNING).all()
-        for row in running:
-            if row.id not in unsaved and is_process_alive(row.owner):
-                continue
+            orphans = [row for row in running if row.id in unsaved or not is_owner_alive(connection, row.owner)]
+        for row in orphans:
             kept = log.read(row.id)
             trace = Trace().apply_all(event for _, event in kept)
             seconds = max((step.started + (step.seconds or 0) for step in trace.steps), default=0.0)
@@ -237,7 +235,7 @@ class RunRecords:
 
 def insert_run(connection: Connection, **values: Any) -> None:
     """Insert a new run of this process."""
-    own = {"state": "running", "owner": current_process_name(), "started_at": time.time()}
+    own = {"state": "running", "owner": owner_name(connection), "started_at": time.time()}
     connection.execute(insert(runs).values(**own, **values))
 
 

@@ -50,12 +50,12 @@ class Store(Protocol):
         """Return what the driver says, for the log."""
         ...
 
-    def process_name(self) -> str:
-        """Return a name for this process that no other process which uses the database has or had."""
+    def owner_name(self) -> str:
+        """Return the name under which this process owns rows; no other process has or had it."""
         ...
 
-    def is_process_alive(self, name: str) -> bool:
-        """Return whether the named process still runs. Anything after a second `-` is ignored."""
+    def is_owner_alive(self, connection: Connection, name: str) -> bool:
+        """Return whether the process of this name still runs. Anything after a second `-` is ignored."""
         ...
 
     def close(self) -> None:
@@ -73,6 +73,7 @@ class Database:
         """
         self.home = home
         self._store: Store = _open_store(home, url)
+        self._engine = self._store.engine.execution_options(store=self._store)
         self.dialect = self._store.engine.dialect.name
         try:
             with self.write() as connection:
@@ -92,13 +93,13 @@ class Database:
         Raises `HomeFault` if the database is damaged, gone or does not answer.
         """
         self._store.check_in_place()
-        with self._translate_errors(), self._store.engine.connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Provide a connection for reading whose statements all see the same state, whatever is committed meanwhile."""
-        with self._translate_errors(), self._store.engine.connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             connection.exec_driver_sql(self._store.begin_snapshot)
             try:
                 yield connection
@@ -114,7 +115,7 @@ class Database:
         that was moved, or to one that was deleted and vanishes when it is closed.
         """
         self._store.check_in_place()
-        with self._translate_errors(), self._store.engine.connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             try:
                 for statement in self._store.begin_write:
                     connection.exec_driver_sql(statement)
@@ -128,13 +129,9 @@ class Database:
                 raise
         self._store.check_in_place()
 
-    def process_name(self) -> str:
+    def owner_name(self) -> str:
         """Return the name under which this process owns rows."""
-        return self._store.process_name()
-
-    def is_process_alive(self, name: str) -> bool:
-        """Return whether the process that owns a row still runs. Anything after a second `-` is ignored."""
-        return self._store.is_process_alive(name)
+        return self._store.owner_name()
 
     def close(self) -> None:
         """Close all connections."""
@@ -158,6 +155,21 @@ class Database:
         return self._store.find_fault(error) or HomeFault(
             "The database rejected the change.", "Try again. If it happens again, restart the app."
         )
+
+
+def owner_name(connection: Connection) -> str:
+    """Return the name under which this process owns rows."""
+    return _store_of(connection).owner_name()
+
+
+def is_owner_alive(connection: Connection, name: str) -> bool:
+    """Return whether the process that owns a row still runs. Anything after a second `-` is ignored."""
+    return _store_of(connection).is_owner_alive(connection, name)
+
+
+def _store_of(connection: Connection) -> Store:
+    store: Store = connection.get_execution_options()["store"]
+    return store
 
 
 def insert_into(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:

@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
@@ -93,13 +93,13 @@ class PostgresServer:
         found = error if isinstance(error, DatabaseError) else error.__cause__
         return str(found.orig).partition("\n")[0] if isinstance(found, DatabaseError) else str(error)
 
-    def process_name(self) -> str:
+    def owner_name(self) -> str:
         """Return the name of the lease of this process."""
         return self._lease.name
 
-    def is_process_alive(self, name: str) -> bool:
-        """Return whether the lease of this name is held."""
-        return self._lease.is_held(name)
+    def is_owner_alive(self, connection: Connection, name: str) -> bool:
+        """Return whether a process has renewed the lease of this name in time."""
+        return self._lease.is_held(connection, name)
 
     def close(self) -> None:
         """Give up the lease, and close all connections."""
@@ -130,7 +130,7 @@ class Lease:
             with suppress(DatabaseError), self._server.engine.connect() as connection:
                 connection.execute(text("DELETE FROM process_leases WHERE name = :name"), {"name": self.name})
 
-    def is_held(self, name: str) -> bool:
+    def is_held(self, connection: Connection, name: str) -> bool:
         """Return whether a process has renewed the lease of this name in time."""
         first, _, rest = name.partition("-")
         name = f"{first}-{rest.partition('-')[0]}"
@@ -140,8 +140,7 @@ class Lease:
             "SELECT count(*) FROM process_leases WHERE name = :name"
             " AND renewed_at > clock_timestamp() - make_interval(secs => :seconds)"
         )
-        with self._server.engine.connect() as connection:
-            return bool(connection.scalar(recent, {"name": name, "seconds": _LEASE_SECONDS}))
+        return bool(connection.scalar(recent, {"name": name, "seconds": _LEASE_SECONDS}))
 
     def _keep(self) -> None:
         is_lost = False

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, delete, exists, func, insert, select, update
 
 from crag.errors import ModelFault
-from crag.storage.ownership import current_process_name
+from crag.storage.engine import owner_name
 from crag.storage.passages import lacks_vector
 from crag.storage.tables import active_spaces, embedder_choices, passages, spaces, vectors
 from crag.types import EmbeddingSpace, Vectors
@@ -68,7 +68,7 @@ def read_previous_space(connection: Connection) -> EmbeddingSpace | None:
 
 def activate_space(connection: Connection, space: EmbeddingSpace) -> None:
     """Make this space, whose row must exist, the active one."""
-    values = {"space_id": space.id, "activated_at": time.time(), "owner": current_process_name()}
+    values = {"space_id": space.id, "activated_at": time.time(), "owner": owner_name(connection)}
     connection.execute(insert(active_spaces), values)
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, create_engine, event, text
+from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.exc import DatabaseError
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
@@ -90,12 +90,12 @@ class SqliteFile:
             return str(error)
         return f"{found.orig} ({getattr(found.orig, 'sqlite_errorname', 'no code')})"
 
-    def process_name(self) -> str:
+    def owner_name(self) -> str:
         """Return the name of this process on this machine."""
         return current_process_name()
 
-    def is_process_alive(self, name: str) -> bool:
-        """Return whether the named process of this machine runs."""
+    def is_owner_alive(self, _connection: Connection, name: str) -> bool:
+        """Return whether a process of this machine runs."""
         return is_process_alive(name)
 
     def close(self) -> None:

