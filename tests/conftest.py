@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -56,11 +57,11 @@ def _forgotten_models() -> None:
 
 
 @pytest.fixture(scope="session")
-def _postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of one server for all tests of a worker."""
+def _postgres() -> Iterator[str]:
+    """The address of one server for all tests of a worker; root has another user run it."""
     from tests.doubles.postgres import postgres_server
 
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as address:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, postgres_server(Path(folder)) as address:
         yield address
 
 
