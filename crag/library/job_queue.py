@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from crag.errors import SourceRefused
 from crag.storage.engine import Database, is_owner_alive
 from crag.storage.files import write_atomically, write_fault
 from crag.storage.tables import jobs
@@ -252,12 +251,12 @@ class UploadSpool:
         except OSError as error:
             raise write_fault(error) from error
 
-    def get(self, job_id: str) -> bytes:
-        """Return the bytes of an upload. Raises `SourceRefused` if the file was removed."""
+    def get(self, job_id: str) -> bytes | None:
+        """Return the bytes of an upload, or None if the file was removed."""
         try:
             return self._place(job_id).read_bytes()
-        except OSError as error:
-            raise SourceRefused("unreachable", "The upload no longer exists.", "Add it again.") from error
+        except OSError:
+            return None
 
     def holds(self, job_id: str) -> bool:
         """Return whether the upload is still there."""

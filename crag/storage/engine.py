@@ -27,6 +27,8 @@ class Store(Protocol):
     """How the log names the database."""
     begin_write: tuple[str, ...]
     """Statements that start a transaction which no other writer can enter before it ends."""
+    begin_beside: tuple[str, ...]
+    """Statements that start a transaction beside those of other writers, as far as this database can."""
     begin_snapshot: str
     """Statement that starts a transaction whose statements all see the same state."""
 
@@ -107,17 +109,19 @@ class Database:
                 self._roll_back(connection)
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, alone: bool = True) -> Iterator[Connection]:
         """Provide a write transaction that commits at the end.
 
-        It waits at the start until no other writes, so that it never fails later because of another. Raises `HomeFault`
-        if the disk is full or read-only, or if the file is no longer in its place: SQLite would go on writing to a file
-        that was moved, or to one that was deleted and vanishes when it is closed.
+        It waits at the start until no other writes, so that it never fails later because of another. Rows that no other
+        transaction decides about need not wait (`alone=False`), where the database can do that.
+
+        Raises `HomeFault` if the disk is full or read-only, or if the file is no longer in its place: SQLite would
+        go on writing to a file that was moved, or to one that was deleted and vanishes when it is closed.
         """
         self._store.check_in_place()
         with self._translate_errors(), self._engine.connect() as connection:
             try:
-                for statement in self._store.begin_write:
+                for statement in self._store.begin_write if alone else self._store.begin_beside:
                     connection.exec_driver_sql(statement)
                 yield connection
                 connection.exec_driver_sql("COMMIT")

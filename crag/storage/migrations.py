@@ -70,6 +70,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE run_summaries ADD COLUMN sufficiency TEXT DEFAULT '' NOT NULL",
         "DELETE FROM run_summaries WHERE outcome = 'not_answered'",  # they are built again from the events
     ),
+    (
+        """CREATE TABLE file_pieces (
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            piece BLOB NOT NULL,
+            added_at FLOAT NOT NULL,
+            PRIMARY KEY (kind, name, number)
+        )""",
+    ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)

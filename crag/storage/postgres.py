@@ -35,6 +35,7 @@ class PostgresServer:
     """
 
     begin_write: tuple[str, ...] = ("BEGIN", f"SET LOCAL lock_timeout = {_WAIT_MILLISECONDS}", _LOCK_WRITERS)
+    begin_beside: tuple[str, ...] = ("BEGIN",)
     begin_snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     def __init__(self, url: str) -> None:

@@ -28,6 +28,7 @@ class SqliteFile:
     """`crag.sqlite` in a home; a `Store`. Several processes on one machine may use it."""
 
     begin_write: tuple[str, ...] = ("BEGIN IMMEDIATE",)  # takes the write lock at the start
+    begin_beside = begin_write
     begin_snapshot = "BEGIN"
 
     def __init__(self, home: Path) -> None:

@@ -397,6 +397,17 @@ FULL_TEXT_INDEX = (
     "CREATE VIRTUAL TABLE passage_occurrences USING fts5vocab(passage_terms, instance)",
 )
 
+# Originals by SHA-256 and uploads by job, for processes on other machines. Empty on SQLite, where they share a folder.
+file_pieces = Table(
+    "file_pieces",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
+    Column("piece", LargeBinary, nullable=False),
+    Column("added_at", Float, nullable=False),
+)
+
 # Jobs that are unfinished, or whose result was not seen yet. `spec` is what to add: an address, a path, or the name of
 # a spooled upload. `owner` is the process that works on it.
 jobs = Table(
@@ -447,6 +458,7 @@ __all__ = [
     "events",
     "examples",
     "feedback",
+    "file_pieces",
     "jobs",
     "messages",
     "metadata",
