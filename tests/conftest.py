@@ -32,6 +32,7 @@ CONFIGURATION = (
     "CRAG_ALLOW_PRIVATE_URLS",
     "CRAG_MAX_UPLOAD_MB",
     "CRAG_PEOPLE",
+    "CRAG_DATABASE_URL",
     "CRAG_LANGSMITH",
     *(f"LANGSMITH_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
     *(f"LANGCHAIN_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
@@ -57,7 +58,7 @@ def _forgotten_models() -> None:
 
 
 @pytest.fixture(scope="session")
-def _postgres() -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """The address of one server for all tests of a worker; root has another user run it."""
     from tests.doubles.postgres import postgres_server
 
@@ -67,13 +68,13 @@ def _postgres() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _homes_on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `--postgres` every database of a test is a schema of a PostgreSQL server."""
-    if not request.config.getoption("--postgres"):
+    """With `--postgres`, and in tests marked so, every database is a schema of a PostgreSQL server."""
+    if not (request.config.getoption("--postgres") or request.node.get_closest_marker("postgres")):
         return
     from crag.storage import engine
     from tests.doubles.postgres import home_url
 
-    server = request.getfixturevalue("_postgres")
+    server = request.getfixturevalue("postgres")
     open_store = engine._open_store
     monkeypatch.setattr(engine, "_open_store", lambda home, url: open_store(home, url or home_url(server, home)))
 

@@ -156,6 +156,11 @@ def damaged_backup_error(what: str) -> BadRequest:
 def write_backup(database: Database, destination: Path, report: ProgressCallback, stop: Cancellation) -> BackupManifest:
     """Write a new backup file and return its manifest. Raises `BadRequest` if it exists, `HomeFault`, `Stopped`."""
     check_absent(destination)
+    if database.dialect != "sqlite":
+        raise BadRequest(
+            "This home is in PostgreSQL, which has backups of its own.",
+            "Use pg_dump, or copy the home to a folder with the command move, and back that up.",
+        )
     with staging_folder(destination) as work:
         report(Progress("Copying the database"))
         _preserve_uploads(database.home, work / "incoming")

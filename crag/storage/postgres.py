@@ -42,7 +42,7 @@ class PostgresServer:
         """Connect when first used. Raises `HomeFault` for an address that is none."""
         try:
             address = make_url(url).set(drivername="postgresql+psycopg")
-        except ArgumentError as error:
+        except (ArgumentError, ValueError) as error:
             raise HomeFault(
                 "CRAG_DATABASE_URL is not an address.", "Write postgresql://user:password@host/database."
             ) from error
