@@ -130,6 +130,18 @@ class RunRecords:
             taken = connection.execute(update(runs).where(waits).values(state="running", owner=self._owner, draft=""))
         return taken.rowcount == 1
 
+    def request_stop(self, run_id: str) -> None:
+        """Ask the process that answers to stop."""
+        running = (runs.c.id == run_id) & (runs.c.state == "running")
+        with self._database.write() as connection:
+            connection.execute(update(runs).where(running).values(stopping=1))
+
+    def stop_requests(self) -> list[str]:
+        """Return the runs of this process that another one asked to stop."""
+        mine = (runs.c.owner == self._owner) & (runs.c.state == "running") & (runs.c.stopping == 1)
+        with self._database.read() as connection:
+            return list(connection.execute(select(runs.c.id).where(mine)).scalars())
+
     def save_draft(self, run_id: str, draft: str) -> None:
         """Save the query as edited so far."""
         with self._database.write() as connection:

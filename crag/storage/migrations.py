@@ -79,6 +79,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             added_at FLOAT NOT NULL,
             PRIMARY KEY (kind, name, number)
         )""",
+        "ALTER TABLE runs ADD COLUMN stopping INTEGER DEFAULT '0' NOT NULL",
     ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""

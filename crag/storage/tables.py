@@ -52,6 +52,7 @@ runs = Table(
     Column("draft", Text, nullable=False, server_default=""),  # edited text of the query that waits for consent
     Column("gap_closed", _INTEGER, nullable=False, server_default="0"),  # the user closed this coverage gap
     Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), index=True),
+    Column("stopping", _INTEGER, nullable=False, server_default="0"),  # stop requested by another process
 )
 RUN_ORDER = literal_column("runs.rowid", Integer)  # as they were asked: `started_at` follows a clock that is set back
 

@@ -82,6 +82,19 @@ def test_stop_keeps_the_partial_answer(house):
     assert RunService(home.database, home.build).trace(run.id).text == trace.text
 
 
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def test_another_process_follows_a_run_and_stops_it(house, kind):
+    asking, following = house(writer=QuotingWriter(gate=threading.Event())), house()
+    assert asking.database.dialect == kind
+    conversation = asking.conversations.create()
+    asking.runs.start(conversation.id, "What holds?", OPTIONS)
+    run = following.runs.active(conversation.id)
+    next(event for _, event in run.follow(seconds=PATIENCE) if isinstance(event, TokensWritten))
+    following.runs.stop(run.id)
+    assert wait(run).state == "stopped"
+    assert following.conversations.messages(conversation.id)[-1].text.startswith("Passage 1 says")
+
+
 def test_one_run_at_a_time_in_a_conversation(house):
     home = house(writer=QuotingWriter(gate=threading.Event()))
     conversation = home.conversations.create()
