@@ -177,10 +177,13 @@ class Retrieval(NamedTuple):
 class Retriever(Protocol):
     """Retrieves passages from the library."""
 
-    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
+    def retrieve(
+        self, query: str, options: RunOptions, stop: Cancellation | None = None, *, as_asked: str = ""
+    ) -> Retrieval:
         """Return at most `options.k` passages. The evaluator orders them, unless the grader is the built-in one.
 
-        Raises `Stopped`.
+        `as_asked` is a follow-up before it was rewritten to `query`; passages that fit both come first. Raises
+        `Stopped`.
         """
         ...
 

@@ -26,6 +26,7 @@ from crag.graph.state import Deps, GraphState, fitted_question, retrieval_questi
 from crag.protocols import CondensedQuestion
 from crag.text.continuations import continue_list, continue_summary, read_fragment
 from crag.text.questions import extract_asking_sentences, is_long_question
+from crag.text.small_talk import strip_small_talk
 from crag.text.spelling import correct_words
 from crag.text.strips import limit_strips
 from crag.types import Assessment, Grade, Knowledge, NodeName, Passage, Statement, Strip, Sufficiency, Turn, Verdict
@@ -95,8 +96,12 @@ def _continue_request(question: str, history: Sequence[Turn], deps: Deps) -> str
 def retrieve(state: GraphState, deps: Deps) -> GraphState:
     """Find the nearest passages of the library."""
     question, options = retrieval_question(state), deps.options
+    asked = strip_small_talk(fitted_question(state)) if state.get("history") else question
+    as_asked = "" if asked == question else asked
     # cancellable even while the question is embedded on another host
-    found = call_cancellable(lambda: deps.retriever.retrieve(question, options, deps.stop), deps.stop)
+    found = call_cancellable(
+        lambda: deps.retriever.retrieve(question, options, deps.stop, as_asked=as_asked), deps.stop
+    )
     passages = tuple(found.passages)
     deps.emit(PassagesFound("library", passages, deps.retriever.size(options), scored=found.scored))
     if found.notice:
