@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 from crag.text.korean_spacing import restore_spaces
@@ -169,12 +170,13 @@ def drop_document_reference(question: str) -> str:
 
 def separate_words(question: str, statistics: TermStatistics) -> str:
     """Return a Korean question with the spaces that its writer left out, as far as the words of the library tell."""
+    return restore_spaces(question, partial(select_known, statistics))
 
-    def select_known(terms: Sequence[str]) -> set[str]:
-        weights = statistics.idf([*terms, UNSEEN_TERM])
-        return {term for term in terms if weights[term] < weights[UNSEEN_TERM]}
 
-    return restore_spaces(question, select_known)
+def select_known(statistics: TermStatistics, terms: Sequence[str]) -> set[str]:
+    """Return those of the terms that the library holds."""
+    weights = statistics.idf([*terms, UNSEEN_TERM])
+    return {term for term in terms if weights[term] < weights[UNSEEN_TERM]}
 
 
 def _find_known_endings(text: str, statistics: TermStatistics) -> frozenset[str]:
