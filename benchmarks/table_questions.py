@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.table_wordings import WORDINGS
 from crag.cancellation import Cancellation
 from crag.ingest.parse.document import Block, Document
 from crag.ingest.parse.table_rows import table_blocks
@@ -609,17 +610,30 @@ def ask(sheet: Sheet, tables: Sequence[DataTable]) -> tuple[str, str]:
     return (f"exact, {certainty}" if exact else f"wrong, {certainty}"), f"{query.sql} → {result.rows[:4]}"
 
 
-def main() -> None:
-    """Print the outcomes, and each question that was not answered exactly."""
-    sheets = make_sheets()
+def measure(asked: Sequence[tuple[Sheet, Sheet]]) -> None:
+    """Print the outcomes of questions, each over its sheet and another one, and those not answered exactly."""
     outcomes: Counter[str] = Counter()
-    for at, sheet in enumerate(sheets):
-        other = sheets[(at + 5) % len(sheets)]
+    for sheet, other in asked:
         tables = find_tables([*make_passages(sheet), *make_passages(other, 10_000)])
         outcome, sql = ask(sheet, tables)
         outcomes[outcome] += 1
         if outcome in ("none", "refused") or outcome.startswith("wrong"):
             print(f"{outcome}: {sheet.question}\n    {sql}\n    expected {str(sheet.expected)[:120]}")
-    print(f"\n{len(sheets)} questions")
+    print(f"\n{len(asked)} questions")
     for outcome, count in sorted(outcomes.items()):
         print(f"{outcome:20}{count:>5}")
+
+
+def main() -> None:
+    """Print the outcomes for generated sheets with one question each, and for sheets with many wordings each."""
+    sheets = make_sheets()
+    measure([(sheet, sheets[(at + 5) % len(sheets)]) for at, sheet in enumerate(sheets)])
+    worded = [make(random.Random(seed)) for seed, make in enumerate(WORDINGS)]
+    others = [Sheet(title, cells) for title, cells, _ in worded]
+    measure(
+        [
+            (Sheet(title, cells, question, expected), others[(at + 5) % len(others)])
+            for at, (title, cells, asks) in enumerate(worded)
+            for question, expected in asks
+        ]
+    )
