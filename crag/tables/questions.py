@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from crag.tables.cell_numbers import SCALES
 from crag.tables.data_table import DataTable, TableColumn
@@ -18,26 +18,41 @@ from crag.tables.table_reading import (
     Operation,
     TableReading,
     find_comparisons,
+    find_currencies,
     find_operations,
     word_pattern,
 )
 from crag.text.table_headers import names_period
 
-QueryKind = Literal["filter", "count", "sum", "mean", "min", "max", "top", "share", "change", "group"]
-_AGGREGATES = {"sum": "sum", "mean": "avg", "min": "min", "max": "max"}
+QueryKind = Literal[
+    "filter", "count", "distinct", "sum", "mean", "median", "min", "max", "top", "share", "change", "group"
+]
+_AGGREGATES = {"sum": "sum", "mean": "avg", "median": "median"}
+_PERIODS = {
+    "month": "strftime({0}, '%Y-%m')",
+    "quarter": "concat(year({0}), '-Q', quarter({0}))",
+    "year": "strftime({0}, '%Y')",
+}
 _COUNTS = {
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "ten": 10,
-    "二": 2,
-    "两": 2,
-    "兩": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-} | {"十": 10}
+    word: number
+    for number, words in {
+        2: "two second 2nd 두 二 两 兩",
+        3: "three third 3rd 세 三",
+        4: "four fourth 4th 네 四",
+        5: "five fifth 5th 다섯 五",
+        10: "ten 十",
+    }.items()
+    for word in words.split()
+}
+_COUNT = re.compile(rf"\d+|{'|'.join(sorted(_COUNTS, key=len, reverse=True))}", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"\b(?:which|what(?: are)?|the|our) (\d{1,2}|two|three|four|five|ten) (?!million|thousand|percent)"
+    r"|(\d{1,2}|[두세네]) ?(?:개|명|곳|가지)\b|(\d{1,2}|[两兩三四五十])[个個名家位]",
+    re.IGNORECASE,
+)
+_IS_LOW = re.compile(
+    r"bottom|least|lowest|smallest|cheapest|shortest|worst|fewest|하위|[적낮작짧]|싼|저렴|[后後末]|[低少小短]", re.IGNORECASE
+)
 _IS_RATE = re.compile(
     r"price|rate|age\b|average|per |percent|%|ratio|score|level|단가|가격|율$|률$|평균|单价|單價|价格|價格|率$|平均",
     re.IGNORECASE,
@@ -47,10 +62,17 @@ _NAMES_ACCOUNTS = re.compile(
     r"|매출|이익|비용|자산|부채|收入|利[润潤]|成本|[费費]用|[资資]产|負債|负债",
     re.IGNORECASE,
 )
+_IS_UNIT = re.compile(r"units?|uom|currency|단위|통화|[单單]位|[币幣][种種]|[货貨][币幣]", re.IGNORECASE)
 _IS_STOCK = re.compile(r"quantity|qty|pieces|수량|数量|數量", re.IGNORECASE)
 _IS_QUANTITY = re.compile(r"quantity|qty|units|pieces|수량|数量|數量", re.IGNORECASE)
 _ASKED_BEFORE = r"(?:\b(?:which|what)|哪[个個家些一种種位]*|어느|어떤)\s*$"
-_CURRENCIES = {"$": r"dollar|usd|\$", "€": r"euro|eur|€", "£": r"pound|gbp|£", "元": "元|[块塊]", "원": "원"}
+_SUBTRAHEND = r"\bthan (?:in |the |of |that of )*$|比$", r"^ ?(?:점|팀)?보다"  # before it, after it
+_IS_LESS = re.compile(r"\b(?:less|fewer|lower|shorter|smaller)\b|덜|적게|少|低", re.IGNORECASE)
+_RECORDS = re.compile(
+    r"\bhow many (sales|orders|transactions|deals|purchases|bookings|entries|records|rows|invoices|payments)\b"
+    r"|(?:多少|[几幾])[个個笔筆张張]?([订訂][单單])|([订訂][单單])有",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +87,27 @@ class TableQuery:
 
 def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
-    operations = any(word_pattern("operations", name).search(question) for name in get_args(Operation))
-    by_column = r"[가-힣]{2,} ?(?:별로?|마다)", r"各\w{1,6}(?:的|分[别別])"
-    return operations or any(re.search(form, question) for form in by_column) or bool(find_comparisons(question))
+    by_column = r"[가-힣]{2,} ?(?:별로?|마다)", r"各\w{1,6}(?:的|分[别別])", r"^按\w+"
+    return bool(
+        find_operations(question)
+        or any(re.search(form, question) for form in by_column)
+        or find_comparisons(question)
+        or is_listing_question(question)
+    )
+
+
+def is_listing_question(question: str) -> bool:
+    """Return whether the wording may ask for rows or groups of a table, although facts are asked for in the same way."""
+    return bool(word_pattern("listing").search(question))
 
 
 def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None:
     """Return the query for a question about one of the tables; None if it is about none of them, or about several."""
-    if word_pattern("refused").search(_without_comparisons(question)):
-        return None
     readings = [TableReading(question, table) for table in tables]
     ranked = sorted(readings, key=lambda reading: (len(reading.rest), -reading.matches))
     for best in ranked[:1]:
         others = [one for one in ranked[1:] if (len(one.rest), one.matches) == (len(best.rest), best.matches)]
-        if best.matches and not others and not any(map(_is_named, best.rest)):
+        if best.matches and not others and not best.is_refused and not any(map(_is_named, best.rest)):
             found = _QueryWriter(best).write()
             return found if found is None or found.is_certain or best.names_measure else None
     return None
@@ -86,20 +115,15 @@ def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None
 
 def _has_conflict(operations: Collection[Operation]) -> bool:
     """Return whether a question combines what one statement of the known forms cannot, as in “grew the most”."""
-    extremes = {"min", "max"} & set(operations) if "top" not in operations else {"top"}
+    extremes = {"min", "max"} & set(operations) if not {"top", "rank"} & set(operations) else {"top"}
     combined = {"change", "share"} & set(operations)
-    return len(extremes) > 1 or bool(extremes and combined) or bool("mean" in operations and combined)
+    means = {"mean", "median"} & set(operations)
+    return len(extremes) > 1 or bool(extremes and combined) or bool(means and combined) or len(means) > 1
 
 
 def _is_named(word: str) -> bool:
     """Return whether a word that was not found in a table is a figure or a name, so that the question needs it."""
     return word[0].isdigit() or word[0].isupper()
-
-
-def _without_comparisons(question: str) -> str:
-    for one in find_comparisons(question):
-        question = question[: one.start] + " " * (one.end - one.start) + question[one.end :]
-    return question
 
 
 def _quote(name: str) -> str:
@@ -110,97 +134,41 @@ def _literal(value: str | float) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"{value:.12g}"
 
 
-_RECORDS = re.compile(
-    r"\bhow many (sales|orders|transactions|deals|purchases|bookings|entries|records|rows|invoices|payments)\b",
-    re.IGNORECASE,
-)
-
-
 class _QueryWriter:
     """Writes the query for a question as read about one table."""
 
     def __init__(self, asked: TableReading) -> None:
         self._asked = asked
-        self._is_guessed = False
-
-    def _compared_column(self, comparison: Comparison) -> TableColumn | None:
-        named = [column for column in self._asked.named if column in self._asked.numbers]
-        if named:
-            return min(named, key=lambda column: abs(self._asked.named[column] - comparison.start))
-        text = self._asked.question[comparison.start : comparison.end]
-        signs = [sign for sign, words in _CURRENCIES.items() if re.search(words, text, re.IGNORECASE)]
-        priced = [
-            one
-            for one in self._asked.numbers
-            if any(re.search(_CURRENCIES[sign], one.unit, re.IGNORECASE) for sign in signs)
-        ]
-        choices = self._asked.synonyms or priced or self._asked.numbers
-        self._is_guessed = self._is_guessed or not (
-            self._asked.synonyms or priced or self._asked.is_titled or self._asked.periods
-        )
-        return choices[0] if len(choices) == 1 else None
-
-    def _measure(self) -> TableColumn | None:
-        """Return the column of figures that the question asks for, if only one can be meant."""
-        compared = {self._compared_column(one) for one in self._asked.comparisons}
-        named = [column for column in self._asked.named if column in self._asked.numbers]
-        free = [column for column in named if column not in compared]
-        self._is_guessed = not (named or self._asked.synonyms or self._asked.periods or self._asked.is_titled)
-        choices = free or [one for one in self._asked.synonyms if one not in compared] or named or self._asked.synonyms
-        choices = choices or self._asked.numbers
-        return choices[0] if len(choices) == 1 else None
-
-    def _mixes_accounts(self) -> bool:
-        """Return whether a figure over all rows would mix revenue with costs and the like, one of which each row is."""
-        at = self._asked.table.columns.index(self._asked.label)
-        is_one = self._asked.label in self._asked.values or self._asked.operation is None
-        return not is_one and any(_NAMES_ACCOUNTS.search(str(row.values[at])) for row in self._asked.table.rows)
-
-    def _conditions(self, without: TableColumn | None = None) -> list[str] | None:
-        """Return the conditions on rows; None if one of them cannot be assigned to a column."""
-        found = list(self._asked.date_conditions)
-        column: TableColumn | None
-        for column, values in self._asked.values.items():
-            if column is without:
-                continue
-            literals = ", ".join(_literal(value) for value in values)
-            name = _quote(column.sql_name)
-            found.append(f"{name} IN ({literals})" if len(values) > 1 else f"{name} = {literals}")
-        for one in self._asked.comparisons:
-            column = self._compared_column(one)
-            if column is None or not self._is_in_scale(column, one):
-                return None
-            found.append(_compare(column, one))
-        return found
-
-    def _is_in_scale(self, column: TableColumn, comparison: Comparison) -> bool:
-        """Return whether figures of a column reach a number such as “3 million”, or may be written in millions."""
-        at = self._asked.table.columns.index(column)
-        largest = max((abs(v) for row in self._asked.table.rows if isinstance(v := row.values[at], float)), default=0.0)
-        has_scale = any(scale for _, scale in comparison.numbers)
-        return not has_scale or min(_scaled_numbers(column, comparison)) <= largest
+        self._is_guessed = False  # the column that is meant
 
     def write(self) -> TableQuery | None:
         """Return the query; None if the column or the rows that are meant stay open."""
+        asked = self._asked
         conditions = self._conditions()
-        if conditions is None:
+        is_each = re.search(r"각|各|每|별(?=\s)|마다", asked.question) and not asked.groups and not asked.each
+        if conditions is None or is_each or asked.is_range or _has_conflict(asked.operations) or self._mixes_accounts():
             return None
-        if (
-            _has_conflict(self._asked.operations)
-            or self._mixes_accounts()
-            or (not self._asked.groups and re.search(r"각|各|每|별(?=\s)|마다", self._asked.question))
-        ):
-            return None
-        writers = {"change": self._write_change, "share": self._write_share, "top": self._write_top}
-        if self._asked.operation in writers:
-            return writers[self._asked.operation](conditions)
-        if self._asked.operation in ("min", "max"):
+        if asked.missing:
+            names = ", ".join(_quote(one.sql_name) for one in (asked.label, asked.missing))
+            return self._query("filter", names, [*conditions, f"{_quote(asked.missing.sql_name)} IS NULL"])
+        if asked.is_over_all_periods:
+            return self._write_all_periods(conditions)
+        match asked.operation:
+            case "change":
+                return self._write_change(conditions)
+            case "share":
+                return self._write_share(conditions)
+            case "rank" | "top" | "min" | "max":
+                return self._write_extreme(conditions)
+            case "distinct":
+                return self._write_distinct(conditions)
+            case "count":
+                return self._write_count(conditions)
+            case "sum" | "mean" | "median":
+                return self._write_aggregate(asked.operation, conditions)
+        if asked.date_order:
             return self._write_extreme(conditions)
-        if self._asked.operation == "count":
-            return self._write_count(conditions)
-        if self._asked.operation in ("sum", "mean") or self._asked.groups:
-            return self._write_aggregate(self._asked.operation or "sum", conditions)
-        return self._write_filter(conditions)
+        return self._write_aggregate("sum", conditions) if self._group() else self._write_filter(conditions)
 
     def _query(
         self,
@@ -214,177 +182,332 @@ class _QueryWriter:
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         # Names are quoted and values are literals; the statement is checked like any other before it runs.
         sql = f"SELECT {select} FROM {_quote(self._asked.table.sql_name)}{where}{end}"  # noqa: S608
-        is_certain = (
-            not self._asked.rest and not self._is_guessed and not (measure and measure.unread and kind != "filter")
-        )
-        return TableQuery(sql, self._asked.table, kind, is_certain)
+        is_partly_read = bool(measure and measure.unread and kind != "filter")
+        is_guessed = self._is_guessed or self._asked.is_guessed or (kind != "filter" and self._mixes_units(measure, kind))
+        return TableQuery(sql, self._asked.table, kind, not (self._asked.rest or is_guessed or is_partly_read))
+
+    # --- columns
+
+    def _compared_column(self, comparison: Comparison) -> TableColumn | None:
+        asked = self._asked
+        text = asked.question[comparison.start : comparison.end]
+        named = [column for column in asked.named if column in asked.numbers]
+        if named:
+            return min(named, key=lambda column: abs(asked.named[column] - comparison.start))
+        if re.search("%|percent|half|퍼센트", text, re.IGNORECASE):
+            priced = [one for one in asked.numbers if one.unit == "%"]
+        else:
+            currencies = find_currencies(text)
+            priced = [one for one in asked.numbers if any(sign.search(one.unit) for sign in currencies)]
+        choices = asked.synonyms or priced or asked.numbers
+        self._is_guessed |= not (asked.synonyms or priced or asked.is_titled or asked.periods)
+        return choices[0] if len(choices) == 1 else None
+
+    def _measure(self) -> TableColumn | None:
+        """Return the column of figures that the question asks for, if only one can be meant."""
+        asked = self._asked
+        compared = {self._compared_column(one) for one in asked.comparisons}
+        named = [column for column in asked.named if column in asked.numbers]
+        free = [column for column in named if column not in compared]
+        self._is_guessed = not (named or asked.synonyms or asked.periods or asked.is_titled)
+        choices = free or [one for one in asked.synonyms if one not in compared] or named or asked.synonyms
+        choices = choices or asked.numbers
+        return choices[0] if len(choices) == 1 else None
+
+    def _group(self) -> str:
+        """Return what rows are grouped by, as SQL; empty if they are not."""
+        if self._asked.groups:
+            return _quote(self._asked.groups[0].sql_name)
+        return self._period(self._asked.each)
+
+    def _period(self, unit: str | None) -> str:
+        column = self._asked.date
+        return _PERIODS[unit].format(_quote(column.sql_name)) if unit and column else ""
+
+    def _mixes_accounts(self) -> bool:
+        """Return whether a figure over all rows would mix revenue with costs and the like, one of which each row is."""
+        is_one = self._asked.label in self._asked.values or self._asked.operation is None
+        return not is_one and any(_NAMES_ACCOUNTS.search(str(cell)) for cell in self._asked.cells(self._asked.label))
+
+    def _mixes_units(self, measure: TableColumn | None, kind: QueryKind) -> bool:
+        """Return whether figures of several units, which another column names, are added up or compared."""
+        asked = self._asked
+        units = [
+            one
+            for one in asked.table.columns
+            if one.kind == "text" and _IS_UNIT.fullmatch(one.name) and one not in asked.values and one not in asked.groups
+        ]
+        is_money = any(find_currencies(str(cell)) for one in units for cell in asked.cells(one))
+        is_sum = kind in ("sum", "mean", "median", "share", "change", "group")
+        return bool(measure and (is_sum or is_money)) and any(len({*asked.cells(one)} - {None}) > 1 for one in units)
+
+    # --- conditions
+
+    def _conditions(self, without: TableColumn | None = None) -> list[str] | None:
+        """Return the conditions on rows; None if one of them cannot be assigned to a column."""
+        found = list(self._asked.date_conditions)
+        found += [self._value_condition(column) for column in self._asked.values if column is not without]
+        for one in self._asked.comparisons:
+            column = self._compared_column(one)
+            if column is None or not self._is_in_scale(column, one):
+                return None
+            found.append(_compare(column, one))
+        if self._asked.column_comparison:
+            first, sign, second = self._asked.column_comparison
+            found.append(f"{_quote(first.sql_name)} {sign} {_quote(second.sql_name)}")
+        return found
+
+    def _value_condition(self, column: TableColumn) -> str:
+        excluded = self._asked.excluded.get(column, set())
+        kept = [value for value in self._asked.values[column] if value not in excluded]
+        self._asked.is_guessed |= not kept and None in self._asked.cells(column)  # which may be excluded, too
+        name, literals = _quote(column.sql_name), ", ".join(map(_literal, kept or sorted(excluded, key=str)))
+        if not kept:
+            return f"{name} NOT IN ({literals})"
+        return f"{name} IN ({literals})" if len(kept) > 1 else f"{name} = {literals}"
+
+    def _is_in_scale(self, column: TableColumn, comparison: Comparison) -> bool:
+        """Return whether figures of a column reach a number such as “3 million”, or may be written in millions."""
+        text = self._asked.question[comparison.start : comparison.end]
+        if re.search("%|percent|half", text, re.IGNORECASE) and column.unit != "%":
+            return False
+        largest = max((abs(cell) for cell in self._asked.cells(column) if isinstance(cell, float)), default=0.0)
+        has_scale = any(scale for _, scale in comparison.numbers)
+        return not has_scale or min(_scaled_numbers(column, comparison)) <= largest
+
+    # --- rows
 
     def _write_filter(self, conditions: Sequence[str]) -> TableQuery | None:
-        if not conditions or self._is_range():
+        """List the rows that match, with the columns asked for; add up a column if the question asks how much."""
+        asked, label = self._asked, self._asked.label
+        if not conditions:
             return None
-        compared = [self._compared_column(one) for one in self._asked.comparisons]
-        asked = [
-            column
-            for column in self._asked.named
-            if column is not self._asked.label and column not in self._asked.values
-        ]
-        if not self._asked.comparisons and not asked:
-            asked = self._asked.synonyms[:1] if len(self._asked.synonyms) == 1 else []
+        is_one = label in asked.values and label not in asked.excluded
+        compared = [self._compared_column(one) for one in asked.comparisons]
+        compared += [one for one in asked.column_comparison or () if isinstance(one, TableColumn)]
+        shown = [column for column in asked.named if column is not label and column not in asked.values]
+        if not compared and not shown:
+            shown = asked.synonyms[:1] if len(asked.synonyms) == 1 else []
             measure = self._measure()
-            if not asked and measure and self._asked.label in self._asked.values:
-                asked = [measure]
-        if not asked and not self._asked.comparisons and self._asked.label in self._asked.values:
+            if not shown and measure and is_one:
+                shown = [measure]
+        if not shown and not compared and is_one:
             return None
-        columns = dict.fromkeys([self._asked.label, *asked, *(one for one in compared if one)])
-        if (
-            self._is_sum_asked()
-            and len(asked) == 1
-            and asked[0] in self._asked.numbers
-            and self._asked.label not in self._asked.values
-        ):
+        is_sum = re.search(r"\bhow much\b|얼마|多少", asked.question, re.IGNORECASE) or self._is_bare()
+        if is_sum and not compared and not is_one and len(shown) == 1 and shown[0] in asked.numbers:
             return self._write_aggregate("sum", conditions)
-        select = ", ".join(_quote(column.sql_name) for column in columns)
-        return self._query("filter", select, conditions)
+        columns = dict.fromkeys([label, *shown, *(one for one in compared if one)])
+        return self._query("filter", ", ".join(_quote(column.sql_name) for column in columns), conditions)
 
-    def _is_range(self) -> bool:
-        """Return whether the question names the first and the last of several rows, of which it means those between."""
-        values = self._asked.values.get(self._asked.label, {})
-        return len(values) > 1 and bool(
-            re.search(r"\bfrom\b|\bbetween\b|부터|[从從]|~|–", self._asked.question, re.IGNORECASE)
-        )
+    def _is_bare(self) -> bool:
+        """Return whether the question is a measure and its rows alone, as “revenue in March”."""
+        first = next(iter(sorted(self._asked.named.values())), -1)
+        return first == 0 and not re.search(r"[?？]", self._asked.question)
 
-    def _is_sum_asked(self) -> bool:
-        return (
-            bool(re.search(r"\bhow much\b|얼마|多少", self._asked.question, re.IGNORECASE))
-            and not self._asked.comparisons
-        )
+    # --- counts
 
     def _write_count(self, conditions: Sequence[str]) -> TableQuery | None:
         """Count rows if the question counts what they are about; add up the column if it counts what that holds."""
-        measure = self._measure_counted()
+        asked, group = self._asked, self._group()
         if self._are_records_counted():
-            return self._query("count", "count(*) AS count", conditions) if not self._asked.groups else None
+            return self._count_rows(conditions)
+        measure = self._measure_counted()
         if self._is_value_counted() and not measure:
-            quantities = [one for one in self._asked.numbers if _IS_QUANTITY.search(one.name)]
-            return self._add_up(quantities[0], conditions) if len(quantities) == 1 else None
+            quantities = [one for one in asked.numbers if _IS_QUANTITY.search(one.name)]
+            if len(quantities) == 1:
+                return self._add_up(quantities[0], conditions)
+            return self._count_rows(conditions) if asked.names_people else None
+        if counted := self._counted_column():
+            return self._count_distinct(counted, conditions)
         if measure:
-            if self._asked.rest:
+            if asked.rest and not group:
                 return None
-            if self._asked.label in self._asked.values:
-                return self._write_filter(conditions)
-            return self._write_aggregate("sum", conditions)
-        if self._asked.rest or not self._asked.names_rows or self._may_be_several():
+            return self._write_filter(conditions) if asked.label in asked.values else self._write_aggregate("sum", conditions)
+        if asked.rest or not asked.names_rows or self._may_be_several():
             return None
-        if self._asked.groups:
-            group = _quote(self._asked.groups[0].sql_name)
-            return self._query(
-                "group", f"{group}, count(*) AS count", conditions, f" GROUP BY {group} ORDER BY count DESC, 1"
-            )
-        return self._query("count", "count(*) AS count", conditions)
+        label = asked.label
+        if label.kind == "text" and len({*asked.cells(label)}) < len(asked.table.rows) and label in asked.named:
+            return self._count_distinct(label, conditions)
+        return self._count_rows(conditions)
+
+    def _count_rows(self, conditions: Sequence[str]) -> TableQuery:
+        if not (group := self._group()):
+            return self._query("count", "count(*) AS count", conditions)
+        name, order = (group, "count DESC, 1") if self._asked.groups else (f"{group} AS {self._asked.each}", "1")
+        return self._query("group", f"{name}, count(*) AS count", conditions, f" GROUP BY {group} ORDER BY {order}")
+
+    def _count_distinct(self, column: TableColumn, conditions: Sequence[str]) -> TableQuery | None:
+        if self._group():
+            return None
+        return self._query("distinct", f"count(DISTINCT {_quote(column.sql_name)}) AS count", conditions)
+
+    def _write_distinct(self, conditions: Sequence[str]) -> TableQuery | None:
+        asked = self._asked
+        texts = [one for one in asked.named if one.kind == "text" and one not in asked.values]
+        others = [one for one in texts if one is not asked.label] if len(texts) > 1 else texts
+        return self._count_distinct(others[0], conditions) if len(others) == 1 else None
+
+    def _counted_column(self) -> TableColumn | None:
+        """Return the column other than the label whose different values the question counts: “how many departments”."""
+        asked = self._asked
+        for column in asked.named:
+            is_text = column.kind == "text" and column is not asked.label
+            if is_text and column not in asked.values and self._follows_count(asked.named[column]):
+                return column
+        return None
+
+    def _follows_count(self, place: int) -> bool:
+        ends = [end for _, end in find_operations(self._asked.question).get("count", [])]
+        return any(0 <= place - end <= 1 for end in ends) and self._asked.question.isascii()
 
     def _are_records_counted(self) -> bool:
         """Return whether the question counts sales, orders and the like, of which each row is one."""
         found = _RECORDS.search(self._asked.question)
         if not found:
             return False
-        at = self._asked.table.columns.index(self._asked.label)
-        is_record = self._asked.label.kind == "date" or any(
-            re.search(r"\d", str(row.values[at])) for row in self._asked.table.rows
-        )
-        return is_record and not any(found[1][:4].lower() in one.name.lower() for one in self._asked.numbers)
+        word = next(filter(None, found.groups()))
+        is_record = self._asked.label.kind == "date" or self._are_labels_numbered()
+        return is_record and not any(word[:4].lower() in one.name.lower() for one in self._asked.numbers)
+
+    def _are_labels_numbered(self) -> bool:
+        return any(re.search(r"\d", str(cell)) for cell in self._asked.cells(self._asked.label))
 
     def _is_value_counted(self) -> bool:
         """Return whether the question counts what a cell names, as in “how many sails”, rather than rows."""
-        ends = [end for _, end in find_operations(self._asked.question).get("count", [])]
-        places = [
-            place
-            for column, values in self._asked.values.items()
-            if column is not self._asked.label
-            for place in values.values()
-        ]
-        return any(0 <= place - end <= 1 for place in places for end in ends) and self._asked.question.isascii()
+        columns = [one for one in self._asked.values if one is not self._asked.label]
+        return any(self._follows_count(place) for one in columns for place in self._asked.values[one].values())
 
     def _add_up(self, measure: TableColumn, conditions: Sequence[str]) -> TableQuery:
         return self._query("sum", f"sum({_quote(measure.sql_name)}) AS sum", conditions, measure=measure)
 
     def _measure_counted(self) -> TableColumn | None:
-        compared = {self._compared_column(one) for one in self._asked.comparisons}
-        named = [one for one in self._asked.named if one in self._asked.numbers and one not in compared]
-        if self._asked.label in self._asked.named and not self._asked.synonyms and not named:
+        asked = self._asked
+        compared = {self._compared_column(one) for one in asked.comparisons}
+        named = [one for one in asked.named if one in asked.numbers and one not in compared]
+        if asked.label in asked.named and not named and (not asked.synonyms or asked.groups):
             return None
-        choices = named or [one for one in self._asked.synonyms if one not in compared]
+        choices = named or [one for one in asked.synonyms if one not in compared]
         return choices[0] if len(choices) == 1 else None
 
     def _may_be_several(self) -> bool:
         """Return whether a row may stand for more than one thing: a column counts them, and rows are no records."""
-        at = self._asked.table.columns.index(self._asked.label)
-        is_record = any(re.search(r"\d", str(row.values[at])) for row in self._asked.table.rows)
-        return not is_record and any(_IS_STOCK.search(one.name) for one in self._asked.numbers)
+        return not self._are_labels_numbered() and any(_IS_STOCK.search(one.name) for one in self._asked.numbers)
 
-    def _write_aggregate(self, operation: str, conditions: Sequence[str]) -> TableQuery | None:
-        measure = self._measure()
-        if measure is None or (
-            self._asked.label in self._asked.values
-            and len(self._asked.values[self._asked.label]) == 1
-            and not self._asked.groups
-        ):
+    # --- sums and averages
+
+    def _write_aggregate(self, operation: Operation, conditions: Sequence[str]) -> TableQuery | None:
+        asked, measure, group = self._asked, self._measure(), self._group()
+        is_one = len(asked.values.get(asked.label, ())) == 1 and asked.label not in asked.excluded
+        if measure is None or (is_one and not group):
             return self._write_filter(conditions) if measure else None
-        is_sum = operation == "sum"
-        if (is_sum and _is_rate(measure)) or self._is_range():
+        if operation == "sum" and _is_rate(measure):
             return None
-        function, name = _AGGREGATES[operation], _quote(measure.sql_name)
-        group = self._asked.groups[0] if self._asked.groups else None
-        is_each = group is self._asked.label and (
-            operation == "mean" or (self._asked.operation == "sum" and bool(re.search("[各每]", self._asked.question)))
+        select = f"{_AGGREGATES[operation]}({_quote(measure.sql_name)}) AS {operation}"
+        is_label = bool(asked.groups) and asked.groups[0] is asked.label
+        is_each = is_label and (
+            operation == "mean" or (asked.operation == "sum" and bool(re.search("[各每]", asked.question)))
         )
-        if group and not is_each:
-            by = _quote(group.sql_name)
-            select, end = f"{by}, {function}({name}) AS {operation}", f" GROUP BY {by} ORDER BY 2 DESC, 1"
-            return self._query("group", select, conditions, end, measure=measure)
-        kind: QueryKind = "sum" if is_sum else "mean"
-        at = self._asked.table.columns.index(measure)
-        if any(row.values[at] is None for row in self._asked.table.rows):  # they are no part of the figure
-            conditions = [*conditions, f"{name} IS NOT NULL"]
-        return self._query(kind, f"{function}({name}) AS {operation}", conditions, measure=measure)
+        if group and not (is_each and len({*asked.cells(asked.label)}) == len(asked.table.rows)):
+            asked.is_guessed |= bool(asked.each) and operation != "sum"  # of rows, or of the sums of periods
+            name, order = (f"{group} AS {asked.each}", "1") if asked.each else (group, "2 DESC, 1")
+            return self._query(
+                "group", f"{name}, {select}", conditions, f" GROUP BY {group} ORDER BY {order}", measure=measure
+            )
+        kind: QueryKind = "sum" if operation == "sum" else "median" if operation == "median" else "mean"
+        if None in asked.cells(measure):  # they are no part of the figure
+            conditions = [*conditions, f"{_quote(measure.sql_name)} IS NOT NULL"]
+        return self._query(kind, select, conditions, measure=measure)
+
+    def _write_all_periods(self, conditions: Sequence[str]) -> TableQuery | None:
+        """Add up or average all columns of periods, for the row that is named or for all rows."""
+        asked = self._asked
+        if asked.operation not in (None, "sum", "mean") or any(one.unread for one in asked.periods):
+            return None
+        total = " + ".join(f"sum({_quote(one.sql_name)})" for one in asked.periods)
+        is_mean = asked.operation == "mean"
+        if is_mean and len(asked.values.get(asked.label, ())) != 1:
+            return None
+        select = f"({total}) / {len(asked.periods)} AS mean" if is_mean else f"{total} AS sum"
+        return self._query("mean" if is_mean else "sum", select, conditions, measure=asked.periods[0])
+
+    # --- extremes
 
     def _write_extreme(self, conditions: Sequence[str]) -> TableQuery | None:
-        measure = self._measure()
-        if self._asked.groups or self._is_range() or self._is_owner_fixed():
+        """List the rows, or the groups of rows, with the largest or smallest values."""
+        asked, owner = self._asked, self._owner()
+        if asked.groups or asked.each or self._is_owner_fixed():
             return None
-        owner = self._asked_owner()
-        if owner and self._is_label_counted():
+        kind, rank, limit = self._read_order()
+        measure = asked.date if asked.date_order else self._measure()
+        self._is_guessed &= not asked.date_order
+        if owner and not asked.date_order and kind != "top" and self._is_label_counted():
             measure = None
-        if measure is None and not owner:
-            return None
-        kind: QueryKind = "min" if self._asked.operation == "min" else "max"
         if owner:
-            return self._write_best_group(owner, measure, kind, conditions)
-        if measure is None or "mean" in self._asked.operations:
+            return self._write_best_group(owner, measure, conditions)
+        if measure is None or {"mean", "median"} & set(asked.operations):
             return None
-        name, table = _quote(measure.sql_name), _quote(self._asked.table.sql_name)
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        limit = f"{name} = (SELECT {kind}({name}) FROM {table}{where})"  # noqa: S608
-        select = f"{_quote(self._asked.label.sql_name)}, {name}"
-        return self._query(kind, select, [*conditions, limit], measure=measure)
+        name, label, order = _quote(measure.sql_name), _quote(asked.label.sql_name), "ASC" if kind == "min" else "DESC"
+        shown = [one for one in asked.numbers if one in asked.named and one is not measure]
+        select = ", ".join(dict.fromkeys([label, name, *(_quote(one.sql_name) for one in shown if asked.date_order)]))
+        filled = [*conditions, f"{name} IS NOT NULL"]
+        if limit:
+            order = "ASC" if self._is_low() else "DESC"
+            end = f" QUALIFY rank() OVER (ORDER BY {name} {order}) <= {limit} ORDER BY {name} {order}"
+            return self._query("top", select, filled, end, measure=measure)
+        table = _quote(asked.table.sql_name)
+        nth = f"SELECT DISTINCT {name} FROM {table} WHERE {' AND '.join(filled)} ORDER BY 1 {order}"  # noqa: S608
+        found = f"{name} = ({nth} LIMIT 1 OFFSET {rank - 1})"
+        return self._query(kind, select, [*conditions, found], measure=measure)
 
-    def _asked_owner(self) -> TableColumn | None:
-        """Return the column whose repeated values the question compares, as regions that have several rows each."""
+    def _read_order(self) -> tuple[QueryKind, int, int]:
+        """Return the kind of extreme, which place it asks for, and how many rows if it asks for several."""
+        asked = self._asked
+        if asked.date_order:
+            return ("max" if asked.date_order == "latest" else "min"), 1, 0
+        if asked.operation in ("top", "rank"):
+            found = word_pattern("operations", asked.operation).search(asked.question)
+            word = _COUNT.search(found[0]) if found else None
+            number = _read_count(word[0]) if word else 1
+            kind: QueryKind = "min" if self._is_low() else "max"
+            return ("top", 1, number) if asked.operation == "top" else (kind, number, 0)
+        kind = "min" if asked.operation == "min" else "max"
+        if limit := _LIMIT.search(asked.question):
+            return "top", 1, _read_count(next(filter(None, limit.groups())))
+        return kind, 1, 0
+
+    def _is_low(self) -> bool:
+        asked = self._asked
+        places = [
+            asked.question[start:end + 12 * (not asked.question.isascii())]
+            for name in ("top", "rank", "min")
+            for start, end in find_operations(asked.question).get(name, ())  # type: ignore[call-overload]
+        ]
+        return "min" in asked.operations or any(_IS_LOW.search(one) for one in places)
+
+    def _owner(self) -> str:
+        """Return what the question compares, as SQL: a column whose values have several rows each, or a period."""
+        asked = self._asked
+        if asked.asked_period:
+            return f"{self._period(asked.asked_period)}"
+        is_repeated = asked.label.kind == "text" and len({*asked.cells(asked.label)}) < len(asked.table.rows)
         others = [
             one
-            for one in self._asked.named
-            if one.kind == "text" and one is not self._asked.label and one not in self._asked.values
+            for one in asked.named
+            if one.kind == "text" and (one is not asked.label or is_repeated) and one not in asked.values
         ]
-        asked = [
-            one
-            for one in others
-            if re.search(_ASKED_BEFORE, self._asked.question[: self._asked.named[one]], re.IGNORECASE)
+        before = [
+            one for one in others if re.search(_ASKED_BEFORE, asked.question[: asked.named[one]], re.IGNORECASE)
         ]
-        choices = asked or ([] if self._asked.label in self._asked.named else others)
-        return choices[0] if len(choices) == 1 else None
+        choices = before or ([] if asked.label in asked.named and not is_repeated else others)
+        return _quote(choices[0].sql_name) if len(choices) == 1 else ""
 
     def _is_owner_fixed(self) -> bool:
         """Return whether the question asks which value of a column is best, but also names one, as an earlier one."""
-        fixed = [self._asked.named[one] for one in self._asked.values if one in self._asked.named]
+        fixed = [
+            self._asked.named[one]
+            for one in self._asked.values
+            if one in self._asked.named and one not in self._asked.excluded
+        ]
         return any(re.search(_ASKED_BEFORE, self._asked.question[:place], re.IGNORECASE) for place in fixed)
 
     def _is_label_counted(self) -> bool:
@@ -392,90 +515,85 @@ class _QueryWriter:
         has_measure = any(one in self._asked.numbers for one in self._asked.named) or bool(self._asked.synonyms)
         return not has_measure and self._asked.names_rows
 
-    def _write_best_group(
-        self, owner: TableColumn, measure: TableColumn | None, kind: QueryKind, conditions: Sequence[str]
-    ) -> TableQuery | None:
-        if measure is None and not self._is_label_counted():
+    def _write_best_group(self, owner: str, measure: TableColumn | None, conditions: Sequence[str]) -> TableQuery | None:
+        asked, (kind, rank, limit) = self._asked, self._read_order()
+        means = [one for one in ("mean", "median") if one in asked.operations]
+        if asked.date_order or (measure is None and not self._is_label_counted()):
             return None
-        if measure and _is_rate(measure) and "mean" not in self._asked.operations:
+        if measure and _is_rate(measure) and not means:
             return None
-        by = _quote(owner.sql_name)
-        function = "avg" if "mean" in self._asked.operations else "sum"
-        value = f"{function}({_quote(measure.sql_name)})" if measure else "count(*)"
-        end = f" GROUP BY {by} QUALIFY rank() OVER (ORDER BY {value} {'ASC' if kind == 'min' else 'DESC'}) = 1"
-        alias = ("mean" if "mean" in self._asked.operations else "sum") if measure else "count"
-        return self._query(kind, f"{by}, {value} AS {alias}", conditions, end, measure=measure)
+        alias = means[0] if means else "sum" if measure else "count"
+        value = f"{_AGGREGATES[alias]}({_quote(measure.sql_name)})" if measure else "count(*)"
+        order = "ASC" if kind == "min" or (limit and self._is_low()) else "DESC"
+        name = f"{owner} AS {asked.asked_period}" if asked.asked_period else owner
+        place = f"<= {limit}" if limit else f"= {rank}"
+        end = f" GROUP BY {owner} QUALIFY dense_rank() OVER (ORDER BY {value} {order}) {place} ORDER BY 2 {order}"
+        return self._query(kind, f"{name}, {value} AS {alias}", conditions, end, measure=measure)
 
-    def _write_top(self, conditions: Sequence[str]) -> TableQuery | None:
-        measure = self._measure()
-        found = word_pattern("operations", "top").search(self._asked.question)
-        word = re.search(r"\d+|two|three|four|five|ten|[二两兩三四五十]", found[0], re.IGNORECASE) if found else None
-        if measure is None or not found or not word or self._asked.groups:
-            return None
-        count = int(word[0]) if word[0].isdigit() else _COUNTS[word[0].lower()]
-        if self._is_owner_fixed():
-            return None
-        is_low = re.search(r"bottom|least|lowest|smallest|cheapest|하위|[后後末]", found[0], re.IGNORECASE)
-        name, order = _quote(measure.sql_name), "ASC" if is_low else "DESC"
-        if owner := self._asked_owner():  # several rows each, as products in a list of sales
-            if _is_rate(measure):
-                return None
-            by, value = _quote(owner.sql_name), f"sum({name})"
-            end = f" GROUP BY {by} QUALIFY rank() OVER (ORDER BY {value} {order}) <= {count} ORDER BY 2 {order}"
-            return self._query("top", f"{by}, {value} AS sum", conditions, end, measure=measure)
-        rank = f"rank() OVER (ORDER BY {name} {order}) <= {count}"
-        end = f" QUALIFY {rank} ORDER BY {name} {order}"
-        conditions = [*conditions, f"{name} IS NOT NULL"]
-        return self._query("top", f"{_quote(self._asked.label.sql_name)}, {name}", conditions, end, measure=measure)
+    # --- shares and changes
 
     def _write_share(self, conditions: Sequence[str]) -> TableQuery | None:
-        column = next(iter(self._asked.values), None)
+        asked = self._asked
+        column = next(iter(asked.values), None)
         others = self._conditions(without=column)
-        if column is None or others is None or len(self._asked.values) != 1 or self._asked.comparisons:
+        if column is None or others is None or len(asked.values) != 1 or asked.comparisons:
             return None
-        named_column = any(one in self._asked.numbers for one in self._asked.named)
-        named = named_column or bool(self._asked.synonyms)
+        named_column = any(one in asked.numbers for one in asked.named)
+        named = named_column or bool(asked.synonyms)
         measure = self._measure()
-        if measure is None and (named or not self._asked.names_rows):
+        if measure is None and (named or not asked.names_rows):
             return None
-        if measure and not named and self._asked.names_rows:
+        if measure and not named and asked.names_rows:
             measure, self._is_guessed = None, False
-        if measure and (_is_rate(measure) or (not named_column and len(self._asked.numbers) > 1)):
+        if measure and (_is_rate(measure) or (not named_column and len(asked.numbers) > 1)):
             return None
         whole = f"sum({_quote(measure.sql_name)})" if measure else "count(*)"
-        part = f"{whole} FILTER (WHERE {conditions[-1]})"
+        part = f"{whole} FILTER (WHERE {self._value_condition(column)})"
         select = f"100.0 * {part} / {whole} AS share, {part} AS part, {whole} AS whole"
         return self._query("share", select, others, measure=measure)
 
     def _write_change(self, conditions: Sequence[str]) -> TableQuery | None:
-        periods = [column for column in self._asked.periods if column in self._asked.named]
-        if len(periods) == 2:
-            return self._write_column_change(periods[0], periods[1], conditions)
-        owner = next((column for column, values in self._asked.values.items() if len(values) == 2), None)
+        """Compare two columns of periods, or the rows of two values: in the order of the table, or one minus the other."""
+        asked = self._asked
+        periods = [column for column in asked.periods if column in asked.named]
+        if len(periods) == 2 and not asked.column_comparison:  # noqa: PLR2004 — before and after
+            parts = [f"sum({_quote(column.sql_name)})" for column in periods]
+            return self._query("change", _change_columns(*parts), conditions, measure=periods[0])
+        owner = next((column for column, values in asked.values.items() if len(values) == 2), None)  # noqa: PLR2004
         measure = self._measure()
         others = self._conditions(without=owner)
-        if owner is None or measure is None or others is None or self._asked.comparisons:
+        if owner is None or measure is None or others is None or asked.comparisons or owner in asked.excluded:
             return None
-        order = {
-            row.values[self._asked.table.columns.index(owner)]: at
-            for at, row in reversed(list(enumerate(self._asked.table.rows)))
-        }
-        first, last = sorted(self._asked.values[owner], key=lambda value: order[value])
+        order = list(dict.fromkeys(asked.cells(owner)))
+        first, last = sorted(asked.values[owner], key=order.index)
+        if subtrahend := self._subtrahend(owner):
+            first, last = subtrahend, first if subtrahend == last else last
+            if _IS_LESS.search(asked.question):
+                first, last = last, first
         name, by = _quote(measure.sql_name), _quote(owner.sql_name)
-        parts = [f"sum({name}) FILTER (WHERE {by} = {_literal(value)})" for value in (first, last)]
-        is_period = isinstance(first, float) or names_period(first)
-        select = (
-            _change_columns(*parts)
-            if is_period
-            else f"abs({parts[1]} - {parts[0]}) AS difference, {parts[0]}, {parts[1]}"
-        )
-        return self._query(
-            "change", select, [*others, f"{by} IN ({_literal(first)}, {_literal(last)})"], measure=measure
-        )
+        before, after = (f"sum({name}) FILTER (WHERE {by} = {_literal(value)})" for value in (first, last))
+        if subtrahend:
+            select = f"{after} - {before} AS difference, {before}, {after}"
+        elif isinstance(first, float) or names_period(first):
+            select = _change_columns(before, after)
+        else:
+            select = f"abs({after} - {before}) AS difference, {before}, {after}"
+        end = [*others, f"{by} IN ({_literal(first)}, {_literal(last)})"]
+        return self._query("change", select, end, measure=measure)
 
-    def _write_column_change(self, first: TableColumn, last: TableColumn, conditions: Sequence[str]) -> TableQuery:
-        parts = [f"sum({_quote(column.sql_name)})" for column in (first, last)]
-        return self._query("change", _change_columns(*parts), conditions, measure=first)
+    def _subtrahend(self, owner: TableColumn) -> str | float | None:
+        """Return the value that the question subtracts, as the last in “how much more does A earn than B”."""
+        question = self._asked.question
+        for value, place in self._asked.values[owner].items():
+            text = value if isinstance(value, str) else f"{value:.0f}"
+            is_before = re.search(_SUBTRAHEND[0], question[:place], re.IGNORECASE)
+            if is_before or re.search(_SUBTRAHEND[1], question[place + len(text) :]):
+                return value
+        return None
+
+
+def _read_count(word: str) -> int:
+    return int(word) if word.isdigit() else _COUNTS[word.lower()]
 
 
 def _change_columns(first: str, last: str) -> str:
