@@ -67,7 +67,7 @@ _IS_STOCK = re.compile(r"quantity|qty|pieces|수량|数量|數量", re.IGNORECAS
 _IS_QUANTITY = re.compile(r"quantity|qty|units|pieces|수량|数量|數量", re.IGNORECASE)
 _ASKED_BEFORE = r"(?:\b(?:which|what)|哪[个個家些一种種位]*|어느|어떤)\s*$"
 _SUBTRAHEND = r"\bthan (?:in |the |of |that of )*$|比$", r"^ ?(?:점|팀)?보다"  # before it, after it
-_IS_LESS = re.compile(r"\b(?:less|fewer|lower|shorter|smaller)\b|덜|적게|少|低", re.IGNORECASE)
+_IS_LESS = re.compile(r"\b(?:less|fewer|lower|shorter|smaller)\b|덜|적게|(?<!多)少|低", re.IGNORECASE)
 _RECORDS = re.compile(
     r"\bhow many (sales|orders|transactions|deals|purchases|bookings|entries|records|rows|invoices|payments)\b"
     r"|(?:多少|[几幾])[个個笔筆张張]?([订訂][单單])|([订訂][单單])有",
@@ -92,7 +92,6 @@ def is_table_question(question: str) -> bool:
         find_operations(question)
         or any(re.search(form, question) for form in by_column)
         or find_comparisons(question)
-        or is_listing_question(question)
     )
 
 
@@ -109,7 +108,7 @@ def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None
         others = [one for one in ranked[1:] if (len(one.rest), one.matches) == (len(best.rest), best.matches)]
         if best.matches and not others and not best.is_refused and not any(map(_is_named, best.rest)):
             found = _QueryWriter(best).write()
-            return found if found is None or found.is_certain or best.names_measure else None
+            return found if found is None or not best.rest or best.names_measure else None
     return None
 
 
@@ -146,13 +145,15 @@ class _QueryWriter:
         asked = self._asked
         conditions = self._conditions()
         is_each = re.search(r"각|各|每|별(?=\s)|마다", asked.question) and not asked.groups and not asked.each
-        if conditions is None or is_each or asked.is_range or _has_conflict(asked.operations) or self._mixes_accounts():
+        if conditions is None or is_each or (asked.is_range and asked.operation != "change") or _has_conflict(asked.operations) or self._mixes_accounts():
             return None
         if asked.missing:
             names = ", ".join(_quote(one.sql_name) for one in (asked.label, asked.missing))
             return self._query("filter", names, [*conditions, f"{_quote(asked.missing.sql_name)} IS NULL"])
         if asked.is_over_all_periods:
             return self._write_all_periods(conditions)
+        if asked.operation in (None, "sum", "count") and self._are_records_counted():
+            return self._count_rows(conditions)
         match asked.operation:
             case "change":
                 return self._write_change(conditions)
@@ -182,9 +183,21 @@ class _QueryWriter:
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         # Names are quoted and values are literals; the statement is checked like any other before it runs.
         sql = f"SELECT {select} FROM {_quote(self._asked.table.sql_name)}{where}{end}"  # noqa: S608
-        is_partly_read = bool(measure and measure.unread and kind != "filter")
-        is_guessed = self._is_guessed or self._asked.is_guessed or (kind != "filter" and self._mixes_units(measure, kind))
-        return TableQuery(sql, self._asked.table, kind, not (self._asked.rest or is_guessed or is_partly_read))
+        is_unsure = bool(measure and measure.unread and kind != "filter") or self._mixes_units(measure, kind)
+        asked = self._asked
+        is_guessed = self._is_guessed or asked.is_guessed or self._is_guess(measure)
+        is_guessed |= any(
+            _quote(one.sql_name) not in sql for one in asked.named if one is not asked.label or not asked.is_label_unique
+        )
+        if not asked.is_label_unique and kind in ("filter", "distinct"):
+            is_guessed |= bool(asked.comparisons)  # of rows, or of the sums of several
+        return TableQuery(sql, self._asked.table, kind, not (self._asked.rest or is_guessed or is_unsure))
+
+    def _is_guess(self, measure: TableColumn | None) -> bool:
+        """Return whether nothing in the question says that this is the column that it asks for."""
+        asked = self._asked
+        is_said = measure in asked.named or measure in asked.synonyms or measure in asked.periods or asked.is_titled
+        return measure in asked.numbers and not is_said
 
     # --- columns
 
@@ -209,7 +222,6 @@ class _QueryWriter:
         compared = {self._compared_column(one) for one in asked.comparisons}
         named = [column for column in asked.named if column in asked.numbers]
         free = [column for column in named if column not in compared]
-        self._is_guessed = not (named or asked.synonyms or asked.periods or asked.is_titled)
         choices = free or [one for one in asked.synonyms if one not in compared] or named or asked.synonyms
         choices = choices or asked.numbers
         return choices[0] if len(choices) == 1 else None
@@ -217,7 +229,7 @@ class _QueryWriter:
     def _group(self) -> str:
         """Return what rows are grouped by, as SQL; empty if they are not."""
         if self._asked.groups:
-            return _quote(self._asked.groups[0].sql_name)
+            return ", ".join(_quote(column.sql_name) for column in self._asked.groups)
         return self._period(self._asked.each)
 
     def _period(self, unit: str | None) -> str:
@@ -239,7 +251,7 @@ class _QueryWriter:
         ]
         is_money = any(find_currencies(str(cell)) for one in units for cell in asked.cells(one))
         is_sum = kind in ("sum", "mean", "median", "share", "change", "group")
-        return bool(measure and (is_sum or is_money)) and any(len({*asked.cells(one)} - {None}) > 1 for one in units)
+        return measure in asked.numbers and kind != "filter" and (is_sum or is_money) and any(len({*asked.cells(one)} - {None}) > 1 for one in units)
 
     # --- conditions
 
@@ -282,35 +294,31 @@ class _QueryWriter:
         asked, label = self._asked, self._asked.label
         if not conditions:
             return None
-        is_one = label in asked.values and label not in asked.excluded
+        is_one = label in asked.values and label not in asked.excluded and asked.is_label_unique
         compared = [self._compared_column(one) for one in asked.comparisons]
         compared += [one for one in asked.column_comparison or () if isinstance(one, TableColumn)]
         shown = [column for column in asked.named if column is not label and column not in asked.values]
+        measure = None
         if not compared and not shown:
             shown = asked.synonyms[:1] if len(asked.synonyms) == 1 else []
-            measure = self._measure()
-            if not shown and measure and is_one:
+            if not shown and is_one and (measure := self._measure()):
                 shown = [measure]
         if not shown and not compared and is_one:
             return None
-        is_sum = re.search(r"\bhow much\b|얼마|多少", asked.question, re.IGNORECASE) or self._is_bare()
+        is_sum = re.search(r"\bhow (?:much|many|far|long)\b|얼마|多少", asked.question, re.IGNORECASE)
+        is_sum = is_sum or not ((asked.is_label_unique and label.kind != "date") or label in asked.named)
         if is_sum and not compared and not is_one and len(shown) == 1 and shown[0] in asked.numbers:
             return self._write_aggregate("sum", conditions)
+        if len(shown) == 1 and re.search(r"\bcompare\b|비교|比[较較]", asked.question, re.IGNORECASE) and not is_one:
+            return None
         columns = dict.fromkeys([label, *shown, *(one for one in compared if one)])
-        return self._query("filter", ", ".join(_quote(column.sql_name) for column in columns), conditions)
-
-    def _is_bare(self) -> bool:
-        """Return whether the question is a measure and its rows alone, as “revenue in March”."""
-        first = next(iter(sorted(self._asked.named.values())), -1)
-        return first == 0 and not re.search(r"[?？]", self._asked.question)
+        return self._query("filter", ", ".join(_quote(column.sql_name) for column in columns), conditions, measure=measure)
 
     # --- counts
 
     def _write_count(self, conditions: Sequence[str]) -> TableQuery | None:
         """Count rows if the question counts what they are about; add up the column if it counts what that holds."""
         asked, group = self._asked, self._group()
-        if self._are_records_counted():
-            return self._count_rows(conditions)
         measure = self._measure_counted()
         if self._is_value_counted() and not measure:
             quantities = [one for one in asked.numbers if _IS_QUANTITY.search(one.name)]
@@ -326,7 +334,7 @@ class _QueryWriter:
         if asked.rest or not asked.names_rows or self._may_be_several():
             return None
         label = asked.label
-        if label.kind == "text" and len({*asked.cells(label)}) < len(asked.table.rows) and label in asked.named:
+        if label.kind == "text" and not asked.is_label_unique and label in asked.named:
             return self._count_distinct(label, conditions)
         return self._count_rows(conditions)
 
@@ -352,9 +360,17 @@ class _QueryWriter:
         asked = self._asked
         for column in asked.named:
             is_text = column.kind == "text" and column is not asked.label
-            if is_text and column not in asked.values and self._follows_count(asked.named[column]):
+            if is_text and column not in asked.values and self._is_counted(column):
                 return column
         return None
+
+    def _is_counted(self, column: TableColumn) -> bool:
+        question, (start, end) = self._asked.question, (self._asked.spans[column][0][0], self._asked.spans[column][-1][1])
+        return any(
+            last <= start <= last + question.isascii()
+            or (end <= first and re.fullmatch(r"[은는이가]? ?|[一共有]*", question[end:first]))
+            for first, last in find_operations(question).get("count", ())
+        )
 
     def _follows_count(self, place: int) -> bool:
         ends = [end for _, end in find_operations(self._asked.question).get("count", [])]
@@ -398,18 +414,21 @@ class _QueryWriter:
     def _write_aggregate(self, operation: Operation, conditions: Sequence[str]) -> TableQuery | None:
         asked, measure, group = self._asked, self._measure(), self._group()
         is_one = len(asked.values.get(asked.label, ())) == 1 and asked.label not in asked.excluded
+        is_one = is_one and asked.is_label_unique
+        if not group and asked.operation is None and (several := self._each_value()):
+            asked.groups, group = [several], _quote(several.sql_name)
         if measure is None or (is_one and not group):
             return self._write_filter(conditions) if measure else None
         if operation == "sum" and _is_rate(measure):
             return None
         select = f"{_AGGREGATES[operation]}({_quote(measure.sql_name)}) AS {operation}"
-        is_label = bool(asked.groups) and asked.groups[0] is asked.label
+        is_label = asked.groups == [asked.label]
         is_each = is_label and (
             operation == "mean" or (asked.operation == "sum" and bool(re.search("[各每]", asked.question)))
         )
-        if group and not (is_each and len({*asked.cells(asked.label)}) == len(asked.table.rows)):
+        if group and not (is_each and asked.is_label_unique):
             asked.is_guessed |= bool(asked.each) and operation != "sum"  # of rows, or of the sums of periods
-            name, order = (f"{group} AS {asked.each}", "1") if asked.each else (group, "2 DESC, 1")
+            name, order = (f"{group} AS {asked.each}", "1") if asked.each else (group, f"{len(asked.groups) + 1} DESC, 1")
             return self._query(
                 "group", f"{name}, {select}", conditions, f" GROUP BY {group} ORDER BY {order}", measure=measure
             )
@@ -417,6 +436,14 @@ class _QueryWriter:
         if None in asked.cells(measure):  # they are no part of the figure
             conditions = [*conditions, f"{_quote(measure.sql_name)} IS NOT NULL"]
         return self._query(kind, select, conditions, measure=measure)
+
+    def _each_value(self) -> TableColumn | None:
+        """Return the column of several values of which a question wants one figure each, as in “of North and South”."""
+        asked = self._asked
+        for column, values in asked.values.items():
+            if len(values) > 1 and column not in asked.excluded and not re.search(r"\bor\b|이?나|或", asked.question):
+                return column if len({*values.values()}) > 1 else None
+        return None
 
     def _write_all_periods(self, conditions: Sequence[str]) -> TableQuery | None:
         """Add up or average all columns of periods, for the row that is named or for all rows."""
@@ -439,7 +466,6 @@ class _QueryWriter:
             return None
         kind, rank, limit = self._read_order()
         measure = asked.date if asked.date_order else self._measure()
-        self._is_guessed &= not asked.date_order
         if owner and not asked.date_order and kind != "top" and self._is_label_counted():
             measure = None
         if owner:
@@ -489,7 +515,7 @@ class _QueryWriter:
         asked = self._asked
         if asked.asked_period:
             return f"{self._period(asked.asked_period)}"
-        is_repeated = asked.label.kind == "text" and len({*asked.cells(asked.label)}) < len(asked.table.rows)
+        is_repeated = asked.label.kind == "text" and not asked.is_label_unique
         others = [
             one
             for one in asked.named
@@ -544,7 +570,7 @@ class _QueryWriter:
         if measure is None and (named or not asked.names_rows):
             return None
         if measure and not named and asked.names_rows:
-            measure, self._is_guessed = None, False
+            measure = None
         if measure and (_is_rate(measure) or (not named_column and len(asked.numbers) > 1)):
             return None
         whole = f"sum({_quote(measure.sql_name)})" if measure else "count(*)"

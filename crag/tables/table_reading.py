@@ -37,6 +37,7 @@ _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything b
 _IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
 _NAMES_PEOPLE = re.compile(r"name|employee|staff|person|이름|성명|직원|사원|姓名|员工|員工", re.IGNORECASE)
 _PERIOD_NAME = re.compile(r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|[QH][1-4]|[1-4]분기|第[一二三四]季度", re.IGNORECASE)
+_JOINS_GROUPS = re.compile(r"(?:\band|,|및|와|과|[和与與、]) ?(?:the |by )?$")
 _YEAR_RANGE = range(1900, 2101)
 _HAS_ENGLISH_WORD = re.compile("[a-z]{2}")
 _DIGIT = re.compile(r"\d")
@@ -129,11 +130,12 @@ class TableReading:
         self.is_guessed = False
         self.label = next((one for one in table.columns if not _is_numbering(table, one)), table.columns[0])
         self.comparisons = find_comparisons(question)
+        self._is_date_guessed = False
         self._places: dict[TableColumn, list[tuple[int, int, str | float]]] = {}
         self.values = self._find_values()
         self.excluded = self._find_excluded()
         self.is_range = self._fill_ranges()
-        self._spans: dict[TableColumn, list[tuple[int, int]]] = {}
+        self.spans: dict[TableColumn, list[tuple[int, int]]] = {}
         self.named = self._find_columns()
         self.groups = self._find_groups()
         self.operation: Operation | None = self._find_operation()
@@ -142,6 +144,8 @@ class TableReading:
         self.asked_period = self._find_unit("which_period")
         self.date_order = self._find_date_order()
         self.date_conditions = self._find_date_conditions()
+        uses_date = self.each or self.asked_period or self.date_order or self.date_conditions
+        self.is_guessed |= bool(self._is_date_guessed and uses_date)
         self.synonyms: list[TableColumn] = self._find_synonyms()
         self.column_comparison = self._find_column_comparison()
         self.missing = self._find_missing()
@@ -257,14 +261,16 @@ class TableReading:
             wider = [
                 other
                 for other, (other_share, other_spans) in found.items()
-                if other is not column and set(spans) <= set(other_spans) and other_share > share
+                if other is not column
+                and set(spans) <= set(other_spans)
+                and (other_share > share or (other_share == share and len(spans) < len(other_spans)))
             ]
             if not wider:
-                self._spans[column] = spans
-        for spans in self._spans.values():
+                self.spans[column] = spans
+        for spans in self.spans.values():
             for span in spans:
                 self._take(*span)
-        return {column: spans[0][0] for column, spans in self._spans.items()}
+        return {column: spans[0][0] for column, spans in self.spans.items()}
 
     def _match_name(self, column: TableColumn) -> tuple[float, list[tuple[int, int]]]:
         """Return the share of a name's words that the question holds, and where."""
@@ -281,7 +287,7 @@ class TableReading:
                 if spans := [span for span in spans if not any(self._used[slice(*span)])]:
                     return share, spans
             return 0.0, []
-        terms = set(extract_terms(name)) or {name.lower()}
+        terms = set(extract_terms(name)) - {"per"} or {name.lower()}
         spans = []
         held = set()
         for start, token in find_tokens(self.question):
@@ -296,12 +302,11 @@ class TableReading:
 
     def _find_groups(self) -> list[TableColumn]:
         found = []
-        for column in self.table.columns:
-            if column.kind == "number" or column not in self.named:
-                continue
+        for column in sorted(self.named, key=lambda one: self.named[one]):
             name = re.escape(_bare_name(column))
             forms = [form.replace("@", rf"(?:the )?{name}(?:e?s)?") for form in _WORDS["groups"].values()]
-            if self._take_all("|".join(forms)):
+            is_next = bool(found) and bool(_JOINS_GROUPS.search(self.question[: self.named[column]]))
+            if column.kind != "number" and (self._take_all("|".join(forms)) or is_next):
                 found.append(column)
         return found
 
@@ -316,6 +321,8 @@ class TableReading:
             for span in spans if name in (first, "sum", "mean", "count") else ():
                 self._take(*span, counts=False)
         self.operations = found
+        if first == "change":
+            self._take_all(r"보다|\bthan\b|比")
         return first
 
     def _find_synonyms(self) -> list[TableColumn]:
@@ -340,12 +347,13 @@ class TableReading:
         for words, names in _WORDS["date_names"].values():
             meant = [one for one in columns if re.search(names, one.name, re.IGNORECASE)]
             form = words if is_cjk(words) else rf"(?<![a-z])(?:{words})(?![a-z])"
-            if len(meant) == 1 and re.search(form, self.question, re.IGNORECASE):
+            if len(meant) == 1 and re.search(form, f"{self.question} {self.table.title}", re.IGNORECASE):
                 self._take_all(form)
                 return meant[0]
         named = [one for one in columns if one in self.named]
         plain = [one for one in columns if word_pattern("dates", "plain").fullmatch(_bare_name(one))]
-        choices = named or plain
+        self._is_date_guessed = not (named or plain)
+        choices = named or plain or columns
         return choices[0] if len(choices) == 1 else None
 
     def _find_unit(self, section: str) -> Unit | None:
@@ -385,7 +393,7 @@ class TableReading:
     def _find_column_comparison(self) -> tuple[TableColumn, str, TableColumn] | None:
         """Return two columns of figures and how the question compares them, as in “below the minimum”."""
         for column in self.numbers:
-            for start, end in self._spans.get(column, ()):
+            for start, end in self.spans.get(column, ()):
                 text = re.escape(self.question[start:end])
                 for sign, forms in _WORDS["column_comparisons"].items():
                     pattern = "|".join(form.replace("@", text) for form in forms)
@@ -463,6 +471,11 @@ class TableReading:
     def names_measure(self) -> bool:
         """Whether the question names a column of figures itself, other than a period."""
         return any(column in self.numbers and column not in self.periods for column in self.named)
+
+    @cached_property
+    def is_label_unique(self) -> bool:
+        """Whether each row has a label of its own, so that a label names one row."""
+        return len({*self.cells(self.label)}) == len(self.table.rows)
 
     @cached_property
     def numbers(self) -> list[TableColumn]:
