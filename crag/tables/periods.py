@@ -35,11 +35,19 @@ _LONE_YEAR = rf"(?P<lone>{_YEAR})\s?[년年]?(?!\s?[대代]|s\b)"
 _PERIOD = re.compile(rf"(?:the )?(?:{_ISO}|{_ATOM}|{_LONE_YEAR})", re.IGNORECASE)
 _BARE = re.sub(r"\(\?P<\w+>", "(?:", _PERIOD.pattern)
 _RELATIONS: tuple[tuple[Relation, bool, str], ...] = (  # the relation, whether people mean two things by it, its words
-    ("between", False, r"(?:between|from) @ (?:and|to|until|till|through) @|@ ?(?:부터|에서) ?@ ?까지|@ ?[-–~] ?@(?: ?사이)?"),
+    (
+        "between",
+        False,
+        r"(?:between|from) @ (?:and|to|until|till|through) @|@ ?(?:부터|에서) ?@ ?까지|@ ?[-–~] ?@(?: ?사이)?",
+    ),
     ("between", False, r"@ (?:to|through) @|[从從自在]?@[到至和]@(?:之?[间間]|期[间間])|[从從自]?@[到至]@"),
     ("after", False, r"(?:after|later than) @"),
     ("before", False, r"(?:before|prior to|earlier than) @"),
-    ("since", False, r"(?:since|from|starting(?: in| from)?) @|from @ on(?:wards)?|@ ?(?:부터|이후)|[自从從]@(?:以[来來]|[开開]始|起)?"),
+    (
+        "since",
+        False,
+        r"(?:since|from|starting(?: in| from)?) @|from @ on(?:wards)?|@ ?(?:부터|이후)|[自从從]@(?:以[来來]|[开開]始|起)?",
+    ),
     ("until", False, r"(?:until|till|up to|through|by(?: the end of)?) @|@ ?까지|截至@|@[为為]?止"),
     ("after", True, r"@(?:之|以)[后後]"),
     ("before", True, r"@ ?(?:이전|전)(?:에|의)?|@(?:之|以)前"),

@@ -51,7 +51,8 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 _IS_LOW = re.compile(
-    r"bottom|least|lowest|smallest|cheapest|shortest|worst|fewest|하위|[적낮작짧]|싼|저렴|[后後末]|[低少小短]", re.IGNORECASE
+    r"bottom|least|lowest|smallest|cheapest|shortest|worst|fewest|하위|[적낮작짧]|싼|저렴|[后後末]|[低少小短]",
+    re.IGNORECASE,
 )
 _IS_RATE = re.compile(
     r"price|rate|age\b|average|per |percent|%|ratio|score|level|단가|가격|율$|률$|평균|单价|單價|价格|價格|率$|平均",
@@ -89,9 +90,7 @@ def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
     by_column = r"[가-힣]{2,} ?(?:별로?|마다)", r"各\w{1,6}(?:的|分[别別])", r"^按\w+"
     return bool(
-        find_operations(question)
-        or any(re.search(form, question) for form in by_column)
-        or find_comparisons(question)
+        find_operations(question) or any(re.search(form, question) for form in by_column) or find_comparisons(question)
     )
 
 
@@ -145,7 +144,13 @@ class _QueryWriter:
         asked = self._asked
         conditions = self._conditions()
         is_each = re.search(r"각|各|每|별(?=\s)|마다", asked.question) and not asked.groups and not asked.each
-        if conditions is None or is_each or (asked.is_range and asked.operation != "change") or _has_conflict(asked.operations) or self._mixes_accounts():
+        if (
+            conditions is None
+            or is_each
+            or (asked.is_range and asked.operation != "change")
+            or _has_conflict(asked.operations)
+            or self._mixes_accounts()
+        ):
             return None
         if asked.missing:
             names = ", ".join(_quote(one.sql_name) for one in (asked.label, asked.missing))
@@ -187,7 +192,9 @@ class _QueryWriter:
         asked = self._asked
         is_guessed = self._is_guessed or asked.is_guessed or self._is_guess(measure)
         is_guessed |= any(
-            _quote(one.sql_name) not in sql for one in asked.named if one is not asked.label or not asked.is_label_unique
+            _quote(one.sql_name) not in sql
+            for one in asked.named
+            if one.kind != "date" and (one is not asked.label or not asked.is_label_unique)
         )
         if not asked.is_label_unique and kind in ("filter", "distinct"):
             is_guessed |= bool(asked.comparisons)  # of rows, or of the sums of several
@@ -247,11 +254,15 @@ class _QueryWriter:
         units = [
             one
             for one in asked.table.columns
-            if one.kind == "text" and _IS_UNIT.fullmatch(one.name) and one not in asked.values and one not in asked.groups
+            if one.kind == "text"
+            and _IS_UNIT.fullmatch(one.name)
+            and one not in asked.values
+            and one not in asked.groups
         ]
         is_money = any(find_currencies(str(cell)) for one in units for cell in asked.cells(one))
         is_sum = kind in ("sum", "mean", "median", "share", "change", "group")
-        return measure in asked.numbers and kind != "filter" and (is_sum or is_money) and any(len({*asked.cells(one)} - {None}) > 1 for one in units)
+        is_open = measure in asked.numbers and not (measure and measure.unit) and kind != "filter"
+        return is_open and (is_sum or is_money) and any(len({*asked.cells(one)} - {None}) > 1 for one in units)
 
     # --- conditions
 
@@ -312,7 +323,9 @@ class _QueryWriter:
         if len(shown) == 1 and re.search(r"\bcompare\b|비교|比[较較]", asked.question, re.IGNORECASE) and not is_one:
             return None
         columns = dict.fromkeys([label, *shown, *(one for one in compared if one)])
-        return self._query("filter", ", ".join(_quote(column.sql_name) for column in columns), conditions, measure=measure)
+        return self._query(
+            "filter", ", ".join(_quote(column.sql_name) for column in columns), conditions, measure=measure
+        )
 
     # --- counts
 
@@ -330,7 +343,11 @@ class _QueryWriter:
         if measure:
             if asked.rest and not group:
                 return None
-            return self._write_filter(conditions) if asked.label in asked.values else self._write_aggregate("sum", conditions)
+            return (
+                self._write_filter(conditions)
+                if asked.label in asked.values
+                else self._write_aggregate("sum", conditions)
+            )
         if asked.rest or not asked.names_rows or self._may_be_several():
             return None
         label = asked.label
@@ -365,7 +382,10 @@ class _QueryWriter:
         return None
 
     def _is_counted(self, column: TableColumn) -> bool:
-        question, (start, end) = self._asked.question, (self._asked.spans[column][0][0], self._asked.spans[column][-1][1])
+        question, (start, end) = (
+            self._asked.question,
+            (self._asked.spans[column][0][0], self._asked.spans[column][-1][1]),
+        )
         return any(
             last <= start <= last + question.isascii()
             or (end <= first and re.fullmatch(r"[은는이가]? ?|[一共有]*", question[end:first]))
@@ -428,7 +448,9 @@ class _QueryWriter:
         )
         if group and not (is_each and asked.is_label_unique):
             asked.is_guessed |= bool(asked.each) and operation != "sum"  # of rows, or of the sums of periods
-            name, order = (f"{group} AS {asked.each}", "1") if asked.each else (group, f"{len(asked.groups) + 1} DESC, 1")
+            name, order = (
+                (f"{group} AS {asked.each}", "1") if asked.each else (group, f"{len(asked.groups) + 1} DESC, 1")
+            )
             return self._query(
                 "group", f"{name}, {select}", conditions, f" GROUP BY {group} ORDER BY {order}", measure=measure
             )
@@ -504,7 +526,7 @@ class _QueryWriter:
     def _is_low(self) -> bool:
         asked = self._asked
         places = [
-            asked.question[start:end + 12 * (not asked.question.isascii())]
+            asked.question[start : end + 12 * (not asked.question.isascii())]
             for name in ("top", "rank", "min")
             for start, end in find_operations(asked.question).get(name, ())  # type: ignore[call-overload]
         ]
@@ -521,9 +543,7 @@ class _QueryWriter:
             for one in asked.named
             if one.kind == "text" and (one is not asked.label or is_repeated) and one not in asked.values
         ]
-        before = [
-            one for one in others if re.search(_ASKED_BEFORE, asked.question[: asked.named[one]], re.IGNORECASE)
-        ]
+        before = [one for one in others if re.search(_ASKED_BEFORE, asked.question[: asked.named[one]], re.IGNORECASE)]
         choices = before or ([] if asked.label in asked.named and not is_repeated else others)
         return _quote(choices[0].sql_name) if len(choices) == 1 else ""
 
@@ -541,7 +561,9 @@ class _QueryWriter:
         has_measure = any(one in self._asked.numbers for one in self._asked.named) or bool(self._asked.synonyms)
         return not has_measure and self._asked.names_rows
 
-    def _write_best_group(self, owner: str, measure: TableColumn | None, conditions: Sequence[str]) -> TableQuery | None:
+    def _write_best_group(
+        self, owner: str, measure: TableColumn | None, conditions: Sequence[str]
+    ) -> TableQuery | None:
         asked, (kind, rank, limit) = self._asked, self._read_order()
         means = [one for one in ("mean", "median") if one in asked.operations]
         if asked.date_order or (measure is None and not self._is_label_counted()):

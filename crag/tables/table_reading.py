@@ -238,7 +238,9 @@ class TableReading:
             start, end = spans[0][0], spans[1][1]
             texts = [re.escape(self.question[one[0] : one[1]]) for one in spans]
             for form in _WORDS["ranges"]["forms"]:
-                match = re.search(form.replace("@", texts[0], 1).replace("@", texts[1], 1), self.question, re.IGNORECASE)
+                match = re.search(
+                    form.replace("@", texts[0], 1).replace("@", texts[1], 1), self.question, re.IGNORECASE
+                )
                 if not match or match.start() > start or match.end() < end:
                     continue
                 order = [value for value in dict.fromkeys(self.cells(column)) if value is not None]
