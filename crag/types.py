@@ -391,7 +391,7 @@ class TableResult:
     @property
     def is_figure(self) -> bool:
         """Whether the result is one figure, which the text of the answer says already."""
-        return len(self.rows) < 2 and len(self.columns) < 2  # noqa: PLR2004
+        return len(self.rows) < 2 and len(self.columns) < 2
 
 
 @dataclass(frozen=True, slots=True)

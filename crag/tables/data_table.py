@@ -57,6 +57,11 @@ class TableColumn:
     unit: str = ""
     unread: int = 0
 
+    @property
+    def quoted(self) -> str:
+        """The name in SQL, in quotes."""
+        return f'"{self.sql_name}"'
+
 
 @dataclass(frozen=True, slots=True)
 class TableRow:

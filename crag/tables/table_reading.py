@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -233,7 +234,7 @@ class TableReading:
     def _fill_ranges(self) -> bool:
         """Add the values between two periods, as in “from March to May”; return whether a range stays open."""
         for column, spans in self._places.items():
-            if len(spans) != 2:  # noqa: PLR2004 — the first and the last
+            if len(spans) != 2:
                 continue
             start, end = spans[0][0], spans[1][1]
             texts = [re.escape(self.question[one[0] : one[1]]) for one in spans]
@@ -303,7 +304,7 @@ class TableReading:
         return len(held) / len(terms), spans
 
     def _find_groups(self) -> list[TableColumn]:
-        found = []
+        found: list[TableColumn] = []
         for column in sorted(self.named, key=lambda one: self.named[one]):
             name = re.escape(_bare_name(column))
             forms = [form.replace("@", rf"(?:the )?{name}(?:e?s)?") for form in _WORDS["groups"].values()]
@@ -360,7 +361,8 @@ class TableReading:
 
     def _find_unit(self, section: str) -> Unit | None:
         """Return the unit of time that the words of a section name, if no column is meant by it."""
-        for unit in get_args(Unit):
+        units: tuple[Unit, ...] = get_args(Unit)
+        for unit in units:
             words = word_pattern(section, unit)
             if self.date and not self.groups and words.search(self._free_text()):
                 self._take_all(words, counts=True)
@@ -388,7 +390,7 @@ class TableReading:
 
     def _use_joints(self, spans: Sequence[tuple[int, int]]) -> None:
         ordered = sorted(spans)
-        for (_, end), (start, _) in zip(ordered, ordered[1:], strict=False):
+        for (_, end), (start, _) in pairwise(ordered):
             if word_pattern("negation", "joined").search(self.question[end:start]):
                 self._take(end, start, counts=False)
 
@@ -412,7 +414,7 @@ class TableReading:
         """Return the column of figures with which another is compared; a guess if only the unit is the same."""
         named = [one for one in self.numbers if one in self.named and one is not column]
         alike = [one for one in self.numbers if one is not column and one.unit == column.unit]
-        self.is_guessed |= len(named) != 1 and len(self.numbers) > 2  # noqa: PLR2004 — only the two
+        self.is_guessed |= len(named) != 1 and len(self.numbers) > 2
         choices = named or alike
         return choices[0] if len(choices) == 1 else None
 
@@ -435,7 +437,7 @@ class TableReading:
         )
 
     def _use_frame(self) -> None:
-        if self._is_about_people:
+        if self.is_about_people:
             self._take_all(whole_words("people"), counts=True)
             self._take_all(r"\bwho\b|누[구가]|[谁誰]", counts=True)
         if any(one.unit == "%" for one in self.numbers):
@@ -495,20 +497,16 @@ class TableReading:
         return not set(extract_terms(self.table.title)).isdisjoint(extract_terms(self.question))
 
     @cached_property
-    def _is_about_people(self) -> bool:
+    def is_about_people(self) -> bool:
+        """Whether each row is about a person."""
         own_title = self.table.title.rpartition(HEADING_SEPARATOR)[2]
         return any(_NAMES_PEOPLE.search(name) for name in (self.label.name, own_title))
-
-    @property
-    def names_people(self) -> bool:
-        """Whether each row is about a person."""
-        return self._is_about_people
 
     @property
     def names_rows(self) -> bool:
         """Whether the question names what rows are about, so that it may count them."""
         words = [whole_words("entities")]
-        if self._is_about_people:
+        if self.is_about_people:
             words.append(whole_words("people"))
         return self.label in self.named or self.is_titled or any(one.search(self.question) for one in words)
 
