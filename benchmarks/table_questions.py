@@ -27,7 +27,7 @@ Cells = list[str]
 Expected = list[tuple[Any, ...]]
 """The rows of the answer, each with the values that it must hold."""
 Ask = tuple[str, Expected | None]
-"""A question with its answer; None if the sheet does not say, or the patterns do not read such questions, as “how long is the longest boat”."""
+"""A question with its answer; None if the sheet does not say, or the patterns do not read such questions."""
 
 
 @dataclass(slots=True)

@@ -34,25 +34,21 @@ _ISO = r"(?P<iso>(?:19|20)\d\d-\d\d(?:-\d\d)?)(?![\d-])"
 _LONE_YEAR = rf"(?P<lone>{_YEAR})\s?[년年]?(?!\s?[대代]|s\b)"
 _PERIOD = re.compile(rf"(?:the )?(?:{_ISO}|{_ATOM}|{_LONE_YEAR})", re.IGNORECASE)
 _BARE = re.sub(r"\(\?P<\w+>", "(?:", _PERIOD.pattern)
-_RELATIONS: tuple[tuple[Relation, bool, str], ...] = (  # the relation, whether people mean two things by it, its words
-    (
-        "between",
-        False,
-        r"(?:between|from) @ (?:and|to|until|till|through) @|@ ?(?:부터|에서) ?@ ?까지|@ ?[-–~] ?@(?: ?사이)?",
-    ),
-    ("between", False, r"@ (?:to|through) @|[从從自在]?@[到至和]@(?:之?[间間]|期[间間])|[从從自]?@[到至]@"),
-    ("after", False, r"(?:after|later than) @"),
-    ("before", False, r"(?:before|prior to|earlier than) @"),
+_RELATIONS: tuple[tuple[Relation, str], ...] = (
+    ("between", r"(?:between|from) @ (?:and|to|until|till|through) @|@ (?:to|through) @|@ ?[-–~] ?@(?: ?사이)?"),
+    ("between", r"@ ?(?:부터|에서) ?@ ?까지|[从從自在]?@[到至和]@(?:之?[间間]|期[间間])|[从從自]?@[到至]@"),
+    ("after", "(?:after|later than) @"),
+    ("before", "(?:before|prior to|earlier than) @"),
     (
         "since",
-        False,
-        r"(?:since|from|starting(?: in| from)?) @|from @ on(?:wards)?|@ ?(?:부터|이후)|[自从從]@(?:以[来來]|[开開]始|起)?",
+        r"(?:since|from|starting(?: in| from)?) @|from @ on(?:wards)?|@ ?(?:부터|이후)|[自从從]@(?:以[来來]|起)?",
     ),
-    ("until", False, r"(?:until|till|up to|through|by(?: the end of)?) @|@ ?까지|截至@|@[为為]?止"),
-    ("after", True, r"@(?:之|以)[后後]"),
-    ("before", True, r"@ ?(?:이전|전)(?:에|의)?|@(?:之|以)前"),
-    ("at", False, r"(?:(?:in|during|of|for|on|at) )?@(?:[에의中里]|期[间間])?"),
+    ("until", "(?:until|till|up to|through|by(?: the end of)?) @|@ ?까지|截至@|@[为為]?止"),
+    ("after", "@(?:之|以)[后後]"),
+    ("before", "@ ?(?:이전|전)(?:에|의)?|@(?:之|以)前"),
+    ("at", "(?:(?:in|during|of|for|on|at) )?@(?:[에의中里]|期[间間])?"),
 )
+_IS_VAGUE = re.compile("[后後前전]")  # people use these words with and without the period that they name
 _DECEMBER = 12
 
 
@@ -60,7 +56,7 @@ _DECEMBER = 12
 class Period:
     """The days from `first` until the day before `end`, either of which may be open, and where a question says so.
 
-    `is_open` if its words may or may not include the period `edge` that they name.
+    `edge` is the period that its words name if people use them with and without it, as in 以前.
     """
 
     first: date | None
@@ -70,10 +66,10 @@ class Period:
 
 
 @cache
-def _relation_patterns() -> list[tuple[Relation, bool, re.Pattern[str]]]:
+def _relation_patterns() -> list[tuple[Relation, re.Pattern[str]]]:
     return [
-        (name, is_open, re.compile(rf"(?<![a-z])(?:{words.replace('@', f'(?:{_BARE})')})", re.IGNORECASE))
-        for name, is_open, words in _RELATIONS
+        (name, re.compile(rf"(?<![a-z])(?:{words.replace('@', f'(?:{_BARE})')})", re.IGNORECASE))
+        for name, words in _RELATIONS
     ]
 
 
@@ -81,29 +77,25 @@ def find_periods(text: str, years: Collection[int]) -> list[Period]:
     """Return the periods in a text. One without a year is in the only one of `years`, or left out if there are more."""
     found: list[Period] = []
     free = text
-    for relation, is_open, pattern in _relation_patterns():
+    for relation, pattern in _relation_patterns():
         for match in pattern.finditer(free):
             parts = list(_read_periods(match[0], years))
             if len(parts) == (2 if relation == "between" else 1):
-                found.append(_relate(relation, parts, match.span(), is_open=is_open))
+                found.append(_relate(relation, parts, match))
                 free = free[: match.start()] + " " * len(match[0]) + free[match.end() :]
     return found
 
 
-def _relate(relation: Relation, parts: list[tuple[date, date]], span: tuple[int, int], *, is_open: bool) -> Period:
+def _relate(relation: Relation, parts: list[tuple[date, date]], match: re.Match[str]) -> Period:
     first, end = min(parts)[0], max(parts)[1]
-    edge = (first, end) if is_open else None
-    match relation:
-        case "since":
-            return Period(first, None, span, edge)
-        case "after":
-            return Period(end, None, span, edge)
-        case "until":
-            return Period(None, end, span, edge)
-        case "before":
-            return Period(None, first, span, edge)
-        case _:
-            return Period(first, end, span, edge)
+    edge = (first, end) if _IS_VAGUE.search(match[0]) else None
+    ends: dict[Relation, tuple[date | None, date | None]] = {
+        "since": (first, None),
+        "after": (end, None),
+        "until": (None, end),
+        "before": (None, first),
+    }
+    return Period(*ends.get(relation, (first, end)), match.span(), edge)
 
 
 def _read_periods(text: str, years: Collection[int]) -> Iterator[tuple[date, date]]:

@@ -102,7 +102,7 @@ def is_table_question(question: str) -> bool:
 
 
 def is_listing_question(question: str) -> bool:
-    """Return whether the wording may ask for rows or groups of a table, although facts are asked for in the same way."""
+    """Return whether the wording may ask for rows or groups of a table; facts are asked for in the same way."""
     return bool(word_pattern("listing").search(question))
 
 
@@ -436,7 +436,7 @@ class _QueryWriter:
     def _write_extreme(self) -> TableQuery | None:
         """List the rows, or the groups of rows, with the largest or smallest values."""
         asked, owner = self._asked, self._owner()
-        if self._group() or self._is_owner_fixed():
+        if self._group() or self._is_owner_fixed() or asked.column_comparison:
             return None
         kind, rank, limit = self._read_order()
         order = "ASC" if kind == "min" or (limit and self._is_low()) else "DESC"
@@ -541,7 +541,7 @@ class _QueryWriter:
         return self._query("share", select, measure=measure)
 
     def _write_change(self) -> TableQuery | None:
-        """Compare two columns of periods, or the rows of two values: in the order of the table, or one minus the other."""
+        """Compare two columns of periods, or the rows of two values: in their order, or as they are named."""
         asked = self._asked
         periods = [column for column in asked.periods if column in asked.named]
         if len(periods) == 2 and not asked.column_comparison:

@@ -38,6 +38,7 @@ _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything b
 _IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
 _NAMES_PEOPLE = re.compile(r"name|employee|staff|person|이름|성명|직원|사원|姓名|员工|員工", re.IGNORECASE)
 _PERIOD_NAME = re.compile(r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|[QH][1-4]|[1-4]분기|第[一二三四]季度", re.IGNORECASE)
+_IS_RANGE = re.compile(r"\b(?:between|from)\b|부터|[从從]|[~–]", re.IGNORECASE)
 _JOINS_GROUPS = re.compile(r"(?:\band|,|및|와|과|[和与與、]) ?(?:the |by )?$")
 _YEAR_RANGE = range(1900, 2101)
 _HAS_ENGLISH_WORD = re.compile("[a-z]{2}")
@@ -138,6 +139,8 @@ class TableReading:
         self.is_range = self._fill_ranges()
         self.spans: dict[TableColumn, list[tuple[int, int]]] = {}
         self.named = self._find_columns()
+        named_periods = [one for one in self.periods if one in self.named]
+        self.is_range |= len(named_periods) == 2 and bool(_IS_RANGE.search(question))
         self.groups = self._find_groups()
         self.operation: Operation | None = self._find_operation()
         self.date = self._find_date_column()

@@ -179,6 +179,8 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Deliveries", "Total weight not in Odby but in Kelm"),
         ("Deliveries", "average monthly weight"),
         ("Sales lines", "Which regions had more than 8 units?"),
+        ("Visits by town", "visits between 2022 and 2024 for Varn"),
+        ("Deliveries", "Which delivery is most over the limit?"),
         ("Sales lines", "Which region had more units than the South?"),
         ("Robot sales", "Why did revenue fall?"),
         ("Robot sales", "What is the sum of all prices?"),
