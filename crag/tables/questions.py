@@ -312,7 +312,7 @@ class _QueryWriter:
             quantity = _only([one for one in asked.numbers if _IS_QUANTITY.search(one.name)])
             if quantity:
                 return self._query("sum", f"sum({quantity.quoted}) AS sum", measure=quantity)
-            return self._count_rows() if asked.is_about_people else None
+            return self._count_rows() if asked.is_about_people or asked.label in asked.named else None
         if counted := self._counted_column():
             return self._count_distinct(counted)
         if measure:
@@ -549,6 +549,9 @@ class _QueryWriter:
                 "change", _change_columns(*(f"sum({one.quoted})" for one in periods)), measure=periods[0]
             )
         owner = next((column for column, values in asked.values.items() if len(values) == 2), None)
+        named = [column for column in asked.named if column in asked.numbers]
+        if len(named) == 2 and self._names_one_row() and not asked.column_comparison:
+            return self._write_difference(*named)
         measure, others = self._measure(), self._conditions(without=owner)
         if owner is None or measure is None or others is None or asked.comparisons or owner in asked.excluded:
             return None
@@ -564,9 +567,28 @@ class _QueryWriter:
             select = _change_columns(before, after)
         else:
             change = f"{after} - {before}" if subtracted is not None else f"abs({after} - {before})"
-            select = f"{change} AS difference, {before}, {after}"
+            names = [_quote(str(value).replace('"', "")) for value in (first, last)]
+            select = f"{change} AS difference, {before} AS {names[0]}, {after} AS {names[1]}"
         self._rows = [*others, f"{owner.quoted} IN ({_literal(first)}, {_literal(last)})"]
         return self._query("change", select, measure=measure)
+
+    def _write_difference(self, first: TableColumn, second: TableColumn) -> TableQuery:
+        """Subtract one column from the other in the row that is named: the one that “than” stands before, if any."""
+        places = {one: self._asked.spans[one][0] for one in (first, second)}
+        question = self._asked.question
+        subtracted = [
+            one
+            for one, (start, end) in places.items()
+            if _SUBTRAHEND_AFTER.search(question[:start]) or _SUBTRAHEND_BEFORE.search(question[end:])
+        ]
+        if subtracted == [first]:
+            first, second = second, first
+        change = f"sum({first.quoted}) - sum({second.quoted})"
+        if subtracted and _IS_LESS.search(question):
+            change = f"sum({second.quoted}) - sum({first.quoted})"
+        select = change if subtracted else f"abs({change})"
+        shown = ", ".join(f"sum({one.quoted}) AS {one.quoted}" for one in (first, second))
+        return self._query("change", f"{select} AS difference, {shown}", measure=first)
 
     def _subtrahend(self, owner: TableColumn) -> str | float | None:
         """Return the value that the question subtracts, as the last in “how much more does A earn than B”."""

@@ -33,10 +33,16 @@ _SCALE = r"thousand|million|billion|백만|십억|[천만억조千万萬亿億]|
 _NUMBER = rf"[$€£¥₩]?\s?(\d[\d,]*(?:\.\d+)?|(?<=than )half)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|[人]?[数數]|额|額|금액)$")
-_NUMBERING = re.compile(r"(?:no\.?|#|nr\.?|pos\.?|position|rank|순번|번호|순위|[序编編][号號]|排名)", re.IGNORECASE)
+_NUMBERING = re.compile(
+    r"(?:[\w ]+ )?(?:no\.?|#|nr\.?|pos\.?|id|code)|position|rank|순번|.*번호|순위|.*[序编編单單][号號]|排名|.*코드|.*代[码碼]",
+    re.IGNORECASE,
+)
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
 _IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
-_NAMES_PEOPLE = re.compile(r"name|employee|staff|person|이름|성명|직원|사원|姓名|员工|員工", re.IGNORECASE)
+_NAMES_PEOPLE = re.compile(
+    r"name|employee|staff|person|member|patient|student|이름|성명|직원|사원|회원|학생|姓名|员工|員工|[学學]生|[会會][员員]",
+    re.IGNORECASE,
+)
 _PERIOD_NAME = re.compile(r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|[QH][1-4]|[1-4]분기|第[一二三四]季度", re.IGNORECASE)
 _IS_RANGE = re.compile(r"\b(?:between|from)\b|부터|[从從]|[~–]", re.IGNORECASE)
 _JOINS_GROUPS = re.compile(r"(?:\band|,|및|와|과|[和与與、]) ?(?:the |by )?$")
@@ -130,7 +136,8 @@ class TableReading:
         self._used = bytearray(len(question))
         self.matches = 0
         self.is_guessed = False
-        self.label = next((one for one in table.columns if not _is_numbering(table, one)), table.columns[0])
+        self._numberings = [one for one in table.columns if _is_numbering(table, one)]
+        self.label = next((one for one in table.columns if one not in self._numberings), table.columns[0])
         self.comparisons = find_comparisons(question)
         self._is_date_guessed = False
         self._places: dict[TableColumn, list[tuple[int, int, str | float]]] = {}
@@ -285,8 +292,8 @@ class TableReading:
 
     def _match_part(self, column: TableColumn, name: str) -> tuple[float, list[tuple[int, int]]]:
         if _PERIOD_NAME.fullmatch(name) or (name and is_cjk(name)):
-            short = _CJK_COUNT_ENDING.sub("", name)
-            for form, share in ((name, 1.0), (short, 0.9)):
+            short, last = _CJK_COUNT_ENDING.sub("", name), name.rpartition(" ")[2]
+            for form, share in ((name, 1.0), (short, 0.9), (last if len(last) > 1 else "", 0.5)):
                 spaced = r"\s?".join(map(re.escape, form.replace(" ", ""))) if form else "$^"
                 bounded = rf"(?<![\dA-Za-z]){spaced}(?!\d|[A-Za-z])" if form[:1].isascii() else spaced
                 spans = [match.span() for match in re.finditer(bounded, self.question, re.IGNORECASE)]
@@ -487,7 +494,8 @@ class TableReading:
     @cached_property
     def numbers(self) -> list[TableColumn]:
         """The columns of figures."""
-        return [one for one in self.table.columns if one.kind == "number" and one is not self.label]
+        left_out = [self.label, *self._numberings]
+        return [one for one in self.table.columns if one.kind == "number" and one not in left_out]
 
     @cached_property
     def periods(self) -> list[TableColumn]:
@@ -511,7 +519,8 @@ class TableReading:
         words = [whole_words("entities")]
         if self.is_about_people:
             words.append(whole_words("people"))
-        return self.label in self.named or self.is_titled or any(one.search(self.question) for one in words)
+        is_named = any(one in self.named for one in (self.label, *self._numberings))
+        return is_named or self.is_titled or any(one.search(self.question) for one in words)
 
 
 def _write_period(column: TableColumn, period: Period) -> str:
@@ -524,7 +533,8 @@ def _is_numbering(table: DataTable, column: TableColumn) -> bool:
     """Return whether a column numbers the rows, so that another one says what they are about."""
     at = table.columns.index(column)
     values = [row.values[at] for row in table.rows]
-    return bool(_NUMBERING.fullmatch(column.name)) or (len(values) > 1 and values == list(range(1, len(values) + 1)))
+    is_counting = len(values) > 1 and values == list(range(1, len(values) + 1))
+    return column.kind == "number" and (bool(_NUMBERING.fullmatch(_bare_name(column))) or is_counting)
 
 
 def _bare_name(column: TableColumn) -> str:
