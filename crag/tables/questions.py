@@ -179,7 +179,8 @@ class _QueryWriter:
         # Names are quoted and values are literals; the statement is checked like any other before it runs.
         sql = f"SELECT {select} FROM {_quote(asked.table.sql_name)}{where}{end}"  # noqa: S608
         is_repeated = not asked.is_label_unique
-        unused = [one for one in asked.named if one.quoted not in sql and (one is not asked.label or is_repeated)]
+        used = [*asked.numberings, *([] if is_repeated else [asked.label])]
+        unused = [one for one in asked.named if one.quoted not in sql and one not in used]
         is_guessed = (
             self._is_guessed
             or self._is_guess(measure)
@@ -544,13 +545,13 @@ class _QueryWriter:
         """Compare two columns of periods, or the rows of two values: in their order, or as they are named."""
         asked = self._asked
         periods = [column for column in asked.periods if column in asked.named]
-        if len(periods) == 2 and not asked.column_comparison:
+        if len(periods) == 2:
             return self._query(
                 "change", _change_columns(*(f"sum({one.quoted})" for one in periods)), measure=periods[0]
             )
         owner = next((column for column, values in asked.values.items() if len(values) == 2), None)
         named = [column for column in asked.named if column in asked.numbers]
-        if len(named) == 2 and self._names_one_row() and not asked.column_comparison:
+        if len(named) == 2 and self._names_one_row():
             return self._write_difference(*named)
         measure, others = self._measure(), self._conditions(without=owner)
         if owner is None or measure is None or others is None or asked.comparisons or owner in asked.excluded:

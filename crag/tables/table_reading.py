@@ -32,13 +32,15 @@ _UNITS = (
 _SCALE = r"thousand|million|billion|백만|십억|[천만억조千万萬亿億]|[kM](?![a-z])"
 _NUMBER = rf"[$€£¥₩]?\s?(\d[\d,]*(?:\.\d+)?|(?<=than )half)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
-_CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|[人]?[数數]|额|額|금액)$")
+_CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|人?[数數]量?|额|額|금액)$")
 _NUMBERING = re.compile(
-    r"(?:[\w ]+ )?(?:no\.?|#|nr\.?|pos\.?|id|code)|position|rank|순번|.*번호|순위|.*[序编編单單][号號]|排名|.*코드|.*代[码碼]",
+    r"(?:[\w ]+ )?(?:no\.?|#|nr\.?|pos\.?|id|code)|position|rank|순번|순위|.*번호|.*코드"
+    r"|.*[序编編单單][号號]|.*代[码碼]|排名",
     re.IGNORECASE,
 )
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
 _IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
+_CODE = re.compile(r"[A-Za-z]{0,4}[-/.]?\d+")
 _NAMES_PEOPLE = re.compile(
     r"name|employee|staff|person|member|patient|student|이름|성명|직원|사원|회원|학생|姓名|员工|員工|[学學]生|[会會][员員]",
     re.IGNORECASE,
@@ -136,8 +138,8 @@ class TableReading:
         self._used = bytearray(len(question))
         self.matches = 0
         self.is_guessed = False
-        self._numberings = [one for one in table.columns if _is_numbering(table, one)]
-        self.label = next((one for one in table.columns if one not in self._numberings), table.columns[0])
+        self.numberings = [one for one in table.columns if _is_numbering(table, one)]
+        self.label = self._find_label()
         self.comparisons = find_comparisons(question)
         self._is_date_guessed = False
         self._places: dict[TableColumn, list[tuple[int, int, str | float]]] = {}
@@ -166,6 +168,15 @@ class TableReading:
         self.is_refused = bool(word_pattern("refused").search(self._free_text()))
         self._use_frame()
         self.rest = self._find_rest()
+
+    def _find_label(self) -> TableColumn:
+        """Return the column that says what rows are about: the first that numbers no rows, a name before a code."""
+        columns = [one for one in self.table.columns if one not in self.numberings] or list(self.table.columns)
+        first, second = columns[0], columns[min(1, len(columns) - 1)]
+        codes = [bool(_CODE.fullmatch(str(cell))) for one in (first, second) for cell in self.cells(one)]
+        is_code = all(codes[: len(self.table.rows)]) and not any(codes[len(self.table.rows) :])
+        is_name = second.kind == "text" and len({*self.cells(second)}) == len(self.table.rows)
+        return second if is_code and is_name and first.kind == "text" else first
 
     def _take(self, start: int, end: int, *, counts: bool = True) -> None:
         self.matches += counts and not any(self._used[start:end])
@@ -406,7 +417,7 @@ class TableReading:
 
     def _find_column_comparison(self) -> tuple[TableColumn, str, TableColumn] | None:
         """Return two columns of figures and how the question compares them, as in “below the minimum”."""
-        for column in self.numbers:
+        for column in self.numbers if self.operation != "change" else ():
             for start, end in self.spans.get(column, ()):
                 text = re.escape(self.question[start:end])
                 for sign, forms in _WORDS["column_comparisons"].items():
@@ -494,7 +505,7 @@ class TableReading:
     @cached_property
     def numbers(self) -> list[TableColumn]:
         """The columns of figures."""
-        left_out = [self.label, *self._numberings]
+        left_out = [self.label, *self.numberings]
         return [one for one in self.table.columns if one.kind == "number" and one not in left_out]
 
     @cached_property
@@ -519,7 +530,7 @@ class TableReading:
         words = [whole_words("entities")]
         if self.is_about_people:
             words.append(whole_words("people"))
-        is_named = any(one in self.named for one in (self.label, *self._numberings))
+        is_named = any(one in self.named for one in (self.label, *self.numberings))
         return is_named or self.is_titled or any(one.search(self.question) for one in words)
 
 

@@ -36,6 +36,16 @@ SHEETS = {
         D-2 | 2024-02-05 | Varn | Sail | 300 | 400 | USD | 20
         D-3 | 2024-04-01 | Odby | Sail | 200 | 250 | EUR | 30
         D-4 | 2024-05-31 | Salt | Lamp | | 300 | EUR | 40""",
+    "Crew": """
+        No. | Code | Name | Team | Days
+        1 | C-1 | Ada | Deck | 40
+        2 | C-2 | Bo | Deck | 10
+        3 | C-3 | Cy | Galley | 25""",
+    "Visits": """
+        Visit | Date | Ward | Minutes
+        1 | 2024-01-05 | North | 20
+        2 | 2024-01-09 | South | 30
+        3 | 2024-02-01 | North | 40""",
     "Sales lines": """
         Region | Month | Units
         North | January | 5
@@ -126,6 +136,10 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
             "group",
             [("Varn", "Sail", 300), ("Odby", "Sail", 200), ("Odby", "Rope", 100), ("Salt", "Lamp", None)],
         ),
+        ("Crew", "Who has the most days?", "max", [("Ada", 40)]),
+        ("Crew", "How many more days does Ada have than Bo?", "change", [(30, 10, 40)]),
+        ("Visits", "How many visits were in the North?", "count", [(2,)]),
+        ("Visits", "Number of visits per month", "group", [("2024-01", 2), ("2024-02", 1)]),
         ("Sales lines", "units per region", "group", [("South", 15), ("North", 13)]),
         ("Sales lines", "Total units from January to February", "sum", [(18,)]),
         ("Sales lines", "How many fewer units did February have than March?", "change", [(-1, 11, 10)]),
@@ -147,6 +161,7 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("지점 현황", "수도권을 제외한 매출 합계는?", "sum", [(2400,)]),
         ("지점 현황", "강남점이 수원점보다 매출이 얼마나 더 많아?", "change", [(2100, 3100, 5200)]),
         ("家具销售", "除了华东，总销量是多少？", "sum", [(80,)]),
+        ("家具销售", "沙发的单价比销量高多少？", "change", [(2980, 3000, 20)]),
         ("家具销售", "单价的中位数是多少？", "median", [(1500,)]),
         ("家具销售", "哪个产品销量最高？", "max", [("台灯", 300)]),
         ("家具销售", "书桌的单价是多少？", "filter", [("书桌", 1500)]),
