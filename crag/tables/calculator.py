@@ -39,7 +39,10 @@ class TableCalculator:
         *,
         accept_uncertain: bool = False,
     ) -> Calculation | None:
-        """See `Calculator`. The patterns are asked first; a model writes what they are not sure of."""
+        """See `Calculator`. The patterns are asked first; a model writes what they are not sure of.
+
+        A model is not asked about a question that may as well ask for a fact.
+        """
         try:
             tables = find_tables(passages)
             query = write_query(question, tables) if tables else None

@@ -27,6 +27,7 @@ from crag.text.table_headers import names_period
 QueryKind = Literal[
     "filter", "count", "distinct", "sum", "mean", "median", "min", "max", "top", "share", "change", "group"
 ]
+_LONGEST = 300  # characters; a longer question brings its own text
 _AGGREGATES = {"sum": "sum", "mean": "avg", "median": "median"}
 _AGGREGATE_KINDS: dict[str, QueryKind] = {"sum": "sum", "mean": "mean", "median": "median"}
 _PERIODS = {
@@ -103,7 +104,7 @@ def is_table_question(question: str) -> bool:
 
 def is_listing_question(question: str) -> bool:
     """Return whether the wording may ask for rows or groups of a table; facts are asked for in the same way."""
-    return bool(word_pattern("listing").search(question))
+    return len(question) <= _LONGEST and bool(word_pattern("listing").search(question))
 
 
 def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None:

@@ -239,6 +239,23 @@ def test_names_and_values_cannot_break_out_of_the_statement() -> None:
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "How much more does Rope\" UNION SELECT 1 -- cost than O'Neil; x?",
+        'What is the total cost except Rope" UNION SELECT 1 --?',
+        "What is the cost of Rope\" UNION SELECT 1 -- or O'Neil; x?",
+        "share of the cost of O'Neil; x",
+    ],
+)
+def test_hostile_cells_stay_values(question: str) -> None:
+    text = "Item | Cost\nRope\" UNION SELECT 1 -- | 4\nO'Neil; x | 5\nSail | 6"
+    (table,) = find_tables([Passage(1, "s", "T", "", text, "")])
+    query = write_query(question, [table])
+    assert query is not None
+    assert all(isinstance(cell, float) for cell in run_query(query.sql, [table], Cancellation()).rows[0][-1:])
+
+
+@pytest.mark.parametrize(
     ("question", "is_one"),
     [
         ("How many boats are there?", True),
