@@ -198,8 +198,17 @@ class TableReading:
             for match in re.finditer(pattern, self.question, re.IGNORECASE):
                 if not any(self._used[match.start() : match.end()]) and not self._is_column_word(match[0]):
                     self._take(*match.span())
-                    self._places.setdefault(column, []).append((*match.span(), value))
+                    owner = self._find_owner(column, value, match.start())
+                    self._places.setdefault(owner, []).append((*match.span(), value))
         return {column: {value: start for start, _, value in spans} for column, spans in self._places.items()}
+
+    def _find_owner(self, column: TableColumn, value: str | float, place: int) -> TableColumn:
+        """Return the column whose cell is meant: of several with the same value, the one named before, or a guess."""
+        others = [one for one in self.table.columns if one.kind == column.kind and value in self.cells(one)]
+        before = self.question[:place].lower().rstrip()
+        named = [one for one in others if before.endswith(_bare_name(one).lower())]
+        self.is_guessed |= len(others) > 1 and len(named) != 1
+        return named[0] if len(named) == 1 else column
 
     def _forms(self, column: TableColumn) -> Iterator[tuple[str, str | float]]:
         """Yield a pattern for each value of a column that may occur in the question, with the value."""

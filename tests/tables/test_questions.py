@@ -36,6 +36,11 @@ SHEETS = {
         D-2 | 2024-02-05 | Varn | Sail | 300 | 400 | USD | 20
         D-3 | 2024-04-01 | Odby | Sail | 200 | 250 | EUR | 30
         D-4 | 2024-05-31 | Salt | Lamp | | 300 | EUR | 40""",
+    "Trains": """
+        Train | From | To | Price
+        IC 1 | Bern | Basel | 40
+        IC 2 | Basel | Bern | 42
+        RE 7 | Bern | Thun | 12""",
     "Crew": """
         No. | Code | Name | Team | Days
         1 | C-1 | Ada | Deck | 40
@@ -136,6 +141,7 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
             "group",
             [("Varn", "Sail", 300), ("Odby", "Sail", 200), ("Odby", "Rope", 100), ("Salt", "Lamp", None)],
         ),
+        ("Trains", "average price to Bern", "mean", [(42,)]),
         ("Crew", "Who has the most days?", "max", [("Ada", 40)]),
         ("Crew", "How many more days does Ada have than Bo?", "change", [(30, 10, 40)]),
         ("Visits", "How many visits were in the North?", "count", [(2,)]),
@@ -195,6 +201,7 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Deliveries", "average monthly weight"),
         ("Sales lines", "Which regions had more than 8 units?"),
         ("Visits by town", "visits between 2022 and 2024 for Varn"),
+        ("Trains", "What is the average price for Bern?"),
         ("Deliveries", "Which delivery is most over the limit?"),
         ("Sales lines", "Which region had more units than the South?"),
         ("Robot sales", "Why did revenue fall?"),
