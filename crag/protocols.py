@@ -422,7 +422,7 @@ class Calculator(Protocol):
     """Answers questions by calculating with the tables of documents."""
 
     def is_calculation(self, question: str) -> bool:
-        """Return whether the wording asks for a count, total, mean, extreme, share or change."""
+        """Return whether the wording asks for a count, total, mean, extreme, share or change, or may ask for rows."""
         ...
 
     def calculate(

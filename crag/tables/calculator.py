@@ -12,7 +12,7 @@ from crag.tables.continuations import continue_calculation
 from crag.tables.data_table import DataTable, TablesTooLarge, find_tables
 from crag.tables.descriptions import describe_result, describe_stated_total, describe_tables
 from crag.tables.query import QueryRefused, QueryResult, run_query
-from crag.tables.questions import TableQuery, is_table_question, write_query
+from crag.tables.questions import TableQuery, is_listing_question, is_table_question, write_query
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
 
 _MAX_DESCRIBED = 12  # tables in a model's prompt
@@ -28,7 +28,7 @@ class TableCalculator:
 
     def is_calculation(self, question: str) -> bool:
         """See `Calculator`."""
-        return is_table_question(question)
+        return is_table_question(question) or is_listing_question(question)
 
     def calculate(
         self,
@@ -39,13 +39,16 @@ class TableCalculator:
         *,
         accept_uncertain: bool = False,
     ) -> Calculation | None:
-        """See `Calculator`. The patterns are asked first; a model writes what they are not sure of."""
+        """See `Calculator`. The patterns are asked first; a model writes what they are not sure of.
+
+        A model is not asked about a question that may as well ask for a fact.
+        """
         try:
             tables = find_tables(passages)
             query = write_query(question, tables) if tables else None
             if query and (query.is_certain or (accept_uncertain and self._query_writer is None)):
                 return _describe(query, run_query(query.sql, tables, stop), query.table, language)
-            if tables and self._query_writer:
+            if tables and self._query_writer and (accept_uncertain or is_table_question(question)):
                 result = self._run_written_query(question, tables, self._query_writer, stop)
                 named = next((table for table in tables if table.sql_name in result.sql), tables[0])
                 return _describe(None, result, named, language)

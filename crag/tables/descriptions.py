@@ -22,6 +22,8 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "count_one": "1 row matches.",
         "sum": "The total of {name} is {value}{rows}.",
         "mean": "The average of {name} is {value}{rows}.",
+        "median": "The median of {name} is {value}{rows}.",
+        "distinct": "{name}: {value} different values.",
         "share": "{value} % ({part} of {whole}).",
         "change": "The change is {value}{percent}: from {before} to {after}.",
         "difference": "The difference is {value}.",
@@ -39,6 +41,8 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "count_one": "해당하는 행은 1개입니다.",
         "sum": "{name} 합계: {value}{rows}.",
         "mean": "{name} 평균: {value}{rows}.",
+        "median": "{name} 중앙값: {value}{rows}.",
+        "distinct": "{name}: 서로 다른 값 {value}개.",
         "share": "{value} % ({whole} 중 {part}).",
         "change": "변화량: {value}{percent}. {before}에서 {after}(으)로 바뀌었습니다.",
         "difference": "차이: {value}.",
@@ -55,6 +59,8 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "count_one": "符合条件的有 1 行。",
         "sum": "{name}合计为 {value}{rows}。",
         "mean": "{name}平均为 {value}{rows}。",
+        "median": "{name}的中位数为 {value}{rows}。",
+        "distinct": "{name}：{value} 个不同的值。",
         "share": "{value} %（{whole}中的 {part}）。",
         "change": "变化为 {value}{percent}：从 {before} 到 {after}。",
         "difference": "相差 {value}。",
@@ -71,6 +77,8 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "count_one": "符合條件的有 1 列。",
         "sum": "{name}合計為 {value}{rows}。",
         "mean": "{name}平均為 {value}{rows}。",
+        "median": "{name}的中位數為 {value}{rows}。",
+        "distinct": "{name}：{value} 個不同的值。",
         "share": "{value} %（{whole}中的 {part}）。",
         "change": "變化為 {value}{percent}：從 {before} 到 {after}。",
         "difference": "相差 {value}。",
@@ -114,7 +122,10 @@ def describe_result(question_language: WrittenLanguage, query: TableQuery | None
     values = [_write(value, unit) for value in first]
     if kind == "count":
         return words["count_one" if values[0] == "1" else "count"].format(value=_write(first[0]))
-    if kind in ("sum", "mean"):
+    if kind == "distinct":
+        name = next(one.name for one in query.table.columns if one.quoted in query.sql.partition(" FROM ")[0])
+        return words[kind].format(name=name, value=_write(first[0]))
+    if kind in ("sum", "mean", "median"):
         form = words["rows_one"] if result.used_count == 1 and "rows_one" in words else words["rows"]
         rows = form.format(count=f"{result.used_count:,}")
         return words[kind].format(name=column.name if column else "", value=values[0], rows=rows)
@@ -162,7 +173,7 @@ def _find_measure(query: TableQuery, result: QueryResult) -> TableColumn | None:
     computed = [
         column
         for column in query.table.columns
-        if re.search(rf'\b(?:sum|avg|min|max)\("{re.escape(column.sql_name)}"\)', query.sql)
+        if re.search(rf'\b(?:sum|avg|median|min|max)\("{re.escape(column.sql_name)}"\)', query.sql)
     ]
     return next(iter([*shown, *computed]), None)
 

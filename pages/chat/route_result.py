@@ -67,7 +67,7 @@ def _draw_table(run_id: str, result: TableResult) -> None:
             sort=False,
             horizontal=True,
         )
-    if len(result.rows) > 1 or len(names) > 1:
+    if not result.is_figure:
         cells = [[_visible_cell(row[at]) for row in result.rows] for at in range(len(names))]
         numbers = [name for name, column in zip(names, cells, strict=True) if not any(map(_is_text, column))]
         st.dataframe(

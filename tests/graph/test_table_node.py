@@ -68,6 +68,14 @@ def test_a_second_failure_is_said_and_the_passages_are_searched(bench, query):
     assert trace.notes[0].startswith("The tables could not be queried. ")
 
 
+def test_a_model_is_not_asked_about_what_may_be_a_fact(bench):
+    writer = Scripted()
+    assert bench({1: 1.0}, passages=[ROBOTS], query_writer=writer).ask("How much does the voyage take?").table is None
+    assert writer.asked == []
+    trace = bench({}, passages=[ROBOTS], query_writer=writer).ask("How much does the Mule cost?")
+    assert (trace.outcome, trace.table.rows) == ("calculated", (("Mule", 1.8),))
+
+
 def test_the_user_may_ask_for_a_table(bench):
     trace = bench({}, options=RunOptions(route="table"), passages=[ROBOTS]).ask("Price of the Mule")
     assert trace.table.rows[0][-1] == 1.8

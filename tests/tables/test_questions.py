@@ -30,6 +30,35 @@ SHEETS = {
         Item | Q1 | Q2
         Revenue | 40 | 50
         Costs | 30 | 20""",
+    "Deliveries": """
+        Delivery | Day sent | Depot | Goods | Weight (kg) | Limit (kg) | Currency | Value
+        D-1 | 2023-11-30 | Odby | Rope | 100 | 90 | EUR | 10
+        D-2 | 2024-02-05 | Varn | Sail | 300 | 400 | USD | 20
+        D-3 | 2024-04-01 | Odby | Sail | 200 | 250 | EUR | 30
+        D-4 | 2024-05-31 | Salt | Lamp | | 300 | EUR | 40""",
+    "Trains": """
+        Train | From | To | Price
+        IC 1 | Bern | Basel | 40
+        IC 2 | Basel | Bern | 42
+        RE 7 | Bern | Thun | 12""",
+    "Crew": """
+        No. | Code | Name | Team | Days
+        1 | C-1 | Ada | Deck | 40
+        2 | C-2 | Bo | Deck | 10
+        3 | C-3 | Cy | Galley | 25""",
+    "Visits": """
+        Visit | Date | Ward | Minutes
+        1 | 2024-01-05 | North | 20
+        2 | 2024-01-09 | South | 30
+        3 | 2024-02-01 | North | 40""",
+    "Sales lines": """
+        Region | Month | Units
+        North | January | 5
+        North | February | 7
+        North | March | 1
+        South | January | 2
+        South | February | 4
+        South | March | 9""",
     "지점 현황": """
         지점 | 매출(만원) | 직원 수 | 지역
         강남점 | 5,200 | 14명 | 수도권
@@ -86,6 +115,43 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("Visits by town", "How did total visits change between 2023 and 2024?", "change", [(10, 5, 200, 210)]),
         ("Visits by town", "Which town had the most visits in 2023?", "max", [("Odby", 140)]),
         ("Visits by town", "What was the total in 2022?", "sum", [(150,)]),
+        ("Robot sales", "What was the second best selling robot?", "max", [("Picker", 300), ("Scout", 300)]),
+        ("Robot sales", "Which robots are not from the north?", "filter", [("Picker",)]),
+        (
+            "Visits by town",
+            "Which towns had more visits in 2024 than in 2022?",
+            "filter",
+            [("Odby", 100, 120), ("Varn", 50, 90)],
+        ),
+        ("Visits by town", "What is the average over all years for Varn?", "mean", [(200 / 3,)]),
+        ("Deliveries", "How many deliveries were sent after 2023?", "count", [(3,)]),
+        ("Deliveries", "Total weight sent in the second quarter of 2024", "sum", [(200,)]),
+        ("Deliveries", "How many deliveries were sent between February and April 2024?", "count", [(2,)]),
+        ("Deliveries", "Total weight except Odby", "sum", [(300,)]),
+        ("Deliveries", "Total weight in Odby or Varn", "sum", [(600,)]),
+        ("Deliveries", "What is the median weight?", "median", [(200,)]),
+        ("Deliveries", "How many different goods were sent?", "distinct", [(3,)]),
+        ("Deliveries", "For which delivery is the weight missing?", "filter", [("D-4", None)]),
+        ("Deliveries", "Which deliveries have a weight above the limit?", "filter", [("D-1", 100, 90)]),
+        ("Deliveries", "How many deliveries were sent per year?", "group", [("2023", 1), ("2024", 3)]),
+        ("Deliveries", "total value in euros", "sum", [(80,)]),
+        (
+            "Deliveries",
+            "weight by depot and goods",
+            "group",
+            [("Varn", "Sail", 300), ("Odby", "Sail", 200), ("Odby", "Rope", 100), ("Salt", "Lamp", None)],
+        ),
+        ("Trains", "average price to Bern", "mean", [(42,)]),
+        ("Crew", "Who has the most days?", "max", [("Ada", 40)]),
+        ("Crew", "How many more days does Ada have than Bo?", "change", [(30, 10, 40)]),
+        ("Visits", "How many visits were in the North?", "count", [(2,)]),
+        ("Visits", "Number of visits per month", "group", [("2024-01", 2), ("2024-02", 1)]),
+        ("Sales lines", "units per region", "group", [("South", 15), ("North", 13)]),
+        ("Sales lines", "Total units from January to February", "sum", [(18,)]),
+        ("Sales lines", "How many fewer units did February have than March?", "change", [(-1, 11, 10)]),
+        ("Sales lines", "How many regions are there?", "distinct", [(2,)]),
+        ("Sales lines", "Which month had the most units?", "max", [("February", 11)]),
+        ("Staff", "Who is the second best paid?", "max", [("Ben Elm", 60000)]),
         ("Staff", "How many people work in Sales?", "count", [(2,)]),
         ("Staff", "Who earns the most?", "max", [("Cleo Fir", 90000)]),
         ("Staff", "What is O'Hara's salary?", "filter", [("O'Hara", 50000)]),
@@ -98,6 +164,11 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("지점 현황", "매출이 3,000만원 이상인 지점을 알려주세요", "filter", [("강남점", 5200), ("수원점", 3100)]),
         ("지점 현황", "수도권 지점은 몇 개인가요?", "count", [(2,)]),
         ("지점 현황", "지역별 매출을 알려줘", "group", [("수도권", 8300), ("지방", 2400)]),
+        ("지점 현황", "수도권을 제외한 매출 합계는?", "sum", [(2400,)]),
+        ("지점 현황", "강남점이 수원점보다 매출이 얼마나 더 많아?", "change", [(2100, 3100, 5200)]),
+        ("家具销售", "除了华东，总销量是多少？", "sum", [(80,)]),
+        ("家具销售", "沙发的单价比销量高多少？", "change", [(2980, 3000, 20)]),
+        ("家具销售", "单价的中位数是多少？", "median", [(1500,)]),
         ("家具销售", "哪个产品销量最高？", "max", [("台灯", 300)]),
         ("家具销售", "书桌的单价是多少？", "filter", [("书桌", 1500)]),
         ("家具销售", "单价超过1000元的产品有哪些？", "filter", [("书桌", 1500), ("沙发", 3000)]),
@@ -122,8 +193,17 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Robot sales", "What is the price of the Mopper?"),
         ("Robot sales", "What was the revenue in 2021?"),
         ("Robot sales", "How many robots were returned?"),
-        ("Robot sales", "What was the second best selling robot?"),
-        ("Robot sales", "Which robots are not from the north?"),
+        ("Robot sales", "Which robots sold more than the Picker?"),
+        ("Deliveries", "What is the total value?"),
+        ("Deliveries", "Total weight in the second quarter"),
+        ("Deliveries", "Which was the last delivery?"),
+        ("Deliveries", "Total weight not in Odby but in Kelm"),
+        ("Deliveries", "average monthly weight"),
+        ("Sales lines", "Which regions had more than 8 units?"),
+        ("Visits by town", "visits between 2022 and 2024 for Varn"),
+        ("Trains", "What is the average price for Bern?"),
+        ("Deliveries", "Which delivery is most over the limit?"),
+        ("Sales lines", "Which region had more units than the South?"),
         ("Robot sales", "Why did revenue fall?"),
         ("Robot sales", "What is the sum of all prices?"),
         ("Robot sales", "Who invented the robot?"),
@@ -163,6 +243,23 @@ def test_names_and_values_cannot_break_out_of_the_statement() -> None:
     (table,) = find_tables([Passage(1, "s", "T", "", text, "")])
     query = write_query("What is the cost of A' OR '1'='1?", [table])
     assert query is None or run_query(query.sql, [table], Cancellation()).total_rows == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How much more does Rope\" UNION SELECT 1 -- cost than O'Neil; x?",
+        'What is the total cost except Rope" UNION SELECT 1 --?',
+        "What is the cost of Rope\" UNION SELECT 1 -- or O'Neil; x?",
+        "share of the cost of O'Neil; x",
+    ],
+)
+def test_hostile_cells_stay_values(question: str) -> None:
+    text = "Item | Cost\nRope\" UNION SELECT 1 -- | 4\nO'Neil; x | 5\nSail | 6"
+    (table,) = find_tables([Passage(1, "s", "T", "", text, "")])
+    query = write_query(question, [table])
+    assert query is not None
+    assert all(isinstance(cell, float) for cell in run_query(query.sql, [table], Cancellation()).rows[0][-1:])
 
 
 @pytest.mark.parametrize(
