@@ -15,6 +15,7 @@ from crag.types import (
     Knowledge,
     Passage,
     Prompt,
+    Route,
     Statement,
     Strip,
     TableResult,
@@ -385,6 +386,14 @@ class Summarizer(Protocol):
         ...
 
 
+class RouteJudge(Protocol):
+    """Tells the kind of a question whose wording leaves it open."""
+
+    def judge(self, question: str, stop: Cancellation) -> Route | None:
+        """Return the kind, or None if it cannot be told. Raises `Stopped`."""
+        ...
+
+
 class QueryWriter(Protocol):
     """Turns a question about tables into SQL."""
 
@@ -430,9 +439,11 @@ class Calculator(Protocol):
         stop: Cancellation,
         *,
         accept_uncertain: bool = False,
+        confirm: Callable[[], bool] = lambda: True,
     ) -> Calculation | None:
         """Return the figures from the tables in these passages, which are in document order; None if none answers.
 
+        `confirm` is called before a model writes a query for a question that may ask for a fact after all.
         Raises `CalculationFailed`, `ModelFault`, `Stopped`.
         """
         ...
@@ -522,7 +533,8 @@ class Engine:
     `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
     smallest window. `quoting_writer` answers where the model wrote nothing or only repeated itself; it is None if
     `writer` quotes anyway. `find_corrections` returns the misspelled words of a question with the words that are meant.
-    Without an `assessor`, nothing judges whether passages suffice.
+    Without an `assessor`, nothing judges whether passages suffice. Without a `route_judge`, the wording of a question
+    alone decides on its kind.
     """
 
     name: str
@@ -539,3 +551,4 @@ class Engine:
     assessor: Assessor | None = None
     summarizer: Summarizer | None = None
     calculator: Calculator | None = None
+    route_judge: RouteJudge | None = None

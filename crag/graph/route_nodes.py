@@ -21,7 +21,7 @@ from crag.events import (
 )
 from crag.graph.answer_support import answer_outcome, check_sentences, used_knowledge
 from crag.graph.citations import CitationNumbering, collect_citations, collect_quotations, drop_invalid_citations
-from crag.graph.nodes import graph_node
+from crag.graph.nodes import graph_node, route_reason
 from crag.graph.state import Deps, GraphState, retrieval_question
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import PromptFit, ReadingProgress, SummarySources
@@ -61,7 +61,7 @@ _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 
 
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
-    """Return how the question is answered: as the user wants, else by its wording.
+    """Return how the question is answered: as the user wants, else as a model takes it, else by its wording.
 
     Another search of the web is for a fact.
     """
@@ -70,6 +70,11 @@ def select_route(state: GraphState, deps: Deps) -> RouteChoice:
         return force_route(question, options.route)
     if state.get("extra_query"):
         return RouteChoice("fact", "")
+    if judged := state.get("route"):
+        chosen = force_route(question, judged)
+        can_follow = {"steps": len(chosen.parts) > 1, "table": _has_tables(deps)}
+        if can_follow.get(judged, True):
+            return replace(chosen, reason=route_reason(judged, deps))
     chosen = choose_route(question)
     calculator = deps.engine.calculator
     if chosen.route == "fact" and calculator and calculator.is_calculation(question) and _has_tables(deps):

@@ -21,6 +21,7 @@ from crag.tables.table_reading import (
     find_operations,
     word_pattern,
 )
+from crag.text.language import detect_language
 from crag.text.table_headers import names_period
 
 QueryKind = Literal["filter", "count", "sum", "mean", "min", "max", "top", "share", "change", "group"]
@@ -66,8 +67,22 @@ class TableQuery:
 def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
     operations = any(word_pattern("operations", name).search(question) for name in get_args(Operation))
-    by_column = r"[가-힣]{2,} ?(?:별로?|마다)", r"各\w{1,6}(?:的|分[别別])"
-    return operations or any(re.search(form, question) for form in by_column) or bool(find_comparisons(question))
+    return operations or is_plain_calculation(question) or bool(find_comparisons(question))
+
+
+def is_plain_calculation(question: str) -> bool:
+    """Return whether the wording leaves no doubt that it is about figures computed over rows."""
+    return bool(word_pattern("plain").search(question))
+
+
+def may_be_about(question: str, tables: Sequence[DataTable]) -> bool:
+    """Return whether the question names a column or value of one of the tables, or one is in another language."""
+    language = detect_language(question)
+    return any(
+        detect_language(" ".join(column.name for column in table.columns)) != language
+        or TableReading(question, table).matches
+        for table in tables
+    )
 
 
 def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None:

@@ -25,7 +25,7 @@ class RouteChoice:
     """How to answer a question, and why in a sentence.
 
     `topic` is what to list, `place` where, as the question names it; `parts` are the sub-questions of a question in
-    several steps.
+    several steps. `is_clear` is false for a fact by whose wording something else may be meant.
     """
 
     route: Route
@@ -33,6 +33,7 @@ class RouteChoice:
     topic: str = ""
     place: str = ""
     parts: tuple[str, ...] = ()
+    is_clear: bool = True
 
 
 SummaryForm = Literal["outline", "sentences", "table"]
@@ -97,7 +98,7 @@ def choose_route(question: str) -> RouteChoice:
         )
     if parts := split_into_parts(asked):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
-    return _FACT
+    return replace(_FACT, is_clear=not _words("hint").search(asked))
 
 
 def drop_place(topic: str, place: str) -> str:
@@ -111,7 +112,9 @@ def force_route(question: str, route: Route) -> RouteChoice:
     chosen = choose_route(question)
     if chosen.route == route:
         return replace(chosen, reason="")
-    return RouteChoice(route, "", topic=question if route == "list" else "", parts=(question,))
+    guess = find_form("list_guess", question) if route == "list" else None
+    topic = guess["topic"] if guess else question if route == "list" else ""
+    return RouteChoice(route, "", topic=topic, parts=(question,))
 
 
 def find_form(kind: str, asked: str) -> re.Match[str] | None:
@@ -131,9 +134,10 @@ def split_into_parts(asked: str) -> tuple[str, ...]:
     if match := find_form("comparison", asked):
         return _compare(match, asked)
     questions = [part.strip() for part in _QUESTION.findall(asked)] or [asked]
+    is_marked = len(questions) > 1 and asked.endswith(("?", "？"))
     if len(questions) == 1:
         questions = [part.strip(" ,;.，、") for part in _words("next_question").split(questions[0])]
-    asking = [one for one in questions if _words("asks").search(one)]
+    asking = [one for one in questions if is_marked or _words("asks").search(one)]
     if not 1 < len(questions) == len(asking) <= MAX_PARTS or not names_something(questions[0]):
         return ()
     if len(questions) == 2 and not names_something(questions[1]) and not asked.count("?") > 1:

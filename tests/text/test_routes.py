@@ -24,6 +24,21 @@ from crag.text.routes import SummaryRequest, choose_route, force_route, parse_su
         ("Who founded Moorby and when was Odby sold?", "steps"),
         ("서울과 부산의 인구를 비교해 줘", "steps"),
         ("比较北京和上海的人口", "steps"),
+        ("Explain the entire lease to me like I'm five", "document"),
+        ("이 논문은 무엇에 관한 건가요?", "document"),
+        ("보고서 전체 내용이 뭐야?", "document"),
+        ("핸드북에 대해 전반적으로 설명해 주세요.", "document"),
+        ("문서의 핵심 내용만 간단히 알려 주세요", "document"),
+        ("보고서에 언급된 업체들은 어디어디인가요?", "list"),
+        ("참석자 명단을 알려 주세요", "list"),
+        ("实验室的安全规则都有哪些?", "list"),
+        ("把所有参会人员的名字给我", "list"),
+        ("예산은 누가 승인했고 언제 승인됐나요?", "steps"),
+        ("월세는 얼마야? 난방비는 포함돼?", "steps"),
+        ("自付额是多少,理赔要联系谁?", "steps"),
+        ("比较新旧合同的通知期限", "steps"),
+        ("CNBC에서 꼽은 방탄소년단과 다른 그룹과의 가장 큰 차이점은?", "fact"),
+        ("在1990年，谁当选了？", "fact"),
         ("Who is the landlord?", "fact"),
         ("When and where was Ada Finch born?", "fact"),
         ("When did it start and who founded it?", "fact"),
@@ -58,6 +73,39 @@ def test_the_wording_says_how_a_question_is_answered(question, route):
 )
 def test_the_topic_of_a_list_is_what_it_asks_for(question, topic):
     assert choose_route(question).topic == topic
+
+
+@pytest.mark.parametrize(
+    ("question", "is_clear"),
+    [
+        ("What is the notice period?", True),
+        ("What are the types of memory?", True),
+        ("Summarize everything", True),
+        ("List all risks", True),
+        ("I have no time to read this, what do I need to know?", False),
+        ("Who attended the workshop? Give me every name.", False),
+        ("연차는 며칠인가요?", True),
+        ("모든 직원에게 적용되나요?", False),
+        ("押金是多少钱?", True),
+        ("还有哪些待办事项没完成?", False),
+    ],
+)
+def test_a_fact_is_unclear_if_its_words_may_ask_for_more(question, is_clear):
+    assert choose_route(question).is_clear == is_clear
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("Under what conditions can the landlord enter?", "conditions"),
+        ("What documents do I have to hand in?", "documents"),
+        ("제출해야 하는 서류에는 어떤 것들이 있나요?", "서류"),
+        ("还有哪些待办事项没完成?", "待办事项"),
+        ("Who is the landlord?", "Who is the landlord?"),
+    ],
+)
+def test_a_list_that_was_asked_for_otherwise_is_of_the_things_that_are_named(question, topic):
+    assert force_route(question, "list").topic == topic
 
 
 @pytest.mark.parametrize(
