@@ -420,6 +420,15 @@ class Calculation:
     is_certain: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TableDescription:
+    """What a table holds, in words without citations, and its first row."""
+
+    title: str
+    text: str
+    first_row: Statement
+
+
 class CalculationFailed(Exception):
     """A calculation could not be made. The message says why, for the user."""
 
@@ -446,6 +455,10 @@ class Calculator(Protocol):
         `confirm` is called before a model writes a query for a question that may ask for a fact after all.
         Raises `CalculationFailed`, `ModelFault`, `Stopped`.
         """
+        ...
+
+    def describe(self, passages: Sequence[Passage], language: WrittenLanguage) -> list[TableDescription]:
+        """Describe each table in these passages, which are in document order. Raises `CalculationFailed`."""
         ...
 
     def continue_question(self, previous: str, fragment: str, passages: Sequence[Passage]) -> str:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from crag.cancellation import Cancellation
-from crag.protocols import Calculation, CalculationFailed, QueryWriter
+from crag.protocols import Calculation, CalculationFailed, QueryWriter, TableDescription
 from crag.tables.continuations import continue_calculation
 from crag.tables.data_table import DataTable, TablesTooLarge, find_tables
-from crag.tables.descriptions import describe_result, describe_stated_total, describe_tables
+from crag.tables.descriptions import describe_content, describe_result, describe_stated_total, describe_tables
 from crag.tables.query import QueryRefused, QueryResult, run_query
 from crag.tables.questions import TableQuery, is_plain_calculation, is_table_question, may_be_about, write_query
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
@@ -56,6 +56,19 @@ class TableCalculator:
         except QueryRefused as error:
             raise CalculationFailed(f"The tables could not be queried. {error}") from error
         return None
+
+    def describe(self, passages: Sequence[Passage], language: WrittenLanguage) -> list[TableDescription]:
+        """See `Calculator`."""
+        try:
+            tables = find_tables(passages)
+        except TablesTooLarge as error:
+            raise CalculationFailed(str(error)) from error
+        return [
+            TableDescription(
+                table.title, describe_content(table, language), Statement(table.rows[0].passage_id, table.rows[0].text)
+            )
+            for table in tables
+        ]
 
     def continue_question(self, previous: str, fragment: str, passages: Sequence[Passage]) -> str:
         """See `Calculator`."""

@@ -115,7 +115,7 @@ class TableReading:
         self.table = table
         self._used = bytearray(len(question))
         self.matches = 0
-        self.label = next((one for one in table.columns if not _is_numbering(table, one)), table.columns[0])
+        self.label = next((one for one in table.columns if not is_numbering(table, one)), table.columns[0])
         self.comparisons = find_comparisons(question)
         self.values = self._find_values()
         self.named = self._find_columns()
@@ -338,7 +338,7 @@ class TableReading:
         return self.label in self.named or self.is_titled or any(one.search(self.question) for one in words)
 
 
-def _is_numbering(table: DataTable, column: TableColumn) -> bool:
+def is_numbering(table: DataTable, column: TableColumn) -> bool:
     """Return whether a column numbers the rows, so that another one says what they are about."""
     at = table.columns.index(column)
     values = [row.values[at] for row in table.rows]
