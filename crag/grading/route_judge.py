@@ -8,7 +8,6 @@ from crag.errors import ModelFault
 from crag.grading.model_replies import ask_in_parallel, read_likeliest
 from crag.prompts import compose_prompt
 from crag.protocols import ChatModel
-from crag.text.language import detect_language
 from crag.types import Route
 
 _WORDS: dict[str, Route] = {
@@ -33,7 +32,7 @@ class ModelRouteJudge:
         key = self._model.fingerprint, question
         if (known := self._routes.get(key)) is not None:
             return known
-        prompts = compose_prompt("route", detect_language(question), question=question)
+        prompts = compose_prompt("route", question=question)  # the words to reply are English anyway
 
         def ask(_index: int, limited: Cancellation) -> Route | None:
             route: Route | None
