@@ -59,6 +59,7 @@ _FACT = RouteChoice("fact", "")
 _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _NUMBERS = {word: int(number) for number, words in _TABLES["numbers"].items() for word in words}
 _PARTS: dict[str, str] = _TABLES["parts"] | {"number": "|".join(sorted(_NUMBERS, key=len, reverse=True))}
+_SCRIPT_RANGE = lazy_regex(r"\[[^\]]*(?:가-힣|\\u4e00-\\u9fff)[^\]]*\]")  # slow to compile without regard to case
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _MAX_SENTENCES = 50
 
@@ -78,7 +79,7 @@ def _forms(kind: str, is_ascii: bool) -> list[re.Pattern[str]]:
 def _compile(form: str) -> re.Pattern[str]:
     for name, part in _PARTS.items():
         form = form.replace(f"{{{name}}}", part)
-    return re.compile(form, re.IGNORECASE)
+    return re.compile(_SCRIPT_RANGE.sub(r"(?-i:\g<0>)", form), re.IGNORECASE)
 
 
 def choose_route(question: str) -> RouteChoice:

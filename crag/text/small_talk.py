@@ -43,7 +43,7 @@ def _compile_phrases(kind: SmallTalk, *, is_ascii: bool) -> re.Pattern[str]:
     phrases = "|".join(chain(*lists))
     for name, pattern in _DOCUMENT_NAMES.items():
         phrases = phrases.replace(name, pattern)
-    return re.compile(rf"(?:{phrases})(?:\s+(?:{phrases}))*{_ADDRESSEE}", re.IGNORECASE)
+    return re.compile(rf"(?:(?:{phrases}){_ADDRESSEE}(?:\s+|$))+", re.IGNORECASE)
 
 
 _KINDS: tuple[SmallTalk, ...] = get_args(SmallTalk)
