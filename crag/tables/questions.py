@@ -64,7 +64,9 @@ class TableQuery:
     is_certain: bool
 
 
-_IS_YES_OR_NO = re.compile(r"\W*(?:is|are|was|were|do|does|did|can|may|must|should|has|have)\b(?! there)", re.IGNORECASE)
+_IS_YES_OR_NO = re.compile(
+    r"\W*(?:is|are|was|were|do|does|did|can|may|must|should|has|have)\b(?! there)", re.IGNORECASE
+)
 
 
 def is_table_question(question: str) -> bool:
