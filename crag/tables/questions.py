@@ -64,14 +64,14 @@ class TableQuery:
     is_certain: bool
 
 
-_IS_YES_OR_NO = re.compile(
-    r"\W*(?:is|are|was|were|do|does|did|can|may|must|should|has|have)\b(?! there)", re.IGNORECASE
+_ASKS_NO_FIGURE = re.compile(
+    r"\W*(?:(?:how )?(?:is|are|was|were)|do|does|did|can|may|must|should|has|have)\b(?! there)", re.IGNORECASE
 )
 
 
 def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
-    operations = not _IS_YES_OR_NO.match(question) and any(
+    operations = not _ASKS_NO_FIGURE.match(question) and any(
         word_pattern("operations", name).search(question) for name in get_args(Operation)
     )
     return operations or is_plain_calculation(question) or bool(find_comparisons(question))
