@@ -92,7 +92,7 @@ def _has_tables(deps: Deps) -> bool:
 def read_documents(state: GraphState, deps: Deps) -> GraphState:
     """Sum up whole documents, or the chapters that the question names; sheets, which hold only rows, are described."""
     question, choice = retrieval_question(state), select_route(state, deps)
-    request = parse_summary_request(question) or SummaryRequest()
+    request = parse_summary_request(question) or SummaryRequest(_find_title(question, deps))
     deps.emit(RouteChosen("document", choice.reason))
     size = deps.retriever.size(deps.options)
     passages = _select_passages(request, list(islice(deps.retriever.read_all(deps.options), _MAX_READ)))
@@ -134,6 +134,14 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
         deps.emit(PassagesRead(len(passages), len(passages)))
     deps.emit(AnswerWritten(text + tables, (*citations, *cited_rows), outcome, usage))
     return {"answer": text, "knowledge": knowledge}  # what is computed over rows cannot be checked like a sentence
+
+
+def _find_title(question: str, deps: Deps) -> str:
+    """Return the longest title whose words the question holds; empty if there is none."""
+    asked = frozenset(extract_terms(question))
+    titles = ((frozenset(extract_terms(title)), title) for title in deps.retriever.titles(deps.options))
+    named = [(len(terms), title) for terms, title in titles if terms and terms <= asked]
+    return max(named, default=(0, ""))[1]
 
 
 def _find_sheets(passages: Sequence[Passage]) -> frozenset[str]:

@@ -53,6 +53,14 @@ def test_only_what_the_request_names_is_summed_up(bench, question, read):
     assert [item.id for item in summarizer.given] == read
 
 
+@pytest.mark.parametrize(("question", "read"), [("What is the lease like?", [1]), ("What is it like?", [1, 2])])
+def test_a_question_that_was_called_a_summary_is_about_the_document_that_it_names(bench, question, read):
+    summarizer = FirstSentences()
+    options = RunOptions(route="document")
+    bench({}, options=options, passages=[LEASE, LETTER], summarizer=summarizer).ask(question)
+    assert [item.id for item in summarizer.given] == read
+
+
 def test_a_chapter_that_does_not_exist_is_searched_for(bench):
     trace = bench({1: 1.0}, passages=[LEASE], summarizer=FirstSentences()).ask("Summarize the chapter on boats")
     assert trace.route == "fact"
