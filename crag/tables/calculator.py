@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from crag.cancellation import Cancellation
-from crag.protocols import Calculation, CalculationFailed, QueryWriter
+from crag.protocols import Calculation, CalculationFailed, QueryWriter, TableDescription
 from crag.tables.continuations import continue_calculation
 from crag.tables.data_table import DataTable, TablesTooLarge, find_tables
-from crag.tables.descriptions import describe_result, describe_stated_total, describe_tables
+from crag.tables.descriptions import describe_content, describe_result, describe_stated_total, describe_tables
 from crag.tables.query import QueryRefused, QueryResult, run_query
-from crag.tables.questions import TableQuery, is_listing_question, is_table_question, write_query
+from crag.tables.questions import (
+    TableQuery,
+    is_listing_question,
+    is_plain_calculation,
+    is_table_question,
+    may_be_about,
+    write_query,
+)
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
 
 _MAX_DESCRIBED = 12  # tables in a model's prompt
@@ -38,6 +45,7 @@ class TableCalculator:
         stop: Cancellation,
         *,
         accept_uncertain: bool = False,
+        confirm: Callable[[], bool] = lambda: True,
     ) -> Calculation | None:
         """See `Calculator`. The patterns are asked first; a model writes what they are not sure of.
 
@@ -48,7 +56,9 @@ class TableCalculator:
             query = write_query(question, tables) if tables else None
             if query and (query.is_certain or (accept_uncertain and self._query_writer is None)):
                 return _describe(query, run_query(query.sql, tables, stop), query.table, language)
-            if tables and self._query_writer and (accept_uncertain or is_table_question(question)):
+            is_meant = accept_uncertain or is_plain_calculation(question)
+            may_be_meant = is_table_question(question) and may_be_about(question, tables)
+            if tables and self._query_writer and (is_meant or (may_be_meant and confirm())):
                 result = self._run_written_query(question, tables, self._query_writer, stop)
                 named = next((table for table in tables if table.sql_name in result.sql), tables[0])
                 return _describe(None, result, named, language)
@@ -57,6 +67,19 @@ class TableCalculator:
         except QueryRefused as error:
             raise CalculationFailed(f"The tables could not be queried. {error}") from error
         return None
+
+    def describe(self, passages: Sequence[Passage], language: WrittenLanguage) -> list[TableDescription]:
+        """See `Calculator`."""
+        try:
+            tables = find_tables(passages)
+        except TablesTooLarge as error:
+            raise CalculationFailed(str(error)) from error
+        return [
+            TableDescription(
+                table.title, describe_content(table, language), Statement(table.rows[0].passage_id, table.rows[0].text)
+            )
+            for table in tables
+        ]
 
     def continue_question(self, previous: str, fragment: str, passages: Sequence[Passage]) -> str:
         """See `Calculator`."""

@@ -8,14 +8,22 @@ from collections.abc import Sequence
 from crag.tables.data_table import DataTable, TableColumn
 from crag.tables.query import QueryResult
 from crag.tables.questions import TableQuery
+from crag.tables.table_reading import is_numbering, whole_words
 from crag.text.language import is_cjk
 from crag.types import WrittenLanguage
 
 _SAMPLE_ROWS = 3
 _MAX_LISTED = 10
+_NOT_ADDED = ("%", "‰", "°C", "°F", "°")  # units of figures whose sum says nothing
 _CURRENCIES = ("$", "€", "£", "¥", "₩", "￥")
 _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
+        "list": ", ",
+        "content": "{rows}: {columns}.",
+        "size": "{count} rows",
+        "size_one": "1 row",
+        "range": " {name}: {low} to {high}{total}.",
+        "total": ", {total} in total",
         "stated": " The table itself states {value} as the total.",
         "none": "No row of the table matches.",
         "count": "{value} rows match.",
@@ -35,6 +43,11 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": ": ",
     },
     "ko": {
+        "list": ", ",
+        "content": "{rows}, 열: {columns}.",
+        "size": "{count}개 행",
+        "range": " {name}: {low}~{high}{total}.",
+        "total": ", 합계 {total}",
         "stated": " 표에는 합계가 {value}(으)로 적혀 있습니다.",
         "none": "표에 해당하는 행이 없습니다.",
         "count": "해당하는 행은 {value}개입니다.",
@@ -53,6 +66,11 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": ": ",
     },
     "zh": {
+        "list": "、",
+        "content": "{rows}，列：{columns}。",
+        "size": "{count} 行",
+        "range": "{name}：{low} 至 {high}{total}。",
+        "total": "，合计 {total}",
         "stated": "表中写的总计是 {value}。",
         "none": "表中没有符合条件的行。",
         "count": "符合条件的有 {value} 行。",
@@ -71,6 +89,11 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": "：",
     },
     "zh-Hant": {
+        "list": "、",
+        "content": "{rows}，欄位：{columns}。",
+        "size": "{count} 列",
+        "range": "{name}：{low} 至 {high}{total}。",
+        "total": "，合計 {total}",
         "stated": "表中寫的總計是 {value}。",
         "none": "表中沒有符合條件的列。",
         "count": "符合條件的有 {value} 列。",
@@ -94,6 +117,25 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
 def describe_tables(tables: Sequence[DataTable]) -> str:
     """Return the names and types of the columns, and the first rows, of each table, for a prompt."""
     return "\n\n".join(map(_describe_table, tables))
+
+
+def describe_content(table: DataTable, language: WrittenLanguage) -> str:
+    """Return the number of rows, the columns, and the range and total of each column of figures or dates."""
+    words = _SENTENCES[language]
+    size = words["size_one" if len(table.rows) == 1 and "size_one" in words else "size"]
+    columns = words["list"].join(column.name for column in table.columns)
+    text = words["content"].format(rows=size.format(count=f"{len(table.rows):,}"), columns=columns)
+    for at, column in enumerate(table.columns):
+        values = [value for row in table.rows if (value := row.values[at]) is not None]
+        if column.kind == "text" or not values or is_numbering(table, column):
+            continue
+        low, high = (_write(value, column.unit) for value in (min(values), max(values)))
+        numbers = [value for value in values if isinstance(value, float)]
+        is_added = len(numbers) > 1 and column.unit not in _NOT_ADDED
+        is_added = is_added and not whole_words("not_added").search(column.name)
+        total = words["total"].format(total=_write(sum(numbers), column.unit)) if is_added else ""
+        text += words["range"].format(name=column.name, low=low, high=high, total=total)
+    return text
 
 
 def _describe_table(table: DataTable) -> str:

@@ -22,6 +22,7 @@ from crag.tables.table_reading import (
     find_operations,
     word_pattern,
 )
+from crag.text.language import detect_language
 from crag.text.table_headers import names_period
 
 QueryKind = Literal[
@@ -94,17 +95,36 @@ class TableQuery:
     is_certain: bool
 
 
+_ASKS_NO_FIGURE = re.compile(
+    r"\W*(?:(?:how )?(?:is|are|was|were)|do|does|did|can|may|must|should|has|have)\b(?! there)", re.IGNORECASE
+)
+
+
 def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
-    by_column = r"[가-힣]{2,} ?(?:별로?|마다)", r"各\w{1,6}(?:的|分[别別])", r"^按\w+"
-    return bool(
-        find_operations(question) or any(re.search(form, question) for form in by_column) or find_comparisons(question)
-    )
+    operations = not _ASKS_NO_FIGURE.match(question) and find_operations(question)
+    is_grouped = question.startswith("按")
+    return bool(operations or is_grouped or is_plain_calculation(question) or find_comparisons(question))
 
 
 def is_listing_question(question: str) -> bool:
     """Return whether the wording may ask for rows or groups of a table; facts are asked for in the same way."""
     return len(question) <= _LONGEST and bool(word_pattern("listing").search(question))
+
+
+def is_plain_calculation(question: str) -> bool:
+    """Return whether the wording leaves no doubt that it is about figures computed over rows."""
+    return bool(word_pattern("plain").search(question))
+
+
+def may_be_about(question: str, tables: Sequence[DataTable]) -> bool:
+    """Return whether the question names a column or value of one of the tables, or one is in another language."""
+    language = detect_language(question)
+    return any(
+        detect_language(" ".join(column.name for column in table.columns)) != language
+        or TableReading(question, table).matches
+        for table in tables
+    )
 
 
 def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None:

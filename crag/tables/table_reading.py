@@ -138,7 +138,7 @@ class TableReading:
         self._used = bytearray(len(question))
         self.matches = 0
         self.is_guessed = False
-        self.numberings = [one for one in table.columns if _is_numbering(table, one)]
+        self.numberings = [one for one in table.columns if is_numbering(table, one)]
         self.label = self._find_label()
         self.comparisons = find_comparisons(question)
         self._is_date_guessed = False
@@ -549,7 +549,7 @@ def _write_period(column: TableColumn, period: Period) -> str:
     return " AND ".join([*first, *([f"{name} < '{period.end}'"] if period.end else [])])
 
 
-def _is_numbering(table: DataTable, column: TableColumn) -> bool:
+def is_numbering(table: DataTable, column: TableColumn) -> bool:
     """Return whether a column numbers the rows, so that another one says what they are about."""
     at = table.columns.index(column)
     values = [row.values[at] for row in table.rows]
