@@ -32,7 +32,7 @@ def run_written_query(sql: str, tables: Sequence[DataTable], stop: Cancellation)
     asked = json.dumps([sql, [asdict(table) for table in tables]]).encode()
     environment = {"PYTHONPATH": str(_PROJECT_ROOT), "PYTHONUTF8": "1", "PATH": os.defpath}
     environment |= {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}  # Windows needs it
-    process = subprocess.Popen(  # noqa: S603 — our own module, no shell
+    process = subprocess.Popen(
         [sys.executable, "-P", "-s", "-m", "crag.tables.query_process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
