@@ -191,6 +191,12 @@ def test_a_sentence_before_a_list_is_whole():
     assert (quoted.text, quoted.is_cut) == ("Bees dance on sunny days.", False)
 
 
+def test_a_numbered_row_is_no_list_that_is_cut():
+    text = "1. Wasps | paper nests |\n2. Bees | wax combs |\n3. Ants | hills |"
+    (quoted,) = collect_quotations("1. Wasps | paper nests | [1]", [Knowledge(1, passage(1, text), text)])
+    assert not quoted.is_cut
+
+
 def test_a_sentence_and_the_first_row_below_it_are_one_quotation():
     text = "Insects build:\n\n| insect | builds |\n|---|---|\n| Wasps | paper nests |\n| Bees | wax combs |"
     answer = "Insects build: [1]\n\n- insect: Wasps — builds: paper nests [1]"

@@ -128,6 +128,22 @@ HOSTILE = {
 }
 
 
+def list_another(_, manifest):
+    manifest["members"]["originals/ab/" + "ab" * 32] = {"size": 1, "sha256": "ab" * 32}
+
+
+def test_a_backup_with_other_files_than_those_in_its_list_is_refused(saved, tmp_path):
+    whole = saved.read_bytes()
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("originals/ab/" + "ab" * 32, b"x")
+    with pytest.raises(BadRequest, match="not those in its list"):
+        restore(saved, tmp_path / "new")
+    saved.write_bytes(whole)
+    repacked(saved, list_another)
+    with pytest.raises(BadRequest, match="not those in its list"):
+        restore(saved, tmp_path / "new")
+
+
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_an_altered_backup_is_refused_and_nothing_changes(saved, tmp_path, name):
     repacked(saved, HOSTILE[name])
