@@ -192,8 +192,9 @@ def test_a_sentence_before_a_list_is_whole():
 
 
 def test_a_numbered_row_is_no_list_that_is_cut():
-    text = "1. Wasps | paper nests |\n2. Bees | wax combs |\n3. Ants | hills |"
-    (quoted,) = collect_quotations("1. Wasps | paper nests | [1]", [Knowledge(1, passage(1, text), text)])
+    text = "1. Wasps | paper nests | big\n2. Bees | wax combs | small\n3. Ants | hills | tiny"
+    source = replace(passage(1, text), context=text)
+    (quoted,) = collect_quotations("Wasps | paper nests | big [1]", [Knowledge(1, source, text)])
     assert not quoted.is_cut
 
 
