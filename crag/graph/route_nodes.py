@@ -29,6 +29,7 @@ from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count
 from crag.text.language import detect_written_language, extract_terms, split_sentences
 from crag.text.matches import MatchFinder
+from crag.text.questions import extract_asking_sentences
 from crag.text.routes import (
     RouteChoice,
     SummaryRequest,
@@ -61,11 +62,11 @@ _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 
 
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
-    """Return how the question is answered: as the user wants, else by its wording.
+    """Return how the question is answered: as the user wants, else by its wording, without a text that came with it.
 
     Another search of the web is for a fact.
     """
-    question, options = retrieval_question(state), deps.options
+    question, options = extract_asking_sentences(retrieval_question(state)), deps.options
     if options.route != "auto":
         return force_route(question, options.route)
     if state.get("extra_query"):

@@ -31,6 +31,12 @@ def test_a_figure_is_calculated_and_its_row_is_cited(bench):
     assert trace.trajectory == ["query_table"]
 
 
+def test_a_text_that_came_with_the_question_asks_for_no_calculation(bench):
+    pasted = "The total of the units sold is below the average of the year before. " * 30
+    trace = bench({1: 1.0}, passages=[ROBOTS]).ask(f"Who built the Mule? {pasted}")
+    assert (trace.route, trace.table) == (None, None)
+
+
 def test_documents_without_a_table_are_searched_at_once(bench):
     trace = bench({2: 1.0}, passages=[PROSE]).ask("Which robot sold the most units?")
     assert "query_table" not in trace.trajectory
