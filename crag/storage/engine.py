@@ -34,6 +34,7 @@ class Database:
         self._path = home.absolute() / DATABASE_NAME
         _make_home(home, self._path)
         self._file = WatchedFile(self._path)
+        self._log_file: WatchedFile | None = None  # holds the latest commits; stays while a connection of the pool does
         # `mode=rw`: no connection may create an empty file where the home has been removed meanwhile.
         address = URL.create("sqlite", database=self._path.as_uri(), query={"mode": "rw", "uri": "true"})
         self._engine = create_engine(address, connect_args={"timeout": _BUSY_SECONDS})
@@ -42,12 +43,15 @@ class Database:
             with self.write() as connection:
                 migrate(connection)
             self._enable_wal()
+            with self.write():  # creates the file of the write-ahead log
+                pass
         except (HomeFault, DatabaseError) as error:
             _log.warning("Could not open %s: %s", self._path, _describe_cause(error))
             self.close()
             if isinstance(error, HomeFault):
                 raise
             raise _home_fault(error) from error
+        self._log_file = WatchedFile(self._path.with_name(f"{DATABASE_NAME}-wal"))
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -55,7 +59,7 @@ class Database:
 
         Raises `HomeFault` if the file is damaged or gone.
         """
-        self._file.check_in_place()
+        self._check_in_place()
         with _translate_errors(), self._engine.connect() as connection:
             yield connection
 
@@ -75,7 +79,7 @@ class Database:
         the disk is full or read-only, or if the file is no longer in its place: SQLite would go on writing to a file
         that was moved, or to one that was deleted and vanishes when it is closed.
         """
-        self._file.check_in_place()
+        self._check_in_place()
         with _translate_errors(), self._engine.connect() as connection:
             try:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -88,7 +92,12 @@ class Database:
                     _log.warning("Could not write to %s: %s", self._path, _describe_cause(error))
                     raise _home_fault(error) from error
                 raise
+        self._check_in_place()
+
+    def _check_in_place(self) -> None:
         self._file.check_in_place()
+        if self._log_file:
+            self._log_file.check_in_place()
 
     def close(self) -> None:
         """Close all connections."""
