@@ -153,6 +153,11 @@ _HISTORY_JS = """
 export default function ({ data }) {
   if (window.__cragHistory) return
   window.__cragHistory = true
+  // React Aria puts the focus into an opened menu once no transition runs, and keeps waiting for one of an element of
+  // which several were cancelled at once, since it listens to the first alone.
+  document.addEventListener("transitioncancel", ({ target, propertyName }) => {
+    target.dispatchEvent(new TransitionEvent("transitionend", { propertyName, bubbles: true }))
+  })
   const readEntry = () => ({ address: window.location.href, isDialog: Boolean(window.history.state?.cragDialog) })
   let pending, entry = readEntry()
   const tracked = (change) => (...to) => {
