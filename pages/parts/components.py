@@ -185,8 +185,11 @@ export default function ({ data }) {
   const release = () => {  // a dialog that was drawn again while it closed leaves the page inert
     const overlays = '[role="dialog"], [role="menu"], [role="listbox"]'
     const isCovered = [...document.body.children].some((part) => part !== root && part.querySelector(overlays))
-    if (!findDialog() && !isCovered) root.inert = false
+    if (!root.inert || findDialog()) return
+    if (isCovered) setTimeout(release, 500)  // what covers it may leave without a trace in the body
+    else root.inert = false
   }
+  new MutationObserver(() => setTimeout(release, 500)).observe(root, { attributeFilter: ["inert"] })
   const enter = () => {
     if ((findDialog() || findSidebar()) && !entry.isDialog) push({ cragDialog: true }, "")
   }

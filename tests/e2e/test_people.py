@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.browser import ask, badge, new_context, open_page, settled
 from tests.e2e.conftest import QUESTION
 
-
 CANCEL_TRANSITIONS = """async () => {  // of two properties at once, as a pointer does that only passes over a button
     const nextFrame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
     const passed = document.body.appendChild(document.createElement("span"))

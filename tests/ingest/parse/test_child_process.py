@@ -7,6 +7,7 @@ import os
 import sys
 import zipfile
 import zlib
+from functools import cache
 from pathlib import Path
 
 import docx
@@ -29,6 +30,7 @@ def refusal(name: str, data: bytes, **limits: float) -> SourceRefused:
     return caught.value
 
 
+@cache
 def drawn(pages: int = 1, encrypt: StandardEncryption | None = None, lines: int = 20) -> bytes:
     out = io.BytesIO()
     canvas = Canvas(out, encrypt=encrypt)
@@ -213,8 +215,9 @@ def test_pages_and_text_are_limited() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
 def test_a_pdf_bomb_ends_at_the_memory_limit() -> None:
-    assert len(bomb(60)) < 100_000
-    assert refusal("a.pdf", bomb(60), memory=400 << 20).code == "too_large"
+    packed = bomb(60)
+    assert len(packed) < 100_000
+    assert refusal("a.pdf", packed, memory=400 << 20).code == "too_large"
 
 
 def test_reading_ends_at_the_deadline() -> None:
@@ -248,7 +251,7 @@ def test_one_line_on_each_page_is_text_and_no_running_header() -> None:
 
 
 def test_two_thousand_pages_are_read_whole_and_can_be_stopped() -> None:
-    long = drawn(pages=2000)
+    long = drawn(pages=2000, lines=14)
     told: list[Progress] = []
     document = parse_file("long.pdf", long, stop=Cancellation(), progress=told.append)
     assert document.pages == 2000
