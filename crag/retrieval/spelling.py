@@ -1,12 +1,14 @@
 """Spelling: words of a question that no document contains, each with the word of the documents that is meant.
 
 Names, numbers and identifiers are never corrected: one that the documents do not mention is not another that they do.
-Chinese and Korean questions are left as they are.
+Korean questions are left as they are. Chinese ones are read in the characters of the documents, be they traditional or
+simplified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 from sqlalchemy import column, select, text
@@ -14,8 +16,9 @@ from sqlalchemy import column, select, text
 from crag.retrieval.full_text import FullTextIndex, fold_accents
 from crag.storage.engine import Database
 from crag.storage.tables import passages
+from crag.text.chinese_scripts import match_script
 from crag.text.language import detect_language, extract_terms, find_tokens
-from crag.text.questions import FRAME_TERMS
+from crag.text.questions import FRAME_TERMS, select_known
 from crag.text.spelling import correct_question_word, find_words, is_certain
 
 _MIN_LENGTH = 4
@@ -45,10 +48,15 @@ class SpellingCorrector:
 
     def find_corrections(self, question: str) -> dict[str, str]:
         """Return the misspelled words of a question, as written, with the words that are meant."""
-        if detect_language(question) != "en":
+        language = detect_language(question)
+        if language == "ko":
             return {}
-        found = {word: self._correct(word) for word in find_words(question)}
-        return {word: right for word, right in found.items() if right}
+        known = partial(select_known, self._full_text)
+        found = {
+            word: match_script(word, known) if language == "zh" else self._correct(word)
+            for word in find_words(question)
+        }
+        return {word: right for word, right in found.items() if right not in ("", word)}
 
     def _correct(self, word: str) -> str:
         terms = extract_terms(fold_accents(word))

@@ -121,8 +121,11 @@ class RunService(UserScoped):
         if run is None:
             raise BadRequest("This was decided already.", "Reload the page to see the answer.")
         run.record(ConsentGiven(query))
-        options = Trace().apply_all(run.events).options
-        self._workers.submit(self._execute, RunTask(run, options, answer={"query": query, "reason": reason}))
+        waiting = Trace().apply_all(run.events[:-1])
+        start = self._planner.rebuild_waiting(run_id, waiting)
+        self._workers.submit(
+            self._execute, RunTask(run, waiting.options, start=start, answer={"query": query, "reason": reason})
+        )
         return run
 
     def save_draft(self, run_id: str, query: str) -> None:

@@ -110,8 +110,8 @@ def read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
     if MANIFEST_FILE not in infos or infos[MANIFEST_FILE].file_size > _MAX_MANIFEST_BYTES:
         raise not_a_backup_error()
     manifest = _decode_manifest(archive.read(MANIFEST_FILE))
-    if len(infos) != len(archive.infolist()) or set(infos) != {MANIFEST_FILE, *manifest.members}:
-        raise damaged_backup_error("it lacks files that are in its list")
+    if set(infos) != {MANIFEST_FILE, *manifest.members}:
+        raise damaged_backup_error("its files are not those in its list")
     for name, member in manifest.members.items():
         if not is_member_name(name) or stat.S_ISLNK(infos[name].external_attr >> 16):
             raise damaged_backup_error("it contains a file that is not in its list")

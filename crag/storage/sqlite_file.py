@@ -38,10 +38,20 @@ class SqliteFile:
         _make_file(path)
         self.name = str(path)
         self._file = WatchedFile(path)
+        self._log_file: WatchedFile | None = None  # holds the latest commits; stays while a connection of the pool does
+        self._path = path
         # `mode=rw`: no connection may create an empty file where the home has been removed meanwhile.
         address = URL.create("sqlite", database=path.as_uri(), query={"mode": "rw", "uri": "true"})
         self.engine = create_engine(address, connect_args={"timeout": _BUSY_SECONDS})
         event.listen(self.engine, "connect", _configure_connection)
+
+    def finish_opening(self) -> None:
+        """Switch to WAL mode, and watch the file of the log from now on."""
+        self._enable_wal()
+        with self.engine.connect() as connection:  # creates the file
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connection.exec_driver_sql("COMMIT")
+        self._log_file = WatchedFile(self._path.with_name(f"{DATABASE_NAME}-wal"))
 
     @retry(
         retry=retry_if_exception_message(match=".*database is locked"),
@@ -49,14 +59,16 @@ class SqliteFile:
         wait=wait_random(0.01, 0.05),
         reraise=True,
     )
-    def finish_opening(self) -> None:
+    def _enable_wal(self) -> None:
         """Switch to WAL mode, with retries: SQLite does not wait here while another process creates the same home."""
         with self.engine.connect() as connection:
             connection.execute(text("PRAGMA journal_mode = WAL"))
 
     def check_in_place(self) -> None:
-        """Raise `HomeFault` if the file was moved, deleted or replaced."""
+        """Raise `HomeFault` if the file or its log was moved, deleted or replaced."""
         self._file.check_in_place()
+        if self._log_file:
+            self._log_file.check_in_place()
 
     def in_transaction(self, connection: Any) -> bool:
         """Return whether a connection has an open transaction; after some errors SQLite has rolled it back itself."""
