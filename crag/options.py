@@ -325,7 +325,7 @@ REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
 }
 
 ROUTES: dict[RouteName, tuple[str, str]] = {
-    "auto": ("Automatic", "decided from the wording of each question"),
+    "auto": ("Automatic", "decided from the wording, or by the model where that leaves it open"),
     "fact": ("Fact", "from the few passages that fit best"),
     "document": ("Whole document", "reads every passage and sums up"),
     "list": ("List", "reads every passage and lists each match"),

@@ -15,6 +15,7 @@ from crag.types import (
     Knowledge,
     Passage,
     Prompt,
+    Route,
     Statement,
     Strip,
     TableResult,
@@ -177,10 +178,13 @@ class Retrieval(NamedTuple):
 class Retriever(Protocol):
     """Retrieves passages from the library."""
 
-    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
+    def retrieve(
+        self, query: str, options: RunOptions, stop: Cancellation | None = None, *, as_asked: str = ""
+    ) -> Retrieval:
         """Return at most `options.k` passages. The evaluator orders them, unless the grader is the built-in one.
 
-        Raises `Stopped`.
+        `as_asked` is a follow-up before it was rewritten to `query`; passages that fit both come first. Raises
+        `Stopped`.
         """
         ...
 
@@ -385,6 +389,14 @@ class Summarizer(Protocol):
         ...
 
 
+class RouteJudge(Protocol):
+    """Tells the kind of a question whose wording leaves it open."""
+
+    def judge(self, question: str, stop: Cancellation) -> Route | None:
+        """Return the kind, or None if it cannot be told. Raises `Stopped`."""
+        ...
+
+
 class QueryWriter(Protocol):
     """Turns a question about tables into SQL."""
 
@@ -411,6 +423,15 @@ class Calculation:
     is_certain: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TableDescription:
+    """What a table holds, in words without citations, and its first row."""
+
+    title: str
+    text: str
+    first_row: Statement
+
+
 class CalculationFailed(Exception):
     """A calculation could not be made. The message says why, for the user."""
 
@@ -419,7 +440,7 @@ class Calculator(Protocol):
     """Answers questions by calculating with the tables of documents."""
 
     def is_calculation(self, question: str) -> bool:
-        """Return whether the wording asks for a count, total, mean, extreme, share or change."""
+        """Return whether the wording asks for a count, total, mean, extreme, share or change, or may ask for rows."""
         ...
 
     def calculate(
@@ -430,11 +451,17 @@ class Calculator(Protocol):
         stop: Cancellation,
         *,
         accept_uncertain: bool = False,
+        confirm: Callable[[], bool] = lambda: True,
     ) -> Calculation | None:
         """Return the figures from the tables in these passages, which are in document order; None if none answers.
 
+        `confirm` is called before a model writes a query for a question that may ask for a fact after all.
         Raises `CalculationFailed`, `ModelFault`, `Stopped`.
         """
+        ...
+
+    def describe(self, passages: Sequence[Passage], language: WrittenLanguage) -> list[TableDescription]:
+        """Describe each table in these passages, which are in document order. Raises `CalculationFailed`."""
         ...
 
     def continue_question(self, previous: str, fragment: str, passages: Sequence[Passage]) -> str:
@@ -522,7 +549,8 @@ class Engine:
     `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
     smallest window. `quoting_writer` answers where the model wrote nothing or only repeated itself; it is None if
     `writer` quotes anyway. `find_corrections` returns the misspelled words of a question with the words that are meant.
-    Without an `assessor`, nothing judges whether passages suffice.
+    Without an `assessor`, nothing judges whether passages suffice. Without a `route_judge`, the wording of a question
+    alone decides on its kind.
     """
 
     name: str
@@ -539,3 +567,4 @@ class Engine:
     assessor: Assessor | None = None
     summarizer: Summarizer | None = None
     calculator: Calculator | None = None
+    route_judge: RouteJudge | None = None

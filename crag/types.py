@@ -403,6 +403,11 @@ class TableResult:
     used: int
     chart: tuple[str, str] | None = None
 
+    @property
+    def is_figure(self) -> bool:
+        """Whether the result is one figure, which the text of the answer says already."""
+        return len(self.rows) < 2 and len(self.columns) < 2
+
 
 @dataclass(frozen=True, slots=True)
 class SubQuestion:

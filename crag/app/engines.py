@@ -17,10 +17,11 @@ from crag.reference_systems import find_system
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
 from crag.text.questions import TermStatistics
-from crag.types import Grade
+from crag.types import Grade, Route
 
 _CACHE_SECONDS = 10.0
 _MAX_CACHED_GRADES = 10_000
+_MAX_CACHED_ROUTES = 2_000
 _MAX_CACHED_NOTES = 2_000  # parts of documents, a few hundred characters each
 
 
@@ -64,6 +65,7 @@ class Engines:
         self._may_send_to = may_send_to
         self._evaluator = evaluator
         self._grades: LRUCache[tuple[str, str, str], Grade] = LRUCache(_MAX_CACHED_GRADES)
+        self._routes: LRUCache[tuple[str, str], Route | None] = LRUCache(_MAX_CACHED_ROUTES)
         self._notes: LRUCache[tuple[str, str], str] = LRUCache(_MAX_CACHED_NOTES)
         self._engines = TTLCache(self._build_engine, _CACHE_SECONDS)
 
@@ -151,6 +153,7 @@ class Engines:
         return model
 
     def _build_engine(self, assigned: RoleAssignment) -> Engine:
+        from crag.grading.route_judge import ModelRouteJudge
         from crag.models.builtin_rewriter import BuiltinRewriter
         from crag.models.builtin_summarizer import BuiltinSummarizer
         from crag.models.builtin_writer import BuiltinWriter
@@ -183,6 +186,7 @@ class Engines:
             quoting_writer=quoting_writer if answering else None,
             assessor=open_assessor(grader, resources),
             calculator=TableCalculator(ModelQueryWriter(answering) if answering else None),
+            route_judge=ModelRouteJudge(answering, self._routes) if answering else None,
             summarizer=ModelSummarizer(answering, self._notes) if answering else BuiltinSummarizer(self._embedder),
         )
 

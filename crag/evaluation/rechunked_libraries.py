@@ -194,14 +194,16 @@ class RechunkedRetriever:
         self._folder = library.folder
         self._notice = _describe_rechunking(chunking, library.titles_not_rechunked())
 
-    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
+    def retrieve(
+        self, query: str, options: RunOptions, stop: Cancellation | None = None, *, as_asked: str = ""
+    ) -> Retrieval:
         """See `Retriever`; ids are offset so that none equals an id of the home's library.
 
         The notice also says that other passages than those of the library were searched.
         """
         with suppress(OSError):
             os.utime(self._folder)  # mark it as in use
-        found = self._retriever.retrieve(query, options, stop)
+        found = self._retriever.retrieve(query, options, stop, as_asked=as_asked)
         passages = [replace(passage, id=passage.id + PASSAGE_ID_OFFSET) for passage in found.passages]
         return found._replace(passages=passages, notice=f"{self._notice} {found.notice}".strip())
 

@@ -308,6 +308,24 @@ def read_score(reply: str) -> float | None:
     return _word_score(str(next((found[key] for key in _VERDICT_KEYS if key in found), "")))
 
 
+def read_likeliest(choice: TokenChoice, read_word: Callable[[str], T | None]) -> tuple[T | None, float | None]:
+    """Return the meaning with the largest share of the probability of all meanings; of the text, without a share.
+
+    `read_word` returns what a token or word in lower case means. The meaning is None if the reply holds none.
+    """
+    masses: dict[T, float] = {}
+    for token, value in choice.alternatives.items():
+        if (meant := read_word(normalize_token(token))) is not None:
+            masses[meant] = masses.get(meant, 0.0) + math.exp(value)
+    if sum(masses.values()) >= MIN_VERDICT_MASS:
+        likeliest = max(masses, key=lambda meant: masses[meant])
+        return likeliest, masses[likeliest] / sum(masses.values())
+    text = strip_thoughts(choice.text)
+    found = find_json_object(text)
+    word = re.match(r"[\s\"'*`(]*([^\W\d_]+)", str(found.get("verdict", "")) if found else text)
+    return (read_word(word[1].lower()) if word else None), None
+
+
 def _probability_mass(choice: TokenChoice, words: frozenset[str]) -> float:
     return sum(math.exp(value) for token, value in choice.alternatives.items() if normalize_token(token) in words)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, Protocol
@@ -12,17 +10,16 @@ from typing import Literal, Protocol
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
-    MIN_VERDICT_MASS,
     NO_WORDS,
     YES_WORDS,
     ask_in_parallel,
     nearest_sentence,
-    normalize_token,
     prompts_for_retry,
+    read_likeliest,
     remaining_tokens,
     truncate_to_tokens,
 )
-from crag.prompts import HISTORY_TURNS, compose_answer_prompts, find_json_object, load_prompt, strip_thoughts
+from crag.prompts import HISTORY_TURNS, compose_answer_prompts, load_prompt
 from crag.protocols import ChatModel, Grader, Refiner, TokenChoice
 from crag.text.language import detect_language
 from crag.text.questions import analyze_question
@@ -208,23 +205,9 @@ def read_choice(choice: TokenChoice) -> tuple[Choice | None, float | None]:
 
     A choice with less than half of the probability is *unsure*. The choice is None if the reply holds none.
     """
-    masses: dict[Choice, float] = {}
-    for token, value in choice.alternatives.items():
-        if (meant := _read_word(normalize_token(token))) is not None:
-            masses[meant] = masses.get(meant, 0.0) + math.exp(value)
-    if sum(masses.values()) < MIN_VERDICT_MASS:
-        return _read_text(choice.text), None
-    likeliest = max(masses, key=lambda meant: masses[meant])
-    share = masses[likeliest] / sum(masses.values())
-    return ("unsure", None) if share < _MIN_SHARE else (likeliest, share)
-
-
-def _read_text(reply: str) -> Choice | None:
-    text = strip_thoughts(reply)
-    found = find_json_object(text)
-    said = str(found.get("verdict", "")) if found else text
-    word = re.match(r"[\s\"'*`(]*([^\W\d_]+)", said)
-    return _read_word(word[1].lower()) if word else None
+    likeliest: Choice | None
+    likeliest, share = read_likeliest(choice, _read_word)
+    return ("unsure", None) if share is not None and share < _MIN_SHARE else (likeliest, share)
 
 
 def _read_word(word: str) -> Choice | None:

@@ -87,7 +87,11 @@ def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
     route = route_nodes.select_route(state, runtime.context).route
     if route in ("document", "list", "steps") and not runtime.context.engine.find_corrections(question):
         return _ROUTE_NODES[route]  # it names all that it is about
-    is_clear = not (is_long_question(question) or runtime.context.engine.find_corrections(question))
+    is_clear = not (
+        is_long_question(question)
+        or runtime.context.engine.find_corrections(question)
+        or nodes.is_route_open(state, runtime.context)
+    )
     return "condense_question" if state.get("history") or not is_clear else _after_understanding(state, runtime)
 
 

@@ -16,6 +16,7 @@ from crag.events import (
     PassageGraded,
     PassagesFound,
     QuestionCondensed,
+    RouteChosen,
     StripsScored,
     SufficiencyJudged,
     WebSkipped,
@@ -23,12 +24,27 @@ from crag.events import (
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.policy import is_insufficient
 from crag.graph.state import Deps, GraphState, fitted_question, retrieval_question
+from crag.options import ROUTES
 from crag.protocols import CondensedQuestion
 from crag.text.continuations import continue_list, continue_summary, read_fragment
 from crag.text.questions import extract_asking_sentences, is_long_question
+from crag.text.routes import choose_route
+from crag.text.small_talk import strip_small_talk
 from crag.text.spelling import correct_words
 from crag.text.strips import limit_strips
-from crag.types import Assessment, Grade, Knowledge, NodeName, Passage, Statement, Strip, Sufficiency, Turn, Verdict
+from crag.types import (
+    Assessment,
+    Grade,
+    Knowledge,
+    NodeName,
+    Passage,
+    Route,
+    Statement,
+    Strip,
+    Sufficiency,
+    Turn,
+    Verdict,
+)
 
 _PASSAGES_TO_COMPARE = 8  # near a follow-up question, to see which topic it goes with
 NodeFunction = Callable[[GraphState, Deps], GraphState]
@@ -74,7 +90,31 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
         condensed = deps.engine.rewriter.condense(condensed.text, history, find_passages, deps.stop)
     read_as = "".join(f"Read “{word}” as “{right}”. " for word, right in corrections.items())
     deps.emit(QuestionCondensed(condensed.text, f"{read_as}{condensed.reason}".strip()))
-    return {"standalone_question": condensed.text}
+    changed = GraphState(standalone_question=condensed.text)
+    if is_route_open(state | changed, deps) and (route := judge_route(state | changed, deps)):
+        changed["route"] = route
+        if route == "fact":  # the nodes for other kinds of question say so themselves
+            deps.emit(RouteChosen(route, route_reason(route, deps)))
+    return changed
+
+
+def is_route_open(state: GraphState, deps: Deps) -> bool:
+    """Return whether the kind of the question is worth asking a model: neither the user nor its wording decides it."""
+    is_decided = deps.system or deps.options.route != "auto" or state.get("extra_query") or state.get("route")
+    if is_decided or deps.engine.route_judge is None:
+        return False
+    return not choose_route(extract_asking_sentences(retrieval_question(state))).is_clear
+
+
+def judge_route(state: GraphState, deps: Deps) -> Route | None:
+    """Return the kind of question in the view of the model; None if there is no model, or it cannot tell."""
+    judge = deps.engine.route_judge
+    return None if judge is None else judge.judge(retrieval_question(state), deps.stop)
+
+
+def route_reason(route: Route, deps: Deps) -> str:
+    """Return the reason for a route that the model chose."""
+    return f"Kind of question, by {deps.engine.label}: {ROUTES[route][0].lower()}."
 
 
 def _continue_request(question: str, history: Sequence[Turn], deps: Deps) -> str:
@@ -95,8 +135,12 @@ def _continue_request(question: str, history: Sequence[Turn], deps: Deps) -> str
 def retrieve(state: GraphState, deps: Deps) -> GraphState:
     """Find the nearest passages of the library."""
     question, options = retrieval_question(state), deps.options
+    asked = strip_small_talk(fitted_question(state)) if state.get("history") else question
+    as_asked = "" if asked == question else asked
     # cancellable even while the question is embedded on another host
-    found = call_cancellable(lambda: deps.retriever.retrieve(question, options, deps.stop), deps.stop)
+    found = call_cancellable(
+        lambda: deps.retriever.retrieve(question, options, deps.stop, as_asked=as_asked), deps.stop
+    )
     passages = tuple(found.passages)
     deps.emit(PassagesFound("library", passages, deps.retriever.size(options), scored=found.scored))
     if found.notice:

@@ -20,15 +20,16 @@ from crag.events import (
     TokensWritten,
 )
 from crag.graph.answer_support import answer_outcome, check_sentences, used_knowledge
-from crag.graph.citations import CitationNumbering, collect_citations, collect_quotations, drop_invalid_citations
-from crag.graph.nodes import graph_node
+from crag.graph.citations import CitationNumbering, cite, collect_citations, collect_quotations, drop_invalid_citations
+from crag.graph.nodes import graph_node, route_reason
 from crag.graph.state import Deps, GraphState, retrieval_question
 from crag.prompts import fill_template, load_prompt
-from crag.protocols import PromptFit, ReadingProgress, SummarySources
+from crag.protocols import CalculationFailed, PromptFit, ReadingProgress, SummarySources
 from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count
-from crag.text.language import detect_written_language, extract_terms, split_sentences
+from crag.text.language import detect_written_language, extract_terms, is_heading, is_table_row, split_sentences
 from crag.text.matches import MatchFinder
+from crag.text.questions import extract_asking_sentences
 from crag.text.routes import (
     RouteChoice,
     SummaryRequest,
@@ -41,6 +42,7 @@ from crag.text.routes import (
 from crag.text.sanitization import to_one_line
 from crag.text.sections import is_numbered, section_titles
 from crag.types import (
+    Citation,
     Knowledge,
     Match,
     Outcome,
@@ -56,20 +58,28 @@ _MAX_READ = 5_000  # passages of a summary: about 1,500 pages
 _READ_AT_ONCE = 200
 _NAMED_SHARE = 0.5  # of the words of a request that the title of a document must hold
 _SENTENCES_OF_SECTION = 4
+_MAX_TABLES = 40  # in a summary of sheets
 _MAX_MATCHES = 2_000
 _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 
 
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
-    """Return how the question is answered: as the user wants, else by its wording.
+    """Return how the question is answered: as the user wants, else as a model takes it, else by its wording.
+
+    A text that came with the question counts for nothing.
 
     Another search of the web is for a fact.
     """
-    question, options = retrieval_question(state), deps.options
+    question, options = extract_asking_sentences(retrieval_question(state)), deps.options
     if options.route != "auto":
         return force_route(question, options.route)
     if state.get("extra_query"):
         return RouteChoice("fact", "")
+    if judged := state.get("route"):
+        chosen = force_route(question, judged)
+        can_follow = {"steps": len(chosen.parts) > 1, "table": _has_tables(deps)}
+        if can_follow.get(judged, True):
+            return replace(chosen, reason=route_reason(judged, deps))
     chosen = choose_route(question)
     calculator = deps.engine.calculator
     if chosen.route == "fact" and calculator and calculator.is_calculation(question) and _has_tables(deps):
@@ -83,9 +93,9 @@ def _has_tables(deps: Deps) -> bool:
 
 @graph_node("read_documents")
 def read_documents(state: GraphState, deps: Deps) -> GraphState:
-    """Sum up whole documents, or the chapters that the question names."""
+    """Sum up whole documents, or the chapters that the question names; sheets, which hold only rows, are described."""
     question, choice = retrieval_question(state), select_route(state, deps)
-    request = parse_summary_request(question) or SummaryRequest()
+    request = parse_summary_request(question) or SummaryRequest(_find_title(question, deps))
     deps.emit(RouteChosen("document", choice.reason))
     size = deps.retriever.size(deps.options)
     passages = _select_passages(request, list(islice(deps.retriever.read_all(deps.options), _MAX_READ)))
@@ -95,9 +105,11 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
     if size > _MAX_READ:
         deps.emit(Noted(f"Only the first {_MAX_READ:,} of {size:,} passages were read. Choose fewer documents."))
     deps.emit(PassagesRead(0, len(passages)))
+    sheets = _find_sheets(passages)
+    prose = [passage for passage in passages if passage.source_id not in sheets]
     text, usage, window, knowledge = "", Usage(), 0, tuple[Knowledge, ...]()
-    summarizer = deps.engine.summarizer
-    for piece in summarizer.summarize(question, passages, deps.stop) if summarizer else ():
+    summarizer = deps.engine.summarizer if prose else None
+    for piece in summarizer.summarize(question, prose, deps.stop) if summarizer else ():
         match piece:
             case ReadingProgress(read):
                 deps.emit(PassagesRead(read, len(passages)))
@@ -112,12 +124,58 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
                 usage = piece.usage or usage
                 deps.emit(TokensWritten(piece.text))
     text = drop_invalid_citations(text, knowledge).strip()
-    if not text:
-        return answer_as_fact("No sentences to sum up were found.", deps)
     support = check_sentences(text, knowledge)
+    citations = collect_citations(text, knowledge, support)
     outcome: Outcome = "quoted" if not window else answer_outcome(text, support, knowledge)
-    deps.emit(AnswerWritten(text, collect_citations(text, knowledge, support), outcome, usage))
-    return {"answer": text, "knowledge": knowledge}
+    tables, cited_rows = _describe_sheets(state, [one for one in passages if one.source_id in sheets], knowledge, deps)
+    if not (text or tables):
+        return answer_as_fact("No sentences to sum up were found.", deps)
+    if tables:
+        outcome = outcome if text else "calculated"
+        tables = f"\n\n{tables}" if text else tables
+        deps.emit(TokensWritten(tables))
+        deps.emit(PassagesRead(len(passages), len(passages)))
+    deps.emit(AnswerWritten(text + tables, (*citations, *cited_rows), outcome, usage))
+    return {"answer": text, "knowledge": knowledge}  # what is computed over rows cannot be checked like a sentence
+
+
+def _find_title(question: str, deps: Deps) -> str:
+    """Return the longest title whose words the question holds; empty if there is none."""
+    asked = frozenset(extract_terms(question))
+    titles = ((frozenset(extract_terms(title)), title) for title in deps.retriever.titles(deps.options))
+    named = [(len(terms), title) for terms, title in titles if terms and terms <= asked]
+    return max(named, default=(0, ""))[1]
+
+
+def _find_sheets(passages: Sequence[Passage]) -> frozenset[str]:
+    """Return the ids of the documents that hold rows of tables, and nothing else but headings."""
+    lines = [(passage.source_id, line) for passage in passages for line in passage.text.splitlines() if line.strip()]
+    with_rows = {source_id for source_id, line in lines if is_table_row(line)}
+    with_text = {source_id for source_id, line in lines if not is_table_row(line) and not is_heading(line)}
+    return frozenset(with_rows - with_text)
+
+
+def _describe_sheets(
+    state: GraphState, passages: Sequence[Passage], knowledge: Sequence[Knowledge], deps: Deps
+) -> tuple[str, tuple[Citation, ...]]:
+    """Return a line on each table in these passages, and its first row as a citation; numbers follow the knowledge."""
+    if not passages or deps.engine.calculator is None:
+        return "", ()
+    try:
+        found = deps.engine.calculator.describe(passages, detect_written_language(state["question"]))[:_MAX_TABLES]
+    except CalculationFailed as error:
+        deps.emit(Noted(str(error)))
+        return "", ()
+    by_id = {passage.id: passage for passage in passages}
+    first = len(knowledge) + 1
+    cited = [Knowledge(n, by_id[one.first_row.passage_id], "") for n, one in enumerate(found, start=first)]
+    shown = (*(item.passage for item in knowledge), *(item.passage for item in cited))
+    deps.emit(PassagesFound("library", shown, deps.retriever.size(deps.options)))
+    lines = [
+        f"- **{_plain(one.title)}**: {escape_brackets(to_one_line(one.text))} [{item.n}]"
+        for one, item in zip(found, cited, strict=True)
+    ]
+    return "\n".join(lines), tuple(cite(item, one.first_row.sentence) for one, item in zip(found, cited, strict=True))
 
 
 @graph_node("list_matches")

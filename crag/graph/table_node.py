@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crag.events import AnswerWritten, Noted, PassagesFound, RouteChosen, TableQueried, TokensWritten
 from crag.graph.citations import cite
-from crag.graph.nodes import graph_node
+from crag.graph.nodes import graph_node, judge_route
 from crag.graph.route_nodes import answer_as_fact, select_route
 from crag.graph.state import Deps, GraphState, retrieval_question
 from crag.protocols import Calculation, CalculationFailed
@@ -41,7 +41,12 @@ def _calculate(state: GraphState, passages: list[Passage], deps: Deps) -> Calcul
     language, is_wanted = detect_written_language(state["question"]), deps.options.route == "table"
     try:
         return deps.engine.calculator.calculate(
-            retrieval_question(state), passages, language, deps.stop, accept_uncertain=is_wanted
+            retrieval_question(state),
+            passages,
+            language,
+            deps.stop,
+            accept_uncertain=is_wanted,
+            confirm=lambda: judge_route(state, deps) in ("table", None),
         )
     except CalculationFailed as error:
         deps.emit(Noted(str(error)))

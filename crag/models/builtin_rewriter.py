@@ -1,98 +1,68 @@
 """Rule-based question rewriter: follow-up questions in a conversation, and web queries, without a language model.
 
 A question with a subject of its own stands alone. One that names none, or refers back, borrows words of the question
-before it. Where that is unclear, the documents decide: the question goes with the earlier topic if they speak of both
-together.
+before it. Where that is unclear, the documents decide: the question goes with the earlier topic if a sentence speaks of
+both. The patterns are in `builtin_rewriter.toml`, by language.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 
 from crag.cancellation import Cancellation
 from crag.options import RunOptions
 from crag.protocols import MAX_QUERY_LENGTH, CondensedQuestion, PassageFinder, Rewriter
 from crag.text import chinese, korean
-from crag.text.language import detect_language, extract_key_words, extract_terms, extract_words
+from crag.text.language import detect_language, extract_key_words, extract_terms, split_sentences
 from crag.text.patterns import lazy_regex
-from crag.text.questions import FRAME_TERMS, TermStatistics, drop_document_reference, find_name_terms, separate_words
-from crag.text.small_talk import detect_small_talk, is_summary_request
+from crag.text.questions import (
+    FRAME_TERMS,
+    UNSEEN_TERM,
+    TermStatistics,
+    drop_document_reference,
+    find_name_terms,
+    separate_words,
+)
+from crag.text.small_talk import detect_small_talk, is_summary_request, strip_small_talk
 from crag.types import Passage, Turn
 
 KeyWord = tuple[str, tuple[str, ...]]  # as written, with its terms
 
+_RULES: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def _read_rule(name: str) -> re.Pattern[str]:
+    return lazy_regex("|".join(chain(*_RULES[name].values())), re.IGNORECASE)
+
+
+_REACTION, _LEAD_IN = _read_rule("reaction"), _read_rule("lead_in")
+_REFERENCE, _LAST_REFERENCE = _read_rule("reference"), _read_rule("last_reference")
+_CLAUSE_BORDER = _read_rule("clause_border")
+_FRAGMENT, _SENTENCE_END = _read_rule("fragment"), _read_rule("sentence_end")
+_ADJUNCT, _CONTINUATION = _read_rule("adjunct"), _read_rule("continuation")
+_DEFINITION, _ASKS_EVENT = _read_rule("definition"), _read_rule("event")
+_FILLER = _read_rule("filler")
+_NO_SUBJECT = FRAME_TERMS.union(extract_terms(" ".join(chain(*_RULES["no_subject"].values()))))
 _BORROWED = lazy_regex(r" \([^()]+\)$")  # words that were added to a follow-up
-_MIN_KEY_WORDS = 2
-_MAX_BORROWED_WORDS = 6
-_MAX_KEYWORDS = 3
-_TOGETHER = 0.6  # share of the words of both questions that one passage must hold; other topics reach 0.5
-_HELD = 0.5  # share of the words of one question
-_NEAR_BEST = 0.9
-_REFERENCE = lazy_regex(
-    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|(?<!is )(?<!are )(?<!was )"
-    r"(?<!were )there|former|latter|ones?|both|the (?:other|two|three|four|five)"
-    r"|er|sie|es|ihn|ihm|ihr|ihre[nrms]?|sein|seine[nrms]?"
-    r"|diese[rsmn]?|dies|das(?=\W*$)|dessen|deren|davon|dazu|darin|damit|dort)\b"
-    r"|그것|그거|그건|그게|이것|이거|이건|이게|거기|여기|그는|그녀|그들|그의|(?:^|\s)[그이저]\s"
-    r"|它|(?<![吉其])他|她|其(?![他她它實实餘余])|這|这|那",
-    re.IGNORECASE,
-)
-_LEAD_IN = lazy_regex(  # continues what was said before
-    r"^(?:(?:and|but|so|or|then|also|what about|how about|und|aber|oder|nein|no|nope|sorry|actually|ok(?:ay)?)\b"
-    r"[\s,.!–-]*)+(?:(?:i (?:just )?meant?|ich mein(?:t)?e|what about|how about)\s+(?:only\s+)?)?"
-    r"|^(?:i meant?|ich mein(?:t)?e)\s+"
-    r"|^(?:(?:그럼|그러면|그리고|그런데|근데|아니요?|아뇨)[,.\s]*)+"
-    r"|^(?:(?:那么?|那麼|不是?|还有|還有)[，,。\s]*)+(?:我(?:是)?[说說](?:的是)?)?",
-    re.IGNORECASE,
-)
-_MAX_FRAGMENT_WORDS = 4
-_FRAGMENT = lazy_regex(  # a subject alone, set beside the one before it: "전기 요금은?", "磨豆机呢？"
-    r"^\W*[가-힣\w]+(?:\s[가-힣\w]+){0,2}(?:은|는|도|요|말이야|말이에요|말입니다)\W*$|^.{1,10}呢\W*$",
-    re.IGNORECASE,
-)
-_ADJUNCT = lazy_regex(  # says when, where or how of something: "In euros?"
-    r"^(?:in|on|at|for|from|by|with|without|during|after|before|under|per|since)\s(?:[\w’'-]+\s?){1,4}\W*$",
-    re.IGNORECASE,
-)
-_CLAUSE_BORDER = lazy_regex(r",|\b(?:and|but|or|if|when|than|because|while|und|oder|wenn|als)\b", re.IGNORECASE)
-_LAST_REFERENCE = lazy_regex(
-    r"\b(?:in|on|at|for|from|of|by|with|about|during|after|before|to|than)\s(?:it|this|that|them|these|those)\W*$",
-    re.IGNORECASE,
-)
-_KOREAN_QUESTION_END = lazy_regex(r"(?:나요|가요|까요|니까|래요|어요|아요|해요|예요|에요|세요|죠|지요)\W*$")
-_ASKS_EVENT = lazy_regex(r"(?:무슨|어떤) 일|(?:뭐가|무엇이|뭔가) 있었")  # of a year: "2015년에 무슨 일이 있었나요?"
-_FIGURE_OR_NAME = lazy_regex(r"((?<![\w.-])\d[\d.,]*)(?:\s?[년월일호층차회기])?|[A-Za-z][\w-]*")
-_CONTINUATION = lazy_regex(  # asks to go on, about nothing new
-    r"\b(?:more|further|again|next|else|since|details?|detailed|elaborate|examples?|beispiele?|nenne|mehr|dann|genauer)\b"
-    r"|더|자세히|자세하게|예를? ?들어?|그 ?다음|계속|다른 (?:것|거)|말이야|말이에요|(?<=[은는도])요(?=\W*$)"
-    r"|再|更|[详詳][细細]|一[点點些]|然[后後]|[还還]有|[继繼][续續]|例子|例如|[举舉]例|另一?[个個]|其他",
-    re.IGNORECASE,
-)
-_DEFINITION = lazy_regex(  # of one word, which is the topic: "What is a mutex?"
-    r"^what(?:['’]s| is| are) (?:an? )?(?!(?:new|next|different|wrong|missing|left|best|worst|important)\b)"
-    r"(?![\w-]+ed\b)[a-z][\w’'-]+\W*$"
-    r"|^(?:was|wer) (?:ist|sind|bedeutet) (?:eine? )?(?!das\b|der\b|die\b|er\b|sie\b|es\b)[\w-]+\W*$"
-    r"|^[가-힣]+란 (?:무엇|뭐|뭔)",
-    re.IGNORECASE,
-)
+_FIGURE_OR_NAME = lazy_regex(r"((?<![\w.-])\d[\d.,]*)(?:\s?[년월일호층차회기])?|[A-Za-z](?:(?![가-힣])[\w-])*")
+_BARE_TOPIC = lazy_regex(r"[은는도]\W*$")  # "가격은?": a word that elsewhere frames a question
 _LAST_VERB = lazy_regex(  # of a name: "How many people does Microsoft employ?", "When was it founded?"
     r"\b(?:do|does|did|is|are|was|were|has|have|had|will|can|could)\s(?:the\s)?"
     r"(?:it|he|she|they|[A-Z][\w’'-]*(?:\s(?:of\s|the\s)*[A-Z][\w’'-]*)*)\s([a-z]+)\W*$"
 )
-_FILLER = lazy_regex(
-    r"^(?:(?:hi|hello|hey|ok|okay|so|well|thanks|please)\b[\s,.!]*)*"
-    r"(?:(?:can|could|would|will) you (?:please )?(?:tell|explain to|show|give) me\s+"
-    r"|(?:please )?tell me\s+(?:about\s+)?|i(?: would|'d)? (?:like|want) to know\s+|do you know\s+|i wonder\s+)?"
-    r"(?:if you know\s+)?"
-    r"|[\s,]*(?:please|thanks|thank you)[\s.!?]*$"
-    r"|^(?:[你您]好[，,！!\s]*)?(?:[请請][问問]|(?:[请請]|能不能|可以)?告[诉訴]我|我想知道)[，,\s]*"
-    r"|[，,\s]*(?:[谢謝]{2})[。！!\s]*$"
-    r"|^(?:안녕하세요[\s,.!]*)?혹시\s+|^안녕하세요[\s,.!]*"
-    r"|\s*(?:알려 ?줘|알려 ?주세요|말해 ?줘|설명해 ?줘|설명해 ?주세요)[.!?\s]*$",
-    re.IGNORECASE,
-)
+_CHINESE_EDGE = lazy_regex("^[要会會能可得须須还還也都就才]+(?=..)|(?<=..)[一每][天年月周週次]$")
+_MIN_KEY_WORDS = 2
+_MAX_BORROWED_WORDS = 6
+_MAX_KEYWORDS = 3
+_MAX_FRAGMENT_WORDS = 4
+_TOGETHER = 0.6  # share of a question's own words that a sentence must hold beside the earlier ones
+_HELD = 0.5  # share of the words of one question
+_NEAR_BEST = 0.9
 
 
 class BuiltinRewriter(Rewriter):
@@ -107,11 +77,11 @@ class BuiltinRewriter(Rewriter):
         """Append key words of earlier questions if the question does not stand alone."""
         stop.check()
         question = separate_words(question, self._statistics)
-        asked = drop_document_reference(question)
+        asked = _read_asked(question)
         if _has_own_subject(asked) or len(question) >= MAX_QUERY_LENGTH:
             return CondensedQuestion(question, "It names its own subject, so nothing was added.")
         own = _subject_words(asked)
-        earlier = _pick_earlier_words(history, own, self._statistics)
+        earlier = _pick_earlier_words(history, asked, own, self._statistics)
         if not earlier:
             return CondensedQuestion(question, "")
         if not own or _is_adjunct(asked):
@@ -123,12 +93,10 @@ class BuiltinRewriter(Rewriter):
     ) -> CondensedQuestion:
         """Let the documents say whether the question goes with the earlier topic."""
         own, earlier = topics.own, topics.earlier
-        if _is_fragment(asked) and _has_figure(own) and _has_figure(_earlier_words(history)):
+        if _is_fragment(asked) and _figure_kinds(own) & _figure_kinds(_earlier_words(history, asked, own)):
             return _borrow(question, earlier, "It gives another figure")
         found = find_passages(f"{asked} ({_join(earlier)})")
-        shared = max(found, key=topics.joint_share, default=None)
-        if shared is not None and topics.joint_share(shared) >= _TOGETHER:
-            held = topics.held_words(shared)
+        if held := topics.find_held_together(found, is_fragment=_is_fragment(asked)):
             return _borrow(question, held, f"A passage speaks of {_quote(own)} together with {_quote(held)}")
         if _refers_back(asked):
             return _borrow(question, earlier, "It refers back")
@@ -161,23 +129,30 @@ class _Topics:
     statistics: TermStatistics
 
     def own_share(self, passage: Passage) -> float:
-        return self._share(self.own, passage)
+        return self._share(self.own, _passage_terms(passage))
 
     def earlier_share(self, passage: Passage) -> float:
-        return self._share(self.earlier, passage)
+        return self._share(self.earlier, _passage_terms(passage))
 
-    def joint_share(self, passage: Passage) -> float:
-        return min(self.own_share(passage), self.earlier_share(passage))
+    def find_held_together(self, passages: Sequence[Passage], *, is_fragment: bool) -> list[KeyWord]:
+        """Return the earlier words that the documents say together with the question's own; none if they do not.
 
-    def held_words(self, passage: Passage) -> list[KeyWord]:
-        """Return the earlier words that the passage holds; others would only be missed in the answer."""
-        held = _passage_terms(passage)
-        return [(word, parts) for word, parts in self.earlier if 2 * len(held.intersection(parts)) >= len(parts)]
+        A fragment replaces what it is set beside, so that one sentence decides: "해외는요?" after "국내 출장 숙박비".
+        """
+        texts = (text for passage in passages for text in _read_statements(passage, alone=is_fragment))
+        held = max(texts, key=self._joint_share, default=frozenset[str]())
+        if self._share(self.own, held) < _TOGETHER or self._share(self.earlier, held) < _HELD:
+            return []
+        return [one for one in self.earlier if 2 * len(held.intersection(one[1])) >= len(one[1])]
 
-    def _share(self, words: Sequence[KeyWord], passage: Passage) -> float:
+    def _joint_share(self, held: frozenset[str]) -> float:
+        return min(self._share(self.own, held), self._share(self.earlier, held))
+
+    def _share(self, words: Sequence[KeyWord], held: frozenset[str]) -> float:
         weights = self.statistics.idf([part for _, parts in words for part in parts])
-        held = _passage_terms(passage)
-        return sum(weight for term, weight in weights.items() if term in held) / (sum(weights.values()) or 1.0)
+        unseen = self.statistics.idf([UNSEEN_TERM])[UNSEEN_TERM]
+        known = {term: weight for term, weight in weights.items() if weight < unseen} or weights
+        return sum(weight for term, weight in known.items() if term in held) / (sum(known.values()) or 1.0)
 
 
 def _best_documents(passages: Sequence[Passage], share: Callable[[Passage], float]) -> set[str]:
@@ -185,6 +160,18 @@ def _best_documents(passages: Sequence[Passage], share: Callable[[Passage], floa
     shares = {passage: share(passage) for passage in passages}
     best = max(shares.values(), default=0.0)
     return {passage.source_id for passage, held in shares.items() if held >= max(_HELD, _NEAR_BEST * best)}
+
+
+def _read_statements(passage: Passage, *, alone: bool) -> Iterator[frozenset[str]]:
+    """Yield the terms of each sentence with those of the title and the heading.
+
+    Unless `alone`, a sentence that refers back has the terms of the one before it: "It was closed in 1932."
+    """
+    before, above = frozenset[str](), frozenset(extract_terms(f"{passage.title} {passage.heading}"))
+    for sentence in split_sentences(passage.text):
+        terms = above.union(extract_terms(sentence))
+        yield terms | before if _REFERENCE.search(sentence) and not alone else terms
+        before = terms
 
 
 def _passage_terms(passage: Passage) -> frozenset[str]:
@@ -225,6 +212,12 @@ def _quote(words: Sequence[KeyWord]) -> str:
     return f"“{_join(words)}”"
 
 
+def _read_asked(question: str) -> str:
+    """Return a question without greetings, reactions to the last answer, and “does it say”."""
+    asked = strip_small_talk(question)
+    return drop_document_reference(_REACTION.sub("", asked) or asked)
+
+
 def _has_own_subject(asked: str) -> bool:
     """Return whether a question names what it is about and does not refer back."""
     return not (_is_adjunct(asked) or _refers_back(asked) or _is_fragment(asked)) and _names_subject(asked)
@@ -236,7 +229,7 @@ def _is_adjunct(asked: str) -> bool:
 
 def _names_subject(asked: str) -> bool:
     words = _subject_words(asked)
-    is_event = _has_figure(words) and bool(_ASKS_EVENT.search(asked))
+    is_event = bool(_figure_kinds(words)) and bool(_ASKS_EVENT.search(asked))
     return bool(words) and (is_event or _defines(asked) or bool(find_name_terms(asked)) or _has_enough(words))
 
 
@@ -266,7 +259,7 @@ def _is_fragment(asked: str) -> bool:
     if lead and lead.end():
         rest = asked[lead.end() :]
         return len(rest.split()) <= _MAX_FRAGMENT_WORDS and len(rest) <= 40
-    return bool(_FRAGMENT.search(asked)) and not _KOREAN_QUESTION_END.search(asked)
+    return bool(_FRAGMENT.search(asked)) and not _SENTENCE_END.search(asked)
 
 
 def _subject_words(asked: str) -> list[KeyWord]:
@@ -274,14 +267,28 @@ def _subject_words(asked: str) -> list[KeyWord]:
     text = _CONTINUATION.sub(" ", _LEAD_IN.sub("", asked))
     if detect_language(text) == "ko":
         found = [(each[0], tuple(extract_terms(each[1] or each[0]))) for each in _FIGURE_OR_NAME.finditer(text)]
-        return [*found, *((word, tuple(extract_terms(word))) for word in korean.find_content_words(text))]
-    if detect_language(text) == "zh":
-        text = chinese.drop_frame(text)
-    return [(word, parts) for word, parts in extract_key_words(text) if not FRAME_TERMS.issuperset(parts)]
+        found += [(word, tuple(extract_terms(word))) for word in korean.find_content_words(text)]
+        return found or (extract_key_words(text) if _BARE_TOPIC.search(text) else [])
+    words = extract_key_words(chinese.drop_frame(text) if detect_language(text) == "zh" else text)
+    bare = ((word, parts) if word.isascii() else _strip_edges(word, parts) for word, parts in words)
+    return [(word, parts) for word, parts in bare if not _NO_SUBJECT.issuperset(parts)]
 
 
-def _has_figure(words: Sequence[KeyWord]) -> bool:
-    return any(word[0].isdigit() for word, _ in words)
+def _strip_edges(word: str, parts: tuple[str, ...]) -> KeyWord:
+    """Return a Chinese word without a modal verb before it and a period after it: 要登记, 導覽一天."""
+    bare = _CHINESE_EDGE.sub("", word)
+    return (word, parts) if bare == word else (bare, tuple(extract_terms(bare)))
+
+
+def _figure_kinds(words: Sequence[KeyWord]) -> set[str]:
+    return {kind for word, _ in words if (kind := _figure_kind(word))}
+
+
+def _figure_kind(word: str) -> str:
+    """Return whether a word is a number, as 2024 and 3월, or the code of a product, as A300; else nothing."""
+    if not re.search(r"\d", word):
+        return ""
+    return "code" if re.search("[A-Za-z]", word) else "number"
 
 
 def _has_enough(words: Sequence[KeyWord]) -> bool:
@@ -289,35 +296,48 @@ def _has_enough(words: Sequence[KeyWord]) -> bool:
     return sum(-(-len(word) // 2) if detect_language(word) == "zh" else 1 for word, _ in words) >= _MIN_KEY_WORDS
 
 
-def _pick_earlier_words(history: Sequence[Turn], own: Sequence[KeyWord], statistics: TermStatistics) -> list[KeyWord]:
+def _pick_earlier_words(
+    history: Sequence[Turn], asked: str, own: Sequence[KeyWord], statistics: TermStatistics
+) -> list[KeyWord]:
     """Return the strongest words of the last question that had a subject of its own and of those after it.
 
     A new figure replaces the earlier ones: "And in 2023?"; a new verb, the one that was asked of a name.
     """
     known = {part for _, parts in own for part in parts}.union(_last_verb_terms(history) if own else ())
+    kinds = _figure_kinds(own)
     words = [
         (word, parts)
-        for word, parts in _earlier_words(history)
-        if not known.issuperset(parts) and not (_has_figure(own) and word[0].isdigit())
+        for word, parts in _earlier_words(history, asked, own)
+        if not known.issuperset(parts) and _figure_kind(word) not in kinds
     ]
     weights = statistics.idf([part for _, parts in words for part in parts])
     strongest = sorted(words, key=lambda one: -max(weights[part] for part in one[1]))[:_MAX_BORROWED_WORDS]
     return [one for one in words if one in strongest]
 
 
-def _earlier_words(history: Sequence[Turn]) -> list[KeyWord]:
-    """Return the key words of the last question as it was understood, or back to the last one that named a subject."""
+def _earlier_words(history: Sequence[Turn], asked: str, own: Sequence[KeyWord]) -> list[KeyWord]:
+    """Return the key words of the last question as it was understood, or back to the last one that named a subject.
+
+    A fragment takes the place of the one before it, a figure that of a figure: "And the costs?", "And in 2023?".
+    """
     found: list[KeyWord] = []
     for turn in reversed(history):
         if turn.role == "user" and not (detect_small_talk(turn.text) or is_summary_request(turn.text)):
             meant = turn.meant or turn.text
-            asked = drop_document_reference(_BORROWED.sub("", meant))
-            words = [*_borrowed_words(meant), *_subject_words(asked)]
-            found = words + found
-            if turn.meant or (words and not (_is_adjunct(asked) or _refers_back(asked) or _is_fragment(asked))):
+            before, borrowed = _read_asked(_BORROWED.sub("", meant)), _borrowed_words(meant)
+            named = _subject_words(before)
+            is_replaced = bool(own and borrowed) and not found and _is_fragment(asked) and _is_fragment(before)
+            if is_replaced and _are_figures(own) == _are_figures(named):
+                named = []
+            found = [*borrowed, *named, *found]
+            if turn.meant or (found and not (_is_adjunct(before) or _refers_back(before) or _is_fragment(before))):
                 break
     unique = {parts: word for word, parts in found}
     return [(word, parts) for parts, word in unique.items()]
+
+
+def _are_figures(words: Sequence[KeyWord]) -> bool:
+    return all(_figure_kind(word) for word, _ in words)
 
 
 def _last_verb_terms(history: Sequence[Turn]) -> list[str]:
@@ -330,7 +350,8 @@ def _last_verb_terms(history: Sequence[Turn]) -> list[str]:
 def _borrowed_words(meant: str) -> list[KeyWord]:
     """Return the words that were added to a follow-up, which have no particles left to strip."""
     added = _BORROWED.search(meant)
-    return extract_words(added[0]) if added else []
+    words = added[0].strip(" ()").split() if added else []
+    return [(word, tuple(extract_terms(word))) for word in words]
 
 
 def pick_strongest_words(question: str) -> list[str]:

@@ -135,7 +135,8 @@ class ModelRewriter:
         stop: Cancellation,
     ) -> CondensedQuestion:
         """Let the model rewrite the question. Raises `ModelFault`, `Stopped`."""
-        asked = [extract_query_line(turn.text) for turn in history if turn.role == "user"][-_MAX_EARLIER_QUESTIONS:]
+        before = [turn.meant or turn.text for turn in history if turn.role == "user"]
+        asked = [extract_query_line(text) for text in before[-_MAX_EARLIER_QUESTIONS:]]
         if not asked:
             return CondensedQuestion(question)
         earlier = "\n".join(f"- {earlier}" for earlier in asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -232,6 +232,26 @@ def rank_candidates(
             by_meaning.get(id_),
             frozenset(weights.keys() & {*terms[id_].above, *terms[id_].text}),
         )
+
+
+_AS_ASKED_WEIGHT = 0.5
+
+
+def fuse_rankings(ranked: Iterator[SearchHit], as_asked: Iterator[SearchHit], depth: int) -> Iterator[SearchHit]:
+    """Yield the hits of a rewritten follow-up, best first, those among the first `depth` with the scores of both.
+
+    The words that were added then weigh less than those that were asked. A weighted sum of scores, as in Fox and Shaw,
+    "Combination of Multiple Searches" (TREC-2, 1994).
+    """
+    first, second = list(islice(ranked, depth)), list(islice(as_asked, depth))
+    scores: defaultdict[int, float] = defaultdict(float)
+    for hits, weight in ((first, 1.0), (second, _AS_ASKED_WEIGHT)):
+        for hit in hits:
+            scores[hit.passage.id] += weight * hit.passage.score / (1.0 + _AS_ASKED_WEIGHT)
+    found = {hit.passage.id: hit for hit in (*second, *first)}
+    order = sorted(found, key=lambda id_: (-round(scores[id_], _SCORE_DIGITS), id_))
+    yield from (replace(found[id_], passage=replace(found[id_].passage, score=scores[id_])) for id_ in order)
+    yield from (hit for hit in ranked if hit.passage.id not in found)
 
 
 def merge_duplicates(hits: Iterator[SearchHit], k: int) -> list[SearchHit]:

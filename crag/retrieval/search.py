@@ -18,6 +18,7 @@ from crag.reference_systems import find_system
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.full_text import FullTextIndex
 from crag.retrieval.ranking import (
+    fuse_rankings,
     keep_rarest_name,
     merge_duplicates,
     rank_candidates,
@@ -30,6 +31,7 @@ from crag.storage.engine import Database
 from crag.storage.passages import SearchScope, count_passages, read_passage_ids, read_titles, stream_passages
 from crag.storage.sources import SourceStore
 from crag.storage.user_scope import UserScoped, hides_documents
+from crag.text.language import extract_terms
 from crag.text.questions import separate_words
 from crag.text.tables import ROW_SEPARATOR
 from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 
 _MIN_DEPTH = 40
+_FUSED_DEPTH = 3  # times k: how far down the two rankings of a follow-up are compared
 _MAX_OPEN_INDEXES = 2  # the active one, and the one about to become active
 _MAX_CACHED_SCOPES = 64  # a scope of a million passages takes a megabyte
 
@@ -84,12 +87,22 @@ class HybridSearch(UserScoped):
                 del self._indexes[next(iter(self._indexes))]
         return index
 
-    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
+    def retrieve(
+        self, query: str, options: RunOptions, stop: Cancellation | None = None, *, as_asked: str = ""
+    ) -> Retrieval:
         """Search where the options say; see `Retriever`."""
         is_reference = find_system(options) is not None
         evaluator = None if options.grader == "builtin" or is_reference else self._find_evaluator()
         scope = self._scope(options.collection, options.source_ids)
-        hits, notice, scored = self._search(query, options.k, scope, evaluator, stop, by_vectors=is_reference)
+        hits, notice, scored = self._search(
+            query,
+            options.k,
+            scope,
+            evaluator,
+            stop,
+            by_vectors=is_reference,
+            as_asked="" if is_reference else as_asked,
+        )
         return Retrieval([hit.passage for hit in hits], notice, scored)
 
     def size(self, options: RunOptions) -> int:
@@ -142,6 +155,7 @@ class HybridSearch(UserScoped):
         stop: Cancellation | None = None,
         *,
         by_vectors: bool = False,
+        as_asked: str = "",
     ) -> tuple[list[SearchHit], str, int]:
         """Return hits, notice, and the number of candidates that the evaluator scored.
 
@@ -151,14 +165,11 @@ class HybridSearch(UserScoped):
         if not query or k < 1:
             return [], "", 0
         depth = max(_MIN_DEPTH, 4 * k)
-        embedded, notice = self._active_embedder.embed_query(query)
         allowed = self._find_allowed(scope)
-        with ThreadPoolExecutor(1) as executor:  # in a large library each takes about ten milliseconds
-            by_words = executor.submit(self._full_text.search, query, depth, allowed)
-            by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
-        found = list(dict.fromkeys([*by_words.result(), *by_meaning]))
-        weight = 1.0 if by_vectors else None
-        ranked = rank_candidates(self._store.database, self._full_text, query, embedded, found, vector_weight=weight)
+        ranked, notice = self._rank(query, depth, allowed, by_vectors=by_vectors)
+        if extract_terms(as_asked):
+            also, _ = self._rank(strip_unstorable(as_asked), depth, allowed)
+            ranked = fuse_rankings(ranked, also, max(_FUSED_DEPTH * k, MAX_RERANKED if evaluator else 0))
         if by_vectors:
             return list(islice(ranked, k)), notice, 0
         if evaluator is None or not evaluator.reads(question):
@@ -168,6 +179,20 @@ class HybridSearch(UserScoped):
         candidates = merge_duplicates(ranked, max(k, MAX_RERANKED))
         hits, scored = rerank_hits(evaluator, question, candidates, stop or Cancellation())
         return hits[:k], notice, scored
+
+    def _rank(
+        self, query: str, depth: int, allowed: IdSet | None, *, by_vectors: bool = False
+    ) -> tuple[Iterator[SearchHit], str]:
+        """Return the candidates of one query, best first, and the notice about the embedder."""
+        embedded, notice = self._active_embedder.embed_query(query)
+        with ThreadPoolExecutor(1) as executor:  # in a large library each takes about ten milliseconds
+            by_words = executor.submit(self._full_text.search, query, depth, allowed)
+            by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
+        found = list(dict.fromkeys([*by_words.result(), *by_meaning]))
+        weight = 1.0 if by_vectors else None
+        return rank_candidates(
+            self._store.database, self._full_text, query, embedded, found, vector_weight=weight
+        ), notice
 
     def warm(self, space: EmbeddingSpace) -> None:
         """Load the vectors of a space into memory, so that the first search does not wait."""

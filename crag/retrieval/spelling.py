@@ -1,22 +1,25 @@
 """Spelling: words of a question that no document contains, each with the word of the documents that is meant.
 
 Names, numbers and identifiers are never corrected: one that the documents do not mention is not another that they do.
-Chinese and Korean questions are left as they are.
+Korean questions are left as they are. Chinese ones are read in the characters of the documents, be they traditional or
+simplified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select, text
+from sqlalchemy import column, select, text
 
 from crag.retrieval.full_text import FullTextIndex, fold_accents
 from crag.storage.engine import Database
 from crag.storage.tables import passages
+from crag.text.chinese_scripts import match_script
 from crag.text.language import detect_language, extract_terms, find_tokens
-from crag.text.questions import FRAME_TERMS
+from crag.text.questions import FRAME_TERMS, select_known
 from crag.text.spelling import correct_question_word, find_words, is_certain
 
 if TYPE_CHECKING:
@@ -32,9 +35,10 @@ _SELECT_NEAR_TERMS = text(
     "SELECT term, doc FROM passage_vocabulary WHERE term >= :first AND term < :behind"
     " AND length(term) BETWEEN :least AND :most"
 )
-_SELECT_TEXTS = text(
-    "SELECT text FROM passages WHERE id IN (SELECT rowid FROM passage_terms WHERE terms MATCH :term LIMIT :limit)"
-)
+_CONTAINING = {
+    "sqlite": text("""SELECT rowid AS id FROM passage_terms WHERE terms MATCH '"' || :term || '"' LIMIT :limit"""),
+    "postgresql": text("SELECT rowid AS id FROM passage_terms WHERE words @> ARRAY[CAST(:term AS text)] LIMIT :limit"),
+}
 
 
 class SpellingCorrector:
@@ -49,12 +53,17 @@ class SpellingCorrector:
     def find_corrections(self, question: str, allowed: IdSet | None = None) -> dict[str, str]:
         """Return the misspelled words of a question, as written, with the words of `allowed` passages that are meant.
 
-        None allows every passage.
+        None allows every passage. Which script of Chinese the documents use is asked of all of them.
         """
-        if detect_language(question) != "en":
+        language = detect_language(question)
+        if language == "ko":
             return {}
-        found = {word: self._correct(word, allowed) for word in find_words(question)}
-        return {word: right for word, right in found.items() if right}
+        known = partial(select_known, self._full_text)
+        found = {
+            word: match_script(word, known) if language == "zh" else self._correct(word, allowed)
+            for word in find_words(question)
+        }
+        return {word: right for word, right in found.items() if right not in ("", word)}
 
     def _correct(self, word: str, allowed: IdSet | None) -> str:
         terms = extract_terms(fold_accents(word))
@@ -96,10 +105,12 @@ class SpellingCorrector:
     def _read_texts(self, term: str, allowed: IdSet | None) -> Sequence[str]:
         """Return the texts of some passages that contain a term."""
         with self._database.read() as connection:
-            if allowed is None:
-                return connection.scalars(_SELECT_TEXTS, {"term": f'"{term}"', "limit": _READ_PASSAGES}).all()
-            ids = self._full_text.find(term, _READ_PASSAGES, allowed)
-            return connection.scalars(select(passages.c.text).where(passages.c.id.in_(ids))).all()
+            if allowed is not None:
+                ids = self._full_text.find(term, _READ_PASSAGES, allowed)
+                return connection.scalars(select(passages.c.text).where(passages.c.id.in_(ids))).all()
+            holding = _CONTAINING[self._database.dialect].columns(column("id")).subquery()
+            query = select(passages.c.text).where(passages.c.id.in_(select(holding.c.id)))
+            return connection.scalars(query, {"term": term, "limit": _READ_PASSAGES}).all()
 
     def _is_ordinary(self, word: str, after: str) -> bool:
         """Return whether a word is not a name: it is or could as well be in lower case, as in "Parental leave …"."""

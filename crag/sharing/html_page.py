@@ -17,7 +17,7 @@ from crag.inspection.steps import StepDescription, describe_sent_query, describe
 from crag.models.model_choice import model_label
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
-from crag.sharing.markdown import UNFINISHED_NOTES, describe_engine_changes
+from crag.sharing.markdown import UNFINISHED_NOTES, describe_cut, describe_engine_changes, write_cell
 from crag.text.formatting import format_count, format_date_time, format_place
 from crag.text.html import load_page_template
 from crag.text.sanitization import (
@@ -28,7 +28,7 @@ from crag.text.sanitization import (
     strip_invisible,
     to_one_line,
 )
-from crag.types import Citation, ModelCall, Support
+from crag.types import Citation, ModelCall, Support, TableResult
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -123,6 +123,8 @@ class AnswerView:
     made: str
     version: str
     text: Markup
+    table: Sequence[Sequence[str]]
+    table_note: str
     ending: str
     sent: str
     notes: Sequence[str]
@@ -156,6 +158,8 @@ def build_answer_view(
         made=" · ".join(fact for fact in (_model_text(trace), format_date_time(run.started_at)) if fact),
         version=_version_text(run, versions),
         text=render_answer(trace.text, links, sentences),
+        table=_result_rows(trace.table),
+        table_note=describe_cut(trace.table) if trace.table else "",
         ending=_ending_text(trace),
         sent=describe_sent_query(trace),
         notes=[to_one_line(note) for note in trace.notes],
@@ -165,6 +169,13 @@ def build_answer_view(
         feedback=_feedback_text(run),
         calls=list(calls),
     )
+
+
+def _result_rows(result: TableResult | None) -> list[list[str]]:
+    """Return the names of the columns and the rows of a result; nothing if it is one figure."""
+    if result is None or result.is_figure:
+        return []
+    return [[write_cell(cell) for cell in row] for row in (result.columns, *result.rows)]
 
 
 def _model_text(trace: Trace) -> str:

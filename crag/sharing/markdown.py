@@ -12,7 +12,7 @@ from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
 from crag.text.formatting import format_count, format_date_time, format_place
 from crag.text.sanitization import is_web_address, neutralize_markdown, strip_invisible, to_one_line
-from crag.types import Citation
+from crag.types import Citation, TableResult
 
 _FORMATTING_CHARACTERS = re.compile(r"[\\`*_\[\]<>|~$]")
 _BLOCK_START = re.compile(r"^(\d{0,9})([#+=.)-])")
@@ -65,6 +65,9 @@ def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
     trace = Trace().apply_all(run.events)
     if trace.text:
         yield _close_code_fence(neutralize_markdown(strip_invisible(trace.text)).replace("$", r"\$"))
+    if trace.table and not trace.table.is_figure:
+        yield _result_table(trace.table)
+        yield from filter(None, [describe_cut(trace.table)])
     if trace.state in UNFINISHED_NOTES:
         yield f"*{UNFINISHED_NOTES[trace.state]}*"
     if trace.state == "failed":
@@ -77,6 +80,27 @@ def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
         yield f"> {escape_line(sent)}"
     for note in trace.notes:
         yield f"> {escape_line(note)}"
+
+
+def write_cell(cell: str | float | None) -> str:
+    """Return a cell of a result as one line; names and cells come from a document."""
+    return "" if cell is None else to_one_line(cell) if isinstance(cell, str) else f"{round(cell, 4)}"
+
+
+def describe_cut(result: TableResult) -> str:
+    """Return how many rows of a result are left out; empty if none."""
+    if result.total_rows <= len(result.rows):
+        return ""
+    return f"First {len(result.rows):,} of {format_count(result.total_rows, 'row')}."
+
+
+def _result_table(result: TableResult) -> str:
+    rows = [
+        [escape_line(cell) if isinstance(cell, str) else write_cell(cell) for cell in row]
+        for row in (result.columns, *result.rows)
+    ]
+    rows.insert(1, ["---"] * len(result.columns))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _answer_facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> str:

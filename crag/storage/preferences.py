@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, delete, select
-from sqlalchemy.dialects.sqlite import insert
 
 from crag.errors import BadRequest, NotFound
 from crag.options import (
@@ -24,7 +23,7 @@ from crag.options import (
 )
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings
-from crag.storage.engine import Database
+from crag.storage.engine import Database, insert_into
 from crag.storage.tables import preferences, presets
 from crag.storage.user_scope import UserScoped, check_admin
 
@@ -133,7 +132,7 @@ class Preferences(UserScoped):
             "made_at": time.time(),
         }
         with self._database.write() as connection:
-            statement = insert(presets).values(row)
+            statement = insert_into(connection, presets).values(row)
             connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
 
     def delete_preset(self, name: str) -> None:
@@ -209,7 +208,8 @@ class Preferences(UserScoped):
 
 def _write_value(connection: Connection, name: str, value: Any) -> None:
     row = {"name": name, "value": json.dumps(value)}
-    connection.execute(insert(preferences).values(row).on_conflict_do_update(index_elements=["name"], set_=row))
+    statement = insert_into(connection, preferences).values(row)
+    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
 
 
 def _read_names(connection: Connection, kept: str) -> list[str]:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from crag.cancellation import Cancellation
-from crag.protocols import Calculation, CalculationFailed, QueryWriter
+from crag.protocols import Calculation, CalculationFailed, QueryWriter, TableDescription
 from crag.tables.continuations import continue_calculation
 from crag.tables.data_table import DataTable, TablesTooLarge, find_tables
-from crag.tables.descriptions import describe_result, describe_stated_total, describe_tables
+from crag.tables.descriptions import describe_content, describe_result, describe_stated_total, describe_tables
 from crag.tables.query import QueryRefused, QueryResult, run_query
-from crag.tables.questions import TableQuery, is_table_question, write_query
+from crag.tables.query_process import run_written_query
+from crag.tables.questions import (
+    TableQuery,
+    is_listing_question,
+    is_plain_calculation,
+    is_table_question,
+    may_be_about,
+    write_query,
+)
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
 
 _MAX_DESCRIBED = 12  # tables in a model's prompt
@@ -28,7 +36,7 @@ class TableCalculator:
 
     def is_calculation(self, question: str) -> bool:
         """See `Calculator`."""
-        return is_table_question(question)
+        return is_table_question(question) or is_listing_question(question)
 
     def calculate(
         self,
@@ -38,14 +46,20 @@ class TableCalculator:
         stop: Cancellation,
         *,
         accept_uncertain: bool = False,
+        confirm: Callable[[], bool] = lambda: True,
     ) -> Calculation | None:
-        """See `Calculator`. The patterns are asked first; a model writes what they are not sure of."""
+        """See `Calculator`. The patterns are asked first; a model writes what they are not sure of.
+
+        A model is not asked about a question that may as well ask for a fact.
+        """
         try:
             tables = find_tables(passages)
             query = write_query(question, tables) if tables else None
             if query and (query.is_certain or (accept_uncertain and self._query_writer is None)):
                 return _describe(query, run_query(query.sql, tables, stop), query.table, language)
-            if tables and self._query_writer:
+            is_meant = accept_uncertain or is_plain_calculation(question)
+            may_be_meant = is_table_question(question) and may_be_about(question, tables)
+            if tables and self._query_writer and (is_meant or (may_be_meant and confirm())):
                 result = self._run_written_query(question, tables, self._query_writer, stop)
                 named = next((table for table in tables if table.sql_name in result.sql), tables[0])
                 return _describe(None, result, named, language)
@@ -54,6 +68,19 @@ class TableCalculator:
         except QueryRefused as error:
             raise CalculationFailed(f"The tables could not be queried. {error}") from error
         return None
+
+    def describe(self, passages: Sequence[Passage], language: WrittenLanguage) -> list[TableDescription]:
+        """See `Calculator`."""
+        try:
+            tables = find_tables(passages)
+        except TablesTooLarge as error:
+            raise CalculationFailed(str(error)) from error
+        return [
+            TableDescription(
+                table.title, describe_content(table, language), Statement(table.rows[0].passage_id, table.rows[0].text)
+            )
+            for table in tables
+        ]
 
     def continue_question(self, previous: str, fragment: str, passages: Sequence[Passage]) -> str:
         """See `Calculator`."""
@@ -70,10 +97,10 @@ class TableCalculator:
         schema = describe_tables(tables[:_MAX_DESCRIBED])
         sql = writer.write_query(question, schema, stop)
         try:
-            return run_query(sql, tables, stop)
+            return run_written_query(sql, tables, stop)
         except QueryRefused as error:
             sql = writer.write_query(question, schema, stop, refused=sql, reason=str(error))
-            return run_query(sql, tables, stop)
+            return run_written_query(sql, tables, stop)
 
 
 def _describe(

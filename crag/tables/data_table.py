@@ -21,6 +21,8 @@ MAX_CELLS = 200_000
 _KIND_SHARE = 0.8  # of the filled cells of a column, which decide what it holds
 _SAMPLE = 20  # cells of which one is a date if the column holds dates
 _MAX_NAME = 40  # characters
+_SLASHED = lazy_regex(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+_MONTHS = 12
 _EMPTY_CELL = lazy_regex(r"[-–—―./?]*|n\.?\s?/?\s?a\.?|none|null|nil|없음|해당 ?없음|[无無]|暂无|暫無", re.IGNORECASE)
 _IN_BRACKETS = lazy_regex(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]")
 _TITLE_UNIT = lazy_regex(
@@ -54,6 +56,11 @@ class TableColumn:
     kind: Literal["text", "number", "date"]
     unit: str = ""
     unread: int = 0
+
+    @property
+    def quoted(self) -> str:
+        """The name in SQL, in quotes."""
+        return f'"{self.sql_name}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +189,8 @@ def _type_column(
     """Return the kind of a column, the unit of its cells and their values; `kept` are the rows that decide."""
     filled = [at for at in kept if cells[at]]
     least = _KIND_SHARE * max(len(filled), 1)
-    if any(_read_date(cells[at]) for at in filled[:_SAMPLE]):
-        dates = [_read_date(cell) for cell in cells]
+    if any(_read_date(cells[at]) or _SLASHED.fullmatch(cells[at]) for at in filled[:_SAMPLE]):
+        dates = [_read_date(cell) for cell in _order_days(cells)]
         if sum(dates[at] is not None for at in filled) >= least:
             return "date", "", list(dates)
     units = Counter(found.unit for at in filled if (found := numbers[at]))
@@ -192,6 +199,17 @@ def _type_column(
     if units.total() >= least and not is_mixed:
         return "number", named[0] if named else "", [number.value if number else None for number in numbers]
     return "text", "", [cell or None for cell in cells]
+
+
+def _order_days(cells: Sequence[str]) -> list[str]:
+    """Return cells with dates such as 03/04/2024 as 2024-04-03 if another cell shows whether the day comes first."""
+    matches = [_SLASHED.fullmatch(cell) for cell in cells]
+    is_day = [any(match and int(match[at]) > _MONTHS for match in matches) for at in (1, 2)]
+    if is_day[0] == is_day[1]:
+        return list(cells)
+    day, month = (1, 2) if is_day[0] else (2, 1)
+    pairs = zip(cells, matches, strict=True)
+    return [f"{match[3]}-{match[month]:0>2}-{match[day]:0>2}" if match else cell for cell, match in pairs]
 
 
 def _read_date(cell: str) -> str | None:

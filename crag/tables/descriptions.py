@@ -8,20 +8,30 @@ from collections.abc import Sequence
 from crag.tables.data_table import DataTable, TableColumn
 from crag.tables.query import QueryResult
 from crag.tables.questions import TableQuery
+from crag.tables.table_reading import is_numbering, whole_words
 from crag.text.language import is_cjk
 from crag.types import WrittenLanguage
 
 _SAMPLE_ROWS = 3
 _MAX_LISTED = 10
+_NOT_ADDED = ("%", "‰", "°C", "°F", "°")  # units of figures whose sum says nothing
 _CURRENCIES = ("$", "€", "£", "¥", "₩", "￥")
 _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
+        "list": ", ",
+        "content": "{rows}: {columns}.",
+        "size": "{count} rows",
+        "size_one": "1 row",
+        "range": " {name}: {low} to {high}{total}.",
+        "total": ", {total} in total",
         "stated": " The table itself states {value} as the total.",
         "none": "No row of the table matches.",
         "count": "{value} rows match.",
         "count_one": "1 row matches.",
         "sum": "The total of {name} is {value}{rows}.",
         "mean": "The average of {name} is {value}{rows}.",
+        "median": "The median of {name} is {value}{rows}.",
+        "distinct": "{name}: {value} different values.",
         "share": "{value} % ({part} of {whole}).",
         "change": "The change is {value}{percent}: from {before} to {after}.",
         "difference": "The difference is {value}.",
@@ -33,12 +43,19 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": ": ",
     },
     "ko": {
+        "list": ", ",
+        "content": "{rows}, 열: {columns}.",
+        "size": "{count}개 행",
+        "range": " {name}: {low}~{high}{total}.",
+        "total": ", 합계 {total}",
         "stated": " 표에는 합계가 {value}(으)로 적혀 있습니다.",
         "none": "표에 해당하는 행이 없습니다.",
         "count": "해당하는 행은 {value}개입니다.",
         "count_one": "해당하는 행은 1개입니다.",
         "sum": "{name} 합계: {value}{rows}.",
         "mean": "{name} 평균: {value}{rows}.",
+        "median": "{name} 중앙값: {value}{rows}.",
+        "distinct": "{name}: 서로 다른 값 {value}개.",
         "share": "{value} % ({whole} 중 {part}).",
         "change": "변화량: {value}{percent}. {before}에서 {after}(으)로 바뀌었습니다.",
         "difference": "차이: {value}.",
@@ -49,12 +66,19 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": ": ",
     },
     "zh": {
+        "list": "、",
+        "content": "{rows}，列：{columns}。",
+        "size": "{count} 行",
+        "range": "{name}：{low} 至 {high}{total}。",
+        "total": "，合计 {total}",
         "stated": "表中写的总计是 {value}。",
         "none": "表中没有符合条件的行。",
         "count": "符合条件的有 {value} 行。",
         "count_one": "符合条件的有 1 行。",
         "sum": "{name}合计为 {value}{rows}。",
         "mean": "{name}平均为 {value}{rows}。",
+        "median": "{name}的中位数为 {value}{rows}。",
+        "distinct": "{name}：{value} 个不同的值。",
         "share": "{value} %（{whole}中的 {part}）。",
         "change": "变化为 {value}{percent}：从 {before} 到 {after}。",
         "difference": "相差 {value}。",
@@ -65,12 +89,19 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": "：",
     },
     "zh-Hant": {
+        "list": "、",
+        "content": "{rows}，欄位：{columns}。",
+        "size": "{count} 列",
+        "range": "{name}：{low} 至 {high}{total}。",
+        "total": "，合計 {total}",
         "stated": "表中寫的總計是 {value}。",
         "none": "表中沒有符合條件的列。",
         "count": "符合條件的有 {value} 列。",
         "count_one": "符合條件的有 1 列。",
         "sum": "{name}合計為 {value}{rows}。",
         "mean": "{name}平均為 {value}{rows}。",
+        "median": "{name}的中位數為 {value}{rows}。",
+        "distinct": "{name}：{value} 個不同的值。",
         "share": "{value} %（{whole}中的 {part}）。",
         "change": "變化為 {value}{percent}：從 {before} 到 {after}。",
         "difference": "相差 {value}。",
@@ -86,6 +117,25 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
 def describe_tables(tables: Sequence[DataTable]) -> str:
     """Return the names and types of the columns, and the first rows, of each table, for a prompt."""
     return "\n\n".join(map(_describe_table, tables))
+
+
+def describe_content(table: DataTable, language: WrittenLanguage) -> str:
+    """Return the number of rows, the columns, and the range and total of each column of figures or dates."""
+    words = _SENTENCES[language]
+    size = words["size_one" if len(table.rows) == 1 and "size_one" in words else "size"]
+    columns = words["list"].join(column.name for column in table.columns)
+    text = words["content"].format(rows=size.format(count=f"{len(table.rows):,}"), columns=columns)
+    for at, column in enumerate(table.columns):
+        values = [value for row in table.rows if (value := row.values[at]) is not None]
+        if column.kind == "text" or not values or is_numbering(table, column):
+            continue
+        low, high = (_write(value, column.unit) for value in (min(values), max(values)))
+        numbers = [value for value in values if isinstance(value, float)]
+        is_added = len(numbers) > 1 and column.unit not in _NOT_ADDED
+        is_added = is_added and not whole_words("not_added").search(column.name)
+        total = words["total"].format(total=_write(sum(numbers), column.unit)) if is_added else ""
+        text += words["range"].format(name=column.name, low=low, high=high, total=total)
+    return text
 
 
 def _describe_table(table: DataTable) -> str:
@@ -114,7 +164,10 @@ def describe_result(question_language: WrittenLanguage, query: TableQuery | None
     values = [_write(value, unit) for value in first]
     if kind == "count":
         return words["count_one" if values[0] == "1" else "count"].format(value=_write(first[0]))
-    if kind in ("sum", "mean"):
+    if kind == "distinct":
+        name = next(one.name for one in query.table.columns if one.quoted in query.sql.partition(" FROM ")[0])
+        return words[kind].format(name=name, value=_write(first[0]))
+    if kind in ("sum", "mean", "median"):
         form = words["rows_one"] if result.used_count == 1 and "rows_one" in words else words["rows"]
         rows = form.format(count=f"{result.used_count:,}")
         return words[kind].format(name=column.name if column else "", value=values[0], rows=rows)
@@ -162,7 +215,7 @@ def _find_measure(query: TableQuery, result: QueryResult) -> TableColumn | None:
     computed = [
         column
         for column in query.table.columns
-        if re.search(rf'\b(?:sum|avg|min|max)\("{re.escape(column.sql_name)}"\)', query.sql)
+        if re.search(rf'\b(?:sum|avg|median|min|max)\("{re.escape(column.sql_name)}"\)', query.sql)
     ]
     return next(iter([*shown, *computed]), None)
 

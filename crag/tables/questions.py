@@ -7,9 +7,9 @@ than none.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from crag.tables.cell_numbers import SCALES
 from crag.tables.data_table import DataTable, TableColumn
@@ -18,26 +18,45 @@ from crag.tables.table_reading import (
     Operation,
     TableReading,
     find_comparisons,
+    find_currencies,
     find_operations,
     word_pattern,
 )
+from crag.text.language import detect_language
 from crag.text.table_headers import names_period
 
-QueryKind = Literal["filter", "count", "sum", "mean", "min", "max", "top", "share", "change", "group"]
-_AGGREGATES = {"sum": "sum", "mean": "avg", "min": "min", "max": "max"}
+QueryKind = Literal[
+    "filter", "count", "distinct", "sum", "mean", "median", "min", "max", "top", "share", "change", "group"
+]
+_LONGEST = 300  # characters; a longer question brings its own text
+_AGGREGATES = {"sum": "sum", "mean": "avg", "median": "median"}
+_AGGREGATE_KINDS: dict[str, QueryKind] = {"sum": "sum", "mean": "mean", "median": "median"}
+_PERIODS = {
+    "month": "strftime({0}, '%Y-%m')",
+    "quarter": "concat(year({0}), '-Q', quarter({0}))",
+    "year": "strftime({0}, '%Y')",
+}
 _COUNTS = {
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "ten": 10,
-    "二": 2,
-    "两": 2,
-    "兩": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-} | {"十": 10}
+    word: number
+    for number, words in {
+        2: "two second 2nd 두 二 两 兩",
+        3: "three third 3rd 세 三",
+        4: "four fourth 4th 네 四",
+        5: "five fifth 5th 다섯 五",
+        10: "ten 十",
+    }.items()
+    for word in words.split()
+}
+_COUNT = re.compile(rf"\d+|{'|'.join(sorted(_COUNTS, key=len, reverse=True))}", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"\b(?:which|what(?: are)?|the|our) (\d{1,2}|two|three|four|five|ten) (?!million|thousand|percent)"
+    r"|(\d{1,2}|[두세네]) ?(?:개|명|곳|가지)\b|(\d{1,2}|[两兩三四五十])[个個名家位]",
+    re.IGNORECASE,
+)
+_IS_LOW = re.compile(
+    r"bottom|least|lowest|smallest|cheapest|shortest|worst|fewest|하위|[적낮작짧]|싼|저렴|[后後末]|[低少小短]",
+    re.IGNORECASE,
+)
 _IS_RATE = re.compile(
     r"price|rate|age\b|average|per |percent|%|ratio|score|level|단가|가격|율$|률$|평균|单价|單價|价格|價格|率$|平均",
     re.IGNORECASE,
@@ -47,10 +66,23 @@ _NAMES_ACCOUNTS = re.compile(
     r"|매출|이익|비용|자산|부채|收入|利[润潤]|成本|[费費]用|[资資]产|負債|负债",
     re.IGNORECASE,
 )
+_IS_UNIT = re.compile(r"units?|uom|currency|단위|통화|[单單]位|[币幣][种種]|[货貨][币幣]", re.IGNORECASE)
 _IS_STOCK = re.compile(r"quantity|qty|pieces|수량|数量|數量", re.IGNORECASE)
 _IS_QUANTITY = re.compile(r"quantity|qty|units|pieces|수량|数量|數量", re.IGNORECASE)
-_ASKED_BEFORE = r"(?:\b(?:which|what)|哪[个個家些一种種位]*|어느|어떤)\s*$"
-_CURRENCIES = {"$": r"dollar|usd|\$", "€": r"euro|eur|€", "£": r"pound|gbp|£", "元": "元|[块塊]", "원": "원"}
+_ASKED_BEFORE = re.compile(r"(?:\b(?:which|what)|哪[个個家些一种種位]*|어느|어떤)\s*$", re.IGNORECASE)
+_SUBTRAHEND_AFTER, _SUBTRAHEND_BEFORE = (
+    re.compile(r"\bthan (?:in |the |of |that of )*$|比$"),
+    re.compile(r"^ ?(?:점|팀)?보다"),
+)
+_ASKS_HOW_MUCH = re.compile(r"\bhow (?:much|many|far|long)\b|얼마|多少", re.IGNORECASE)
+_COMPARES = re.compile(r"\bcompare\b|비교|比[较較]", re.IGNORECASE)
+_IS_PERCENT = re.compile("%|percent|half|퍼센트", re.IGNORECASE)
+_IS_LESS = re.compile(r"\b(?:less|fewer|lower|shorter|smaller)\b|덜|적게|(?<!多)少|低", re.IGNORECASE)
+_RECORDS = re.compile(
+    r"\bhow many (sales|orders|transactions|deals|purchases|bookings|entries|records|rows|invoices|payments)\b"
+    r"|(?:多少|[几幾])[个個笔筆张張]?([订訂][单單])|([订訂][单單])有",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +95,56 @@ class TableQuery:
     is_certain: bool
 
 
+_ASKS_NO_FIGURE = re.compile(
+    r"\W*(?:(?:how )?(?:is|are|was|were)|do|does|did|can|may|must|should|has|have)\b(?! there)", re.IGNORECASE
+)
+
+
 def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
-    operations = any(word_pattern("operations", name).search(question) for name in get_args(Operation))
-    by_column = r"[가-힣]{2,} ?(?:별로?|마다)", r"各\w{1,6}(?:的|分[别別])"
-    return operations or any(re.search(form, question) for form in by_column) or bool(find_comparisons(question))
+    operations = not _ASKS_NO_FIGURE.match(question) and find_operations(question)
+    is_grouped = question.startswith("按")
+    return bool(operations or is_grouped or is_plain_calculation(question) or find_comparisons(question))
+
+
+def is_listing_question(question: str) -> bool:
+    """Return whether the wording may ask for rows or groups of a table; facts are asked for in the same way."""
+    return len(question) <= _LONGEST and bool(word_pattern("listing").search(question))
+
+
+def is_plain_calculation(question: str) -> bool:
+    """Return whether the wording leaves no doubt that it is about figures computed over rows."""
+    return bool(word_pattern("plain").search(question))
+
+
+def may_be_about(question: str, tables: Sequence[DataTable]) -> bool:
+    """Return whether the question names a column or value of one of the tables, or one is in another language."""
+    language = detect_language(question)
+    return any(
+        detect_language(" ".join(column.name for column in table.columns)) != language
+        or TableReading(question, table).matches
+        for table in tables
+    )
 
 
 def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None:
     """Return the query for a question about one of the tables; None if it is about none of them, or about several."""
-    if word_pattern("refused").search(_without_comparisons(question)):
-        return None
     readings = [TableReading(question, table) for table in tables]
     ranked = sorted(readings, key=lambda reading: (len(reading.rest), -reading.matches))
     for best in ranked[:1]:
         others = [one for one in ranked[1:] if (len(one.rest), one.matches) == (len(best.rest), best.matches)]
-        if best.matches and not others and not any(map(_is_named, best.rest)):
+        if best.matches and not others and not best.is_refused and not any(map(_is_named, best.rest)):
             found = _QueryWriter(best).write()
-            return found if found is None or found.is_certain or best.names_measure else None
+            return found if found is None or not best.rest or best.names_measure else None
     return None
 
 
 def _has_conflict(operations: Collection[Operation]) -> bool:
     """Return whether a question combines what one statement of the known forms cannot, as in “grew the most”."""
-    extremes = {"min", "max"} & set(operations) if "top" not in operations else {"top"}
+    extremes = {"min", "max"} & set(operations) if not {"top", "rank"} & set(operations) else {"top"}
     combined = {"change", "share"} & set(operations)
-    return len(extremes) > 1 or bool(extremes and combined) or bool("mean" in operations and combined)
+    means = {"mean", "median"} & set(operations)
+    return len(extremes) > 1 or bool(extremes and combined) or bool(means and combined) or len(means) > 1
 
 
 def _is_named(word: str) -> bool:
@@ -96,24 +152,12 @@ def _is_named(word: str) -> bool:
     return word[0].isdigit() or word[0].isupper()
 
 
-def _without_comparisons(question: str) -> str:
-    for one in find_comparisons(question):
-        question = question[: one.start] + " " * (one.end - one.start) + question[one.end :]
-    return question
-
-
-def _quote(name: str) -> str:
-    return f'"{name}"'
-
-
 def _literal(value: str | float) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"{value:.12g}"
 
 
-_RECORDS = re.compile(
-    r"\bhow many (sales|orders|transactions|deals|purchases|bookings|entries|records|rows|invoices|payments)\b",
-    re.IGNORECASE,
-)
+def _quote(name: str) -> str:
+    return f'"{name}"'
 
 
 class _QueryWriter:
@@ -121,271 +165,360 @@ class _QueryWriter:
 
     def __init__(self, asked: TableReading) -> None:
         self._asked = asked
-        self._is_guessed = False
+        self._is_guessed = asked.is_guessed
+        self._rows: list[str] = []  # conditions
+
+    def write(self) -> TableQuery | None:
+        """Return the query; None if the column or the rows that are meant stay open."""
+        asked, rows = self._asked, self._conditions()
+        is_each = re.search(r"각|各|每|별(?=\s)|마다", asked.question) and not self._group()
+        is_open = is_each or (asked.is_range and asked.operation != "change") or _has_conflict(asked.operations)
+        if rows is None or is_open or self._mixes_accounts():
+            return None
+        self._rows = rows
+        if asked.missing:
+            self._rows.append(f"{asked.missing.quoted} IS NULL")
+            return self._query("filter", f"{asked.label.quoted}, {asked.missing.quoted}")
+        if asked.is_over_all_periods:
+            return self._write_all_periods()
+        if asked.operation in (None, "sum", "count") and self._are_records_counted():
+            return self._count_rows()
+        writers: dict[str, Callable[[], TableQuery | None]] = {
+            "change": self._write_change,
+            "share": self._write_share,
+            **dict.fromkeys(("rank", "top", "min", "max", "date"), self._write_extreme),
+            "distinct": self._write_distinct,
+            "count": self._write_count,
+            **dict.fromkeys(("sum", "mean", "median", "group"), self._write_aggregate),
+            "": self._write_filter,
+        }
+        return writers[asked.operation or ("date" if asked.date_order else "group" if self._group() else "")]()
+
+    def _query(self, kind: QueryKind, select: str, end: str = "", *, measure: TableColumn | None = None) -> TableQuery:
+        asked = self._asked
+        where = f" WHERE {' AND '.join(self._rows)}" if self._rows else ""
+        # Names are quoted and values are literals; the statement is checked like any other before it runs.
+        sql = f"SELECT {select} FROM {_quote(asked.table.sql_name)}{where}{end}"  # noqa: S608
+        is_repeated = not asked.is_label_unique
+        used = [*asked.numberings, *([] if is_repeated else [asked.label])]
+        unused = [one for one in asked.named if one.quoted not in sql and one not in used]
+        is_guessed = (
+            self._is_guessed
+            or self._is_guess(measure)
+            or any(one.kind != "date" for one in unused)
+            or (is_repeated and kind in ("filter", "distinct") and bool(asked.comparisons))  # of rows, or of their sums
+            or bool(measure and measure.unread and kind != "filter")
+            or self._mixes_units(measure, kind)
+        )
+        return TableQuery(sql, asked.table, kind, not (asked.rest or is_guessed))
+
+    # --- columns
+
+    def _is_guess(self, measure: TableColumn | None) -> bool:
+        """Return whether nothing in the question says that this is the column that it asks for."""
+        asked = self._asked
+        is_said = measure in asked.named or measure in asked.synonyms or measure in asked.periods or asked.is_titled
+        return measure in asked.numbers and not is_said
 
     def _compared_column(self, comparison: Comparison) -> TableColumn | None:
-        named = [column for column in self._asked.named if column in self._asked.numbers]
-        if named:
-            return min(named, key=lambda column: abs(self._asked.named[column] - comparison.start))
-        text = self._asked.question[comparison.start : comparison.end]
-        signs = [sign for sign, words in _CURRENCIES.items() if re.search(words, text, re.IGNORECASE)]
-        priced = [
-            one
-            for one in self._asked.numbers
-            if any(re.search(_CURRENCIES[sign], one.unit, re.IGNORECASE) for sign in signs)
-        ]
-        choices = self._asked.synonyms or priced or self._asked.numbers
-        self._is_guessed = self._is_guessed or not (
-            self._asked.synonyms or priced or self._asked.is_titled or self._asked.periods
-        )
-        return choices[0] if len(choices) == 1 else None
+        asked, text = self._asked, self._asked.question[comparison.start : comparison.end]
+        if named := [column for column in asked.named if column in asked.numbers]:
+            return min(named, key=lambda column: abs(asked.named[column] - comparison.start))
+        currencies = find_currencies(text)
+        alike = [one for one in asked.numbers if any(sign.search(one.unit) for sign in currencies)]
+        if _IS_PERCENT.search(text):
+            alike = [one for one in asked.numbers if one.unit == "%"]
+        choices = asked.synonyms or alike or asked.numbers
+        self._is_guessed |= not (asked.synonyms or alike or asked.is_titled or asked.periods)
+        return _only(choices)
 
     def _measure(self) -> TableColumn | None:
         """Return the column of figures that the question asks for, if only one can be meant."""
-        compared = {self._compared_column(one) for one in self._asked.comparisons}
-        named = [column for column in self._asked.named if column in self._asked.numbers]
-        free = [column for column in named if column not in compared]
-        self._is_guessed = not (named or self._asked.synonyms or self._asked.periods or self._asked.is_titled)
-        choices = free or [one for one in self._asked.synonyms if one not in compared] or named or self._asked.synonyms
-        choices = choices or self._asked.numbers
-        return choices[0] if len(choices) == 1 else None
+        asked = self._asked
+        compared = {self._compared_column(one) for one in asked.comparisons}
+        named = [column for column in asked.named if column in asked.numbers]
+        free = [[one for one in columns if one not in compared] for columns in (named, asked.synonyms)]
+        return _only(free[0] or free[1] or named or asked.synonyms or asked.numbers)
+
+    def _group(self) -> str:
+        """Return what rows are grouped by, as SQL; empty if they are not."""
+        return ", ".join(column.quoted for column in self._asked.groups) or self._period(self._asked.each)
+
+    def _period(self, unit: str | None) -> str:
+        return _PERIODS[unit].format(self._asked.date.quoted) if unit and self._asked.date else ""
 
     def _mixes_accounts(self) -> bool:
         """Return whether a figure over all rows would mix revenue with costs and the like, one of which each row is."""
-        at = self._asked.table.columns.index(self._asked.label)
         is_one = self._asked.label in self._asked.values or self._asked.operation is None
-        return not is_one and any(_NAMES_ACCOUNTS.search(str(row.values[at])) for row in self._asked.table.rows)
+        return not is_one and any(_NAMES_ACCOUNTS.search(str(cell)) for cell in self._asked.cells(self._asked.label))
+
+    def _mixes_units(self, measure: TableColumn | None, kind: QueryKind) -> bool:
+        """Return whether figures of several units, which another column names, are added up or compared."""
+        asked = self._asked
+        fixed = {*asked.values, *asked.groups}
+        named = [one for one in asked.table.columns if one not in fixed and _IS_UNIT.fullmatch(one.name)]
+        units = [{*map(str, asked.cells(one))} - {"None"} for one in named if one.kind == "text"]
+        if measure not in asked.numbers or (measure and measure.unit) or kind == "filter":
+            return False
+        is_sum = kind in ("sum", "mean", "median", "share", "change", "group")
+        return any(len(one) > 1 and (is_sum or any(map(find_currencies, one))) for one in units)
+
+    # --- conditions
 
     def _conditions(self, without: TableColumn | None = None) -> list[str] | None:
         """Return the conditions on rows; None if one of them cannot be assigned to a column."""
-        found = list(self._asked.date_conditions)
-        column: TableColumn | None
-        for column, values in self._asked.values.items():
-            if column is without:
-                continue
-            literals = ", ".join(_literal(value) for value in values)
-            name = _quote(column.sql_name)
-            found.append(f"{name} IN ({literals})" if len(values) > 1 else f"{name} = {literals}")
-        for one in self._asked.comparisons:
+        asked = self._asked
+        found = [*asked.date_conditions, *(self._value_condition(one) for one in asked.values if one is not without)]
+        for one in asked.comparisons:
             column = self._compared_column(one)
             if column is None or not self._is_in_scale(column, one):
                 return None
             found.append(_compare(column, one))
+        if asked.column_comparison:
+            first, sign, second = asked.column_comparison
+            found.append(f"{first.quoted} {sign} {second.quoted}")
         return found
+
+    def _value_condition(self, column: TableColumn) -> str:
+        excluded = self._asked.excluded.get(column, set())
+        kept = [value for value in self._asked.values[column] if value not in excluded]
+        self._is_guessed |= not kept and None in self._asked.cells(column)  # which may be excluded, too
+        literals = ", ".join(map(_literal, kept or sorted(excluded, key=str)))
+        if len(kept) == 1:
+            return f"{column.quoted} = {literals}"
+        return f"{column.quoted} {'IN' if kept else 'NOT IN'} ({literals})"
 
     def _is_in_scale(self, column: TableColumn, comparison: Comparison) -> bool:
         """Return whether figures of a column reach a number such as “3 million”, or may be written in millions."""
-        at = self._asked.table.columns.index(column)
-        largest = max((abs(v) for row in self._asked.table.rows if isinstance(v := row.values[at], float)), default=0.0)
+        if _IS_PERCENT.search(self._asked.question[comparison.start : comparison.end]) and column.unit != "%":
+            return False
+        largest = max((abs(cell) for cell in self._asked.cells(column) if isinstance(cell, float)), default=0.0)
         has_scale = any(scale for _, scale in comparison.numbers)
         return not has_scale or min(_scaled_numbers(column, comparison)) <= largest
 
-    def write(self) -> TableQuery | None:
-        """Return the query; None if the column or the rows that are meant stay open."""
-        conditions = self._conditions()
-        if conditions is None:
+    # --- rows
+
+    def _names_one_row(self) -> bool:
+        asked = self._asked
+        return asked.label in asked.values and asked.label not in asked.excluded and asked.is_label_unique
+
+    def _write_filter(self) -> TableQuery | None:
+        """List the rows that match, with the columns asked for; add up a column if the question asks how much."""
+        asked, label, is_one = self._asked, self._asked.label, self._names_one_row()
+        compared = [self._compared_column(one) for one in asked.comparisons]
+        compared += [one for one in asked.column_comparison or () if isinstance(one, TableColumn)]
+        shown = [column for column in asked.named if column is not label and column not in asked.values]
+        measure = None
+        if not compared and not shown:
+            shown = asked.synonyms if len(asked.synonyms) == 1 else []
+            if not shown and is_one and (measure := self._measure()):
+                shown = [measure]
+        if not self._rows or (is_one and not shown and not compared):
             return None
-        if (
-            _has_conflict(self._asked.operations)
-            or self._mixes_accounts()
-            or (not self._asked.groups and re.search(r"각|各|每|별(?=\s)|마다", self._asked.question))
-        ):
-            return None
-        writers = {"change": self._write_change, "share": self._write_share, "top": self._write_top}
-        if self._asked.operation in writers:
-            return writers[self._asked.operation](conditions)
-        if self._asked.operation in ("min", "max"):
-            return self._write_extreme(conditions)
-        if self._asked.operation == "count":
-            return self._write_count(conditions)
-        if self._asked.operation in ("sum", "mean") or self._asked.groups:
-            return self._write_aggregate(self._asked.operation or "sum", conditions)
-        return self._write_filter(conditions)
-
-    def _query(
-        self,
-        kind: QueryKind,
-        select: str,
-        conditions: Sequence[str],
-        end: str = "",
-        *,
-        measure: TableColumn | None = None,
-    ) -> TableQuery:
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        # Names are quoted and values are literals; the statement is checked like any other before it runs.
-        sql = f"SELECT {select} FROM {_quote(self._asked.table.sql_name)}{where}{end}"  # noqa: S608
-        is_certain = (
-            not self._asked.rest and not self._is_guessed and not (measure and measure.unread and kind != "filter")
-        )
-        return TableQuery(sql, self._asked.table, kind, is_certain)
-
-    def _write_filter(self, conditions: Sequence[str]) -> TableQuery | None:
-        if not conditions or self._is_range():
-            return None
-        compared = [self._compared_column(one) for one in self._asked.comparisons]
-        asked = [
-            column
-            for column in self._asked.named
-            if column is not self._asked.label and column not in self._asked.values
-        ]
-        if not self._asked.comparisons and not asked:
-            asked = self._asked.synonyms[:1] if len(self._asked.synonyms) == 1 else []
-            measure = self._measure()
-            if not asked and measure and self._asked.label in self._asked.values:
-                asked = [measure]
-        if not asked and not self._asked.comparisons and self._asked.label in self._asked.values:
-            return None
-        columns = dict.fromkeys([self._asked.label, *asked, *(one for one in compared if one)])
-        if (
-            self._is_sum_asked()
-            and len(asked) == 1
-            and asked[0] in self._asked.numbers
-            and self._asked.label not in self._asked.values
-        ):
-            return self._write_aggregate("sum", conditions)
-        select = ", ".join(_quote(column.sql_name) for column in columns)
-        return self._query("filter", select, conditions)
-
-    def _is_range(self) -> bool:
-        """Return whether the question names the first and the last of several rows, of which it means those between."""
-        values = self._asked.values.get(self._asked.label, {})
-        return len(values) > 1 and bool(
-            re.search(r"\bfrom\b|\bbetween\b|부터|[从從]|~|–", self._asked.question, re.IGNORECASE)
-        )
-
-    def _is_sum_asked(self) -> bool:
-        return (
-            bool(re.search(r"\bhow much\b|얼마|多少", self._asked.question, re.IGNORECASE))
-            and not self._asked.comparisons
-        )
-
-    def _write_count(self, conditions: Sequence[str]) -> TableQuery | None:
-        """Count rows if the question counts what they are about; add up the column if it counts what that holds."""
-        measure = self._measure_counted()
-        if self._are_records_counted():
-            return self._query("count", "count(*) AS count", conditions) if not self._asked.groups else None
-        if self._is_value_counted() and not measure:
-            quantities = [one for one in self._asked.numbers if _IS_QUANTITY.search(one.name)]
-            return self._add_up(quantities[0], conditions) if len(quantities) == 1 else None
-        if measure:
-            if self._asked.rest:
+        is_sum = not ((asked.is_label_unique and label.kind != "date") or label in asked.named)
+        is_sum = is_sum or bool(_ASKS_HOW_MUCH.search(asked.question))
+        if len(shown) == 1 and shown[0] in asked.numbers and not compared and not is_one:
+            if is_sum:
+                return self._write_aggregate("sum")
+            if _COMPARES.search(asked.question):
                 return None
-            if self._asked.label in self._asked.values:
-                return self._write_filter(conditions)
-            return self._write_aggregate("sum", conditions)
-        if self._asked.rest or not self._asked.names_rows or self._may_be_several():
+        columns = dict.fromkeys([label, *shown, *(one for one in compared if one)])
+        return self._query("filter", ", ".join(column.quoted for column in columns), measure=measure)
+
+    # --- counts
+
+    def _write_count(self) -> TableQuery | None:
+        """Count rows if the question counts what they are about; add up the column if it counts what that holds."""
+        asked, measure = self._asked, self._measure_counted()
+        if self._is_value_counted() and not measure:
+            quantity = _only([one for one in asked.numbers if _IS_QUANTITY.search(one.name)])
+            if quantity:
+                return self._query("sum", f"sum({quantity.quoted}) AS sum", measure=quantity)
+            return self._count_rows() if asked.is_about_people or asked.label in asked.named else None
+        if counted := self._counted_column():
+            return self._count_distinct(counted)
+        if measure:
+            if asked.rest and not self._group():
+                return None
+            return self._write_filter() if asked.label in asked.values else self._write_aggregate("sum")
+        if asked.rest or not asked.names_rows or self._may_be_several():
             return None
-        if self._asked.groups:
-            group = _quote(self._asked.groups[0].sql_name)
-            return self._query(
-                "group", f"{group}, count(*) AS count", conditions, f" GROUP BY {group} ORDER BY count DESC, 1"
-            )
-        return self._query("count", "count(*) AS count", conditions)
+        if asked.label.kind == "text" and not asked.is_label_unique and asked.label in asked.named:
+            return self._count_distinct(asked.label)
+        return self._count_rows()
+
+    def _count_rows(self) -> TableQuery:
+        if not (group := self._group()):
+            return self._query("count", "count(*) AS count")
+        name, order = (group, "count DESC, 1") if self._asked.groups else (f"{group} AS {self._asked.each}", "1")
+        return self._query("group", f"{name}, count(*) AS count", f" GROUP BY {group} ORDER BY {order}")
+
+    def _count_distinct(self, column: TableColumn) -> TableQuery | None:
+        return None if self._group() else self._query("distinct", f"count(DISTINCT {column.quoted}) AS count")
+
+    def _write_distinct(self) -> TableQuery | None:
+        asked = self._asked
+        texts = [one for one in asked.named if one.kind == "text" and one not in asked.values]
+        counted = _only([one for one in texts if one is not asked.label] or texts)
+        return self._count_distinct(counted) if counted else None
+
+    def _counted_column(self) -> TableColumn | None:
+        """Return the column other than the label whose different values the question counts: “how many departments”."""
+        asked = self._asked
+        texts = [
+            one for one in asked.named if one.kind == "text" and one is not asked.label and one not in asked.values
+        ]
+        return next((column for column in texts if self._is_counted(column)), None)
+
+    def _is_counted(self, column: TableColumn) -> bool:
+        question, spans = self._asked.question, self._asked.spans[column]
+        start, end = spans[0][0], spans[-1][1]
+        return any(
+            last <= start <= last + question.isascii()
+            or (end <= first and re.fullmatch(r"[은는이가]? ?|[一共有]*", question[end:first]))
+            for first, last in find_operations(question).get("count", ())
+        )
 
     def _are_records_counted(self) -> bool:
         """Return whether the question counts sales, orders and the like, of which each row is one."""
-        found = _RECORDS.search(self._asked.question)
-        if not found:
+        if not (found := _RECORDS.search(self._asked.question)):
             return False
-        at = self._asked.table.columns.index(self._asked.label)
-        is_record = self._asked.label.kind == "date" or any(
-            re.search(r"\d", str(row.values[at])) for row in self._asked.table.rows
-        )
-        return is_record and not any(found[1][:4].lower() in one.name.lower() for one in self._asked.numbers)
+        word = next(filter(None, found.groups()))
+        is_record = self._asked.label.kind == "date" or self._are_labels_numbered()
+        return is_record and not any(word[:4].lower() in one.name.lower() for one in self._asked.numbers)
+
+    def _are_labels_numbered(self) -> bool:
+        return any(re.search(r"\d", str(cell)) for cell in self._asked.cells(self._asked.label))
 
     def _is_value_counted(self) -> bool:
         """Return whether the question counts what a cell names, as in “how many sails”, rather than rows."""
-        ends = [end for _, end in find_operations(self._asked.question).get("count", [])]
-        places = [
-            place
-            for column, values in self._asked.values.items()
-            if column is not self._asked.label
-            for place in values.values()
-        ]
-        return any(0 <= place - end <= 1 for place in places for end in ends) and self._asked.question.isascii()
-
-    def _add_up(self, measure: TableColumn, conditions: Sequence[str]) -> TableQuery:
-        return self._query("sum", f"sum({_quote(measure.sql_name)}) AS sum", conditions, measure=measure)
+        asked = self._asked
+        ends = [end for _, end in find_operations(asked.question).get("count", [])]
+        places = [place for one in asked.values if one is not asked.label for place in asked.values[one].values()]
+        return asked.question.isascii() and any(0 <= place - end <= 1 for place in places for end in ends)
 
     def _measure_counted(self) -> TableColumn | None:
-        compared = {self._compared_column(one) for one in self._asked.comparisons}
-        named = [one for one in self._asked.named if one in self._asked.numbers and one not in compared]
-        if self._asked.label in self._asked.named and not self._asked.synonyms and not named:
+        asked = self._asked
+        compared = {self._compared_column(one) for one in asked.comparisons}
+        named = [one for one in asked.named if one in asked.numbers and one not in compared]
+        if asked.label in asked.named and not named and (not asked.synonyms or asked.groups):
             return None
-        choices = named or [one for one in self._asked.synonyms if one not in compared]
-        return choices[0] if len(choices) == 1 else None
+        return _only(named or [one for one in asked.synonyms if one not in compared])
 
     def _may_be_several(self) -> bool:
         """Return whether a row may stand for more than one thing: a column counts them, and rows are no records."""
-        at = self._asked.table.columns.index(self._asked.label)
-        is_record = any(re.search(r"\d", str(row.values[at])) for row in self._asked.table.rows)
-        return not is_record and any(_IS_STOCK.search(one.name) for one in self._asked.numbers)
+        return not self._are_labels_numbered() and any(_IS_STOCK.search(one.name) for one in self._asked.numbers)
 
-    def _write_aggregate(self, operation: str, conditions: Sequence[str]) -> TableQuery | None:
-        measure = self._measure()
-        if measure is None or (
-            self._asked.label in self._asked.values
-            and len(self._asked.values[self._asked.label]) == 1
-            and not self._asked.groups
-        ):
-            return self._write_filter(conditions) if measure else None
-        is_sum = operation == "sum"
-        if (is_sum and _is_rate(measure)) or self._is_range():
+    # --- sums and averages
+
+    def _write_aggregate(self, operation: Operation | None = None) -> TableQuery | None:
+        asked, measure = self._asked, self._measure()
+        operation = operation or asked.operation or "sum"
+        if not asked.groups and asked.operation is None and (several := self._each_value()):
+            asked.groups = [several]
+        group = self._group()
+        if measure is None or (self._names_one_row() and len(asked.values[asked.label]) == 1 and not group):
+            return self._write_filter() if measure else None
+        if operation == "sum" and _is_rate(measure):
             return None
-        function, name = _AGGREGATES[operation], _quote(measure.sql_name)
-        group = self._asked.groups[0] if self._asked.groups else None
-        is_each = group is self._asked.label and (
-            operation == "mean" or (self._asked.operation == "sum" and bool(re.search("[各每]", self._asked.question)))
+        select = f"{_AGGREGATES[operation]}({measure.quoted}) AS {operation}"
+        is_each = operation == "mean" or (asked.operation == "sum" and bool(re.search("[各每]", asked.question)))
+        if group and not (is_each and asked.groups == [asked.label] and asked.is_label_unique):
+            self._is_guessed |= bool(asked.each) and operation != "sum"  # of rows, or of the sums of periods
+            name = f"{group} AS {asked.each}" if asked.each else group
+            order = "1" if asked.each else f"{len(asked.groups) + 1} DESC, 1"
+            return self._query("group", f"{name}, {select}", f" GROUP BY {group} ORDER BY {order}", measure=measure)
+        if None in asked.cells(measure):  # they are no part of the figure
+            self._rows.append(f"{measure.quoted} IS NOT NULL")
+        return self._query(_AGGREGATE_KINDS[operation], select, measure=measure)
+
+    def _each_value(self) -> TableColumn | None:
+        """Return the column of several values of which a question wants one figure each, as in “of North and South”."""
+        asked = self._asked
+        several = (
+            column for column, values in asked.values.items() if len(values) > 1 and column not in asked.excluded
         )
-        if group and not is_each:
-            by = _quote(group.sql_name)
-            select, end = f"{by}, {function}({name}) AS {operation}", f" GROUP BY {by} ORDER BY 2 DESC, 1"
-            return self._query("group", select, conditions, end, measure=measure)
-        kind: QueryKind = "sum" if is_sum else "mean"
-        at = self._asked.table.columns.index(measure)
-        if any(row.values[at] is None for row in self._asked.table.rows):  # they are no part of the figure
-            conditions = [*conditions, f"{name} IS NOT NULL"]
-        return self._query(kind, f"{function}({name}) AS {operation}", conditions, measure=measure)
+        column = None if re.search(r"\bor\b|이?나|或", asked.question) else next(several, None)
+        return column if column and len({*asked.values[column].values()}) > 1 else None
 
-    def _write_extreme(self, conditions: Sequence[str]) -> TableQuery | None:
-        measure = self._measure()
-        if self._asked.groups or self._is_range() or self._is_owner_fixed():
+    def _write_all_periods(self) -> TableQuery | None:
+        """Add up or average all columns of periods, for the row that is named or for all rows."""
+        asked = self._asked
+        if asked.operation not in (None, "sum", "mean") or any(one.unread for one in asked.periods):
             return None
-        owner = self._asked_owner()
-        if owner and self._is_label_counted():
-            measure = None
-        if measure is None and not owner:
+        total = " + ".join(f"sum({one.quoted})" for one in asked.periods)
+        if asked.operation != "mean":
+            return self._query("sum", f"{total} AS sum", measure=asked.periods[0])
+        if not self._names_one_row() or len(asked.values[asked.label]) != 1:
             return None
-        kind: QueryKind = "min" if self._asked.operation == "min" else "max"
+        return self._query("mean", f"({total}) / {len(asked.periods)} AS mean", measure=asked.periods[0])
+
+    # --- extremes
+
+    def _write_extreme(self) -> TableQuery | None:
+        """List the rows, or the groups of rows, with the largest or smallest values."""
+        asked, owner = self._asked, self._owner()
+        if self._group() or self._is_owner_fixed() or asked.column_comparison:
+            return None
+        kind, rank, limit = self._read_order()
+        order = "ASC" if kind == "min" or (limit and self._is_low()) else "DESC"
+        measure = asked.date if asked.date_order else self._measure()
         if owner:
-            return self._write_best_group(owner, measure, kind, conditions)
-        if measure is None or "mean" in self._asked.operations:
+            return None if asked.date_order else self._write_best_group(owner, measure, kind, order, limit or -rank)
+        if measure is None or {"mean", "median"} & set(asked.operations):
             return None
-        name, table = _quote(measure.sql_name), _quote(self._asked.table.sql_name)
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        limit = f"{name} = (SELECT {kind}({name}) FROM {table}{where})"  # noqa: S608
-        select = f"{_quote(self._asked.label.sql_name)}, {name}"
-        return self._query(kind, select, [*conditions, limit], measure=measure)
+        name = measure.quoted
+        shown = [one.quoted for one in asked.numbers if one in asked.named and asked.date_order]
+        select = ", ".join(dict.fromkeys([asked.label.quoted, name, *shown]))
+        filled = [*self._rows, f"{name} IS NOT NULL"]
+        if limit:
+            self._rows = filled
+            end = f" QUALIFY rank() OVER (ORDER BY {name} {order}) <= {limit} ORDER BY {name} {order}"
+            return self._query("top", select, end, measure=measure)
+        table, where = _quote(asked.table.sql_name), " AND ".join(filled)
+        nth = f"SELECT DISTINCT {name} FROM {table} WHERE {where} ORDER BY 1 {order} LIMIT 1 OFFSET {rank - 1}"  # noqa: S608
+        self._rows.append(f"{name} = ({nth})")
+        return self._query(kind, select, measure=measure)
 
-    def _asked_owner(self) -> TableColumn | None:
-        """Return the column whose repeated values the question compares, as regions that have several rows each."""
-        others = [
-            one
-            for one in self._asked.named
-            if one.kind == "text" and one is not self._asked.label and one not in self._asked.values
-        ]
-        asked = [
-            one
-            for one in others
-            if re.search(_ASKED_BEFORE, self._asked.question[: self._asked.named[one]], re.IGNORECASE)
-        ]
-        choices = asked or ([] if self._asked.label in self._asked.named else others)
-        return choices[0] if len(choices) == 1 else None
+    def _read_order(self) -> tuple[QueryKind, int, int]:
+        """Return the kind of extreme, which place it asks for, and how many rows if it asks for several."""
+        asked = self._asked
+        if asked.date_order:
+            return ("max" if asked.date_order == "latest" else "min"), 1, 0
+        kind: QueryKind = "min" if self._is_low() else "max"
+        if asked.operation in ("top", "rank"):
+            found = word_pattern("operations", asked.operation).search(asked.question)
+            word = _COUNT.search(found[0]) if found else None
+            number = _read_count(word[0]) if word else 1
+            return ("top", 1, number) if asked.operation == "top" else (kind, number, 0)
+        if limit := _LIMIT.search(asked.question):
+            return "top", 1, _read_count(next(filter(None, limit.groups())))
+        return kind, 1, 0
+
+    def _is_low(self) -> bool:
+        """Return whether the question looks for small values; Korean and Chinese say so behind the number."""
+        operations, question = find_operations(self._asked.question), self._asked.question
+        spans = [*operations.get("top", ()), *operations.get("rank", ())]
+        ends = [question[start : end + 12 * (not question.isascii())] for start, end in spans]
+        return "min" in self._asked.operations or any(_IS_LOW.search(one) for one in ends)
+
+    def _owner(self) -> str:
+        """Return what the question compares, as SQL: a column whose values have several rows each, or a period."""
+        asked = self._asked
+        if asked.asked_period:
+            return self._period(asked.asked_period)
+        is_repeated = asked.label.kind == "text" and not asked.is_label_unique
+        texts = [one for one in asked.named if one.kind == "text" and one not in asked.values]
+        others = [one for one in texts if one is not asked.label or is_repeated]
+        before = [one for one in others if _ASKED_BEFORE.search(asked.question[: asked.named[one]])]
+        choice = _only(before or ([] if asked.label in asked.named and not is_repeated else others))
+        return choice.quoted if choice else ""
 
     def _is_owner_fixed(self) -> bool:
         """Return whether the question asks which value of a column is best, but also names one, as an earlier one."""
-        fixed = [self._asked.named[one] for one in self._asked.values if one in self._asked.named]
-        return any(re.search(_ASKED_BEFORE, self._asked.question[:place], re.IGNORECASE) for place in fixed)
+        asked = self._asked
+        fixed = [asked.named[one] for one in asked.values if one in asked.named and one not in asked.excluded]
+        return any(_ASKED_BEFORE.search(asked.question[:place]) for place in fixed)
 
     def _is_label_counted(self) -> bool:
         """Return whether the question compares how many rows there are, as in “the most employees”."""
@@ -393,89 +526,108 @@ class _QueryWriter:
         return not has_measure and self._asked.names_rows
 
     def _write_best_group(
-        self, owner: TableColumn, measure: TableColumn | None, kind: QueryKind, conditions: Sequence[str]
+        self, owner: str, measure: TableColumn | None, kind: QueryKind, order: str, place: int
     ) -> TableQuery | None:
-        if measure is None and not self._is_label_counted():
+        """Rank groups by their sums, averages or counts: the first `place` of them, or the one at minus `place`."""
+        asked = self._asked
+        means = [one for one in ("mean", "median") if one in asked.operations]
+        if kind != "top" and self._is_label_counted():
+            measure = None
+        if (measure is None and not self._is_label_counted()) or (measure and _is_rate(measure) and not means):
             return None
-        if measure and _is_rate(measure) and "mean" not in self._asked.operations:
-            return None
-        by = _quote(owner.sql_name)
-        function = "avg" if "mean" in self._asked.operations else "sum"
-        value = f"{function}({_quote(measure.sql_name)})" if measure else "count(*)"
-        end = f" GROUP BY {by} QUALIFY rank() OVER (ORDER BY {value} {'ASC' if kind == 'min' else 'DESC'}) = 1"
-        alias = ("mean" if "mean" in self._asked.operations else "sum") if measure else "count"
-        return self._query(kind, f"{by}, {value} AS {alias}", conditions, end, measure=measure)
+        alias = means[0] if means else "sum" if measure else "count"
+        value = f"{_AGGREGATES[alias]}({measure.quoted})" if measure else "count(*)"
+        name = f"{owner} AS {asked.asked_period}" if asked.asked_period else owner
+        at = f"<= {place}" if place > 0 else f"= {-place}"
+        end = f" GROUP BY {owner} QUALIFY dense_rank() OVER (ORDER BY {value} {order}) {at} ORDER BY 2 {order}"
+        return self._query(kind, f"{name}, {value} AS {alias}", end, measure=measure)
 
-    def _write_top(self, conditions: Sequence[str]) -> TableQuery | None:
-        measure = self._measure()
-        found = word_pattern("operations", "top").search(self._asked.question)
-        word = re.search(r"\d+|two|three|four|five|ten|[二两兩三四五十]", found[0], re.IGNORECASE) if found else None
-        if measure is None or not found or not word or self._asked.groups:
-            return None
-        count = int(word[0]) if word[0].isdigit() else _COUNTS[word[0].lower()]
-        if self._is_owner_fixed():
-            return None
-        is_low = re.search(r"bottom|least|lowest|smallest|cheapest|하위|[后後末]", found[0], re.IGNORECASE)
-        name, order = _quote(measure.sql_name), "ASC" if is_low else "DESC"
-        if owner := self._asked_owner():  # several rows each, as products in a list of sales
-            if _is_rate(measure):
-                return None
-            by, value = _quote(owner.sql_name), f"sum({name})"
-            end = f" GROUP BY {by} QUALIFY rank() OVER (ORDER BY {value} {order}) <= {count} ORDER BY 2 {order}"
-            return self._query("top", f"{by}, {value} AS sum", conditions, end, measure=measure)
-        rank = f"rank() OVER (ORDER BY {name} {order}) <= {count}"
-        end = f" QUALIFY {rank} ORDER BY {name} {order}"
-        conditions = [*conditions, f"{name} IS NOT NULL"]
-        return self._query("top", f"{_quote(self._asked.label.sql_name)}, {name}", conditions, end, measure=measure)
+    # --- shares and changes
 
-    def _write_share(self, conditions: Sequence[str]) -> TableQuery | None:
-        column = next(iter(self._asked.values), None)
+    def _write_share(self) -> TableQuery | None:
+        asked = self._asked
+        column = next(iter(asked.values), None)
         others = self._conditions(without=column)
-        if column is None or others is None or len(self._asked.values) != 1 or self._asked.comparisons:
+        if column is None or others is None or len(asked.values) != 1 or asked.comparisons:
             return None
-        named_column = any(one in self._asked.numbers for one in self._asked.named)
-        named = named_column or bool(self._asked.synonyms)
-        measure = self._measure()
-        if measure is None and (named or not self._asked.names_rows):
+        named_column = any(one in asked.numbers for one in asked.named)
+        named, measure = named_column or bool(asked.synonyms), self._measure()
+        if not named and asked.names_rows:
+            measure = None
+        elif measure is None or _is_rate(measure) or (not named_column and len(asked.numbers) > 1):
             return None
-        if measure and not named and self._asked.names_rows:
-            measure, self._is_guessed = None, False
-        if measure and (_is_rate(measure) or (not named_column and len(self._asked.numbers) > 1)):
-            return None
-        whole = f"sum({_quote(measure.sql_name)})" if measure else "count(*)"
-        part = f"{whole} FILTER (WHERE {conditions[-1]})"
+        whole = f"sum({measure.quoted})" if measure else "count(*)"
+        part = f"{whole} FILTER (WHERE {self._value_condition(column)})"
+        self._rows = others
         select = f"100.0 * {part} / {whole} AS share, {part} AS part, {whole} AS whole"
-        return self._query("share", select, others, measure=measure)
+        return self._query("share", select, measure=measure)
 
-    def _write_change(self, conditions: Sequence[str]) -> TableQuery | None:
-        periods = [column for column in self._asked.periods if column in self._asked.named]
+    def _write_change(self) -> TableQuery | None:
+        """Compare two columns of periods, or the rows of two values: in their order, or as they are named."""
+        asked = self._asked
+        periods = [column for column in asked.periods if column in asked.named]
         if len(periods) == 2:
-            return self._write_column_change(periods[0], periods[1], conditions)
-        owner = next((column for column, values in self._asked.values.items() if len(values) == 2), None)
-        measure = self._measure()
-        others = self._conditions(without=owner)
-        if owner is None or measure is None or others is None or self._asked.comparisons:
+            return self._query(
+                "change", _change_columns(*(f"sum({one.quoted})" for one in periods)), measure=periods[0]
+            )
+        owner = next((column for column, values in asked.values.items() if len(values) == 2), None)
+        named = [column for column in asked.named if column in asked.numbers]
+        if len(named) == 2 and self._names_one_row():
+            return self._write_difference(*named)
+        measure, others = self._measure(), self._conditions(without=owner)
+        if owner is None or measure is None or others is None or asked.comparisons or owner in asked.excluded:
             return None
-        order = {
-            row.values[self._asked.table.columns.index(owner)]: at
-            for at, row in reversed(list(enumerate(self._asked.table.rows)))
-        }
-        first, last = sorted(self._asked.values[owner], key=lambda value: order[value])
-        name, by = _quote(measure.sql_name), _quote(owner.sql_name)
-        parts = [f"sum({name}) FILTER (WHERE {by} = {_literal(value)})" for value in (first, last)]
-        is_period = isinstance(first, float) or names_period(first)
-        select = (
-            _change_columns(*parts)
-            if is_period
-            else f"abs({parts[1]} - {parts[0]}) AS difference, {parts[0]}, {parts[1]}"
+        order = list(dict.fromkeys(asked.cells(owner)))
+        first, last = sorted(asked.values[owner], key=order.index)
+        subtracted = self._subtrahend(owner)
+        if subtracted is not None and (last == subtracted) != bool(_IS_LESS.search(asked.question)):
+            first, last = last, first
+        before, after = (
+            f"sum({measure.quoted}) FILTER (WHERE {owner.quoted} = {_literal(value)})" for value in (first, last)
         )
-        return self._query(
-            "change", select, [*others, f"{by} IN ({_literal(first)}, {_literal(last)})"], measure=measure
-        )
+        if subtracted is None and (isinstance(first, float) or names_period(first)):
+            select = _change_columns(before, after)
+        else:
+            change = f"{after} - {before}" if subtracted is not None else f"abs({after} - {before})"
+            names = [_quote(str(value).replace('"', "")) for value in (first, last)]
+            select = f"{change} AS difference, {before} AS {names[0]}, {after} AS {names[1]}"
+        self._rows = [*others, f"{owner.quoted} IN ({_literal(first)}, {_literal(last)})"]
+        return self._query("change", select, measure=measure)
 
-    def _write_column_change(self, first: TableColumn, last: TableColumn, conditions: Sequence[str]) -> TableQuery:
-        parts = [f"sum({_quote(column.sql_name)})" for column in (first, last)]
-        return self._query("change", _change_columns(*parts), conditions, measure=first)
+    def _write_difference(self, first: TableColumn, second: TableColumn) -> TableQuery:
+        """Subtract one column from the other in the row that is named: the one that “than” stands before, if any."""
+        places = {one: self._asked.spans[one][0] for one in (first, second)}
+        question = self._asked.question
+        subtracted = [
+            one
+            for one, (start, end) in places.items()
+            if _SUBTRAHEND_AFTER.search(question[:start]) or _SUBTRAHEND_BEFORE.search(question[end:])
+        ]
+        if subtracted == [first]:
+            first, second = second, first
+        change = f"sum({first.quoted}) - sum({second.quoted})"
+        if subtracted and _IS_LESS.search(question):
+            change = f"sum({second.quoted}) - sum({first.quoted})"
+        select = change if subtracted else f"abs({change})"
+        shown = ", ".join(f"sum({one.quoted}) AS {one.quoted}" for one in (first, second))
+        return self._query("change", f"{select} AS difference, {shown}", measure=first)
+
+    def _subtrahend(self, owner: TableColumn) -> str | float | None:
+        """Return the value that the question subtracts, as the last in “how much more does A earn than B”."""
+        question = self._asked.question
+        for value, place in self._asked.values[owner].items():
+            end = place + len(value if isinstance(value, str) else f"{value:.0f}")
+            if _SUBTRAHEND_AFTER.search(question[:place]) or _SUBTRAHEND_BEFORE.search(question[end:]):
+                return value
+        return None
+
+
+def _only(columns: Sequence[TableColumn]) -> TableColumn | None:
+    return columns[0] if len(columns) == 1 else None
+
+
+def _read_count(word: str) -> int:
+    return int(word) if word.isdigit() else _COUNTS[word.lower()]
 
 
 def _change_columns(first: str, last: str) -> str:
@@ -489,7 +641,7 @@ def _is_rate(measure: TableColumn) -> bool:
 
 
 def _compare(column: TableColumn, comparison: Comparison) -> str:
-    name = _quote(column.sql_name)
+    name = column.quoted
     if comparison.sign == "< 0":
         return f"{name} < 0"
     numbers = _scaled_numbers(column, comparison)

@@ -1,4 +1,4 @@
-"""A question read as one about a table: which values, columns, operations and numbers it names.
+"""A question read as one about a table: which values, columns, periods, operations and numbers it names.
 
 The words of all languages are in `table_reading.toml`.
 """
@@ -7,35 +7,47 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from datetime import date
+from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from crag.tables.cell_numbers import read_number
 from crag.tables.data_table import DataTable, TableColumn
-from crag.text.dates import find_dates
+from crag.tables.periods import Period, find_periods
 from crag.text.language import extract_terms, find_tokens, is_cjk
-from crag.text.table_headers import names_period
+from crag.text.table_headers import CAPTION_SEPARATOR, names_period
 from crag.types import HEADING_SEPARATOR
 
-Operation = Literal["change", "share", "top", "min", "max", "mean", "count", "sum"]
+Operation = Literal["change", "share", "rank", "top", "min", "max", "median", "mean", "distinct", "count", "sum"]
+Unit = Literal["month", "quarter", "year"]
 _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _UNITS = (
     r"euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?|won|yuan|percent|people|days?|hours?|kg|km|m²|units?|pieces?"
     r"|[%€$£㎡]|[원명개건일시점대세]|[分岁歲]|[元圆人个個件台天名%]"
 )
 _SCALE = r"thousand|million|billion|백만|십억|[천만억조千万萬亿億]|[kM](?![a-z])"
-_NUMBER = rf"[$€£¥₩]?\s?(\d[\d,]*(?:\.\d+)?)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
+_NUMBER = rf"[$€£¥₩]?\s?((?<!\d)\d[\d,]*+(?:\.\d++)?|(?<=than )half)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
-_CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|[人]?[数數]|额|額|금액)$")
-_NUMBERING = re.compile(r"(?:no\.?|#|nr\.?|pos\.?|position|rank|순번|번호|순위|[序编編][号號]|排名)", re.IGNORECASE)
+_CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|人?[数數]量?|额|額|금액)$")
+_NUMBERING = re.compile(
+    r"(?:[\w ]+ )?(?:no\.?|#|nr\.?|pos\.?|id|code)|position|rank|순번|순위|.*번호|.*코드"
+    r"|.*[序编編单單][号號]|.*代[码碼]|排名",
+    re.IGNORECASE,
+)
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
-_IS_PLAIN_DATE = re.compile(r"date|day|날짜|일자|일시|日期|日", re.IGNORECASE)  # of what the whole row is about
 _IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
-_NAMES_PEOPLE = re.compile(r"name|employee|staff|person|이름|성명|직원|사원|姓名|员工|員工", re.IGNORECASE)
+_CODE = re.compile(r"[A-Za-z]{0,4}[-/.]?\d+")
+_NAMES_PEOPLE = re.compile(
+    r"name|employee|staff|person|member|patient|student|이름|성명|직원|사원|회원|학생|姓名|员工|員工|[学學]生|[会會][员員]",
+    re.IGNORECASE,
+)
 _PERIOD_NAME = re.compile(r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|[QH][1-4]|[1-4]분기|第[一二三四]季度", re.IGNORECASE)
+_IS_RANGE = re.compile(r"\b(?:between|from)\b|부터|[从從]|[~–]", re.IGNORECASE)
+_JOINS_GROUPS = re.compile(r"(?:\band|,|및|와|과|[和与與、]) ?(?:the |by )?$")
 _YEAR_RANGE = range(1900, 2101)
 _HAS_ENGLISH_WORD = re.compile("[a-z]{2}")
 _DIGIT = re.compile(r"\d")
@@ -45,7 +57,8 @@ _DIGIT = re.compile(r"\d")
 def word_pattern(section: str, key: str = "") -> re.Pattern[str]:
     """Return what matches the words of a section of `table_reading.toml` in any language."""
     words = _WORDS[section][key] if key else _WORDS[section]
-    return re.compile("|".join(f"(?:{one})" for one in words.values()), re.IGNORECASE)
+    words = [words] if isinstance(words, str) else words.values()
+    return re.compile("|".join(f"(?:{one})" for one in words), re.IGNORECASE)
 
 
 @cache
@@ -53,6 +66,12 @@ def whole_words(section: str) -> re.Pattern[str]:
     """Return what matches the words of a section: whole ones in English."""
     words = _WORDS[section]
     return re.compile(rf"\b(?:{words['en']})\b|{words['ko']}|{words['zh']}", re.IGNORECASE)
+
+
+def find_currencies(text: str) -> list[re.Pattern[str]]:
+    """Return what matches each currency that a text names, as in a column's unit."""
+    patterns = [word_pattern("currencies", sign) for sign in _WORDS["currencies"]]
+    return [one for one in patterns if one.search(text)]
 
 
 @cache
@@ -84,7 +103,8 @@ def find_comparisons(question: str) -> list[Comparison]:
         for match in form.finditer(question):
             if any(one.start < match.end() and match.start() < one.end for one in found):
                 continue
-            pairs = [(read_number(match[at]), match[at + 1] or "") for at in range(1, form.groups + 1, 2)]
+            texts = [(match[at] or "", match[at + 1] or "") for at in range(1, form.groups + 1, 2)]
+            pairs = [(50.0 if text.lower() == "half" else read_number(text), scale) for text, scale in texts]
             numbers = tuple((value, scale) for value, scale in pairs if value is not None)
             years = all(not scale and value in _YEAR_RANGE for value, scale in numbers)
             if len(numbers) == len(pairs) and not (sign == "between" and years):
@@ -106,8 +126,10 @@ def find_operations(question: str) -> dict[Operation, list[tuple[int, int]]]:
 class TableReading:
     """A question as one about a table.
 
-    `values` and `named` are the values of cells and the columns that it names, with their places. `rest` are its
-    content words that the table does not explain, and `matches` counts those that it does.
+    `values` and `named` are the values of cells and the columns that it names, with their places; of `excluded` values
+    it wants none. `each` is the period that it groups a column of dates by, and `asked_period` the one it looks for.
+    `rest` are its content words that the table does not explain, and `matches` counts those that it does.
+    `is_guessed` if a word may be meant otherwise, and `is_refused` if one says what no query can express.
     """
 
     def __init__(self, question: str, table: DataTable) -> None:
@@ -115,16 +137,46 @@ class TableReading:
         self.table = table
         self._used = bytearray(len(question))
         self.matches = 0
-        self.label = next((one for one in table.columns if not _is_numbering(table, one)), table.columns[0])
+        self.is_guessed = False
+        self.numberings = [one for one in table.columns if is_numbering(table, one)]
+        self.label = self._find_label()
         self.comparisons = find_comparisons(question)
+        self._is_date_guessed = False
+        self._places: dict[TableColumn, list[tuple[int, int, str | float]]] = {}
         self.values = self._find_values()
+        self.excluded = self._find_excluded()
+        self.is_range = self._fill_ranges()
+        self.spans: dict[TableColumn, list[tuple[int, int]]] = {}
         self.named = self._find_columns()
+        named_periods = [one for one in self.periods if one in self.named]
+        self.is_range |= len(named_periods) == 2 and bool(_IS_RANGE.search(question))
         self.groups = self._find_groups()
         self.operation: Operation | None = self._find_operation()
+        self.date = self._find_date_column()
+        self.each = self._find_unit("each_period")
+        self.asked_period = self._find_unit("which_period")
+        self.date_order = self._find_date_order()
+        self.date_conditions = self._find_date_conditions()
+        uses_date = self.each or self.asked_period or self.date_order or self.date_conditions
+        self.is_guessed |= bool(self._is_date_guessed and uses_date)
         self.synonyms: list[TableColumn] = self._find_synonyms()
-        self.date_conditions = self._find_dates()
+        self.column_comparison = self._find_column_comparison()
+        self.missing = self._find_missing()
+        self.is_over_all_periods = self._find_all_periods()
+        for one in self.comparisons:
+            self._take(one.start, one.end, counts=False)
+        self.is_refused = bool(word_pattern("refused").search(self._free_text()))
         self._use_frame()
         self.rest = self._find_rest()
+
+    def _find_label(self) -> TableColumn:
+        """Return the column that says what rows are about: the first that numbers no rows, a name before a code."""
+        columns = [one for one in self.table.columns if one not in self.numberings] or list(self.table.columns)
+        first, second = columns[0], columns[min(1, len(columns) - 1)]
+        codes = [bool(_CODE.fullmatch(str(cell))) for one in (first, second) for cell in self.cells(one)]
+        is_code = all(codes[: len(self.table.rows)]) and not any(codes[len(self.table.rows) :])
+        is_name = second.kind == "text" and len({*self.cells(second)}) == len(self.table.rows)
+        return second if is_code and is_name and first.kind == "text" else first
 
     def _take(self, start: int, end: int, *, counts: bool = True) -> None:
         self.matches += counts and not any(self._used[start:end])
@@ -136,26 +188,39 @@ class TableReading:
             self._take(*match.span(), counts=counts)
         return found
 
+    def _free_text(self) -> str:
+        return "".join(" " if used else sign for sign, used in zip(self.question, self._used, strict=True))
+
     def _find_values(self) -> dict[TableColumn, dict[str | float, int]]:
         """Return the values of cells that the question names by column, each with its place; the longest first."""
-        found: dict[TableColumn, dict[str | float, int]] = {}
         known = [(pattern, column, value) for column in self.table.columns for pattern, value in self._forms(column)]
         for pattern, column, value in sorted(known, key=lambda one: -len(one[0])):
             for match in re.finditer(pattern, self.question, re.IGNORECASE):
                 if not any(self._used[match.start() : match.end()]) and not self._is_column_word(match[0]):
                     self._take(*match.span())
-                    found.setdefault(column, {})[value] = match.start()
-        return found
+                    owner = self._find_owner(column, value, match.start())
+                    self._places.setdefault(owner, []).append((*match.span(), value))
+        return {column: {value: start for start, _, value in spans} for column, spans in self._places.items()}
+
+    def _find_owner(self, column: TableColumn, value: str | float, place: int) -> TableColumn:
+        """Return the column whose cell is meant: of several with the same value, the one named before, or a guess."""
+        others = [one for one in self.table.columns if one.kind == column.kind and value in self.cells(one)]
+        before = self.question[:place].lower().rstrip()
+        named = [one for one in others if before.endswith(_bare_name(one).lower())]
+        self.is_guessed |= len(others) > 1 and len(named) != 1
+        return named[0] if len(named) == 1 else column
 
     def _forms(self, column: TableColumn) -> Iterator[tuple[str, str | float]]:
         """Yield a pattern for each value of a column that may occur in the question, with the value."""
-        at, lower, name = self.table.columns.index(column), self.question.lower(), re.escape(_bare_name(column))
-        values = {value for row in self.table.rows if (value := row.values[at]) is not None}
+        lower, name = self.question.lower(), re.escape(_bare_name(column))
+        values = {value for value in self.cells(column) if value is not None}
         is_year = all(value in _YEAR_RANGE for value in values) and _IS_YEAR.search(column.name)
         if column.kind == "date" or (column.kind == "number" and not is_year and column is not self.label):
             return
         for value in values:
             text = value if isinstance(value, str) else f"{value:.0f}"
+            if text.isupper() and (signs := find_currencies(text)) and (signs[0].fullmatch(text)):
+                yield rf"(?<![a-z])(?:{signs[0].pattern})(?![a-z])", value
             if text.lower()[:24] not in lower:
                 continue
             if not text.isdigit() or is_year or len(text) > _MAX_SHORT_NUMBER:
@@ -165,8 +230,58 @@ class TableReading:
             else:
                 yield rf"\b{name} (?:no\.? ?|# ?)?{text}(?!\d)", value
 
+    def cells(self, column: TableColumn) -> list[str | float | None]:
+        """Return the values of a column."""
+        at = self.table.columns.index(column)
+        return [row.values[at] for row in self.table.rows]
+
     def _is_column_word(self, text: str) -> bool:
         return any(text.lower() == _bare_name(column).lower() for column in self.table.columns)
+
+    def _find_excluded(self) -> dict[TableColumn, set[str | float]]:
+        """Return the values that the question wants without, as in “not in Berlin or Porto”; use the words between."""
+        before, after, joined = (word_pattern("negation", name) for name in ("before", "after", "joined"))
+        found: dict[TableColumn, set[str | float]] = {}
+        for column, spans in self._places.items():
+            spans.sort()
+            groups: list[list[tuple[int, int, str | float]]] = []
+            for span in spans:
+                if groups and joined.search(self.question[groups[-1][-1][1] : span[0]]):
+                    self._take(groups[-1][-1][1], span[0], counts=False)
+                    groups[-1].append(span)
+                else:
+                    groups.append([span])
+            for group in groups:
+                lead, tail = before.search(self.question[: group[0][0]]), after.search(self.question[group[-1][1] :])
+                if lead:
+                    self._take(*lead.span(), counts=False)
+                if tail:
+                    self._take(group[-1][1], group[-1][1] + tail.end(), counts=False)
+                if lead or tail:
+                    found.setdefault(column, set()).update(value for *_, value in group)
+        return found
+
+    def _fill_ranges(self) -> bool:
+        """Add the values between two periods, as in “from March to May”; return whether a range stays open."""
+        for column, spans in self._places.items():
+            if len(spans) != 2:
+                continue
+            start, end = spans[0][0], spans[1][1]
+            texts = [re.escape(self.question[one[0] : one[1]]) for one in spans]
+            for form in _WORDS["ranges"]["forms"]:
+                match = re.search(
+                    form.replace("@", texts[0], 1).replace("@", texts[1], 1), self.question, re.IGNORECASE
+                )
+                if not match or match.start() > start or match.end() < end:
+                    continue
+                order = [value for value in dict.fromkeys(self.cells(column)) if value is not None]
+                if not all(isinstance(value, float) or names_period(value) for value in order):
+                    return True
+                places = sorted(order.index(value) for *_, value in spans)
+                self.values[column] = dict.fromkeys(order[places[0] : places[1] + 1], start)
+                self._take(*match.span(), counts=False)
+                break
+        return False
 
     def _find_columns(self) -> dict[TableColumn, int]:
         """Return the columns that the question names, each with its place: by all words, or the most of any column."""
@@ -175,33 +290,37 @@ class TableReading:
             share, spans = self._match_name(column)
             if spans:
                 found[column] = (share, spans)
-        kept = {}
         for column, (share, spans) in found.items():
             wider = [
                 other
                 for other, (other_share, other_spans) in found.items()
-                if other is not column and set(spans) <= set(other_spans) and other_share > share
+                if other is not column
+                and set(spans) <= set(other_spans)
+                and (other_share > share or (other_share == share and len(spans) < len(other_spans)))
             ]
             if not wider:
-                kept[column] = spans[0][0]
-        for column in kept:
-            for span in found[column][1]:
+                self.spans[column] = spans
+        for spans in self.spans.values():
+            for span in spans:
                 self._take(*span)
-        return kept
+        return {column: spans[0][0] for column, spans in self.spans.items()}
 
     def _match_name(self, column: TableColumn) -> tuple[float, list[tuple[int, int]]]:
         """Return the share of a name's words that the question holds, and where."""
-        name = _bare_name(column)
+        parts = [self._match_part(column, part) for part in _bare_name(column).split(CAPTION_SEPARATOR)]
+        return sum(share for share, _ in parts) / len(parts), [span for _, spans in parts for span in spans]
+
+    def _match_part(self, column: TableColumn, name: str) -> tuple[float, list[tuple[int, int]]]:
         if _PERIOD_NAME.fullmatch(name) or (name and is_cjk(name)):
-            short = _CJK_COUNT_ENDING.sub("", name)
-            for form, share in ((name, 1.0), (short, 0.9)):
+            short, last = _CJK_COUNT_ENDING.sub("", name), name.rpartition(" ")[2]
+            for form, share in ((name, 1.0), (short, 0.9), (last if len(last) > 1 else "", 0.5)):
                 spaced = r"\s?".join(map(re.escape, form.replace(" ", ""))) if form else "$^"
                 bounded = rf"(?<![\dA-Za-z]){spaced}(?!\d|[A-Za-z])" if form[:1].isascii() else spaced
                 spans = [match.span() for match in re.finditer(bounded, self.question, re.IGNORECASE)]
                 if spans := [span for span in spans if not any(self._used[slice(*span)])]:
                     return share, spans
             return 0.0, []
-        terms = set(extract_terms(name)) or {name.lower()}
+        terms = set(extract_terms(name)) - {"per"} or {name.lower()}
         spans = []
         held = set()
         for start, token in find_tokens(self.question):
@@ -215,13 +334,12 @@ class TableReading:
         return len(held) / len(terms), spans
 
     def _find_groups(self) -> list[TableColumn]:
-        found = []
-        for column in self.table.columns:
-            if column.kind == "number" or column not in self.named:
-                continue
+        found: list[TableColumn] = []
+        for column in sorted(self.named, key=lambda one: self.named[one]):
             name = re.escape(_bare_name(column))
             forms = [form.replace("@", rf"(?:the )?{name}(?:e?s)?") for form in _WORDS["groups"].values()]
-            if self._take_all("|".join(forms)):
+            is_next = bool(found) and bool(_JOINS_GROUPS.search(self.question[: self.named[column]]))
+            if column.kind != "number" and (self._take_all("|".join(forms)) or is_next):
                 found.append(column)
         return found
 
@@ -236,6 +354,8 @@ class TableReading:
             for span in spans if name in (first, "sum", "mean", "count") else ():
                 self._take(*span, counts=False)
         self.operations = found
+        if first == "change":
+            self._take_all(r"보다|\bthan\b|比")
         return first
 
     def _find_synonyms(self) -> list[TableColumn]:
@@ -245,32 +365,113 @@ class TableReading:
             if not re.search(form, self.question, re.IGNORECASE):
                 continue
             for name in names.split("|"):
-                pattern = re.escape(name) if is_cjk(name) else rf"\b{re.escape(name)}"
+                pattern = name if is_cjk(name) else rf"\b{name}"
                 columns = [one for one in self.numbers if re.search(pattern, one.name, re.IGNORECASE)]
                 if columns:
                     self._take_all(form, counts=True)
                     return columns
-            if re.search("|".join(names.split("|")), self.table.title, re.IGNORECASE):
+            if re.search(names, self.table.title, re.IGNORECASE):
                 self._take_all(form)
         return []
 
-    def _find_dates(self) -> list[str]:
-        """Return conditions for the years and months that the question names, if the table has one column of dates."""
+    def _find_date_column(self) -> TableColumn | None:
+        """Return the column of dates that the question names, or that says when a row happened."""
         columns = [column for column in self.table.columns if column.kind == "date"]
-        columns = [one for one in columns if one in self.named or _IS_PLAIN_DATE.fullmatch(_bare_name(one))]
-        free = "".join(" " if used else sign for sign, used in zip(self.question, self._used, strict=True))
-        dates = [one for one in find_dates(free) if one.year]
-        if len(columns) != 1 or len(dates) != 1:
+        for words, names in _WORDS["date_names"].values():
+            meant = [one for one in columns if re.search(names, one.name, re.IGNORECASE)]
+            form = words if is_cjk(words) else rf"(?<![a-z])(?:{words})(?![a-z])"
+            if len(meant) == 1 and re.search(form, f"{self.question} {self.table.title}", re.IGNORECASE):
+                self._take_all(form)
+                return meant[0]
+        named = [one for one in columns if one in self.named]
+        plain = [one for one in columns if word_pattern("dates", "plain").fullmatch(_bare_name(one))]
+        self._is_date_guessed = not (named or plain)
+        choices = named or plain or columns
+        return choices[0] if len(choices) == 1 else None
+
+    def _find_unit(self, section: str) -> Unit | None:
+        """Return the unit of time that the words of a section name, if no column is meant by it."""
+        units: tuple[Unit, ...] = get_args(Unit)
+        for unit in units:
+            words = word_pattern(section, unit)
+            if self.date and not self.groups and words.search(self._free_text()):
+                self._take_all(words, counts=True)
+                return unit
+        return None
+
+    def _find_date_order(self) -> Literal["latest", "earliest", ""]:
+        """Return whether the question looks for the latest or the earliest row."""
+        orders: tuple[Literal["latest", "earliest"], ...] = ("latest", "earliest")
+        return next((one for one in orders if self._take_all(word_pattern("dates", one))), "")
+
+    def _find_date_conditions(self) -> list[str]:
+        """Return conditions for the periods that the question names, and use their words."""
+        if self.date is None:
             return []
-        months = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
-        self._take_all(rf"\b{months}\b|(?<!\d){dates[0].year}(?!\d)\s?[년年]?|\d{{1,2}}\s?[월月]", counts=True)
-        return [f'{part}("{columns[0].sql_name}") = {value}' for part, value in dates[0].parts.items()]
+        days = [date.fromisoformat(cell) for cell in self.cells(self.date) if isinstance(cell, str)]
+        found = find_periods(self._free_text(), {day.year for day in days})
+        for one in found:
+            self._take(*one.span)
+            edge = one.edge
+            self.is_guessed |= bool(self.date.unread or (edge and any(edge[0] <= day < edge[1] for day in days)))
+        self._use_joints([one.span for one in found])
+        conditions = [_write_period(self.date, one) for one in found]
+        return [f"({' OR '.join(conditions)})"] if conditions else []
+
+    def _use_joints(self, spans: Sequence[tuple[int, int]]) -> None:
+        ordered = sorted(spans)
+        for (_, end), (start, _) in pairwise(ordered):
+            if word_pattern("negation", "joined").search(self.question[end:start]):
+                self._take(end, start, counts=False)
+
+    def _find_column_comparison(self) -> tuple[TableColumn, str, TableColumn] | None:
+        """Return two columns of figures and how the question compares them, as in “below the minimum”."""
+        for column in self.numbers if self.operation != "change" else ():
+            for start, end in self.spans.get(column, ()):
+                text = re.escape(self.question[start:end])
+                for sign, forms in _WORDS["column_comparisons"].items():
+                    pattern = "|".join(form.replace("@", text) for form in forms)
+                    match = next(
+                        (m for m in re.finditer(pattern, self.question, re.IGNORECASE) if m.start() <= start < m.end()),
+                        None,
+                    )
+                    if match and (other := self._other_column(column)):
+                        self._take(*match.span(), counts=False)
+                        return other, sign, column
+        return None
+
+    def _other_column(self, column: TableColumn) -> TableColumn | None:
+        """Return the column of figures with which another is compared; a guess if only the unit is the same."""
+        named = [one for one in self.numbers if one in self.named and one is not column]
+        alike = [one for one in self.numbers if one is not column and one.unit == column.unit]
+        self.is_guessed |= len(named) != 1 and len(self.numbers) > 2
+        choices = named or alike
+        return choices[0] if len(choices) == 1 else None
+
+    def _find_missing(self) -> TableColumn | None:
+        """Return the column whose empty cells the question looks for."""
+        named = [one for one in self.named if one is not self.label]
+        if len(named) != 1 or not self._take_all(whole_words("missing")):
+            return None
+        return named[0]
+
+    def _find_all_periods(self) -> bool:
+        """Return whether the question means all columns of periods together, as in “over all years”."""
+        names = [_bare_name(one) for one in self.periods]
+        is_years = all(re.match(r"(?:19|20)\d\d", name) for name in names)
+        is_whole = len(names) in (2, 4, 12) and not is_years
+        is_asked = bool(names) and not any(one in self.named for one in self.numbers)
+        return is_asked and (
+            (is_years and bool(self._take_all(word_pattern("all_periods", "years"))))
+            or (is_whole and bool(self._take_all(word_pattern("all_periods", "parts"))))
+        )
 
     def _use_frame(self) -> None:
-        for one in self.comparisons:
-            self._take(one.start, one.end, counts=False)
-        if self._is_about_people:
+        if self.is_about_people:
             self._take_all(whole_words("people"), counts=True)
+            self._take_all(r"\bwho\b|누[구가]|[谁誰]", counts=True)
+        if any(one.unit == "%" for one in self.numbers):
+            self._take_all(r"\bpercent(?:age)?\b|퍼센트")
         title = set(extract_terms(self.table.title))
         for start, token in find_tokens(self.question):
             terms = extract_terms(token)
@@ -305,44 +506,55 @@ class TableReading:
         """Whether the question names a column of figures itself, other than a period."""
         return any(column in self.numbers and column not in self.periods for column in self.named)
 
-    @property
+    @cached_property
+    def is_label_unique(self) -> bool:
+        """Whether each row has a label of its own, so that a label names one row."""
+        return len({*self.cells(self.label)}) == len(self.table.rows)
+
+    @cached_property
     def numbers(self) -> list[TableColumn]:
         """The columns of figures."""
-        return [one for one in self.table.columns if one.kind == "number" and one is not self.label]
+        left_out = [self.label, *self.numberings]
+        return [one for one in self.table.columns if one.kind == "number" and one not in left_out]
 
-    @property
+    @cached_property
     def periods(self) -> list[TableColumn]:
         """The columns of figures that are named after years, months or quarters."""
         return [one for one in self.numbers if names_period(one.name) or _PERIOD_NAME.fullmatch(one.name)]
 
-    @property
+    @cached_property
     def is_titled(self) -> bool:
         """Whether a word of the title occurs in the question."""
         return not set(extract_terms(self.table.title)).isdisjoint(extract_terms(self.question))
 
-    @property
-    def _is_about_people(self) -> bool:
-        return any(_NAMES_PEOPLE.search(name) for name in (self.label.name, self._own_title))
-
-    @property
-    def _own_title(self) -> str:
-        """The heading or sheet above the table, or the title of a document that has no parts."""
-        return self.table.title.rpartition(HEADING_SEPARATOR)[2]
+    @cached_property
+    def is_about_people(self) -> bool:
+        """Whether each row is about a person."""
+        own_title = self.table.title.rpartition(HEADING_SEPARATOR)[2]
+        return any(_NAMES_PEOPLE.search(name) for name in (self.label.name, own_title))
 
     @property
     def names_rows(self) -> bool:
         """Whether the question names what rows are about, so that it may count them."""
         words = [whole_words("entities")]
-        if self._is_about_people:
+        if self.is_about_people:
             words.append(whole_words("people"))
-        return self.label in self.named or self.is_titled or any(one.search(self.question) for one in words)
+        is_named = any(one in self.named for one in (self.label, *self.numberings))
+        return is_named or self.is_titled or any(one.search(self.question) for one in words)
 
 
-def _is_numbering(table: DataTable, column: TableColumn) -> bool:
+def _write_period(column: TableColumn, period: Period) -> str:
+    name = f'"{column.sql_name}"'
+    first = [f"{name} >= '{period.first}'"] if period.first else []
+    return " AND ".join([*first, *([f"{name} < '{period.end}'"] if period.end else [])])
+
+
+def is_numbering(table: DataTable, column: TableColumn) -> bool:
     """Return whether a column numbers the rows, so that another one says what they are about."""
     at = table.columns.index(column)
     values = [row.values[at] for row in table.rows]
-    return bool(_NUMBERING.fullmatch(column.name)) or (len(values) > 1 and values == list(range(1, len(values) + 1)))
+    is_counting = len(values) > 1 and values == list(range(1, len(values) + 1))
+    return column.kind == "number" and (bool(_NUMBERING.fullmatch(_bare_name(column))) or is_counting)
 
 
 def _bare_name(column: TableColumn) -> str:

@@ -2,7 +2,8 @@
 
 Chinese does not separate words. A character of the question counts as held if it stands in a pair of characters that
 the text has too; what is left, without the words that only frame a question, are the words that the text lacks.
-Traditional and simplified characters are compared as written.
+Traditional and simplified characters are compared as written: a question has been read in those of the documents before
+(`chinese_scripts.py`).
 """
 
 from __future__ import annotations

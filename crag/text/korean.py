@@ -153,7 +153,7 @@ def _read_topics(question: str, endings: frozenset[str] = frozenset()) -> list[_
     found: list[_Topic] = []
     words: list[str] = _TOKEN.findall(question)
     for at, word in enumerate(words):
-        if not _HANGUL.match(word) or re.search(rf"\d ?{word}", question):
+        if not _HANGUL.match(word) or re.search(rf"(?<![A-Za-z\d])\d[\d,.]* ?{word}", question):
             continue
         if _QUESTION_WORD.match(word):
             continue

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 from crag.text.korean_spacing import restore_spaces
@@ -32,7 +33,7 @@ _EDGE_SENTENCES = 3  # sentences at the beginning and at the end of a long text 
 _QUESTION_MARKS = ("?", "？", "؟")
 _CLOSING_SIGNS = " \t\"'”’»」』)]"
 _REDUCED_WEIGHT = 0.5
-_UNSEEN_TERM = "qzxqzx"
+UNSEEN_TERM = "qzxqzx"
 _PLURALS = (
     "types|kinds|ways|steps|examples|reasons|factors|methods|advantages|disadvantages|components|parts|stages|categories"
     "|forms|features|properties|requirements|benefits|options|two|three|four|five|six|seven|eight|nine|ten|several"
@@ -169,12 +170,13 @@ def drop_document_reference(question: str) -> str:
 
 def separate_words(question: str, statistics: TermStatistics) -> str:
     """Return a Korean question with the spaces that its writer left out, as far as the words of the library tell."""
+    return restore_spaces(question, partial(select_known, statistics))
 
-    def select_known(terms: Sequence[str]) -> set[str]:
-        weights = statistics.idf([*terms, _UNSEEN_TERM])
-        return {term for term in terms if weights[term] < weights[_UNSEEN_TERM]}
 
-    return restore_spaces(question, select_known)
+def select_known(statistics: TermStatistics, terms: Sequence[str]) -> set[str]:
+    """Return those of the terms that the library holds."""
+    weights = statistics.idf([*terms, UNSEEN_TERM])
+    return {term for term in terms if weights[term] < weights[UNSEEN_TERM]}
 
 
 def _find_known_endings(text: str, statistics: TermStatistics) -> frozenset[str]:
@@ -185,8 +187,8 @@ def _find_known_endings(text: str, statistics: TermStatistics) -> frozenset[str]
     runs = re.findall("(?=([가-힣]{2}[가이의]))", text)
     if not runs:
         return frozenset()
-    weights = statistics.idf([_UNSEEN_TERM, *(pair for run in runs for pair in (run[:2], run[1:]))])
-    unseen = weights[_UNSEEN_TERM]
+    weights = statistics.idf([UNSEEN_TERM, *(pair for run in runs for pair in (run[:2], run[1:]))])
+    unseen = weights[UNSEEN_TERM]
     return frozenset(run for run in runs if weights[run[1:]] < unseen <= weights[run[:2]])
 
 
@@ -196,7 +198,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     key_words = tuple(extract_words(text))
     order = tuple(term for _, parts in key_words for term in parts)
     names = find_name_terms(text)
-    unseen = statistics.idf([_UNSEEN_TERM])[_UNSEEN_TERM]
+    unseen = statistics.idf([UNSEEN_TERM])[UNSEEN_TERM]
     weights = _weigh_terms(order, names, statistics, unseen)
     return AnalyzedQuestion(
         text,

@@ -49,6 +49,7 @@ def _compile_phrases(kind: SmallTalk, *, is_ascii: bool) -> re.Pattern[str]:
 _KINDS: tuple[SmallTalk, ...] = get_args(SmallTalk)
 _CLAUSE_END = re.compile(r"(?<=[.!?,;:~…。！？，；、\n])\s*|\s+[-–—]+\s+")
 _JOINED = re.compile(rf"{_CLAUSE_END.pattern}|\s+and\s+", re.IGNORECASE)
+_MOST_WORDS = 5  # of two phrases with nothing between them
 _LONGEST = 200  # characters; small talk is short, and a pasted text need not be cut into clauses
 
 
@@ -87,7 +88,14 @@ def _is_courtesy(clause: str) -> bool:
 
 def _clause_kind(clause: str) -> SmallTalk | None:
     said = _bare(clause)
-    return next((kind for kind in _KINDS if kind != "summary" and _is_phrase(said, kind)), None)
+    if kind := next((kind for kind in _KINDS if kind != "summary" and _is_phrase(said, kind)), None):
+        return kind
+    words = said.split()
+    for at in range(1, len(words)) if len(words) <= _MOST_WORDS else ():  # “ok great”, “thanks bye”
+        first = _clause_kind(" ".join(words[:at]))
+        if first and (second := _clause_kind(" ".join(words[at:]))):
+            return min(first, second, key=_KINDS.index)
+    return None
 
 
 def _is_phrase(said: str, kind: SmallTalk) -> bool:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_WORD = re.compile(r"(?<![\w@./’'-])[^\W\d_]{3,}(?![\w@/’'-]|\.\w)")  # no part of an identifier, address or compound
+from crag.text.chinese_scripts import is_same_word
+
+_WORD = re.compile(  # no part of an identifier, address or compound; Chinese needs no space around it
+    r"(?<![\w@./’'-])[^\W\d_]{3,}(?![\w@/’'-]|\.\w)|[\u4e00-\u9fff]{2,}"
+)
 _QUESTION_WORDS = ("what", "when", "where", "which", "whose", "who", "how", "much", "many")
 _MIN_CERTAIN_LENGTH = 5
 _MIN_ROOT, _MAX_ENDING = 4, 4  # letters: *invent*, *invention*
@@ -34,11 +38,11 @@ def _is_misspelled_as(asked: str, word: str) -> bool:
 
 
 def is_certain(word: str, right: str) -> bool:
-    """Return whether two words are the same but for a slip of the pen.
+    """Return whether two words are the same but for a slip of the pen, or for traditional or simplified characters.
 
     The slip is two swapped letters, or a letter doubled or not doubled, of which hardly ever another word results.
     """
-    if right.lower() in _QUESTION_WORDS:
+    if right.lower() in _QUESTION_WORDS or is_same_word(word, right):
         return True
     is_doubled = word != right and _join_double_letters(word) == _join_double_letters(right)
     return min(len(word), len(right)) >= _MIN_CERTAIN_LENGTH and (is_doubled or _has_swapped_letters(word, right))

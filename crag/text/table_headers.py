@@ -70,9 +70,11 @@ def is_caption(rows: Sequence[Sequence[str]]) -> bool:
     first, names = _pad(rows[0], rows[1])
     if title := lone_cell(first):
         return is_short(title)
-    corner = not names[0] or first[0] in ("", names[0]) or bool(_UNIT.search(first[0]))
+    are_periods = all(map(names_period, filter(None, first[1:])))
+    corner = not names[0] or first[0] in ("", names[0]) or bool(_UNIT.search(first[0])) or are_periods
     open_names = [name for above, name in zip(first[1:], names[1:], strict=True) if name and not above]
     repeated = any(above and above == left for left, above in pairwise(first[1:]))
+    repeated = repeated or (are_periods and len({*names[1:]}) < len(names[1:]))
     return corner and (bool(open_names) or repeated) and sum(map(bool, names)) > 1
 
 
@@ -144,7 +146,7 @@ def _spread(above: Sequence[str], names: Sequence[str]) -> list[str] | None:
     groups = [[at for _, at in group] for _, group in groupby(enumerate(columns), lambda pair: pair[1] - pair[0])]
     size, rest = divmod(len(columns), len(titled))
     shares = [] if rest else [columns[start : start + size] for start in range(0, len(columns), size)]
-    for parts in (groups, shares) if len(titled) > 1 else ():
+    for parts in (groups, shares, _split_at_repeated(names)) if len(titled) > 1 else ():
         owners = [[above[at] for at in part if above[at]] for part in parts]
         if all(len(owner) == 1 for owner in owners) and len(parts) == len(titled):
             found = {at: owner[0] for part, owner in zip(parts, owners, strict=True) for at in part}
@@ -154,6 +156,13 @@ def _spread(above: Sequence[str], names: Sequence[str]) -> list[str] | None:
     group = next(part for part in groups if titled[-1] in part)
     found = {at: above[max(one for one in titled if one <= at)] for at in columns if titled[0] <= at <= group[-1]}
     return [above[0], *(found.get(at, "") for at in range(1, len(names)))]
+
+
+def _split_at_repeated(names: Sequence[str]) -> list[list[int]]:
+    """Return the groups of columns that begin with the same name, as A, B, A, B, C has two."""
+    first = next((at for at in range(1, len(names)) if names[at] and names[at] in names[at + 1 :]), len(names))
+    starts = [at for at in range(first, len(names)) if names[at] == names[first]]
+    return [list(range(start, end)) for start, end in pairwise([*starts, len(names)])]
 
 
 def _pad(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -43,10 +43,11 @@ def draw_route_result(run_id: str, trace: Trace) -> None:
             icon=":material/short_text:",
             type="tertiary",
             key=f"as-fact-{run_id}",
-            help=f"Answered as: {ROUTES[trace.route][0].lower()}. A fact is answered {ROUTES['fact'][1]}.",
             on_click=regenerate_answer,
             args=(run_id, replace(trace.options, route="fact")),
         )
+        kind, meaning = ROUTES[trace.route]
+        st.caption(f"Answered as: {kind.lower()} ({meaning}). A fact is answered {ROUTES['fact'][1]}.", width="content")
 
 
 def _draw_table(run_id: str, result: TableResult) -> None:
@@ -67,7 +68,7 @@ def _draw_table(run_id: str, result: TableResult) -> None:
             sort=False,
             horizontal=True,
         )
-    if len(result.rows) > 1 or len(names) > 1:
+    if not result.is_figure:
         cells = [[_visible_cell(row[at]) for row in result.rows] for at in range(len(names))]
         numbers = [name for name, column in zip(names, cells, strict=True) if not any(map(_is_text, column))]
         st.dataframe(

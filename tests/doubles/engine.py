@@ -26,9 +26,13 @@ class ListRetriever:
     passages: Sequence[Passage] = ()
     queries: list[str] = field(default_factory=list)
     said: str = ""
+    as_asked: str = ""  # of the last query
 
-    def retrieve(self, query: str, options: RunOptions, stop: Cancellation | None = None) -> Retrieval:
+    def retrieve(
+        self, query: str, options: RunOptions, stop: Cancellation | None = None, *, as_asked: str = ""
+    ) -> Retrieval:
         self.queries.append(query)
+        self.as_asked = as_asked
         return Retrieval(list(self.passages[: options.k]), self.said)
 
     def size(self, options: RunOptions) -> int:

@@ -184,7 +184,10 @@ def test_a_follow_up_is_condensed_before_anything_else():
     trace = bench.ask("And when?", (Turn("user", "TraceMonkey"), Turn("assistant", "It gives up.")))
     assert trace.condensed == "And when? (about TraceMonkey)"
     assert bench.retriever.queries == [trace.condensed]
+    assert bench.retriever.as_asked == "And when?"
     assert trace.trajectory[0] == "condense_question"
+    bench.ask("Who won?")
+    assert bench.retriever.as_asked == ""
 
 
 def test_invalid_citations_are_dropped_and_groups_split():

@@ -53,11 +53,48 @@ def test_only_what_the_request_names_is_summed_up(bench, question, read):
     assert [item.id for item in summarizer.given] == read
 
 
+@pytest.mark.parametrize(("question", "read"), [("What is the lease like?", [1]), ("What is it like?", [1, 2])])
+def test_a_question_that_was_called_a_summary_is_about_the_document_that_it_names(bench, question, read):
+    summarizer = FirstSentences()
+    options = RunOptions(route="document")
+    bench({}, options=options, passages=[LEASE, LETTER], summarizer=summarizer).ask(question)
+    assert [item.id for item in summarizer.given] == read
+
+
 def test_a_chapter_that_does_not_exist_is_searched_for(bench):
     trace = bench({1: 1.0}, passages=[LEASE], summarizer=FirstSentences()).ask("Summarize the chapter on boats")
     assert trace.route == "fact"
     assert "boats" in trace.route_reason
     assert trace.trajectory[-2:] == ["grade_document_retrieval", "generate_answer"]
+
+
+ROWS = "Boat | Berths | Price | Sold\nTern | 6 | €730 | 2024-03-01\nGull | 4 | €515 | 2024-05-09"
+BOATS = passage(3, f"Boats\n\n{ROWS}", title="Boats")
+
+
+@pytest.mark.parametrize(
+    ("question", "size", "figures"),
+    [
+        ("Summarize the sheet", "2 rows:", "4 to 6, 10 in total. Price: €515 to €730. Sold: 2024-03-01 to 2024-05-09."),
+        ("이 표를 요약해 줘", "2개 행, 열:", "4~6, 합계 10. Price: €515~€730. Sold: 2024-03-01~2024-05-09."),
+    ],
+)
+def test_a_summary_of_a_sheet_describes_its_tables(bench, question, size, figures):
+    trace = bench({}, passages=[BOATS], summarizer=FirstSentences()).ask(question)
+    assert trace.text == f"- **Boats**: {size} Boat, Berths, Price, Sold. Berths: {figures} [1]"
+    assert (trace.route, trace.outcome) == ("document", "calculated")
+    assert [(cited.n, cited.quote) for cited in trace.citations] == [(1, "Tern | 6 | €730 | 2024-03-01")]
+    assert (trace.read.read, trace.sentences) == (1, ())
+
+
+def test_a_summary_of_texts_and_sheets_has_both(bench):
+    summarizer = FirstSentences(window=100)
+    trace = bench({}, passages=[LEASE, BOATS, LETTER], summarizer=summarizer).ask("Summarize everything")
+    assert [item.id for item in summarizer.given] == [1, 2], "no model reads rows"
+    assert trace.text.splitlines()[-1].startswith("- **Boats**: 2 rows")
+    assert [(cited.n, cited.passage_id) for cited in trace.citations] == [(1, 1), (2, 2), (3, 3)]
+    assert trace.outcome == "documents"
+    assert len(trace.sentences) == 3, "figures over rows are not checked like sentences"
 
 
 def test_a_list_holds_every_match_with_its_place(bench):

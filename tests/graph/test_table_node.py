@@ -1,5 +1,7 @@
 """Questions about tables: the real graph and real DuckDB over doubles."""
 
+import time
+
 import pytest
 
 from crag.options import RunOptions
@@ -29,6 +31,12 @@ def test_a_figure_is_calculated_and_its_row_is_cited(bench):
     assert (trace.table.rows, trace.table.used) == ((("Ant", 510),), 1)
     assert [(cited.passage_id, cited.quote) for cited in trace.citations] == [(1, "Ant | 510 | 0.6")]
     assert trace.trajectory == ["query_table"]
+
+
+def test_a_text_that_came_with_the_question_is_not_read_for_a_calculation(bench):
+    began = time.process_time()
+    assert bench({1: 1.0}, passages=[ROBOTS]).ask("Who built the Mule? " + "1," * 15_000).route is None
+    assert time.process_time() - began < 4
 
 
 def test_documents_without_a_table_are_searched_at_once(bench):
@@ -66,6 +74,14 @@ def test_a_second_failure_is_said_and_the_passages_are_searched(bench, query):
     )
     assert (trace.route, trace.table) == ("fact", None)
     assert trace.notes[0].startswith("The tables could not be queried. ")
+
+
+def test_a_model_is_not_asked_about_what_may_be_a_fact(bench):
+    writer = Scripted()
+    assert bench({1: 1.0}, passages=[ROBOTS], query_writer=writer).ask("How much does the voyage take?").table is None
+    assert writer.asked == []
+    trace = bench({}, passages=[ROBOTS], query_writer=writer).ask("How much does the Mule cost?")
+    assert (trace.outcome, trace.table.rows) == ("calculated", (("Mule", 1.8),))
 
 
 def test_the_user_may_ask_for_a_table(bench):

@@ -34,6 +34,11 @@ DOCUMENTS = {
     "手册": ("水泵保修期为三年。", "磨豆机不在保修期内。"),
     "指南": ("望月桥是古镇最古老的桥。", "未使用的年假最多可以结转五天。"),
     "휴가": ("사용하지 않은 연차 휴가는 다음 해로 이월할 수 있다.", "휴가를 쓰려면 승인을 받는다."),
+    "여비": (
+        "국내 출장 숙박비는 9만 원이다. 해외 출장 숙박비는 200달러이다.",
+        "A300의 필터 가격은 3만 원이다. A500의 필터 가격은 6만 원이다.",
+    ),
+    "宠物": ("每户最多可养两只宠物，须办理登记。登记费用为50元。",),
     "워크숍": ("참가 신청은 4월 3일까지 받고, 참가 신청을 취소하려면 담당자에게 알린다.",),
 }
 PASSAGES = [
@@ -143,6 +148,7 @@ def test_the_language_is_kept() -> None:
         ("If a pump leaks, how long may it run?", PRICE),
         ("반려동물은?", (Turn("user", "재택근무를 하면 무엇을 지원하나요?"),)),
         ("望月桥呢？", (Turn("user", "水泵的保修期有多长？"),)),
+        ("谢谢。那望月桥几岁了？", (Turn("user", "水泵的保修期有多长？"),)),
         ("Was ist ein Knoten?", PRICE),
     ],
 )
@@ -178,6 +184,25 @@ def test_a_new_topic_is_not_mixed_with_the_old_one(question: str, history: tuple
         ("어디서 해요?", (Turn("user", "워크숍은 언제 하나요?"),), "어디서 해요? (워크숍)"),
         ("可以结转几天？", (Turn("user", "年假有几天？"),), "可以结转几天？ (年假)"),
         ("磨豆机呢？", (Turn("user", "水泵的保修期有多长？"),), "磨豆机呢？ (保修期)"),
+        ("해외는요?", (Turn("user", "국내 출장 숙박비는 얼마인가요?"),), "해외는요? (출장 숙박비)"),
+        ("식비는?", (Turn("user", "해외는요?", "해외는요? (출장 숙박비)"),), "식비는? (출장 숙박비)"),
+        ("가격은?", (Turn("user", "A300 필터는 얼마나 자주 교체하나요?"),), "가격은? (A300 필터)"),
+        ("아니요, A500이요.", (Turn("user", "가격은?", "가격은? (A300 필터)"),), "아니요, A500이요. (필터 가격)"),
+        (
+            "정말요? 며칠까지 이월해요?",
+            (Turn("user", "연차 휴가는 며칠인가요?"),),
+            "정말요? 며칠까지 이월해요? (연차 휴가)",
+        ),
+        ("要登记吗？", (Turn("user", "每户可以养几只宠物？"),), "要登记吗？ (每户 宠物)"),
+        ("那费用呢？", (Turn("user", "要登记吗？", "要登记吗？ (宠物)"),), "那费用呢？ (宠物 登记)"),
+        ("後來呢？", (Turn("user", "望月桥是谁建的？"),), "後來呢？ (望月桥 建)"),
+        ("Really? How long is the warranty?", PRICE, "Really? How long is the warranty? (Vantor pump)"),
+        ("What would be second best?", PRICE, "What would be second best? (Vantor pump cost)"),
+        (
+            "And in 2023?",
+            (Turn("user", "And the loss?", "And the loss? (2024 factory)"),),
+            "And in 2023? (factory loss)",
+        ),
         ("Was ist er?", (Turn("user", "Wer ist Martin Thoma?"),), "Was ist er? (Martin Thoma)"),
         ("And then?", (Turn("user", "Why?", "Why? (Vantor pump)"),), "And then? (Vantor pump)"),
     ],

@@ -192,6 +192,15 @@ def test_a_follow_up_is_condensed_from_questions_alone(ollama: ScriptedOllama, s
     assert "1234" not in ollama.chats[0].prompt
 
 
+def test_earlier_follow_ups_are_sent_as_they_were_understood(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.script = lambda asked: Say("How many people lived in Paris in 2023?")
+    history = [Turn("user", QUESTION), Turn("user", "And there?", "How many people live in Paris?")]
+    assert condense(settings, "And in 2023?", history) == "How many people lived in Paris in 2023?"
+    assert ollama.chats[0].prompt.endswith(
+        f"- {QUESTION}\n- How many people live in Paris?\n\nFollow-up question: And in 2023?"
+    )
+
+
 def test_nothing_to_condense_costs_nothing(ollama: ScriptedOllama, settings: Settings) -> None:
     assert condense(settings, QUESTION, []) == QUESTION
     assert rewriter(settings).rewrite(QUESTION, RunOptions(rewrite="none"), Cancellation()) == QUESTION

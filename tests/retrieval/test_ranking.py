@@ -8,12 +8,15 @@ from crag.retrieval.full_text import PassageTerms, encode_passage_terms
 from crag.retrieval.ranking import (
     are_duplicates,
     assign_ranks,
+    fuse_rankings,
     fuse_scores,
     make_fingerprint,
     score_bm25,
     weigh_term_pairs,
     weigh_terms,
 )
+from crag.types import SearchHit
+from tests.doubles.engine import passage
 
 NOTICE = "This report is confidential. It may not be copied, shown or passed on without the consent of the board."
 LONGER = f"{NOTICE} Whoever finds it sends it to the office in Main Street, where the clerk keeps all papers in a safe."
@@ -30,6 +33,15 @@ def test_a_passage_is_found_by_the_title_of_its_document(library):
     library.pipeline.add_bytes("Kublai Khan.txt", b"He was born in 1215.\nHis mother was a princess.")
     library.pipeline.add_bytes("Other people.txt", b"Nobody was born here, and nobody was born there.")
     assert library.search("Where was Kublai born?", k=1)[0].text == "He was born in 1215."
+
+
+def test_two_rankings_are_fused_as_far_as_they_are_compared():
+    def hits(*scores: tuple[int, float]):
+        return (SearchHit(passage(id_, score=score), score, None, None, None, frozenset()) for id_, score in scores)
+
+    fused = fuse_rankings(hits((1, 1.0), (2, 0.9), (3, 0.1)), hits((2, 1.0), (4, 0.9), (3, 0.8)), 2)
+    scores = [(hit.passage.id, round(hit.passage.score, 2)) for hit in fused]
+    assert scores == [(2, 0.93), (1, 0.67), (4, 0.3), (3, 0.1)]
 
 
 def test_a_long_word_does_not_outweigh_short_ones_by_its_length():

@@ -102,6 +102,20 @@ def test_a_limit_follows_the_library(library):
     assert len(library.search("cat", collection="Small")) == 2
 
 
+def test_what_a_follow_up_asks_counts_more_than_what_was_added_to_it(library):
+    library.pipeline.add_bytes("a.txt", b"The Vantor pump has a seal and a lid.")
+    library.pipeline.add_bytes("b.txt", b"A pump is descaled in an hour.")
+    library.pipeline.add_bytes("c.txt", b"The mill grinds coffee.")
+    understood = "How is it descaled? (Vantor pump)"
+
+    def first(as_asked: str) -> str:
+        return library.retriever.retrieve(understood, RunOptions(k=2), as_asked=as_asked).passages[0].title
+
+    assert first("") == "a.txt"
+    assert first("How is it descaled?") == "b.txt"
+    assert first("Why?") == "a.txt"
+
+
 def test_the_retriever_obeys_the_options(animals):
     other = animals.pipeline.add_bytes("cats.txt", b"Cats again.", collection="Other")
     retriever = animals.retriever

@@ -89,3 +89,19 @@ def test_neither_common_words_nor_names_are_corrected(tmp_path, question, correc
 
 def test_an_empty_library_corrects_nothing_but_question_words(library):
     assert library.find_corrections("Waht is the anual fee?") == {"Waht": "What"}
+
+
+@pytest.mark.parametrize(
+    ("question", "corrections"),
+    [
+        ("电费什么时候缴纳？", {"电费什么时候缴纳": "電費什麼時候繳納"}),
+        ("2024年电费多少？", {"年电费多少": "年電費多少"}),
+        ("設備維修由誰負責？", {"設備維修由誰負責": "设备维修由谁负责"}),
+        ("头发", {"头发": "頭髮"}),
+        ("電費什麼時候繳納？", {}),
+        ("水泵", {}),
+    ],
+)
+def test_a_chinese_question_is_read_in_the_characters_of_the_documents(library, question, corrections):
+    library.pipeline.add_bytes("a.txt", "電費繳納期限為十日，發票在服務臺領取。頭髮。设备维修由乙方负责。".encode())
+    assert library.find_corrections(question) == corrections

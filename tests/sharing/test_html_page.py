@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crag.events import AnswerWritten, EngineOpened, RunEnded
+from crag.events import AnswerWritten, EngineOpened, RunEnded, TableQueried
 from crag.sharing.conversation_document import read_conversation, read_run
 from crag.sharing.html_page import render_answer, render_conversation_page, render_run_page
 from crag.sharing.markdown import write_markdown
 from crag.text.sanitization import WORD_JOINER
-from crag.types import ModelCall, Prompt
+from crag.types import ModelCall, Prompt, TableResult
 from tests.sharing.conftest import shown
 
 
@@ -76,6 +76,31 @@ def test_a_change_of_engine_is_said_above_the_answer(original):
         assert written.index("What of whales?") < written.index(opened.reason) < written.index("fact9")
 
 
+def test_a_result_of_several_cells_is_a_table(original):
+    shared = read_conversation(original.house.database, original.conversation)
+    last = shared.shown_messages()[-1].run
+
+    def exports(result):
+        runs = [
+            one.model_copy(update={"events": [one.events[0], TableQueried(result), *one.events[1:]]})
+            if one.id == last
+            else one
+            for one in shared.runs
+        ]
+        changed = shared.model_copy(update={"runs": runs})
+        return write_markdown(changed), render_conversation_page(changed, lambda _: False)
+
+    text, page = exports(TableResult("T", "SELECT", ("Site | *x*", "Sum"), (("*A* <b>", 1200), (None, 2.5)), 9, 2))
+    assert "| Site \\| \\*x\\* | Sum |\n| --- | --- |\n| \\*A\\* \\<\u2060b\\> | 1200 |\n|  | 2.5 |" in text
+    assert "<th>Site | *x*</th><th>Sum</th>" in page
+    assert "<td>*A* &lt;b&gt;</td><td>1200</td>" in page
+    assert "First 2 of 9 rows." in text
+    assert "First 2 of 9 rows." in page
+    text, page = exports(TableResult("T", "SELECT", ("Sum",), ((1200,),), 1, 2))
+    assert "| Sum |" not in text
+    assert "<th>" not in page
+
+
 def test_an_answer_that_failed_says_so(original):
     shared = read_conversation(original.house.database, original.conversation)
     end = RunEnded("failed", 1.0, "The model is not available.", "Start Ollama.", "unreachable")
@@ -91,14 +116,23 @@ def headings(text):
     return [tokens[index + 1].content for index, token in enumerate(tokens) if token.type == "heading_open"]
 
 
-def test_a_quote_that_its_passage_no_longer_holds_is_shown_alone(original):
+def page_quoting(original, quote):
     run, _ = read_run(original.house.database, shown(original, 1))
     events = [
-        replace(one, citations=tuple(replace(cited, quote="Gone since.") for cited in one.citations))
+        replace(one, citations=tuple(replace(cited, quote=quote) for cited in one.citations))
         if isinstance(one, AnswerWritten)
         else one
         for one in run.events
     ]
     changed = run.model_copy(update={"events": events})
-    page = render_run_page(changed, [changed], [], lambda _: False)
-    assert "<mark>Gone since.</mark>" in page
+    return render_run_page(changed, [changed], [], lambda _: False)
+
+
+def test_a_quote_that_its_passage_no_longer_holds_is_shown_alone(original):
+    assert "<mark>Gone since.</mark>" in page_quoting(original, "Gone since.")
+
+
+def test_without_a_quote_the_whole_passage_is_shown(original):
+    page = page_quoting(original, "")
+    assert "Passage 1" in page
+    assert "<mark>" not in page

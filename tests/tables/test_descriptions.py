@@ -22,6 +22,9 @@ from tests.tables.test_questions import make_table
         ),
         ("Robot sales", "What share of the units sold came from Picker?", "16.67 % (300 of 1,800)."),
         ("Robot sales", "How many robots are there?", "3 rows match."),
+        ("Robot sales", "What is the median price?", "The median of Price (€) is €400 (3 rows)."),
+        ("Robot sales", "How many regions are there?", "Region: 2 different values."),
+        ("Deliveries", "How many deliveries were sent per year?", "2023: 1; 2024: 3."),
         ("Robot sales", "Which robots cost more than 9,000 euros?", "No row of the table matches."),
         ("Robot sales", "revenue per region", "North: 48 EUR thousand; South: 12 EUR thousand."),
         (

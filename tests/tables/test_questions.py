@@ -1,5 +1,7 @@
 """From questions to SQL: what is answered, and what is better left open."""
 
+import time
+
 import pytest
 
 from crag.cancellation import Cancellation
@@ -30,6 +32,35 @@ SHEETS = {
         Item | Q1 | Q2
         Revenue | 40 | 50
         Costs | 30 | 20""",
+    "Deliveries": """
+        Delivery | Day sent | Depot | Goods | Weight (kg) | Limit (kg) | Currency | Value
+        D-1 | 2023-11-30 | Odby | Rope | 100 | 90 | EUR | 10
+        D-2 | 2024-02-05 | Varn | Sail | 300 | 400 | USD | 20
+        D-3 | 2024-04-01 | Odby | Sail | 200 | 250 | EUR | 30
+        D-4 | 2024-05-31 | Salt | Lamp | | 300 | EUR | 40""",
+    "Trains": """
+        Train | From | To | Price
+        IC 1 | Bern | Basel | 40
+        IC 2 | Basel | Bern | 42
+        RE 7 | Bern | Thun | 12""",
+    "Crew": """
+        No. | Code | Name | Team | Days
+        1 | C-1 | Ada | Deck | 40
+        2 | C-2 | Bo | Deck | 10
+        3 | C-3 | Cy | Galley | 25""",
+    "Visits": """
+        Visit | Date | Ward | Minutes
+        1 | 2024-01-05 | North | 20
+        2 | 2024-01-09 | South | 30
+        3 | 2024-02-01 | North | 40""",
+    "Sales lines": """
+        Region | Month | Units
+        North | January | 5
+        North | February | 7
+        North | March | 1
+        South | January | 2
+        South | February | 4
+        South | March | 9""",
     "지점 현황": """
         지점 | 매출(만원) | 직원 수 | 지역
         강남점 | 5,200 | 14명 | 수도권
@@ -86,6 +117,43 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("Visits by town", "How did total visits change between 2023 and 2024?", "change", [(10, 5, 200, 210)]),
         ("Visits by town", "Which town had the most visits in 2023?", "max", [("Odby", 140)]),
         ("Visits by town", "What was the total in 2022?", "sum", [(150,)]),
+        ("Robot sales", "What was the second best selling robot?", "max", [("Picker", 300), ("Scout", 300)]),
+        ("Robot sales", "Which robots are not from the north?", "filter", [("Picker",)]),
+        (
+            "Visits by town",
+            "Which towns had more visits in 2024 than in 2022?",
+            "filter",
+            [("Odby", 100, 120), ("Varn", 50, 90)],
+        ),
+        ("Visits by town", "What is the average over all years for Varn?", "mean", [(200 / 3,)]),
+        ("Deliveries", "How many deliveries were sent after 2023?", "count", [(3,)]),
+        ("Deliveries", "Total weight sent in the second quarter of 2024", "sum", [(200,)]),
+        ("Deliveries", "How many deliveries were sent between February and April 2024?", "count", [(2,)]),
+        ("Deliveries", "Total weight except Odby", "sum", [(300,)]),
+        ("Deliveries", "Total weight in Odby or Varn", "sum", [(600,)]),
+        ("Deliveries", "What is the median weight?", "median", [(200,)]),
+        ("Deliveries", "How many different goods were sent?", "distinct", [(3,)]),
+        ("Deliveries", "For which delivery is the weight missing?", "filter", [("D-4", None)]),
+        ("Deliveries", "Which deliveries have a weight above the limit?", "filter", [("D-1", 100, 90)]),
+        ("Deliveries", "How many deliveries were sent per year?", "group", [("2023", 1), ("2024", 3)]),
+        ("Deliveries", "total value in euros", "sum", [(80,)]),
+        (
+            "Deliveries",
+            "weight by depot and goods",
+            "group",
+            [("Varn", "Sail", 300), ("Odby", "Sail", 200), ("Odby", "Rope", 100), ("Salt", "Lamp", None)],
+        ),
+        ("Trains", "average price to Bern", "mean", [(42,)]),
+        ("Crew", "Who has the most days?", "max", [("Ada", 40)]),
+        ("Crew", "How many more days does Ada have than Bo?", "change", [(30, 10, 40)]),
+        ("Visits", "How many visits were in the North?", "count", [(2,)]),
+        ("Visits", "Number of visits per month", "group", [("2024-01", 2), ("2024-02", 1)]),
+        ("Sales lines", "units per region", "group", [("South", 15), ("North", 13)]),
+        ("Sales lines", "Total units from January to February", "sum", [(18,)]),
+        ("Sales lines", "How many fewer units did February have than March?", "change", [(-1, 11, 10)]),
+        ("Sales lines", "How many regions are there?", "distinct", [(2,)]),
+        ("Sales lines", "Which month had the most units?", "max", [("February", 11)]),
+        ("Staff", "Who is the second best paid?", "max", [("Ben Elm", 60000)]),
         ("Staff", "How many people work in Sales?", "count", [(2,)]),
         ("Staff", "Who earns the most?", "max", [("Cleo Fir", 90000)]),
         ("Staff", "What is O'Hara's salary?", "filter", [("O'Hara", 50000)]),
@@ -98,6 +166,11 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("지점 현황", "매출이 3,000만원 이상인 지점을 알려주세요", "filter", [("강남점", 5200), ("수원점", 3100)]),
         ("지점 현황", "수도권 지점은 몇 개인가요?", "count", [(2,)]),
         ("지점 현황", "지역별 매출을 알려줘", "group", [("수도권", 8300), ("지방", 2400)]),
+        ("지점 현황", "수도권을 제외한 매출 합계는?", "sum", [(2400,)]),
+        ("지점 현황", "강남점이 수원점보다 매출이 얼마나 더 많아?", "change", [(2100, 3100, 5200)]),
+        ("家具销售", "除了华东，总销量是多少？", "sum", [(80,)]),
+        ("家具销售", "沙发的单价比销量高多少？", "change", [(2980, 3000, 20)]),
+        ("家具销售", "单价的中位数是多少？", "median", [(1500,)]),
         ("家具销售", "哪个产品销量最高？", "max", [("台灯", 300)]),
         ("家具销售", "书桌的单价是多少？", "filter", [("书桌", 1500)]),
         ("家具销售", "单价超过1000元的产品有哪些？", "filter", [("书桌", 1500), ("沙发", 3000)]),
@@ -122,8 +195,17 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Robot sales", "What is the price of the Mopper?"),
         ("Robot sales", "What was the revenue in 2021?"),
         ("Robot sales", "How many robots were returned?"),
-        ("Robot sales", "What was the second best selling robot?"),
-        ("Robot sales", "Which robots are not from the north?"),
+        ("Robot sales", "Which robots sold more than the Picker?"),
+        ("Deliveries", "What is the total value?"),
+        ("Deliveries", "Total weight in the second quarter"),
+        ("Deliveries", "Which was the last delivery?"),
+        ("Deliveries", "Total weight not in Odby but in Kelm"),
+        ("Deliveries", "average monthly weight"),
+        ("Sales lines", "Which regions had more than 8 units?"),
+        ("Visits by town", "visits between 2022 and 2024 for Varn"),
+        ("Trains", "What is the average price for Bern?"),
+        ("Deliveries", "Which delivery is most over the limit?"),
+        ("Sales lines", "Which region had more units than the South?"),
         ("Robot sales", "Why did revenue fall?"),
         ("Robot sales", "What is the sum of all prices?"),
         ("Robot sales", "Who invented the robot?"),
@@ -166,6 +248,23 @@ def test_names_and_values_cannot_break_out_of_the_statement() -> None:
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "How much more does Rope\" UNION SELECT 1 -- cost than O'Neil; x?",
+        'What is the total cost except Rope" UNION SELECT 1 --?',
+        "What is the cost of Rope\" UNION SELECT 1 -- or O'Neil; x?",
+        "share of the cost of O'Neil; x",
+    ],
+)
+def test_hostile_cells_stay_values(question: str) -> None:
+    text = "Item | Cost\nRope\" UNION SELECT 1 -- | 4\nO'Neil; x | 5\nSail | 6"
+    (table,) = find_tables([Passage(1, "s", "T", "", text, "")])
+    query = write_query(question, [table])
+    assert query is not None
+    assert all(isinstance(cell, float) for cell in run_query(query.sql, [table], Cancellation()).rows[0][-1:])
+
+
+@pytest.mark.parametrize(
     ("question", "is_one"),
     [
         ("How many boats are there?", True),
@@ -179,9 +278,25 @@ def test_names_and_values_cannot_break_out_of_the_statement() -> None:
         ("매출 합계는?", True),
         ("가장 비싼 호실은?", True),
         ("지역별 매출", True),
+        ("How much did we spend on travel per department?", True),
+        ("Add up the hours in the timesheet.", True),
+        ("状态为逾期的有多少行?", True),
         ("一共多少钱？", True),
         ("哪个产品销量最高？", True),
+        ("sales per quarter", True),
+        ("Rank the products by margin.", True),
+        ("每個員工的病假天數", True),
+        ("按利润率给产品排序", True),
         ("Who wrote the report?", False),
+        ("Is the whole building covered?", False),
+        ("What is the most important reason for the delay?", False),
+        ("건물 전체가 보장 대상인가요", False),
+        ("총회는 어디서 열리나요?", False),
+        ("总部在哪个城市", False),
+        ("How was the total score computed?", False),
+        ("What is the phone number of the landlord?", False),
+        ("What is the sum insured?", False),
+        ("수습 기간은 몇 개월인가요?", False),
         ("What is the notice period?", False),
         ("담당자는 누구인가요?", False),
         ("合同什么时候到期？", False),
@@ -189,3 +304,11 @@ def test_names_and_values_cannot_break_out_of_the_statement() -> None:
 )
 def test_the_wording_says_whether_rows_are_computed_with(question: str, is_one: bool) -> None:
     assert is_table_question(question) is is_one
+
+
+@pytest.mark.parametrize("figures", ["1" * 900, "1," * 450, "1 " * 450, "1.1" * 300])
+def test_a_question_of_many_figures_is_read_at_once(figures):
+    """Matching keeps the interpreter to itself: all other users wait."""
+    began = time.thread_time()
+    is_table_question(f"Which are between {figures}")
+    assert time.thread_time() - began < 1

@@ -24,6 +24,45 @@ from crag.text.routes import SummaryRequest, choose_route, force_route, parse_su
         ("Who founded Moorby and when was Odby sold?", "steps"),
         ("서울과 부산의 인구를 비교해 줘", "steps"),
         ("比较北京和上海的人口", "steps"),
+        ("Explain the entire lease to me like I'm five", "document"),
+        ("Could I have a shorter version of the report?", "document"),
+        ("What does this contract say?", "document"),
+        ("What does this contract say about pets?", "fact"),
+        ("What topics does the handbook cover?", "document"),
+        ("Reduce the policy to one page", "document"),
+        ("What's in the proposal?", "document"),
+        ("paper summary", "document"),
+        ("summery of the lease", "document"),
+        ("There is a rule about it in the handbook; what does it say?", "fact"),
+        ("이 논문은 무엇에 관한 건가요?", "document"),
+        ("이 파일에 뭐가 들어있어?", "document"),
+        ("보고서를 한마디로 하면?", "document"),
+        ("这个文件里有什么内容", "document"),
+        ("把规定压缩成一页", "document"),
+        ("大意是什么", "document"),
+        ("Collect the questions raised by reviewers.", "list"),
+        ("Give the names of those present.", "list"),
+        ("everything that costs extra", "list"),
+        ("보고서의 위험을 하나도 빼지 말고 알려줘", "list"),
+        ("모든 직원에게 적용되나요?", "fact"),
+        ("合同里的每个日期", "list"),
+        ("供应商清单", "list"),
+        ("每个员工的病假天数", "fact"),
+        ("What changed from the draft to the final text?", "steps"),
+        ("A合约和B合约的比较", "steps"),
+        ("보고서 전체 내용이 뭐야?", "document"),
+        ("핸드북에 대해 전반적으로 설명해 주세요.", "document"),
+        ("문서의 핵심 내용만 간단히 알려 주세요", "document"),
+        ("보고서에 언급된 업체들은 어디어디인가요?", "list"),
+        ("참석자 명단을 알려 주세요", "list"),
+        ("实验室的安全规则都有哪些?", "list"),
+        ("把所有参会人员的名字给我", "list"),
+        ("예산은 누가 승인했고 언제 승인됐나요?", "steps"),
+        ("월세는 얼마야? 난방비는 포함돼?", "steps"),
+        ("自付额是多少,理赔要联系谁?", "steps"),
+        ("比较新旧合同的通知期限", "steps"),
+        ("CNBC에서 꼽은 방탄소년단과 다른 그룹과의 가장 큰 차이점은?", "fact"),
+        ("在1990年，谁当选了？", "fact"),
         ("Who is the landlord?", "fact"),
         ("When and where was Ada Finch born?", "fact"),
         ("When did it start and who founded it?", "fact"),
@@ -46,6 +85,7 @@ def test_the_wording_says_how_a_question_is_answered(question, route):
         ("Please list the suppliers", "suppliers"),
         ("List every date that occurs.", "date"),
         ("List every place that names Ada Finch", "Ada Finch"),
+        ("List all mentions of hens in the contract", "hens"),
         ("Which email addresses occur in the documents?", "email addresses"),
         ("Which phone numbers are given?", "phone numbers"),
         ("What decisions are in the documents?", "decisions"),
@@ -58,6 +98,39 @@ def test_the_wording_says_how_a_question_is_answered(question, route):
 )
 def test_the_topic_of_a_list_is_what_it_asks_for(question, topic):
     assert choose_route(question).topic == topic
+
+
+@pytest.mark.parametrize(
+    ("question", "is_clear"),
+    [
+        ("What is the notice period?", True),
+        ("What are the types of memory?", True),
+        ("Summarize everything", True),
+        ("List all risks", True),
+        ("I have no time to read this, what do I need to know?", False),
+        ("Who attended the workshop? Give me every name.", False),
+        ("연차는 며칠인가요?", True),
+        ("모든 직원에게 적용되나요?", False),
+        ("押金是多少钱?", True),
+        ("还有哪些待办事项没完成?", False),
+    ],
+)
+def test_a_fact_is_unclear_if_its_words_may_ask_for_more(question, is_clear):
+    assert choose_route(question).is_clear == is_clear
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("Under what conditions can the landlord enter?", "conditions"),
+        ("What documents do I have to hand in?", "documents"),
+        ("제출해야 하는 서류에는 어떤 것들이 있나요?", "서류"),
+        ("还有哪些待办事项没完成?", "待办事项"),
+        ("Who is the landlord?", "Who is the landlord?"),
+    ],
+)
+def test_a_list_that_was_asked_for_otherwise_is_of_the_things_that_are_named(question, topic):
+    assert force_route(question, "list").topic == topic
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ TALK = {
     "wellbeing": ("How are you?", "Hi, how are you doing today?", "잘 지내요?", "你好吗？"),
     "thanks": (
         *("Thanks a lot for your help!", "ok, thanks, bye", "thx", "고마워요!", "감사합니다.", "谢谢你", "謝謝"),
+        *("great thanks a lot ok", "감사합니다 수고하세요", "謝謝你的幫忙"),
         *("Thanks, that was exactly what I needed!", "That's so helpful", "great answer, thank you"),
         *("You've been a big help", "덕분에 큰 도움이 됐어요!", "딱 제가 찾던 내용이네요", "正是我需要的，谢谢！"),
         "回答得很清楚",
     ),
     "farewell": ("Bye!", "That’s all for now", "안녕히 계세요", "再见", "晚安"),
-    "acknowledgement": ("OK", "Great!", "I see.", "네", "알겠습니다", "好的"),
+    "acknowledgement": ("OK", "ok great", "Sorry!", "Great!", "I see.", "네", "알겠습니다", "好的"),
     "identity": (
         "Who are you?",
         "hi! what's your name?",

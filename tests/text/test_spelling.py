@@ -24,9 +24,11 @@ def test_a_question_word_is_recognized_unless_another_word_may_be_meant(word: st
         ("contract", "contact", False),
         ("goat", "boat", False),
         ("form", "from", False),
+        ("电费", "電費", True),
+        ("设备", "电费", False),
     ],
 )
-def test_swapped_and_doubled_letters_are_certain(word: str, right: str, certain: bool) -> None:
+def test_swapped_and_doubled_letters_and_the_other_script_are_certain(word: str, right: str, certain: bool) -> None:
     assert is_certain(word, right) is certain
 
 

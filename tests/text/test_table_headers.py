@@ -45,6 +45,22 @@ def test_a_caption_stands_above_the_columns_that_it_spans(above: list[str]) -> N
     assert header(above, ["Zone", "Sales", "Profit", "Sales", "Profit"]) == names
 
 
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        ([["", "", "2023", "", "2022"], ["Zone", "Land", "In", "Out", "In", "Out"]],
+         ("Zone", "Land", "2023 · In", "2023 · Out", "2022 · In", "2022 · Out")),
+        ([["", "", "2023", "", "", "2022"], ["Zone", "In", "Out", "In", "Out", "Net"]],
+         ("Zone", "2023 · In", "2023 · Out", "2022 · In", "2022 · Out", "2022 · Net")),
+        ([["Sales", "2023", "", "2022", ""], ["Zone", "In", "Out", "In", "Out"]],
+         ("Sales · Zone", "2023 · In", "2023 · Out", "2022 · In", "2022 · Out")),
+        ([["", "2023", "2022"], ["Zone", "Sales", "Sales"]], ("Zone", "2023 · Sales", "2022 · Sales")),
+    ],
+)  # fmt: skip
+def test_names_that_repeat_show_what_periods_stand_above(rows: list[list[str]], names: tuple[str, ...]) -> None:
+    assert header(*rows) == names
+
+
 def test_columns_without_names_part_the_captions() -> None:
     found = find_header([["", "", "2023", "", "2022"], ["Zone", "Sales", "Profit", "", "Sales"], FIGURES[:5]])
     assert found is not None

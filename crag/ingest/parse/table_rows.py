@@ -47,6 +47,7 @@ class _TableReader:
         self._header: TableHeader | None = None
         self._is_written = True  # the header
         self._names: list[str] = []
+        self._has_figures = False  # the last row
         self._width = self._width_of(self._rows[self._first]) if self._first < len(rows) else 1
 
     def blocks(self) -> Iterator[Block]:
@@ -74,12 +75,12 @@ class _TableReader:
         places = list(islice((n for n in range(at, len(self._rows)) if self._rows[n]), _MAX_HEADER_ROWS))
         width = self._width_of(*(self._rows[n] for n in places))
         ahead = [[*self._rows[n], *[""] * (width - len(self._rows[n]))][:width] for n in places]
-        header = find_header(ahead) or self._find_plain_header(at)
+        header = find_header(ahead) or self._find_plain_header(at) or self._find_next_header(at, ahead)
         if header is None or len({*header.names} - {""}) < 2 or len(write_row(header.cells)) > MAX_COLUMNS_LENGTH:
             return None
         names = ahead[header.height - 1]
         above = [cell for row in ahead[: header.height - 1] for cell in row]
-        is_new = self._follows_blank(at) or self._header is None or names == self._names
+        is_new = self._follows_blank(at) or self._header is None or names[0] == self._names[0]
         is_new = is_new or any(names_period(cell) or names_unit(cell) for cell in above)
         if not is_new or not all(self._belongs_below(places, n) for n in range(header.height)):
             return None
@@ -90,6 +91,18 @@ class _TableReader:
         names = [cell for cell in self._rows[at] if cell]
         is_header = at == self._first < len(self._rows) - 1 and _are_distinct_names(self._rows[at][: len(names)])
         return TableHeader(tuple(self._rows[at])) if 0 < self._least_names <= len(names) and is_header else None
+
+    def _find_next_header(self, at: int, ahead: Sequence[Sequence[str]]) -> TableHeader | None:
+        """Return the header, below a blank row, of another table, which has no figures although the one above has."""
+        if not self._header or not self._has_figures or not self._follows_blank(at):
+            return None
+        caption = lone_cell(ahead[0])
+        names, *below = ahead[1:] if caption else ahead
+        filled = [cell for cell in names if cell]
+        is_header = len(below) > 1 and len(filled) > 1 and _are_distinct_names(names[: len(filled)])
+        if not is_header or any(find_figures(row) for row in (names, *below)) or not is_short(caption):
+            return None
+        return TableHeader(tuple(names), (caption,), 2) if caption else TableHeader(tuple(names))
 
     def _belongs_below(self, places: Sequence[int], n: int) -> bool:
         """Return whether a row of a header goes on after a blank row, if there is one."""
@@ -110,6 +123,7 @@ class _TableReader:
     def _row_blocks(self, at: int) -> Iterator[Block]:
         """Yield a row, below the header if it is the first; as a paragraph if the table has ended above it."""
         row = self._rows[at]
+        self._has_figures = bool(find_figures(row))
         if self._header and not self._is_written:
             self._is_written = True
             yield Block(write_row(self._titled(self._header).cells), "header")

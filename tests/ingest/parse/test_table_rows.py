@@ -20,6 +20,21 @@ def test_each_table_of_a_sheet_has_its_own_caption() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("below", "headers"),
+    [
+        ([["Zone", "Cars"], ["Asia", "4"], ["Peru", "5"]], ["# Zone | Cars"]),
+        ([["Vehicles"], ["Zone", "Cars"], ["Asia", "4"], ["Peru", "5"]], ["# Vehicles · Zone | Cars"]),
+        ([[], ["Zone", "Head"], ["Asia", "Ann"], ["Peru", "Bo"]], ["# Zone | Head"]),
+        ([[], ["Contacts"], ["Office", "Head"], ["Asia", "Ann"], ["Peru", "Bo"]], ["# Contacts · Office | Head"]),
+        ([[], ["Rome", "7"], ["Peru", "5"]], []),
+    ],
+)
+def test_another_table_below_does_not_keep_the_caption(below: list[list[str]], headers: list[str]) -> None:
+    rows = [["Staff 2022"], ["Zone", "Staff"], ["Asia", "3"], ["Peru", "4"], *below]
+    assert [line for line in written(rows) if line.startswith("#")] == ["# Staff 2022 · Zone | Staff", *headers]
+
+
 def test_a_title_before_a_blank_row_is_a_caption_only_if_it_names_a_period_or_unit() -> None:
     table = [["Zone", "Sales"], ["Asia", "3"]]
     assert written([["Sales of Odby"], [], *table]) == ["Sales of Odby", "# Zone | Sales", "Asia | 3"]

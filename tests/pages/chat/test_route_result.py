@@ -27,6 +27,7 @@ def test_a_list_says_how_much_was_read_and_may_be_asked_as_a_fact(chat: AppTest,
     ask(chat.run(), "Where is the grinder mentioned?")
     assert said(chat, "1 place in 1 document.")
     assert said(chat, "of 1 passage read")
+    assert said(chat, "A fact is answered from the few passages that fit best.")
     chat.button(next(button.key for button in chat.button if button.label == "Ask as a fact")).click().run()
     assert not chat.exception
     (conversation,) = services.conversations.find("", 5).conversations

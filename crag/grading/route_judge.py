@@ -1,0 +1,53 @@
+"""Kind of a question whose wording leaves it open, asked of a language model in one token."""
+
+from __future__ import annotations
+
+from crag.cancellation import Cancellation
+from crag.concurrency.caches import LRUCache
+from crag.errors import ModelFault
+from crag.grading.model_replies import ask_in_parallel, read_likeliest
+from crag.prompts import compose_prompt
+from crag.protocols import ChatModel
+from crag.types import Route
+
+_WORDS: dict[str, Route] = {
+    "fact": "fact",
+    "overview": "document",
+    "list": "list",
+    "calculation": "table",
+    "steps": "steps",
+}
+_MIN_SHARE = 0.5  # of the probability of all words: less, and the model cannot tell
+
+
+class ModelRouteJudge:
+    """`RouteJudge` that asks `model` for one word, once for each question while `routes` keeps the replies."""
+
+    def __init__(self, model: ChatModel, routes: LRUCache[tuple[str, str], Route | None]) -> None:
+        self._model = model
+        self._routes = routes
+
+    def judge(self, question: str, stop: Cancellation) -> Route | None:
+        """See `RouteJudge`."""
+        key = self._model.fingerprint, question
+        if (known := self._routes.get(key)) is not None:
+            return known
+        prompts = compose_prompt("route", question=question)  # the words to reply are English anyway
+
+        def ask(_index: int, limited: Cancellation) -> Route | None:
+            route: Route | None
+            route, share = read_likeliest(self._model.first_token(prompts, limited), _read_word)
+            return route if share is None or share >= _MIN_SHARE else None
+
+        try:
+            _, route = next(ask_in_parallel(self._model, ask, 1, lambda _index, _fault: None, stop))
+        except ModelFault:  # what the user must do about it is said when the answer is written
+            return None
+        if route is not None:
+            self._routes.put(key, route)
+        return route
+
+
+def _read_word(word: str) -> Route | None:
+    """Return the route whose word begins with these letters, as the first token of a longer word may be."""
+    return next((route for name, route in _WORDS.items() if word and name.startswith(word)), None)
