@@ -17,11 +17,12 @@ from crag.errors import BadRequest, HomeFault
 from crag.library.jobs import IngestJobs
 from crag.library.library import Library
 from crag.sharing.backup import write_backup
+from crag.storage.accounts import Accounts
 from crag.storage.engine import Database, is_owner_alive
 from crag.storage.files import Originals
 from crag.storage.shared_files import SharedFiles, open_shared_files
 from crag.storage.tables import preferences
-from crag.types import ignore_progress
+from crag.types import CollectionSharing, Identity, ignore_progress
 from tests.doubles.library import open_library
 from tests.doubles.postgres import home_url
 from tests.waiting import wait_until
@@ -228,3 +229,26 @@ def test_a_server_that_is_not_there_is_said_without_its_password(url, said, tmp_
 def test_its_backup_is_that_of_postgresql(open_database, tmp_path):
     with pytest.raises(BadRequest, match="PostgreSQL"):
         write_backup(open_database("a"), tmp_path / "backup.zip", ignore_progress, Cancellation())
+
+
+def test_documents_of_an_account_are_found_by_those_with_whom_it_shares_them(library):
+    accounts = Accounts(library._database, ["ann@example.org"])
+    ann, ben = (accounts.log_in(Identity("idp", name, f"{name}@example.org")) for name in ("ann", "ben"))
+    accounts.apply_roles()
+    assert [accounts.get(one.id).role for one in (ann, ben)] == ["admin", "member"]
+    own, other = library.for_user(ann.id), library.for_user(ben.id)
+    added = next(iter(own.pipeline.add_upload("notes.md", NOTES, collection="Papers")))
+    assert (other.search("fox"), other.counts()[:2], other.removed()) == ([], (0, 0), [])
+    assert other.find_corrections("Where is the mulle?") == {}
+    own.share_collection("ann/Papers", CollectionSharing(members={"ben@example.org": False}))
+    own.rename_collection("ann/Papers", "Theses")
+    assert [one.name for one in other.collections()] == ["ben/Documents", "Documents", "ann/Theses"]
+    assert [hit.source_id for hit in other.search("fox", 1)] == [added.id]
+    with pytest.raises(BadRequest):
+        other.discard([added.id])
+    own.discard([added.id])
+    assert (len(own.removed()), other.removed()) == (1, [])
+    own.delete_collection("ann/Theses")
+    own.restore([added.id])
+    assert other.search("fox") == []  # it is private again
+    assert [hit.source_id for hit in own.search("fox", 1)] == [added.id]
