@@ -51,7 +51,9 @@ def register(command: AddCommand) -> None:
 def ask_question(application: Application, options: argparse.Namespace) -> int:
     """Answer a question, then list the sources."""
     check_collection(application, options.collection)
-    wanted = options.conversation or (_NEW if options.account else None)  # what a person asks is in a conversation
+    wanted = options.conversation
+    if wanted is None and options.account:
+        wanted = _NEW  # what a person asks is in a conversation of theirs
     conversation = _open_conversation(application, wanted)
     conversation_id = conversation.id if conversation else None
     run_options = build_run_options(application, options, conversation.changes if conversation else {})
