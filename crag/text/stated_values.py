@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from crag.text.dates import CalendarDate, find_dates, remove_dates
-from crag.text.figures import Figure, find_figures
+from crag.text.dates import CalendarDate, find_date_spans, find_dates, remove_dates
+from crag.text.figures import Figure, find_figure_spans, find_figures
 from crag.text.language import extract_terms
 from crag.text.patterns import MONTHS, lazy_regex
 from crag.text.questions import AnalyzedQuestion
@@ -46,6 +46,34 @@ def find_values(question: AnalyzedQuestion, sentence: str) -> frozenset[StatedVa
     if question.answer_type == "time":
         return frozenset(find_dates(new)).union(map(_parse_time_of_day, _TIME_OF_DAY.finditer(new)))
     return frozenset(find_figures(_TIME_OF_DAY.sub("", remove_dates(new))))
+
+
+def find_value_spans(question: AnalyzedQuestion, sentence: str) -> list[tuple[int, int]]:
+    """Return where a sentence holds dates, figures or full names of the kind asked for that the question lacks.
+
+    Places, Korean and Chinese names, and other kinds of answers are not recognized.
+    """
+    asked = set(_NUMBER.findall(question.text))
+    dates = find_date_spans(sentence)
+    if question.answer_type == "person" and not question.is_cjk:
+        return [
+            found.span()
+            for found in _PERSON.finditer(sentence)
+            if " " in found[0] and (question.weights.keys() | _CALENDAR_TERMS).isdisjoint(extract_terms(found[0]))
+        ]
+    if question.answer_type == "time":
+        times = [found.span() for found in _TIME_OF_DAY.finditer(sentence)]
+        spans = sorted(dates + [span for span in times if not _overlaps(span, dates)])
+    elif question.answer_type == "number":
+        spans = [span for span in find_figure_spans(sentence) if not _overlaps(span, dates)]
+    else:
+        return []
+    said = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)
+    return [span for span, numbers in said if not numbers or not asked.issuperset(numbers)]
+
+
+def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in others)
 
 
 def _parse_time_of_day(match: re.Match[str]) -> Figure:
