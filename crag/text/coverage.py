@@ -15,7 +15,6 @@ from types import ModuleType
 
 from crag.protocols import CoverageCheck, Embedder, Quotation
 from crag.text import chinese, english, korean
-from crag.text.answer_form import has_form
 from crag.text.contrasts import is_contrary
 from crag.text.language import (
     detect_language,
@@ -35,6 +34,7 @@ from crag.text.questions import (
     AnalyzedQuestion,
     TermStatistics,
     analyze_question,
+    announces_more,
     matches_answer_type,
 )
 from crag.text.relevance_features import TokenizedText
@@ -152,7 +152,7 @@ class BuiltinCoverageCheck(CoverageCheck):
 
     def _covers(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         return not _disagree(question, used) and any(
-            has_form(question.text, each)
+            _is_whole(each)
             and not find_gaps(question, each, self._embedder)
             and any(self._states(question, sentence) for sentence in _separate_sentences(each))
             for each in used
@@ -171,6 +171,11 @@ class BuiltinCoverageCheck(CoverageCheck):
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
+
+
+def _is_whole(quoted: Quotation) -> bool:
+    """Return whether a quotation neither breaks off a list nor only announces what follows it."""
+    return not (announces_more(quoted.text) or (quoted.is_cut and quoted.items >= _MIN_LIST_ITEMS))
 
 
 def _disagree(question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:

@@ -348,10 +348,11 @@ def test_sentences_that_state_different_values_cover_nothing(embedder, question,
 @pytest.mark.parametrize(
     ("question", "quoted", "covered"),
     [
-        ('What does "lot" mean?', Quotation("A lot is all yarn dyed in one bath.", ""), True),
-        ("What is said about storm damage to boats?", Quotation("• Storm damage to boats and sails.", "", 1), False),
         ("Are boats insured?", Quotation("• Boats are insured.", "", 1), True),
+        ("What are the duties?", Quotation("The duties are these:", ""), False),
+        ("What are the duties?", Quotation("The duties are these:\n- rowing\n- steering", "", 2), True),
+        ("What are the duties?", Quotation("The duties are these:\n- rowing\n- steering", "", 2, is_cut=True), False),
     ],
 )
-def test_a_term_needs_its_definition_and_an_item_a_statement(embedder, question, quoted, covered):
+def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quoted, covered):
     assert BuiltinCoverageCheck(embedder, CountedTermStatistics()).is_covered(question, [quoted]) == covered
