@@ -42,7 +42,6 @@ from crag.text.stated_values import agree, find_values
 from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows, names_column
 
 _MIN_LIST_ITEMS = 2
-_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
 _MAX_WINDOWS = 8
 _MIN_WEIGHT_SHARE = 0.4
 _MIN_HELD_SHARE = 0.6
@@ -151,7 +150,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         )
 
     def _covers(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
-        return not _disagree(question, used) and any(
+        return any(
             _is_whole(each)
             and not find_gaps(question, each, self._embedder)
             and any(self._states(question, sentence) for sentence in _separate_sentences(each))
@@ -163,10 +162,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         if is_contrary(question.text, sentence.text):
             return False
         gaps = find_gaps(question, sentence, self._embedder)
-        if gaps or gaps.akin:
-            return False
-        asks_kind = not question.is_cjk and question.answer_type not in _VALUE_TYPES
-        return not asks_kind or english.names_kind(question, f"{sentence.text} {sentence.context}", self._embedder)
+        return not (gaps or gaps.akin)
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
@@ -176,20 +172,6 @@ class BuiltinCoverageCheck(CoverageCheck):
 def _is_whole(quoted: Quotation) -> bool:
     """Return whether a quotation neither breaks off a list nor only announces what follows it."""
     return not (announces_more(quoted.text) or (quoted.is_cut and quoted.items >= _MIN_LIST_ITEMS))
-
-
-def _disagree(question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
-    """Return whether an answer holds several values of the kind that is asked for, of which at most one can be right.
-
-    Sentences that have a value in common agree. The items of a list are one statement.
-    """
-    if question.answer_type not in _VALUE_TYPES:
-        return False
-    sentences = [sentence.text for quoted in used for sentence in _separate_sentences(quoted)]
-    values = [found for text in sentences if (found := find_values(question, text))]
-    return len(values) > 1 and not any(
-        all(any(agree(value, other) for other in others) for others in values[1:]) for value in values[0]
-    )
 
 
 def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:

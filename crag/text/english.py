@@ -15,8 +15,6 @@ _SIMILAR = 0.58
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
 _AKIN = 0.3
 """Cosine from which a word may stand for the only one that is missing of a question with `_MIN_OTHER_WORDS` more."""
-_REMOTE = 0.2
-"""Cosine below which a text does not even speak of a kind of thing: *award*, *medal* 0.40; *church*, *schools* 0.07."""
 _MIN_OTHER_WORDS = 3
 _CLASS_NOUN = lazy_regex(
     r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
@@ -90,12 +88,3 @@ def _missing_years(quoted: str, question: str) -> list[str]:
 def _is_form_of_name(name: str, term: str) -> bool:
     """Return whether a term is a name in another form, as *Swedish* of *Sweden*; *Aalta* is not *Aalto*."""
     return shares_root(name, term) and len(name) != len(term)
-
-
-def names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:
-    """Return whether a text speaks of the kind of thing that "which award" asks for, at least remotely."""
-    kinds = [noun for noun in _CLASS_NOUN.findall(question.text) if not FRAME_TERMS.issuperset(extract_terms(noun))]
-    others = {word.lower() for word, _ in question.words} - {noun.lower() for noun in kinds}
-    held = {word.lower() for word, _ in extract_words(text) if word.isalpha()}
-    nearest = _find_similarities(kinds, sorted(held - others), embedder)
-    return all(similarity >= _REMOTE for similarity in nearest.values())

@@ -265,7 +265,6 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert covers("When was the sauna renovated?", "The sauna was renovated in 2019.")
     assert not covers("When was the wall renovated?", "The sauna was renovated in 2019.\nThe wall was opened in 2021.")
     assert covers("When was the ferry built?", "The ferry carries 40 cars.\nIt was built in 1911.")
-    assert not covers("Which church runs the schools of Moorby?", "The schools of Moorby are run by the county.")
     assert not covers("When is the deposit taken?", "A deposit of £250 is taken from your card.")
     assert covers("普通门诊挂号费多少？", "普通门诊挂号费15元。")
     assert not covers("急诊挂号费多少？", "普通门诊挂号费15元。")
@@ -326,23 +325,6 @@ def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) 
     used = [Quotation("The fee is 30 pounds.", ""), Quotation("Clara Moor collects the money.", "")]
     assert check.is_covered("How much is the fee and who collects the money?", used)
     assert not check.is_covered("How much is the fee in Varnholt and who collects the money?", used)
-
-
-@pytest.mark.parametrize(
-    ("question", "sentences", "covered"),
-    [
-        ("How many sailors does Halden have?", ["Halden hired 58 sailors.", "Halden has 41 sailors."], False),
-        ("How many sailors does Halden have?", ["Halden has 41 sailors.", "In 1911 Halden had 41 sailors."], True),
-        ("When was the pier built?", ["The pier was built in 1874.", "The second pier was built in 1911."], False),
-        ("When was the pier built?", ["The pier was built in 1874.", "The pier is 58 metres long."], True),
-        ("Who built the pier?", ["The pier was built by Clara Moor.", "The pier was built by Fiona Marsh."], False),
-        ("부두는 언제 지었나요?", ["부두는 1874년에 지었다.", "두 번째 부두는 1911년에 지었다."], False),
-        ("碼頭何時建成？", ["碼頭於1874年建成。", "第二座碼頭於1911年建成。"], False),
-    ],
-)
-def test_sentences_that_state_different_values_cover_nothing(embedder, question, sentences, covered):
-    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
-    assert check.is_covered(question, [Quotation(sentence, "") for sentence in sentences]) == covered
 
 
 @pytest.mark.parametrize(
