@@ -11,7 +11,6 @@ from crag.text.coverage import Gaps, find_labelled_values
 from crag.text.language import (
     continues_item,
     extract_terms,
-    extract_words,
     is_heading,
     is_list_item,
     is_table_row,
@@ -27,7 +26,6 @@ _SIMILAR_SCORE_SHARE = 0.85
 """Share of the best score from which another sentence supports an answer about as well."""
 _COMPLETING_SCORE_SHARE = 0.5
 _LEAD_SCORE_SHARE = 0.7
-_OTHER_FORM_COST = 0.3
 _MAX_LEAD_IN_UNITS = 3
 _MAX_FOLLOWING_SENTENCES = 3
 SINGLE_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
@@ -68,10 +66,8 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
 def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_gaps: GapFinder) -> ScoredUnit:
     """Return the best unit with a value of the kind asked for, or else the one to explain it, if about as good as any.
 
-    An explanation lacks nothing; of two, the one that begins with a name of the question is about it. Other forms of
-    the question's words count less than the words themselves: *founding* than *founded*.
+    An explanation lacks nothing; of two, the one that begins with a name of the question is about it.
     """
-    ranked = sorted(ranked, key=lambda unit: -unit.score * (1 - _OTHER_FORM_COST * _other_forms(question, unit.text)))
     near = [unit for unit in ranked if unit.score >= _LEAD_SCORE_SHARE * ranked[0].score][:MAX_SENTENCES]
 
     def lacks(unit: ScoredUnit) -> tuple[bool, ...]:
@@ -80,15 +76,6 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
         return (gaps.value,) if question.answer_type in SINGLE_VALUE_TYPES else (gaps.value, gaps.count > 0, is_aside)
 
     return min(near, key=lacks)
-
-
-def _other_forms(question: AnalyzedQuestion, text: str) -> float:
-    """Return the share of the question's words of which the text holds only other forms; 0 for Korean and Chinese."""
-    if question.is_cjk:  # their endings and compounds are other forms of hardly anything
-        return 0.0
-    held, written = set(extract_terms(text)), {word.casefold() for word, _ in extract_words(text)}
-    other = [word for word, parts in question.words if held.issuperset(parts) and word.casefold() not in written]
-    return len(other) / max(1, len(question.words))
 
 
 def _choose_units(

@@ -54,6 +54,14 @@ _DEFINITE_NOUN = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:[\w-]+\s){1,3})",
     re.IGNORECASE,
 )
+_ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
+_REASON = lazy_regex(
+    r"\b(?:because|since|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)|so"
+    r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))"
+    r"|caus\w+|result\w*|led|leads?|thanks to|prevent\w*"
+    r"|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response|by \w+ing|means|given)\b",
+    re.IGNORECASE,
+)
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
     (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
@@ -80,18 +88,14 @@ _LABELS = tuple(  # what a question asks for, and the label of a line that state
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What quoted sentences lack: names and figures, other key words, a value of the kind asked for.
-
-    For `akin` they hold only a loosely related word: no gap, but a sentence with the word itself is better.
-    """
+    """What quoted sentences lack: names and figures, other key words, a value of the kind asked for."""
 
     names: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     value: bool = False
-    akin: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.names or self.words or self.value)
+        return self.count > 0
 
     def is_smaller_than(self, other: Gaps) -> bool:
         """Return whether less is missing than in `other`."""
@@ -100,7 +104,7 @@ class Gaps:
     @property
     def count(self) -> int:
         """Number of things that are missing."""
-        return len(self.names) + len(self.words) + self.value + len(self.akin)
+        return len(self.names) + len(self.words) + self.value
 
 
 class BuiltinCoverageCheck(CoverageCheck):
@@ -158,11 +162,11 @@ class BuiltinCoverageCheck(CoverageCheck):
         )
 
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
-        """Return whether one sentence states everything, without a contrast to the question and in its own words."""
-        if is_contrary(question.text, sentence.text):
+        """Return whether one sentence states everything, a reason if that is asked for, and nothing to the contrary."""
+        gives_reason = _REASON.search(sentence.text) or not _ASKS_WHY.search(question.text)
+        if not gives_reason or is_contrary(question.text, sentence.text):
             return False
-        gaps = find_gaps(question, sentence, self._embedder)
-        return not (gaps or gaps.akin)
+        return not find_gaps(question, sentence, self._embedder)
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
@@ -257,8 +261,8 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
         gaps = _find_cjk_gaps(question, quoted)
     else:
         lacks_value = not (_holds_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
-        names, words, akin = english.find_missing_words(question, quoted.text, quoted.context, embedder)
-        gaps = Gaps(names, words, lacks_value, akin)
+        names, words = english.find_missing_words(question, quoted.text, quoted.context, embedder)
+        gaps = Gaps(names, words, lacks_value)
     is_other = tells_other_opening(question.text, quoted.text) or is_part_of_total(question.text, quoted.text)
     if gaps.value and question.answer_type == "number" and names_column(question.text, quoted.text):
         gaps = replace(gaps, value=False)
@@ -307,7 +311,7 @@ def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
     `gaps` is what the quotation lacks. Holding a name that the question asks about is enough, if no other name is
     missing. Always False for Chinese and Korean, where endings hide shared words.
     """
-    missing = {*gaps.names, *gaps.words, *gaps.akin}
+    missing = {*gaps.names, *gaps.words}
     asked = {word: parts for word, parts in question.words if not FRAME_TERMS.issuperset(parts)}
     held = {word: parts for word, parts in asked.items() if word not in missing}
     if question.is_cjk or held.keys() == asked.keys():

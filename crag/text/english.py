@@ -13,9 +13,6 @@ from crag.text.spelling import is_certain, shares_root
 
 _SIMILAR = 0.58
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
-_AKIN = 0.3
-"""Cosine from which a word may stand for the only one that is missing of a question with `_MIN_OTHER_WORDS` more."""
-_MIN_OTHER_WORDS = 3
 _CLASS_NOUN = lazy_regex(
     r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
 )
@@ -36,8 +33,8 @@ _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 def find_missing_words(
     question: AnalyzedQuestion, quoted: str, context: str, embedder: Embedder | None
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the missing names and figures, the other missing key words, and those of which a loose synonym is held."""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the missing names and figures, and the other missing key words."""
     text = f"{quoted} {context}"
     held = set(extract_terms(text))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
@@ -57,10 +54,9 @@ def find_missing_words(
             unlike.append(word)
     nearest = _find_similarities(unlike, words, embedder)
     unlike = [word for word in unlike if nearest[word] < _SIMILAR]
-    is_akin = len(unlike) == 1 and len(question.words) > _MIN_OTHER_WORDS and nearest[unlike[0]] >= _AKIN
     names = tuple(dict.fromkeys([*missing, *_missing_years(quoted, question.text)]))
     unlike += [found[0] for one in _QUALIFIERS if (found := one.search(question.text)) and not one.search(text)]
-    return (names, (), tuple(unlike)) if is_akin and len(unlike) == 1 else (names, tuple(unlike), ())
+    return names, tuple(unlike)
 
 
 def _find_class_terms(question: AnalyzedQuestion) -> set[str]:

@@ -48,7 +48,7 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("What is a bowline?", "A bowline is a knot that does not slip."),
         ("When and where did the first shop open?", "The first shop opened in Odby in 1911."),
         ("How far in advance are boats booked?", "Boats are booked two days in advance."),
-        ("Which award did Clara Moor win in 1911?", "Clara Moor won the Red Compass in 1911."),
+        ("Which award was Clara Moor given in 1911?", "Clara Moor was given the Red Compass in 1911."),
         ("Who is the captain?", "The captain, Clara Moor, wears a blue coat."),
         ("Who is the captain?", "Clara Moor is the new captain."),
         ("Who will be the facilitator?", "Clara Moor will facilitate."),
@@ -165,13 +165,6 @@ def test_the_title_names_what_a_sentence_is_about(embedder: Embedder) -> None:
     )
 
 
-def test_of_many_words_one_may_be_said_in_a_loosely_related_way(embedder: Embedder) -> None:
-    asked = analyze_question("When did Moorby become the centre of the county?", CountedTermStatistics())
-    gaps = find_gaps(asked, Quotation("Moorby became the centre of the county in 1911.", ""), embedder)
-    assert not gaps
-    assert gaps.akin == ("become",)
-
-
 def test_gaps_tell_names_from_other_words(embedder: Embedder) -> None:
     asked = analyze_question("When did the Moorby ferry sink in 1911?", CountedTermStatistics())
     gaps = find_gaps(asked, Quotation("The boat left at dawn.", ""), embedder)
@@ -270,6 +263,8 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert not covers("急诊挂号费多少？", "普通门诊挂号费15元。")
     assert not covers("儿科主任是谁？", "内科主任是沈亦舟，儿科医生是顾南。")
     assert not covers("Where is the gym?", "The gym is open on Saturdays.")
+    assert covers("Why was the ferry stopped?", "The ferry was stopped because the pier had burned.")
+    assert not covers("Why was the ferry stopped?", "The ferry was stopped on Sunday.")
 
 
 def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedder) -> None:
