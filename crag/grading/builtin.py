@@ -16,7 +16,6 @@ from crag.text.coverage import (
     find_topics,
     holds_topic,
     is_complete,
-    names_only_other_words,
 )
 from crag.text.language import detect_language, detect_written_language, extract_terms, is_heading, join_sentences
 from crag.text.opening_hours import name_hours_asked_for
@@ -240,8 +239,6 @@ class BuiltinGrader:
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
             complete = None
-            if names_only_other_words(asked, f"{reading.title}\n{texts[index]}"):
-                score = min(score, self.thresholds.lower / 2)
             if not found:  # one complete passage is enough
                 complete = self._is_complete(asked, score, reading)
                 score = max(score, self._least_score(asked, score, texts[index])) if complete else score

@@ -279,7 +279,7 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     if _cjk_reader(asked) is korean:
         figures = korean.find_missing_figures(asked, said)
-        words = korean.find_missing_words(asked, text, around, question.known_endings)
+        words = korean.find_missing_words(asked, text, around)
         states = _holds_value(question, text)
     else:
         figures = chinese.find_missing_figures(asked, said)
@@ -287,15 +287,6 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
         parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
         states = chinese.holds_focus(asked, text) and all(chinese.states_value(part, text) for part in parts)
     return Gaps(figures, words, not (states or find_labelled_values(question, [text])))
-
-
-def names_only_other_words(question: AnalyzedQuestion, text: str) -> bool:
-    """Return whether a text holds the nouns of a Korean question only inside other words: 회식 in 개회식."""
-    if detect_language(question.text) != "ko":
-        return False
-    nouns = korean.find_topics(question.text, question.known_endings)
-    missing = korean.find_missing_words(question.text, text, text, question.known_endings)
-    return bool(nouns) and set(nouns) <= set(missing) and any(noun in text for noun in nouns)
 
 
 def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], text: str, held: frozenset[str]) -> bool:
@@ -332,7 +323,7 @@ def find_topics(question: AnalyzedQuestion) -> list[tuple[str, tuple[str, ...]]]
         return extract_key_words(question.text)
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     is_korean = _cjk_reader(asked) is korean
-    topics = korean.find_topics(asked, question.known_endings) if is_korean else chinese.find_topics(asked)
+    topics = korean.find_topics(asked) if is_korean else chinese.find_topics(asked)
     return [(topic, tuple(extract_terms(topic))) for topic in topics]
 
 

@@ -184,13 +184,6 @@ def test_a_relevant_passage_is_complete_if_it_states_everything_asked(
     assert {other.complete for other in others} == {None}
 
 
-def test_a_korean_word_inside_another_one_is_no_match(embedder: Embedder) -> None:
-    texts = ("점심 도시락은 매점에서 판다.", "비가 오면 실내에서 먹는다.")
-    inside, _ = grade(embedder, "도시는 어디예요?", texts)
-    assert word(embedder, inside) == "irrelevant"
-    assert inside.reason == "‘도시’에 대한 내용이 없습니다."
-
-
 def test_the_reason_for_a_korean_question_without_spaces_quotes_the_passage(embedder: Embedder) -> None:
     texts = ("5월 매출은 3억 원이다.", "모임은 화요일에 한다.")
     held, _ = grade(embedder, "5월매출얼마", texts)

@@ -11,9 +11,7 @@ from crag.text.coverage import (
     BuiltinCoverageCheck,
     find_context,
     find_gaps,
-    find_topics,
     is_complete,
-    names_only_other_words,
 )
 from crag.text.language import detect_language
 from crag.text.questions import analyze_question
@@ -79,7 +77,6 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("한바다는 어디서 태어났어?", "한바다는 원산에서 태어났다."),
         ("강아지를 키워도 되나요?", "강아지는 한 마리까지 기를 수 있다."),
         ("바다호 전투에서 병사는 모두 몇 명 죽었나?", "바다호 전투에서 병사 37명이 전사하였다."),
-        ("선원은 어디에서 자나요?", "선원은 여수의 여관에서 잔다."),
         ("青山俱乐部在哪里打球？", "青山俱乐部在三号馆打球。"),
         ("Where is the harbour office located?", "The harbour office is in Odby."),
         ("How much may a rope cost per year?", "Item: Rope, per year | Limit: 140 euros"),
@@ -142,8 +139,6 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("青山的市長是誰？", "青山位於城市北部，山上有許多步道。"),
         ("바다 도서관의 관장은 누구인가요?", "바다 도서관은 4월에 문을 열었다."),
         ("문학상의 제3회 수상자는 누구인가?", "문학상의 제1회 수상자는 시인 한가람이다."),
-        ("음악은 언제 들어요?", "음악회는 4월 18일에 연다."),
-        ("소설은 몇 권인가요?", "신소설은 3권이다."),
         ("다음 모임은 언제예요?", "모임은 6월 12일에 한다."),
         ("책은 모두 몇 권인가요?", "책은 한 사람이 다섯 권까지 빌릴 수 있다."),
         ("보증금 이자는 몇 퍼센트인가요?", "보증금은 5천만 원이다."),
@@ -270,20 +265,6 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
 def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedder) -> None:
     assert is_covered(embedder, "총회는 언제예요?", "일시: 6월 12일", "주민 총회록")
     assert not is_covered(embedder, "연차는 며칠 전에 신청해요?", "외출은 3일 전에 신청한다.", "휴가 규정")
-
-
-def test_a_korean_question_about_a_word_inside_another_shares_nothing_with_the_text() -> None:
-    asked = analyze_question("도시는 어디예요?", CountedTermStatistics())
-    assert names_only_other_words(asked, "도시락은 매점에서 판다.")
-    assert not names_only_other_words(asked, "도시는 바다 옆에 있다.")
-    bought = analyze_question("상품은 어디서 사요?", CountedTermStatistics())
-    assert names_only_other_words(bought, "행사에서 상품권 10매를 준다.")
-
-
-def test_a_final_syllable_is_no_particle_where_the_documents_hold_it_in_a_noun() -> None:
-    statistics = CountedTermStatistics(["수리 기사가 온다.", "배수로가 있다.", "다과를 낸다."])
-    asked = analyze_question("추가휴가, 배수로가, 보일러기사가", statistics)
-    assert [word for word, _ in find_topics(asked)] == ["추가휴가", "배수로", "보일러기사"]
 
 
 @pytest.mark.parametrize(
