@@ -9,14 +9,10 @@ Traditional and simplified characters are compared as written: a question has be
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 from crag.text.patterns import lazy_regex
-from crag.text.synonyms import index_synonyms
 
 _HAN = lazy_regex("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
@@ -46,9 +42,6 @@ _ASKED_NOUN = lazy_regex(
 )
 _CLASS_LENGTH = 4
 """Characters after 什麼 or 哪個 that may name a kind of thing and need not be in the answer: 哪個大學, 什麼獎."""
-_WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_SYNONYMS = index_synonyms(_WORDS["synonyms"])
-_SYNONYM = lazy_regex("|".join(sorted(map(re.escape, _SYNONYMS), key=len, reverse=True)))
 _NUMERAL = "[一二三四五六七八九十百千萬万億亿兩两半数數]"
 _NUMBER = rf"(?:\d[\d,.]*\s?|{_NUMERAL}+)"
 _DATE = lazy_regex(
@@ -149,9 +142,9 @@ def _find_missing(question: str, text: str) -> list[tuple[int, str]]:
     missing: list[tuple[int, str]] = []
     for found in _HAN.finditer(question):
         run, start = found[0], found.start()
-        signs = "".join({"": "-", "missing": "x"}.get(mark, " ") for mark in _mark_held(run, text))
-        for gap in re.finditer("-+|x+", signs):
-            word = run[gap.start() : gap.end()].strip("" if gap[0][0] == "x" else _FUNCTION)
+        signs = "".join(" " if mark else "-" for mark in _mark_held(run, text))
+        for gap in re.finditer("-+", signs):
+            word = run[gap.start() : gap.end()].strip(_FUNCTION)
             at = start + run.index(word, gap.start())
             if len(word) > 1 or (word and word not in text and _is_focus(question, at, word)):
                 missing.append((at, word))
@@ -164,10 +157,6 @@ def _mark_held(run: str, text: str) -> list[str]:
     for at in range(len(run) - 1):
         if run[at : at + 2] in text:
             marks[at] = marks[at + 1] = "held"
-    for found in _SYNONYM.finditer(run):
-        known = any(word in text for word in _SYNONYMS[found[0]])
-        if known or "held" not in marks[found.start() : found.end()]:
-            marks[found.start() : found.end()] = ["held" if known else "missing"] * len(found[0])
     for found in _QUESTION_WORD.finditer(run):
         marks[found.start() : found.end()] = ["frame"] * len(found[0])
         if re.match("[什甚哪何]", found[0]) and not _WHERE_OR_WHEN.search(found[0]):

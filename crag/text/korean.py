@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from crag.text.patterns import lazy_regex
-from crag.text.synonyms import index_synonyms
 
 _HANGUL = lazy_regex("[가-힣]+")
 _TOKEN = lazy_regex(r"[가-힣]+|[A-Za-z][A-Za-z\d.-]*|\d[\d,.]*\d|\d")
@@ -61,7 +61,6 @@ _LIGHT_VERB = lazy_regex(
 )
 _MIN_LONG_WORD = 4  # syllables
 _HELD_PAIRS = 0.75  # of the syllable pairs of a long word, which may be spelt in another way
-_SYNONYMS = index_synonyms(_WORDS["synonyms"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +240,19 @@ def _read_text(text: str) -> _Said:
 def _begins_word(term: str, said: _Said) -> bool:
     """Return whether a word of a text begins with a term: 휴가 is no synonym of 연차 in 출산휴가."""
     return any(said.bare.startswith(term, start) for start in said.starts)
+
+
+def _index_synonyms(groups: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each word of the groups, which are written with spaces, every word that may stand for it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        words = tuple(group.split())
+        for word in words:
+            found[word] = (*found.get(word, ()), *words)
+    return found
+
+
+_SYNONYMS = _index_synonyms(_WORDS["synonyms"])
 
 
 def _alternatives(topic: _Topic) -> tuple[str, ...]:
