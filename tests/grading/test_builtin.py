@@ -98,7 +98,11 @@ def test_the_reason_is_in_the_language_of_the_question(
     ("question", "text", "reason"),
     [
         ("When was the Halden lighthouse built?", "The Halden lighthouse was built in 1911.", "built in 1911”."),
-        ("When was the Halden lighthouse built?", "The Halden lighthouse was built of stone.", "but not what is asked."),
+        (
+            "When was the Halden lighthouse built?",
+            "The Halden lighthouse was built of stone.",
+            "but not what is asked.",
+        ),
         ("When is the Halden lighthouse open?", "The Halden lighthouse is open from 9:00 to 16:00.", "to 16:00”."),
         ("How often is the Halden lighthouse painted?", "The lighthouse is white.", "not “Halden” or “painted”."),
         ("When was the Halden recall, and its cost?", "The Halden recall began in 2021.", "but not “cost”."),
