@@ -18,7 +18,6 @@ from crag.text.language import (
     strip_list_mark,
 )
 from crag.text.questions import AnalyzedQuestion, announces_more
-from crag.text.tables import is_same_row
 
 MAX_SENTENCES = 4
 MAX_ITEMS = 12
@@ -81,10 +80,7 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
 def _choose_units(
     question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], lead: ScoredUnit, find_gaps: GapFinder
 ) -> list[ScoredUnit]:
-    """Choose the units that complete the lead, then those that support the answer as well; stop where support drops.
-
-    The same row of another year is not left out, unless the question asks for one of them.
-    """
+    """Choose the units that complete the lead, then those that support the answer as well; stop where support drops."""
     chosen, gaps = [lead], find_gaps([lead])
     for unit in ranked:
         if not gaps.count or len(chosen) == MAX_SENTENCES or unit.score < _COMPLETING_SCORE_SHARE * lead.score:
@@ -103,9 +99,7 @@ def _choose_units(
         if unit not in chosen and not terms <= said and not terms.isdisjoint(question.weights) and is_needed:
             chosen.append(unit)
             said |= terms
-    twins = (unit for unit in ranked if unit not in chosen and is_same_row(lead.text, unit.text))
-    chosen += [unit for unit in twins if not find_gaps([lead]).is_smaller_than(find_gaps([unit]))]
-    return chosen[:MAX_SENTENCES]
+    return chosen
 
 
 def _with_following_units(chosen: Sequence[ScoredUnit], texts: dict[int, Sequence[ScoredUnit]]) -> list[ScoredUnit]:

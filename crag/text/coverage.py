@@ -39,7 +39,7 @@ from crag.text.questions import (
 )
 from crag.text.relevance_features import TokenizedText
 from crag.text.stated_values import agree, find_values
-from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows, names_column
+from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows
 
 _MIN_LIST_ITEMS = 2
 _MAX_WINDOWS = 8
@@ -264,8 +264,6 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
         names, words = english.find_missing_words(question, quoted.text, quoted.context, embedder)
         gaps = Gaps(names, words, lacks_value)
     is_other = tells_other_opening(question.text, quoted.text) or is_part_of_total(question.text, quoted.text)
-    if gaps.value and question.answer_type == "number" and names_column(question.text, quoted.text):
-        gaps = replace(gaps, value=False)
     return replace(gaps, value=True) if is_other else gaps
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from crag.text.language import extract_terms, is_table_row, split_sentences
 from crag.text.patterns import lazy_regex
-from crag.text.table_headers import CAPTION_SEPARATOR, find_header, is_figure
+from crag.text.table_headers import find_header
 from crag.types import HEADING_SEPARATOR, Knowledge
 
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
@@ -30,8 +30,6 @@ _TOTAL_CELL = lazy_regex(
 
 
 _MAX_HEADER_HEIGHT = 4  # rows
-_IN_BRACKETS = lazy_regex(r"[(（][^()（）]*[)）]")
-_COUNTING = frozenset({"number", "of", "no", "수", "수량", "인원", "数量", "數量"})
 
 
 def label_table_rows(units: Sequence[str], heading: str = "", whole: Sequence[str] = ()) -> list[str]:
@@ -153,14 +151,6 @@ def is_part_of_total(question: str, row: str) -> bool:
     return not (is_named and any(_TOTAL_CELL.search(name) for name, _ in cells))
 
 
-def is_same_row(first: str, second: str) -> bool:
-    """Return whether two rows, with the names of their columns, differ in their captions and figures alone."""
-    rows = [_read_cells(row) for row in (first, second)]
-    bare = [[name.rpartition(CAPTION_SEPARATOR)[2] for name, _ in row] for row in rows]
-    names = [[name for name, _ in row] for row in rows]
-    return min(map(len, rows)) > 1 and rows[0][0][1] == rows[1][0][1] and bare[0] == bare[1] and names[0] != names[1]
-
-
 def find_rows_of_others(asked: frozenset[str], units: Sequence[str]) -> set[str]:
     """Return the table rows that a question is not about: where rows are about what it names, those about none of it.
 
@@ -169,23 +159,6 @@ def find_rows_of_others(asked: frozenset[str], units: Sequence[str]) -> set[str]
     labels = {unit: frozenset(extract_terms(_read_cells(unit)[0][1])) for unit in units if is_table_row(unit)}
     named = frozenset[str]().union(*(label for label in labels.values() if label <= asked))
     return {row for row in labels if named and named.isdisjoint(extract_terms(row))}
-
-
-def names_column(question: str, rows: str) -> bool:
-    """Return whether a row holds a figure, be it without a unit, in a column that the question names."""
-    asked = question.casefold()
-    for name, value in (cell for row in rows.split("\n") for cell in _read_cells(row)):
-        bare = _IN_BRACKETS.sub("", name.rpartition(CAPTION_SEPARATOR)[2]).casefold()
-        words = [word for word in re.findall(r"\w+", bare) if word not in _COUNTING]
-        if words and is_figure(value) and all(_names(asked, word) for word in words):
-            return True
-    return False
-
-
-def _names(asked: str, word: str) -> bool:
-    """Return whether a question contains a word: in Latin letters a whole one, or its plural, so no age in pages."""
-    whole = rf"(?<![a-z0-9]){re.escape(word)}(?:e?s)?(?![a-z0-9])"
-    return bool(re.search(whole, asked)) if word.isascii() else word in asked
 
 
 def _read_cells(row: str) -> list[tuple[str, str]]:

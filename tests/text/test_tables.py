@@ -6,10 +6,8 @@ from crag.text.tables import (
     asks_total,
     find_column_names,
     is_part_of_total,
-    is_same_row,
     is_total_row,
     label_table_rows,
-    names_column,
 )
 
 
@@ -78,36 +76,6 @@ def test_a_row_of_totals(row: str) -> None:
 )
 def test_other_rows_hold_a_part_of_the_total(question: str, row: str, is_part: bool) -> None:
     assert is_part_of_total(question, row) is is_part
-
-
-@pytest.mark.parametrize(
-    ("question", "row", "named"),
-    [
-        ("How many boats did Odby have?", "Town: Odby | Boats: 14", True),
-        ("How many employees work in Odby?", "Town: Odby | Employee: 14", True),
-        ("2025년 매출은 얼마인가요?", "지점: 서관 | 2025: 14", True),
-        ("손님은 몇 명인가요?", "구역: 서관 | 손님 수: 260", True),
-        ("How many pages does the manual have?", "Book: Manual | Age: 14", False),
-        ("How many items were sold in 12025?", "Shop: Odby | 2025: 14", False),
-        ("How many boats did Odby have?", "Town: Odby | Boats: many", False),
-    ],
-)
-def test_a_column_is_named_by_whole_words(question: str, row: str, named: bool) -> None:
-    assert names_column(question, row) is named
-
-
-@pytest.mark.parametrize(
-    ("other", "same"),
-    [
-        ("2022 · Zone: Asia | Sales: 3", True),
-        ("2023 · Zone: Europe | Sales: 3", False),
-        ("2022 · Zone: Asia | Costs: 3", False),
-        ("2023 · Zone: Asia | Sales: 4", False),
-        ("Asia sold 3.", False),
-    ],
-)
-def test_a_row_of_another_year_is_the_same_row(other: str, same: bool) -> None:
-    assert is_same_row("2023 · Zone: Asia | Sales: 4", other) is same
 
 
 @pytest.mark.parametrize("total", ["총매출", "총 장비", "총장비", "총인원", "총기간", "총재고", "총경비", "总收入"])
