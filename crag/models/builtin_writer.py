@@ -9,7 +9,7 @@ from itertools import chain
 
 from crag.cancellation import Cancellation
 from crag.models.builtin_rewriter import asks_for_more, is_new_in, names_no_subject
-from crag.models.quoted_answer import SINGLE_VALUE_TYPES, GapFinder, ScoredUnit, compose_answer
+from crag.models.quoted_answer import GapFinder, ScoredUnit, compose_answer
 from crag.protocols import OFF_TOPIC, Embedder, PromptFit, Quotation, ReplyPiece, Writer
 from crag.text.citation_marks import CITATION, strip_brackets
 from crag.text.coverage import Gaps, find_context, find_gaps, is_off_topic
@@ -17,6 +17,7 @@ from crag.text.language import is_heading, split_sentences
 from crag.text.opening_hours import tells_other_opening
 from crag.text.question_parts import separate_questions, split_question
 from crag.text.questions import (
+    SINGLE_VALUE_TYPES,
     AnalyzedQuestion,
     TermStatistics,
     analyze_question,

@@ -17,7 +17,7 @@ from crag.text.language import (
     restricts_previous,
     strip_list_mark,
 )
-from crag.text.questions import AnalyzedQuestion, announces_more
+from crag.text.questions import SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more
 
 MAX_SENTENCES = 4
 MAX_ITEMS = 12
@@ -27,7 +27,6 @@ _COMPLETING_SCORE_SHARE = 0.5
 _LEAD_SCORE_SHARE = 0.7
 _MAX_LEAD_IN_UNITS = 3
 _MAX_FOLLOWING_SENTENCES = 3
-SINGLE_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,14 +54,6 @@ _DEFINITE_NOUN = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:[\w-]+\s){1,3})",
     re.IGNORECASE,
 )
-_ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
-_REASON = lazy_regex(
-    r"\b(?:because|since|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)|so"
-    r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))"
-    r"|caus\w+|result\w*|led|leads?|thanks to|prevent\w*"
-    r"|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response|by \w+ing|means|given)\b",
-    re.IGNORECASE,
-)
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
     (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
@@ -162,11 +154,10 @@ class BuiltinCoverageCheck(CoverageCheck):
         )
 
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
-        """Return whether one sentence states everything, a reason if that is asked for, and nothing to the contrary."""
-        gives_reason = _REASON.search(sentence.text) or not _ASKS_WHY.search(question.text)
-        if not gives_reason or is_contrary(question.text, sentence.text):
+        """Return whether one sentence states everything in the form asked for, and nothing to the contrary."""
+        if is_contrary(question.text, sentence.text) or find_gaps(question, sentence, self._embedder):
             return False
-        return not find_gaps(question, sentence, self._embedder)
+        return question.is_cjk or english.has_form(question, sentence, self._embedder)
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""

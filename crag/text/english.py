@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from crag.protocols import Embedder
+from crag.protocols import Embedder, Quotation
 from crag.text.language import extract_terms, extract_words
 from crag.text.patterns import lazy_regex
-from crag.text.questions import FRAME_TERMS, AnalyzedQuestion
+from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
 
 _SIMILAR = 0.58
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
+_REMOTE = 0.2
+"""Cosine below which a text does not even speak of a kind of thing: *award*, *medal* 0.40; *church*, *schools* 0.07."""
 _CLASS_NOUN = lazy_regex(
     r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
 )
@@ -28,6 +30,33 @@ _QUALIFIERS = tuple(  # stop words that change what is asked: the answer must ho
         r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b",
     )
 )
+_NEEDED = tuple(  # what a question asks, and what its answer must hold
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(needed, re.IGNORECASE))
+    for asks, needed in (
+        (
+            r"\bwhy\b",
+            (
+                r"\b(?:because|since|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)|so"
+                r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))|caus\w+|result\w*|led"
+                r"|leads?|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response"
+                r"|by \w+ing|means|given)\b"
+            ),
+        ),
+        (
+            r"\bwhat (?:is|was|are|were) the meaning of\b",
+            r"\b(?:mean\w*|signif\w+|symboli[sz]\w+|stands? for|denot\w+|defin\w+|refers?|deriv\w+)\b|[\"“‘]",
+        ),
+        (
+            r"\bwhat (?:is|are|was|were) .*\bmade (?:of|from|out of|up of)\b",
+            r"\b(?:made|consist\w*|compos\w+|contain\w*|compris\w+|form\w*|built|construct\w*|alloy|mix\w*)\b",
+        ),
+    )
+)
+_COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ASKS_FOR_COUNTED = lazy_regex(
+    rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({'|'.join(_COUNTS[2:])})\b", re.IGNORECASE
+)
+_SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
@@ -84,3 +113,27 @@ def _missing_years(quoted: str, question: str) -> list[str]:
 def _is_form_of_name(name: str, term: str) -> bool:
     """Return whether a term is a name in another form, as *Swedish* of *Sweden*; *Aalta* is not *Aalto*."""
     return shares_root(name, term) and len(name) != len(term)
+
+
+def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> bool:
+    """Return whether a quotation gives a reason, a meaning, a material or as many items if these are asked for.
+
+    It must also speak of the kind of thing that is asked for.
+    """
+    if any(asks.search(question.text) and not needed.search(quoted.text) for asks, needed in _NEEDED):
+        return False
+    if wanted := _ASKS_FOR_COUNTED.match(question.text):
+        items = max(quoted.items, len(_SEPARATOR.findall(quoted.text)) + 1)
+        if items < _COUNTS.index(wanted[1].lower()):
+            return False
+    is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
+    return not is_kind_open or _names_kind(question, f"{quoted.text} {quoted.context}", embedder)
+
+
+def _names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:
+    """Return whether a text speaks of the kind of thing that "which award" asks for, at least remotely."""
+    kinds = [noun for noun in _CLASS_NOUN.findall(question.text) if not FRAME_TERMS.issuperset(extract_terms(noun))]
+    others = {word.lower() for word, _ in question.words} - {noun.lower() for noun in kinds}
+    held = {word.lower() for word, _ in extract_words(text) if word.isalpha()}
+    nearest = _find_similarities(kinds, sorted(held - others), embedder)
+    return all(similarity >= _REMOTE for similarity in nearest.values())

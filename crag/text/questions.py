@@ -27,6 +27,7 @@ class TermStatistics(Protocol):
 
 
 AnswerType = Literal["person", "time", "number", "place", "list", "explanation", "other"]
+SINGLE_VALUE_TYPES: frozenset[AnswerType] = frozenset({"person", "time", "number", "place"})
 
 _LONG_QUESTION_LENGTH = 1000  # characters
 _EDGE_SENTENCES = 3  # sentences at the beginning and at the end of a long text that may contain the question

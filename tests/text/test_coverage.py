@@ -256,6 +256,10 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert not covers("Where is the gym?", "The gym is open on Saturdays.")
     assert covers("Why was the ferry stopped?", "The ferry was stopped because the pier had burned.")
     assert not covers("Why was the ferry stopped?", "The ferry was stopped on Sunday.")
+    assert not covers("Which church runs the schools of Moorby?", "The schools of Moorby are run by the county.")
+    assert covers("What are the three colours of the flag?", "The three colours of the flag are red, white and blue.")
+    assert not covers("What are the five colours of the flag?", "The five colours of the flag were chosen in 1911.")
+    assert not covers("What is the bell made of?", "The bell is heavy.")
 
 
 def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedder) -> None:
