@@ -19,10 +19,10 @@ from crag.text.coverage import (
 )
 from crag.text.language import detect_language, detect_written_language, extract_terms, is_heading, join_sentences
 from crag.text.opening_hours import name_hours_asked_for
-from crag.text.possible_values import may_hold_value
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
+from crag.text.stated_values import may_hold_value
 from crag.text.tables import find_column_names, label_table_rows
 from crag.types import Grade, Passage, Thresholds, VerdictWord, WrittenLanguage
 

@@ -27,7 +27,6 @@ from crag.text.language import (
 )
 from crag.text.opening_hours import name_hours_asked_for, tells_other_opening
 from crag.text.patterns import lazy_regex
-from crag.text.possible_values import may_hold_value
 from crag.text.question_parts import split_question
 from crag.text.questions import (
     FRAME_TERMS,
@@ -38,7 +37,7 @@ from crag.text.questions import (
     matches_answer_type,
 )
 from crag.text.relevance_features import TokenizedText
-from crag.text.stated_values import agree, find_values
+from crag.text.stated_values import agree, find_values, may_hold_value
 from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows
 
 _MIN_LIST_ITEMS = 2

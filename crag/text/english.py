@@ -37,9 +37,9 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
             r"\bwhy\b",
             (
                 r"\b(?:because|since|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)|so"
-                r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))|caus\w+|result\w*|led"
-                r"|leads?|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)|response"
-                r"|by \w+ing|means|given)\b"
+                r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))|caus\w+|result\w*"
+                r"|led|leads?|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)"
+                r"|response|by \w+ing|means|given)\b"
             ),
         ),
         (

@@ -37,15 +37,11 @@ _VERB_ENDING = lazy_regex(
     "(?:았습니까|었습니까|였습니까|습니까|니까|았나요|었나요|였나요|나요|았는가|었는가|는가|은가|ㄴ가|을까요|까요|을까|을지|는지|은지"
     "|려면|으면|면|려고|어야|아야|여야|야|어서|아서|여서|서|도록|어도|아도|여도|어요|아요|여요|어|아|여|고|며|지|게|기|던|는|은|을|요|나|니|죠|다)$"
 )
-_CONNECTED_VERB = lazy_regex(
-    "(?:려면|으면|면|[어아워와여려져켜쳐]도|[어아여려워써내줘둬봐해돼와]야|어서|아서|려고|도록|으려)$"
-)
 _NOUN_VERB = lazy_regex(  # 제작했습니까, 안장된, 파손시킨: a noun with the verb that carries the ending
     "^([가-힣]{2,}?)(?:하|한|할|함|합|했|해|하였|되|된|될|됨|됩|됐|돼|되었|시키|시킨|시킬|시켰|시켜|당한|당하|당했|받은|받는|받았|받을|받아)"
     "(?:(?:였|었|시|셨|지|려)?(?:는가|는지|던가|을까|을까요|니까|나요|습니까|나|니|냐|죠|요|던|는|을|여|서|고|며|면|게|기|도|야|도록|어야|어서|기로|기에|ㄴ)*)$"
 )
 _NOUN_FINALS = "반관원판란권년월물술율률론편단"  # with ㄴ or ㄹ, but hardly ever of verbs: 로봇반, 도서관
-_DOCUMENT_NOUN = lazy_regex("(?<=[가-힣]{2})[록서표문집](?![가-힣])")  # 회의록 is about 회의
 _QUESTION_WORD = lazy_regex(
     "^(?:무엇|무슨|무어|누구|누가|뉘|언제|어디|어느|어떤|어떻게|어떠|어떡|얼마|몇|며칠|왜|뭐|뭔|뭘)"
 )
@@ -117,7 +113,7 @@ def find_missing_figures(question: str, text: str) -> tuple[str, ...]:
 
 def find_missing_words(question: str, text: str, context: str = "") -> tuple[str, ...]:
     """Return the topics of a question that neither a text names in any form nor its context in the same words."""
-    said, around = _read_text(text), _read_text(_DOCUMENT_NOUN.sub("", context))
+    said, around = _read_text(text), _read_text(context)
     missing = (
         topic.base
         for topic in _read_topics(question)
@@ -191,7 +187,7 @@ def _coda(word: str) -> int:
 def _may_be_verb(word: str, base: str, after: str) -> bool:
     """Return whether a word may be a verb form without a noun in it: 태어난, 벌어진, 앓은, 말려야.
 
-    One that modifies, such as 태어난, is none before a question word or a verb `after` it.
+    One that modifies, such as 태어난, is none before a question word `after` it.
     """
     if _NOUN_VERB.match(word):
         return False
@@ -201,9 +197,7 @@ def _may_be_verb(word: str, base: str, after: str) -> bool:
         and not _COPULA.search(word)
     ):
         return True
-    if _CONNECTED_VERB.search(word):
-        return True
-    if not after or _QUESTION_WORD.match(after) or _CONNECTED_VERB.search(after):
+    if not after or _QUESTION_WORD.match(after):
         return False
     return _is_adnominal(word) and not re.search("(?:에는|에서는|로는|까지는|부터는)$", word) and len(base) <= 4
 

@@ -12,7 +12,6 @@ from crag.text.contrasts import is_contrary
     [
         ("What share of members is over 18?", "40 of the members are under 18."),
         ("What is the lower limit?", "The upper limit is 40."),
-        ("Which ferry goes north?", "The ferry goes south."),
         ("Which boats may enter the harbour?", "Boats with a sail may not enter the harbour."),
         ("How much does the Corbel 3 cost?", "The Corbel 5 costs £98."),
         ("작년에는 몇 명이 들었나요?", "올해는 168명이 들었다."),
