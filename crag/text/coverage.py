@@ -38,7 +38,7 @@ from crag.text.questions import (
 )
 from crag.text.relevance_features import TokenizedText
 from crag.text.stated_values import agree, find_values, may_hold_value
-from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows
+from crag.text.tables import label_table_rows
 
 _MIN_LIST_ITEMS = 2
 _MAX_WINDOWS = 8
@@ -230,12 +230,7 @@ def _has_complete_window(
 
 
 def find_labelled_values(question: AnalyzedQuestion, texts: Sequence[str]) -> list[int]:
-    """Return the places of the labelled lines that state what is asked for, as in "일시: …"; empty unless all do.
-
-    For a total it is the row of totals.
-    """
-    if asks_total(question.text) and (totals := [at for at, text in enumerate(texts) if is_total_row(text)]):
-        return totals[-1:]
+    """Return the places of the labelled lines that state what is asked for, as in "일시: …"; empty unless all do."""
     labels = [label for asking, label in _LABELS if asking.search(question.text)]
     places = [next((at for at, text in enumerate(texts) if label.search(text)), None) for label in labels]
     return [] if None in places else list(dict.fromkeys(at for at in places if at is not None))
@@ -253,8 +248,7 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
         lacks_value = not (_holds_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
         names, words = english.find_missing_words(question, quoted.text, quoted.context, embedder)
         gaps = Gaps(names, words, lacks_value)
-    is_other = tells_other_opening(question.text, quoted.text) or is_part_of_total(question.text, quoted.text)
-    return replace(gaps, value=True) if is_other else gaps
+    return replace(gaps, value=True) if tells_other_opening(question.text, quoted.text) else gaps
 
 
 def _holds_value(question: AnalyzedQuestion, text: str) -> bool:

@@ -15,13 +15,6 @@ from crag.types import HEADING_SEPARATOR, Knowledge
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
 _KOREAN_TOTAL = r"총(?!무|장(?!비)|리|회|괄|재(?![고산])|칙|론|각|알|기(?!간)|선|영사|학|지배|감독|경(?!비)|평)"
 _CHINESE_TOTAL = r"[总總](?![部经經裁监監书書理统統局])"
-_ASKS_TOTAL = lazy_regex(
-    rf"\b(?:totals?|altogether|in all|combined|sum of)\b|합계|총계|총합|총액"
-    rf"|(?<![가-힣])(?:총 |{_KOREAN_TOTAL})(?-i:[가-힣])"
-    r"|(?:모두|전부|다 합|합[해쳐]).*(?:몇|얼마)|전체 .*(?:몇|얼마)"
-    r"|[总總](?:[计計共额額数數和收支金]|[销銷]|[营營])|合[计計]|一共|共[计計]|(?:全部|所有).*(?:多少|[几幾])",
-    re.IGNORECASE,
-)
 _TOTAL_CELL = lazy_regex(
     rf"(?<!sub)(?<!sub[- ])\btotals?\b|\bsum\b|(?<!소)합계|총계|총합|^{_KOREAN_TOTAL}|^계$|누계"
     rf"|[总總][计計额額数數]|合[计計]|^{_CHINESE_TOTAL}|共[计計]",
@@ -135,20 +128,6 @@ def table_cells(row: str) -> list[str]:
 def is_total_row(row: str) -> bool:
     """Return whether a row, with or without the names of its columns, holds the totals of a table."""
     return any(_TOTAL_CELL.search(value) for _, value in _read_cells(row)) and bool(re.search(r"\d", row))
-
-
-def asks_total(question: str) -> bool:
-    """Return whether a question asks for a total."""
-    return bool(_ASKS_TOTAL.search(question))
-
-
-def is_part_of_total(question: str, row: str) -> bool:
-    """Return whether a row holds one part of the total that is asked for; not if the question names it."""
-    cells = _read_cells(row)
-    if len(cells) < 2 or not asks_total(question) or is_total_row(row):
-        return False
-    is_named = any(len(value) > 1 and value.casefold() in question.casefold() for _, value in cells)
-    return not (is_named and any(_TOTAL_CELL.search(name) for name, _ in cells))
 
 
 def find_rows_of_others(asked: frozenset[str], units: Sequence[str]) -> set[str]:
