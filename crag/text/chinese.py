@@ -103,21 +103,10 @@ def drop_frame(question: str) -> str:
     return _FRAME.sub(" ", _QUESTION_WORD.sub(" ", question))
 
 
-def find_missing_figures(question: str, text: str) -> tuple[str, ...]:
-    """Return the numbers, codes and names in Latin letters of a question that a text does not hold."""
-    low = text.casefold()
-    figures = [
-        found
-        for found in _FIGURE.findall(_LATIN.sub(" ", question))
-        if not re.search(rf"(?<![\d.,]){re.escape(found)}(?!\d|[.,]\d)", low)
-    ]
-    others = (word for word in _OTHER_HOLDER.findall(question) if word not in text)
-    return (*figures, *others, *(word for word in _LATIN.findall(question) if word.casefold() not in low))
-
-
 def find_missing_words(question: str, text: str) -> tuple[str, ...]:
     """Return the words of a question that a text does not hold."""
-    return tuple(word for _, word in _find_missing(question, text))
+    others = (word for word in _OTHER_HOLDER.findall(question) if word not in text)
+    return (*others, *(word for _, word in _find_missing(question, text)))
 
 
 def find_missing_letters(question: str, text: str) -> tuple[str, ...]:

@@ -54,6 +54,8 @@ _DEFINITE_NOUN = lazy_regex(
     re.IGNORECASE,
 )
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
+_FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
+_LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
     (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
     for asking, label in (
@@ -260,15 +262,24 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     said = f"{text} {around}"
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     if _cjk_reader(asked) is korean:
-        figures = korean.find_missing_figures(asked, said)
         words = korean.find_missing_words(asked, text, around)
         states = _holds_value(question, text)
     else:
-        figures = chinese.find_missing_figures(asked, said)
         words = chinese.find_missing_words(asked, said) + chinese.find_missing_letters(asked, said)
         parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
         states = chinese.holds_focus(asked, text) and all(chinese.states_value(part, text) for part in parts)
-    return Gaps(figures, words, not (states or find_labelled_values(question, [text])))
+    return Gaps(_find_missing_figures(asked, said), words, not (states or find_labelled_values(question, [text])))
+
+
+def _find_missing_figures(question: str, text: str) -> tuple[str, ...]:
+    """Return the numbers, codes and Latin names of a Korean or Chinese question that a text does not hold."""
+    low = text.casefold()
+    figures = (
+        found
+        for found in _FIGURE.findall(_LATIN.sub(" ", question))
+        if not re.search(rf"(?<![\d.,]){re.escape(found)}(?!\d|[.,]\d)", low)
+    )
+    return (*figures, *(word for word in _LATIN.findall(question) if word.casefold() not in low))
 
 
 def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], text: str, held: frozenset[str]) -> bool:

@@ -20,9 +20,6 @@ from crag.text.patterns import lazy_regex
 
 _HANGUL = lazy_regex("[가-힣]+")
 _TOKEN = lazy_regex(r"[가-힣]+|[A-Za-z][A-Za-z\d.-]*|\d[\d,.]*\d|\d")
-_FIGURE = lazy_regex(r"(?<![A-Za-z\d.-])(제\s?)?(\d[\d,.]*\d|\d)\s?(회|번째|번|호|차|조|층|동|급|항|장|기)?")
-_ORDINALS = {"두": "2", "세": "3", "네": "4", "다섯": "5"}
-_ORDINAL = lazy_regex(rf"({'|'.join(_ORDINALS)}) ?번째")
 _PARTICLE = lazy_regex(
     "(?:에게서는|에게서|에서는|에서의|에서도|에서|에게는|에게|께서는|께서|한테|으로는|으로서|으로써|으로의|으로도|으로|로서|로써"
     "|로의|로는|까지의|까지는|까지|부터의|부터|처럼|만큼|보다|이라는|라는|이라고|라고|이란|과의|와의|과는|와는|이나|이며|이고|이자"
@@ -92,23 +89,6 @@ def find_content_words(question: str) -> tuple[str, ...]:
 def _noun(topic: _Topic) -> str:
     found = _NOUN_VERB.match(topic.base)
     return found[1] if found else topic.base
-
-
-def find_missing_figures(question: str, text: str) -> tuple[str, ...]:
-    """Return the numbers, codes and names in Latin letters of a question that a text does not hold."""
-    bare = text.casefold()
-    missing = []
-    for found in _FIGURE.finditer(question):
-        unit = rf"\s?{found[3]}" if found[3] else ""
-        if not re.search(rf"(?<![\d.,]){re.escape(found[2])}(?!\d|[.,]\d){unit}", bare):
-            missing.append(found[0].strip())
-    missing += [
-        found[0]
-        for found in _ORDINAL.finditer(question)
-        if not re.search(rf"(?:{found[1]} ?번째|(?<!\d){_ORDINALS[found[1]]} ?(?:번째|회|차|호))", bare)
-    ]
-    latin = re.findall(r"[A-Za-z][A-Za-z\d-]*", question)
-    return (*missing, *(word for word in latin if word.casefold() not in bare))
 
 
 def find_missing_words(question: str, text: str, context: str = "") -> tuple[str, ...]:
