@@ -20,6 +20,7 @@ from crag.text.questions import AnalyzedQuestion
 from crag.text.relevance_features import FeatureSet, TokenizedText, measure_passages, measure_sentences
 from crag.types import Thresholds
 
+_MIN_DEFINITION_SCORE = 0.75
 WEIGHTS_FILE = Path(__file__).with_name("relevance_weights.json")
 
 
@@ -83,7 +84,12 @@ def score_sentences(question: AnalyzedQuestion, tokenized: TokenizedText, embedd
     Raises `ModelFault` if embedding fails.
     """
     rows = measure_sentences(question, tokenized, _compute_cosines(question, tokenized.sentences, embedder))
-    return [sentence_probability(row) for row in rows]
+    scores = [sentence_probability(row) for row in rows]
+    if question.answer_type != "explanation":
+        return scores
+    # A sentence that starts with the name in question usually defines it without repeating the rest of the question.
+    opens = [bool(question.names.intersection(own[:1])) for own in tokenized.terms]
+    return [max(score, _MIN_DEFINITION_SCORE) if first else score for score, first in zip(scores, opens, strict=True)]
 
 
 def _compute_cosines(question: AnalyzedQuestion, texts: Sequence[str], embedder: Embedder) -> list[float]:
