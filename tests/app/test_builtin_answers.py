@@ -19,6 +19,7 @@ from crag.cli.reports import answer_json, sources_text
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.settings import Settings
+from crag.text.citation_marks import strip_bold
 from tests.app.library_articles import ARTICLES
 
 
@@ -173,7 +174,7 @@ def test_a_row_of_a_long_table_is_quoted_with_its_columns(tmp_path: Path) -> Non
     with closing(open_application(Settings(home=tmp_path, chat_model="builtin", embedder="builtin"))) as opened:
         opened.library.pipeline.add_bytes("prices.csv", "\n".join(["Item,Price,Unit,Supplier", *rows]).encode())
         trace = ask(opened, "What is the price of item 12550?")
-    assert trace.text == "Item: 12550 — Price: 50.5 — Unit: roll — Supplier: Dunmore [1]"
+    assert strip_bold(trace.text) == "Item: 12550 — Price: 50.5 — Unit: roll — Supplier: Dunmore [1]"
     assert [one.strength for one in trace.sentences] == ["supported"]
 
 
@@ -277,7 +278,7 @@ def test_a_question_about_a_sheet_is_answered_by_the_row_that_holds_it(
     sheets: Application, question: str, row: str
 ) -> None:
     trace = ask(sheets, question)
-    assert (trace.text, trace.outcome) == (row, "quoted")
+    assert (strip_bold(trace.text), trace.outcome) == (row, "quoted")
 
 
 @pytest.mark.parametrize(
@@ -415,7 +416,7 @@ def test_a_labelled_value_and_a_row_answer_a_question_in_korean_and_chinese(
     office: Application, question: str, said: str
 ) -> None:
     trace = ask(office, question)
-    assert (trace.text, trace.outcome) == (f"{said} [1]", "quoted")
+    assert (strip_bold(trace.text), trace.outcome) == (f"{said} [1]", "quoted")
 
 
 def test_another_kind_of_leave_is_no_answer(office: Application) -> None:

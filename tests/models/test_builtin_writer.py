@@ -402,6 +402,7 @@ def test_opening_hours_are_not_mixed_with_the_date_of_the_opening(embedder: Embe
         ("How much is the fee?", "The fee is £1,200 for 40 boats.", "The fee is £1,200 for 40 boats. [1]"),
         ("How much is the fee?", "The fee is £1,200.", "The fee is **£1,200**. [1]"),
         ("How many boats sank in 1911?", "In 1911 twelve boats sank.", "In 1911 **twelve** boats sank. [1]"),
+        ("How long is the trial?", "The trial lasts three months.", "The trial lasts **three months**. [1]"),
         ("When was it built?", "It was built in 1874 or in 1911.", "It was built in 1874 or in 1911. [1]"),
         ("Who built the pier?", "The pier was built by Moor.", "The pier was built by Moor. [1]"),
         ("Where was Clara Moor born?", "Clara Moor was born in Odby.", "Clara Moor was born in Odby. [1]"),
