@@ -43,6 +43,7 @@ def main() -> None:
         warm_up()
     except Exception as error:  # noqa: BLE001 — last handler of a page: logged, and shown as a message
         draw_fault(error)
+        _draw_unsaved_files()
     if pages[chosen] is Page.CHAT:
         _draw_unsent_messages()
     else:
@@ -54,6 +55,13 @@ def _draw_unsent_messages() -> None:
     from pages.chat.questions import draw_unsent_messages
 
     draw_unsent_messages()
+
+
+def _draw_unsaved_files() -> None:
+    """Draw the files that could not be saved below a page that failed; imported late, since only this needs it."""
+    from pages.parts.document_intake import draw_unsaved_files
+
+    draw_unsaved_files("fault")
 
 
 def _make_page(page: Page) -> StreamlitPage:

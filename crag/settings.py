@@ -147,6 +147,7 @@ class Settings:
     allow_private_urls: tuple[Network, ...] = ()
     max_upload_mb: int = 100
     people: PeopleMode = "many"
+    database_url: str = field(default="", repr=False)  # of PostgreSQL; it may hold a password
     langsmith: LangSmithAccount = field(default_factory=LangSmithAccount)
     keys: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
@@ -205,6 +206,7 @@ def load_settings(
         allow_private_urls=_parse_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
         max_upload_mb=_parse_positive_integer("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
         people=_parse_people_mode(get("CRAG_PEOPLE", "many")),
+        database_url=parse_database_url("CRAG_DATABASE_URL", get("CRAG_DATABASE_URL")),
         langsmith=read_langsmith_account(get),
         keys={name: value for name, value in written.items() if value and not name.upper().startswith(_OWN_PREFIXES)},
     )
@@ -292,6 +294,15 @@ def _parse_positive_integer(name: str, value: str) -> int:
     if not value.isascii() or not value.isdigit() or int(value) == 0:
         raise BadRequest(f"{name} is “{value}”, not a whole number above 0.", f"Set {name} to one such as 100.")
     return int(value)
+
+
+def parse_database_url(name: str, value: str) -> str:
+    """Return the address of a PostgreSQL database, or nothing. Raises `BadRequest`; `name` says where it is written."""
+    if value and not value.startswith(("postgresql://", "postgres://")):
+        raise BadRequest(
+            f"{name} is not the address of a PostgreSQL database.", "Write postgresql://user:password@host/database."
+        )
+    return value.replace("postgres://", "postgresql://", 1)
 
 
 def _parse_people_mode(value: str) -> PeopleMode:

@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -31,6 +32,7 @@ CONFIGURATION = (
     "CRAG_ALLOW_PRIVATE_URLS",
     "CRAG_MAX_UPLOAD_MB",
     "CRAG_PEOPLE",
+    "CRAG_DATABASE_URL",
     "CRAG_LANGSMITH",
     *(f"LANGSMITH_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
     *(f"LANGCHAIN_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
@@ -53,6 +55,33 @@ def _forgotten_models() -> None:
     """A server of an earlier test may have had the same address, and a model of the same digest."""
     if administration := sys.modules.get("crag.models.ollama_api"):
         administration.model_facts_cache.clear()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of one server for all tests of a worker; root has another user run it."""
+    from tests.doubles.postgres import postgres_server
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, postgres_server(Path(folder)) as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def _homes_on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `--postgres`, and in tests marked so, every database is a schema of a PostgreSQL server."""
+    if not (request.config.getoption("--postgres") or request.node.get_closest_marker("postgres")):
+        return
+    from crag.storage import engine
+    from tests.doubles.postgres import home_url
+
+    server = request.getfixturevalue("postgres")
+    open_store = engine._open_store
+    monkeypatch.setattr(engine, "_open_store", lambda home, url: open_store(home, url or home_url(server, home)))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests of storage, retrieval, documents and runs work on PostgreSQL instead of SQLite."""
+    parser.addoption("--postgres", action="store_true", help="use PostgreSQL, not SQLite")
 
 
 def pytest_configure() -> None:

@@ -2,16 +2,15 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
+from functools import cache
 from string import Formatter
 
 import pytest
 
-from crag import errors
 from crag.errors import FAULTS, LangSmithFailed, ModelFault, WebSearchFailed
+from tests.test_structure import CRAG
 
-CRAG = Path(errors.__file__).parent
-TREES = [ast.parse(file.read_text(encoding="utf-8")) for file in CRAG.rglob("*.py") if file.name != "errors.py"]
+METHODS = ("make", "from_status")
 STATUSES = {"tavily": WebSearchFailed, "langsmith": LangSmithFailed, "provider": ModelFault, "download": ModelFault}
 
 
@@ -21,15 +20,25 @@ def is_status(key: str) -> bool:
     return name in ("5xx", "other") or name.isdecimal()
 
 
-def calls(method: str) -> Iterator[tuple[str, set[str]]]:
-    """The first argument and the keywords of each call of the method; a conditional argument counts twice."""
-    for tree in TREES:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
-                keywords = {keyword.arg or "" for keyword in node.keywords}
-                for part in ast.walk(node.args[0]) if node.args else ():
-                    if isinstance(part, ast.Constant) and part.value in {*FAULTS, *STATUSES}:
-                        yield part.value, keywords
+@cache
+def read_package() -> tuple[set[object], dict[str, list[tuple[str, set[str]]]]]:
+    """All constants, and by method the first argument and the keywords of each call; a conditional argument is two."""
+    constants: set[object] = set()
+    calls: dict[str, list[tuple[str, set[str]]]] = {method: [] for method in METHODS}
+    for file in (file for name, file in CRAG.items() if name != "crag.errors"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant):
+                constants.add(node.value)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
+                calls[node.func.attr] += named_faults(node)
+    return constants, calls
+
+
+def named_faults(call: ast.Call) -> Iterator[tuple[str, set[str]]]:
+    keywords = {keyword.arg or "" for keyword in call.keywords}
+    for part in ast.walk(call.args[0]) if call.args else ():
+        if isinstance(part, ast.Constant) and part.value in {*FAULTS, *STATUSES}:
+            yield part.value, keywords
 
 
 def placeholders(key: str) -> set[str]:
@@ -38,15 +47,16 @@ def placeholders(key: str) -> set[str]:
 
 
 def test_each_fault_is_used():
-    texts = {node.value for tree in TREES for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-    assert {key for key in FAULTS if not is_status(key)} <= texts
+    constants, _ = read_package()
+    assert {key for key in FAULTS if not is_status(key)} <= constants
 
 
 def test_each_fault_gets_its_values():
-    made = list(calls("make"))
+    _, calls = read_package()
+    made = calls["make"]
     assert len(made) > 40
     assert {key: placeholders(key) - given for key, given in made if placeholders(key) - given} == {}
-    for service, given in calls("from_status"):
+    for service, given in calls["from_status"]:
         for key in FAULTS:
             if is_status(key) and key.startswith(f"{service}."):
                 assert placeholders(key) <= given | {"status"}, key

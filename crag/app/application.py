@@ -88,7 +88,7 @@ class Application(UserScoped):
         self.settings = settings
         self._opened = time.monotonic()
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
-        self.database = Database(settings.home)
+        self.database = Database(settings.home, settings.database_url)
         self.outbound_log = OutboundLog(self.database)
         self.evaluator = InstalledEvaluator(settings)
         self.library = Library(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import indent
@@ -23,11 +24,13 @@ from crag.cli.arguments import (
 )
 from crag.cli.terminal import print_json, print_result, print_text, progress_line
 from crag.errors import BadRequest
-from crag.settings import Settings
+from crag.settings import Settings, parse_database_url
 from crag.sharing.backup import BackupManifest, write_backup
+from crag.sharing.move import move_home
 from crag.sharing.passage_exchange import ExportFormat
 from crag.sharing.restore import restore_backup
-from crag.storage.engine import DATABASE_NAME, Database
+from crag.storage.engine import Database
+from crag.storage.sqlite_file import DATABASE_NAME
 from crag.text.formatting import format_count, format_place
 from crag.types import DEFAULT_COLLECTION, Passage
 
@@ -81,7 +84,28 @@ def register(command: AddCommand) -> None:
     command("backup", backup_home, early=True).add_argument("file", type=parse_path, metavar="FILE", help="new file")
     restoring = command("restore", restore_home, early=True)
     restoring.add_argument("file", type=parse_path, metavar="FILE", help="file written by `backup`")
+    moving_home = command("move", move, early=True)
+    moving_home.add_argument("--to", type=parse_text, required=True, metavar="URL", help="postgresql://…, or a folder")
     restoring.add_argument("--replace", action="store_true", help="move an existing library aside first")
+
+
+def move(settings: Settings, options: argparse.Namespace) -> int:
+    """Copy the whole home to PostgreSQL, or from there to a folder, and compare every row. The source stays.
+
+    Stop the application first. What was interrupted goes on when the command is given again.
+    """
+    is_url = "://" in options.to
+    address = parse_database_url("--to", options.to) if is_url else ""
+    with ExitStack() as opened:
+        source = Database(settings.home, settings.database_url)
+        opened.callback(source.close)
+        target = Database(settings.home if is_url else Path(options.to), address)
+        opened.callback(target.close)
+        with progress_line("move") as report:
+            done = move_home(source, target, report, Cancellation())
+    lacking = f" {format_count(done.missing, 'original')} had been lost before." if done.missing else ""
+    print_result(options.json, asdict(done), f"Copied {done.rows:,} rows and {done.originals:,} originals.{lacking}")
+    return OK
 
 
 def list_documents(application: Application, options: argparse.Namespace) -> int:
@@ -188,12 +212,12 @@ def import_passages(application: Application, options: argparse.Namespace) -> in
 
 def backup_home(settings: Settings, options: argparse.Namespace) -> int:
     """Save the whole home to one file; the application may be running."""
-    if not (settings.home / DATABASE_NAME).is_file():
+    if not settings.database_url and not (settings.home / DATABASE_NAME).is_file():
         raise BadRequest(
             "There is no library in this folder, so there is nothing to back up.", "Choose one with --home."
         )
     path: Path = options.file
-    database = Database(settings.home)
+    database = Database(settings.home, settings.database_url)
     try:
         with progress_line(path.name) as report:
             saved = write_backup(database, path, report, Cancellation())

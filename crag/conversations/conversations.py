@@ -32,9 +32,8 @@ from crag.conversations import conversation_list, message_tree
 from crag.conversations.conversation_list import FoundConversations
 from crag.errors import BadRequest, CragError, NotFound, StillAnswering
 from crag.options import OptionChanges, dump_changes, load_changes
-from crag.storage.engine import Database
+from crag.storage.engine import Database, is_owner_alive
 from crag.storage.outbound_log import SERVER_KEY
-from crag.storage.ownership import is_process_alive
 from crag.storage.tables import conversations, datasets, departures, evaluations, feedback, messages, runs
 from crag.storage.user_scope import UserScoped, check_visible
 from crag.types import Conversation, Feedback, Message, RunState, is_user_key
@@ -294,7 +293,7 @@ def check_not_answering(connection: Connection, conversation_id: str) -> None:
 def find_active_run(connection: Connection, conversation_id: str) -> Any:
     """Return (id, state, owner) of the conversation's run that is running or waiting for the user, or None."""
     rows = connection.execute(_ACTIVE, {"conversation": conversation_id}).all()
-    return next((row for row in rows if row.state == "waiting" or is_process_alive(row.owner)), None)
+    return next((row for row in rows if row.state == "waiting" or is_owner_alive(connection, row.owner)), None)
 
 
 def _conversation_from_row(row: Row[Any]) -> Conversation:

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Row, delete, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from crag.errors import NotFound
-from crag.storage.engine import Database
+from crag.storage.engine import Database, insert_into
 from crag.storage.tables import calibrations, collections, rulings
 from crag.types import Passage, Thresholds
 
@@ -49,8 +48,8 @@ class CalibrationRows:
             "made_at": time.time(),
             "report": json.dumps({"scored": [asdict(one) for one in calibration.scored]}),
         }
-        row = insert(calibrations).values(collection=collection, grader=grader, **values)
         with self._database.write() as connection:
+            row = insert_into(connection, calibrations).values(collection=collection, grader=grader, **values)
             named = select(collections.c.name).where(collections.c.name == collection)
             if collection and connection.execute(named).first() is None:
                 raise NotFound(f"The collection “{collection}” no longer exists.", "Measure again.")

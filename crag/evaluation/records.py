@@ -29,8 +29,7 @@ from crag.evaluation.types import (
     Variant,
 )
 from crag.options import RunOptions, apply_changes, diff_options, dump_changes, load_changes
-from crag.storage.engine import Database
-from crag.storage.ownership import current_process_name, is_process_alive
+from crag.storage.engine import Database, is_owner_alive, replace_row
 from crag.storage.tables import evaluation_results, evaluations, runs
 from crag.storage.user_scope import UserScoped
 
@@ -149,7 +148,7 @@ class EvaluationRows(UserScoped):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owner = current_process_name()
+        self._owner = database.owner_name()
 
     def open(self, plan: EvaluationPlan) -> str:
         """Store a plan with a copy of its examples; return its id.
@@ -256,7 +255,7 @@ class EvaluationRows(UserScoped):
             stopping = connection.execute(spent).scalar()
             if stopping is None:  # deleted in the meantime
                 return True
-            connection.execute(insert(evaluation_results).prefix_with("OR REPLACE").values(row))
+            connection.execute(replace_row(connection, evaluation_results, row))
         return bool(stopping)
 
     def save_judgement(self, evaluation_id: str, key: ResultKey, judgement: Judgement) -> None:
@@ -324,9 +323,9 @@ class EvaluationRows(UserScoped):
         busy = evaluations.c.state.in_(ACTIVE_STATES)
         with self._database.read() as connection:
             rows = connection.execute(select(evaluations.c.id, evaluations.c.owner).where(busy)).all()
-        for row in rows:
-            if not is_process_alive(row.owner):
-                self._interrupt(row.id, row.owner)
+            dead = [row for row in rows if not is_owner_alive(connection, row.owner)]
+        for row in dead:
+            self._interrupt(row.id, row.owner)
 
     def _interrupt(self, evaluation_id: str, owner: str) -> None:
         """Mark it as interrupted unless another process has resumed it in the meantime."""
@@ -339,7 +338,7 @@ class EvaluationRows(UserScoped):
 def _refuse_concurrent_regression(connection: Connection, dataset_id: str) -> None:
     busy = evaluations.c.state.in_(ACTIVE_STATES) & (evaluations.c.kind == "regression")
     same = select(evaluations.c.owner).where(busy, evaluations.c.dataset_id == dataset_id)
-    if any(map(is_process_alive, connection.execute(same).scalars())):
+    if any(is_owner_alive(connection, owner) for owner in connection.execute(same).scalars().all()):
         raise BadRequest("Your test questions are already running.", "Wait for them, or stop that.")
 
 

@@ -103,7 +103,7 @@ def is_route_open(state: GraphState, deps: Deps) -> bool:
     is_decided = deps.system or deps.options.route != "auto" or state.get("extra_query") or state.get("route")
     if is_decided or deps.engine.route_judge is None:
         return False
-    return not choose_route(retrieval_question(state)).is_clear
+    return not choose_route(extract_asking_sentences(retrieval_question(state))).is_clear
 
 
 def judge_route(state: GraphState, deps: Deps) -> Route | None:

@@ -29,6 +29,7 @@ from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count
 from crag.text.language import detect_written_language, extract_terms, is_heading, is_table_row, split_sentences
 from crag.text.matches import MatchFinder
+from crag.text.questions import extract_asking_sentences
 from crag.text.routes import (
     RouteChoice,
     SummaryRequest,
@@ -65,9 +66,11 @@ _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
     """Return how the question is answered: as the user wants, else as a model takes it, else by its wording.
 
+    A text that came with the question counts for nothing.
+
     Another search of the web is for a fact.
     """
-    question, options = retrieval_question(state), deps.options
+    question, options = extract_asking_sentences(retrieval_question(state)), deps.options
     if options.route != "auto":
         return force_route(question, options.route)
     if state.get("extra_query"):

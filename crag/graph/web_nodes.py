@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 from langgraph.types import interrupt
@@ -76,7 +76,7 @@ def _request_consent(state: GraphState, deps: Deps) -> ConsentDecision:
     query = (extra or state.get("query") or retrieval_question(state))[:MAX_QUERY_LENGTH]
     if deps.options.web != "ask" and not extra:
         return ConsentDecision(query)
-    answer: dict[Literal["query", "reason"], Any] = interrupt({"query": query, "from_answer": bool(extra)})
+    answer: dict[str, Any] = state.get("consent") or interrupt({"query": query, "from_answer": bool(extra)})
     return ConsentDecision(answer["query"], answer["reason"])
 
 

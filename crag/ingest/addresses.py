@@ -69,7 +69,7 @@ def _may_reach_address(text: str, port: int, allow: tuple[Network, ...]) -> bool
         return True
     if is_service_port(port) or str(address) in _own_addresses():
         return False
-    return _is_public(address) and all(_is_public(inner) or _is_in(inner, allow) for inner in _embedded_ipv4(address))
+    return _is_public(address) and all(map(_is_public, _embedded_ipv4(address)))
 
 
 def _is_in(address: IPAddress, networks: tuple[Network, ...]) -> bool:

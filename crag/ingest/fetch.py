@@ -230,7 +230,7 @@ def _refusal_for(link: ParsedUrl, error: Exception, deadline: Deadline) -> Sourc
     """Translate an error of the connection into a refusal."""
     import httpcore
 
-    if isinstance(error.__cause__, ssl.SSLError) or isinstance(error.__context__, ssl.SSLError):
+    if isinstance(error.__context__, ssl.SSLError):
         return SourceRefused("unreachable", f"{link.host} has no valid TLS certificate.")
     if isinstance(error, httpcore.ConnectError | httpcore.ConnectTimeout) and not deadline.passed:
         return SourceRefused("unreachable", f"{link.host} does not answer.", "Check the address and your connection.")

@@ -14,10 +14,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from crag.errors import SourceRefused
-from crag.storage.engine import Database
+from crag.storage.engine import Database, is_owner_alive
 from crag.storage.files import write_atomically, write_fault
-from crag.storage.ownership import is_process_alive
 from crag.storage.tables import jobs
 from crag.types import AddResult, Progress, Refusal
 
@@ -70,6 +68,10 @@ class JobQueue:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def owner_name(self) -> str:
+        """Return the name under which this process owns jobs."""
+        return self._database.owner_name()
 
     def add(self, job: Job) -> None:
         """Append a new job to the queue."""
@@ -166,11 +168,11 @@ class JobQueue:
         """Requeue jobs of dead processes; give up a job during which several processes died."""
         with self._database.read() as connection:
             owners = set(connection.scalars(select(jobs.c.owner).where(jobs.c.state == "working")))
-        for owner in owners:
-            if not is_process_alive(owner):
-                with self._database.write() as connection:
-                    _count_attempts(connection, owner)
-                    _release_jobs(connection, owner)
+            dead = [owner for owner in owners if not is_owner_alive(connection, owner)]
+        for owner in dead:
+            with self._database.write() as connection:
+                _count_attempts(connection, owner)
+                _release_jobs(connection, owner)
 
 
 def _release_jobs(connection: Connection, owner: str) -> None:
@@ -249,12 +251,12 @@ class UploadSpool:
         except OSError as error:
             raise write_fault(error) from error
 
-    def get(self, job_id: str) -> bytes:
-        """Return the bytes of an upload. Raises `SourceRefused` if the file was removed."""
+    def get(self, job_id: str) -> bytes | None:
+        """Return the bytes of an upload, or None if the file was removed."""
         try:
             return self._place(job_id).read_bytes()
-        except OSError as error:
-            raise SourceRefused("unreachable", "The upload no longer exists.", "Add it again.") from error
+        except OSError:
+            return None
 
     def holds(self, job_id: str) -> bool:
         """Return whether the upload is still there."""

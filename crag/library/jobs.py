@@ -14,13 +14,14 @@ from typing import TypedDict
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
-from crag.errors import CragError, HomeFault, NotFound, Stopped
+from crag.errors import CragError, HomeFault, NotFound, SourceRefused, Stopped
 from crag.ingest.intake import complete_url, strip_credentials
 from crag.ingest.site import SiteLimits
 from crag.library.job_queue import Job, JobKind, JobQueue, JobState, UploadSpool, new_job
 from crag.library.library import Library
 from crag.storage.engine import Database
-from crag.storage.ownership import current_process_name
+from crag.storage.files import FileExchange
+from crag.storage.shared_files import open_shared_files
 from crag.text.sanitization import clean_display_name
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal
 
@@ -34,12 +35,14 @@ class _AddOptions(TypedDict):
 
 
 def run_job(
-    library: Library, spool: UploadSpool, job: Job, report: ProgressCallback, stop: Cancellation
+    library: Library, spool: FileExchange, job: Job, report: ProgressCallback, stop: Cancellation
 ) -> Iterator[AddResult]:
     """Add what the job names; yield one result per file. Raises `CragError`, `Stopped`."""
     way: _AddOptions = {"collection": job.collection, "progress": report, "stop": stop}
     if job.kind == "upload":
-        for result in library.pipeline.add_upload(job.name, spool.get(job.id), **way):
+        if (data := spool.get(job.id)) is None:
+            raise SourceRefused("unreachable", "The upload no longer exists.", "Add it again.")
+        for result in library.pipeline.add_upload(job.name, data, **way):
             older = library.namesakes(result.id) if result.id and result.status != "unchanged" else []
             yield replace(result, older=tuple(source.id for source in older))
     elif job.kind == "address":
@@ -100,11 +103,11 @@ class JobWorkers:
     Each claimed job ends as done, failed or cancelled, or waits again when the process closes.
     """
 
-    def __init__(self, rows: JobQueue, spool: UploadSpool, library: Library) -> None:
+    def __init__(self, rows: JobQueue, spool: FileExchange, library: Library) -> None:
         self._rows = rows
         self._spool = spool
         self._library = library
-        self._owner = f"{current_process_name()}-{secrets.token_hex(4)}"
+        self._owner = f"{rows.owner_name()}-{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._tasks: dict[str, _RunningJob] = {}
         self._polls = 0
@@ -257,7 +260,7 @@ class IngestJobs:
 
     def __init__(self, database: Database, library: Library) -> None:
         self._rows = JobQueue(database)
-        self._spool = UploadSpool(library.home / "incoming")
+        self._spool = open_shared_files(database, "upload") or UploadSpool(library.home / "incoming")
         self._workers = JobWorkers(self._rows, self._spool, library)
 
     def submit_bytes(self, name: str, data: bytes, collection: str = DEFAULT_COLLECTION) -> str:

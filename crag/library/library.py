@@ -31,6 +31,7 @@ from crag.storage.files import Originals
 from crag.storage.outbound_log import OutboundLog, on_behalf_of
 from crag.storage.passages import count_parts, count_passages, count_unembedded, read_part, read_passages
 from crag.storage.removed_sources import RemovedSources
+from crag.storage.shared_files import open_shared_files
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
 from crag.storage.user_scope import UserScoped, visible_questions
@@ -81,7 +82,7 @@ class Library(UserScoped):
         self._store = SourceStore(database)
         self._collections = Collections(database)
         self._removed = RemovedSources(database)
-        self._originals = Originals(self.home)
+        self._originals = Originals(self.home, open_shared_files(database, "original"))
         self._full_text = FullTextIndex(database)
         self._spelling = SpellingCorrector(database, self._full_text, count_english_tokens)
         cache = EmbedderCache(database, embedders)

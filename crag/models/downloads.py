@@ -14,16 +14,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from sqlalchemy import Row, delete, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Row, delete, select, update
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.errors import BadRequest, CragError, HomeFault, Stopped
 from crag.settings import Settings
-from crag.storage.engine import Database
+from crag.storage.engine import Database, insert_into, is_owner_alive
 from crag.storage.outbound_log import OutboundLog
-from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import downloads
 from crag.types import Progress, ProgressCallback
 
@@ -76,9 +74,9 @@ class DownloadRows:
         fresh = {"state": "running", "stage": "", "rate": 0.0, "fault": "", "owner": self._owner, "cancelled": 0}
         with self._database.write() as connection:
             row = connection.execute(select(downloads).where(downloads.c.name == name)).first()
-            if row is not None and row.state == "running" and is_process_alive(row.owner):
+            if row is not None and row.state == "running" and is_owner_alive(connection, row.owner):
                 return False
-            statement = insert(downloads).values(name=name, **fresh)
+            statement = insert_into(connection, downloads).values(name=name, **fresh)
             connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=fresh))
         return True
 
@@ -110,11 +108,11 @@ class DownloadRows:
     def all(self) -> list[Download]:
         """List the downloads by name; those left by a dead process count as cancelled."""
         with self._database.read() as connection:
-            return [_download_from_row(row) for row in connection.execute(_BY_NAME)]
+            return [_download_from_row(connection, row) for row in connection.execute(_BY_NAME).all()]
 
 
-def _download_from_row(row: Row[Any]) -> Download:
-    if row.state == "running" and not is_process_alive(row.owner):
+def _download_from_row(connection: Connection, row: Row[Any]) -> Download:
+    if row.state == "running" and not is_owner_alive(connection, row.owner):
         return Download(row.name, "cancelled", NOT_FINISHED, row.done, row.total)
     return Download(row.name, row.state, row.stage, row.done, row.total, row.rate, row.fault)
 
@@ -270,7 +268,7 @@ class Downloads:
         """
         self._choose = choose
         self._on_done = on_done
-        self._rows = DownloadRows(database, f"{current_process_name()}-{secrets.token_hex(4)}")
+        self._rows = DownloadRows(database, f"{database.owner_name()}-{secrets.token_hex(4)}")
         self._lock = threading.Lock()
         self._work: dict[str, DownloadTask] = {}
         self._closed = False

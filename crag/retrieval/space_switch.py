@@ -16,7 +16,7 @@ from crag.protocols import Embedder, EmbedderProvider
 from crag.retrieval.active_embedder import ActiveEmbedder, EmbedderCache, VerifiedEmbedder
 from crag.retrieval.embedding_batches import fill_vectors
 from crag.retrieval.ranking import VectorWeight, read_vector_weight
-from crag.storage.ownership import current_process_name, is_process_alive
+from crag.storage.engine import is_owner_alive, owner_name
 from crag.storage.passages import count_passages
 from crag.storage.sources import SourceStore, advance_epoch
 from crag.storage.spaces import (
@@ -154,7 +154,7 @@ class SpaceSwitcher:
         """Switch to the wanted space; return False if another choice was made meanwhile."""
         choices = self.active_embedder.choices()
         name = self.active_embedder.wanted()
-        if active.space and name != choices.chosen and _is_owned_by_another_process(active):
+        if active.space and name != choices.chosen and self._is_owned_by_another_process(active):
             name = active.space.name
         known = self._cache.open(name)
         overruled = choices.chosen not in ("", name)
@@ -212,13 +212,13 @@ class SpaceSwitcher:
                 advance_epoch(connection, _ALL_PASSAGE_IDS)
             return removed
 
+    def _is_owned_by_another_process(self, active: ActiveSpace) -> bool:
+        """Return whether another live process activated the current space.
 
-def _is_owned_by_another_process(active: ActiveSpace) -> bool:
-    """Return whether another live process activated the current space.
-
-    Prevents two processes with different settings from switching back and forth.
-    """
-    return active.owner not in ("", current_process_name()) and is_process_alive(active.owner)
+        Prevents two processes with different settings from switching back and forth.
+        """
+        with self._database.read() as connection:
+            return active.owner not in ("", owner_name(connection)) and is_owner_alive(connection, active.owner)
 
 
 SpaceTask = Callable[[ProgressCallback, Cancellation], object]

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
-from sqlalchemy import text
+from sqlalchemy import column, select, text
 
 from crag.retrieval.full_text import FullTextIndex, fold_accents
 from crag.storage.engine import Database
+from crag.storage.tables import passages
 from crag.text.chinese_scripts import match_script
 from crag.text.language import detect_language, extract_terms, find_tokens
 from crag.text.questions import FRAME_TERMS, select_known
@@ -30,9 +31,10 @@ _SELECT_NEAR_TERMS = text(
     "SELECT term, doc FROM passage_vocabulary WHERE term >= :first AND term < :behind"
     " AND length(term) BETWEEN :least AND :most"
 )
-_SELECT_TEXTS = text(
-    "SELECT text FROM passages WHERE id IN (SELECT rowid FROM passage_terms WHERE terms MATCH :term LIMIT :limit)"
-)
+_CONTAINING = {
+    "sqlite": text("""SELECT rowid AS id FROM passage_terms WHERE terms MATCH '"' || :term || '"' LIMIT :limit"""),
+    "postgresql": text("SELECT rowid AS id FROM passage_terms WHERE words @> ARRAY[CAST(:term AS text)] LIMIT :limit"),
+}
 
 
 class SpellingCorrector:
@@ -83,7 +85,9 @@ class SpellingCorrector:
     def _find_ordinary_word(self, term: str, word: str, slips: int) -> str:
         """Return the word indexed by a term that may be meant; empty if there is none or it only names something."""
         with self._database.read() as connection:
-            texts = connection.scalars(_SELECT_TEXTS, {"term": f'"{term}"', "limit": _READ_PASSAGES}).all()
+            holding = _CONTAINING[self._database.dialect].columns(column("id")).subquery()
+            query = select(passages.c.text).where(passages.c.id.in_(select(holding.c.id)))
+            texts = connection.scalars(query, {"term": term, "limit": _READ_PASSAGES}).all()
         pairs = {pair for text in texts for pair in pairwise([*_read_words(text), ""]) if pair[0][0].lower() == term[0]}
         likely = {
             found

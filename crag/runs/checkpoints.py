@@ -10,14 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from crag.errors import HomeFault, NotFound
-from crag.storage.engine import CHECKPOINTS_NAME
 from crag.storage.files import WatchedFile
+from crag.storage.sqlite_file import CHECKPOINTS_NAME
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.sqlite import SqliteSaver
-    from langgraph.types import StateSnapshot
 
     from crag.graph.build import Graph
 
@@ -63,8 +61,12 @@ class Checkpoints:
         return build_graph(None)
 
     def is_waiting(self, run_id: str) -> bool:
-        """Return whether a run waits for the user and can be resumed. Raises `NotFound`, `HomeFault`."""
-        return bool(self._read_state(run_id).interrupts)
+        """Return whether the state of a run that waits for the user can be read; damage to the file is logged."""
+        try:
+            return bool(self.graph.get_state(checkpoint_config(run_id)).interrupts)
+        except Exception:  # noqa: BLE001 — the file may hold anything; the events of the run hold its state as well
+            _log.warning("The saved state of a run cannot be read", exc_info=True)
+            return False
 
     def forget(self, run_ids: Iterable[str]) -> None:
         """Delete the checkpoints of these runs."""
@@ -84,18 +86,6 @@ class Checkpoints:
                 with saver.lock:
                     saver.conn.close()
             self._closed = True
-
-    def _read_state(self, run_id: str) -> StateSnapshot:
-        """Read the state of a run; any damage to the file becomes `HomeFault` or `NotFound`."""
-        try:
-            return self.graph.get_state(checkpoint_config(run_id))
-        except HomeFault:
-            raise
-        except sqlite3.Error as error:
-            raise HomeFault("The saved state of earlier answers cannot be read.", "Restart, then ask again.") from error
-        except Exception as error:
-            _log.exception("The state of a run cannot be read")
-            raise NotFound("The data behind this answer is no longer kept.", "Ask the question again.") from error
 
     @property
     def _saver(self) -> SqliteSaver:

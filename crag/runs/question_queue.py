@@ -84,9 +84,9 @@ class QuestionQueue(UserScoped):
     def ask_next(self, conversation_id: str) -> Run | None:
         """Ask the first question of a conversation if nothing holds it up; return its run."""
         first = next(iter(self.questions(conversation_id)), None)
-        if first is None or first.on_hold or self._unread([*first.files]):
+        if first is None or self._unread([*first.files]):
             return None
-        with suppress(StillAnswering, NotFound):
+        with suppress(StillAnswering, NotFound):  # not found: on hold, or asked meanwhile
             return self._runs.start(conversation_id, first.text, self._options(conversation_id), queued=first.id)
         return None
 

@@ -16,9 +16,8 @@ from crag.errors import NotFound
 from crag.events import QuestionCondensed, RunEnded, decode_event, encode_event
 from crag.runs.event_log import EventLog
 from crag.runs.trace import Trace
-from crag.storage.engine import Database
+from crag.storage.engine import Database, is_owner_alive, owner_name, replace_row
 from crag.storage.outbound_log import SERVER_KEY
-from crag.storage.ownership import current_process_name, is_process_alive
 from crag.storage.tables import (
     conversations,
     evaluations,
@@ -37,7 +36,7 @@ def save_summary(connection: Connection, run_id: str, trace: Trace, seconds: flo
     """Write the summary row of a run that took `seconds`, replacing an earlier one."""
     row = summarize_trace(trace) | {"run_id": run_id, "seconds": seconds}
     row["tokens"] = max(row["tokens"], _count_call_tokens(connection, run_id))
-    connection.execute(insert(run_summaries).prefix_with("OR REPLACE").values(row))
+    connection.execute(replace_row(connection, run_summaries, row))
 
 
 def summarize_trace(trace: Trace) -> dict[str, Any]:
@@ -79,7 +78,7 @@ class RunRecords:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owner = current_process_name()
+        self._owner = database.owner_name()
 
     def open(
         self,
@@ -131,6 +130,18 @@ class RunRecords:
             taken = connection.execute(update(runs).where(waits).values(state="running", owner=self._owner, draft=""))
         return taken.rowcount == 1
 
+    def request_stop(self, run_id: str) -> None:
+        """Ask the process that answers to stop."""
+        running = (runs.c.id == run_id) & (runs.c.state == "running")
+        with self._database.write() as connection:
+            connection.execute(update(runs).where(running).values(stopping=1))
+
+    def stop_requests(self) -> list[str]:
+        """Return the runs of this process that another one asked to stop."""
+        mine = (runs.c.owner == self._owner) & (runs.c.state == "running") & (runs.c.stopping == 1)
+        with self._database.read() as connection:
+            return list(connection.execute(select(runs.c.id).where(mine)).scalars())
+
     def save_draft(self, run_id: str, draft: str) -> None:
         """Save the query as edited so far."""
         with self._database.write() as connection:
@@ -162,9 +173,8 @@ class RunRecords:
         """Mark runs whose process died, or that are in `unsaved`, as interrupted; keep their text so far."""
         with self._database.read() as connection:
             running = connection.execute(_RUNNING).all()
-        for row in running:
-            if row.id not in unsaved and is_process_alive(row.owner):
-                continue
+            orphans = [row for row in running if row.id in unsaved or not is_owner_alive(connection, row.owner)]
+        for row in orphans:
             kept = log.read(row.id)
             trace = Trace().apply_all(event for _, event in kept)
             seconds = max((step.started + (step.seconds or 0) for step in trace.steps), default=0.0)
@@ -237,7 +247,7 @@ class RunRecords:
 
 def insert_run(connection: Connection, **values: Any) -> None:
     """Insert a new run of this process."""
-    own = {"state": "running", "owner": current_process_name(), "started_at": time.time()}
+    own = {"state": "running", "owner": owner_name(connection), "started_at": time.time()}
     connection.execute(insert(runs).values(**own, **values))
 
 

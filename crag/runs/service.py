@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
-from crag.cancellation import Wait
+from crag.cancellation import Cancellation, Wait
 from crag.concurrency.caches import LRUCache
+from crag.concurrency.workers import BackgroundWorker
 from crag.errors import BadRequest, HomeFault
 from crag.events import ConsentGiven, RunEnded
 from crag.graph.policy import SEARCH_DECLINED
@@ -36,6 +37,7 @@ from crag.types import ModelCall, NodeName, Ruling, Turn, Version
 _MAX_WORKERS = 512  # they mostly wait in the queues of the processor and of the models
 _MAX_CACHED_TRACES = 200
 _STOP_SECONDS = 2.0
+_STOP_REQUEST_SECONDS = 0.5
 
 
 class RunService(UserScoped):
@@ -64,6 +66,8 @@ class RunService(UserScoped):
         self._live: dict[str, LiveRun] = {}
         self.on_end: Callable[[], object] = lambda: None  # called after each run of this process that ended
         self._traces: LRUCache[str, Trace] = LRUCache(_MAX_CACHED_TRACES)
+        self._stop_requests = BackgroundWorker("stop-requests", self._follow_stop_requests, _STOP_REQUEST_SECONDS)
+        self._stop_requests.start()
 
     def start(
         self,
@@ -117,8 +121,11 @@ class RunService(UserScoped):
         if run is None:
             raise BadRequest("This was decided already.", "Reload the page to see the answer.")
         run.record(ConsentGiven(query))
-        options = Trace().apply_all(run.events).options
-        self._workers.submit(self._execute, RunTask(run, options, answer={"query": query, "reason": reason}))
+        waiting = Trace().apply_all(run.events[:-1])
+        start = self._planner.rebuild_waiting(run_id, waiting)
+        self._workers.submit(
+            self._execute, RunTask(run, waiting.options, start=start, answer={"query": query, "reason": reason})
+        )
         return run
 
     def save_draft(self, run_id: str, query: str) -> None:
@@ -224,10 +231,15 @@ class RunService(UserScoped):
         return live.current_wait() if live else None
 
     def stop(self, run_id: str) -> None:
-        """Stop a run of this process and keep its text so far. Calling this twice, or too late, is harmless."""
+        """Stop a run and keep its text so far; another process notices within half a second.
+
+        Calling this twice, or too late, is harmless.
+        """
         self._check_own(run_id)
         if live := self._live.get(run_id):
             live.stop.cancel()
+        else:
+            self._records.request_stop(run_id)
         if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since a moment ago
             self._traces.put(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
             self._live.pop(run_id, None)
@@ -266,11 +278,19 @@ class RunService(UserScoped):
 
     def close(self) -> None:
         """Stop every run, wait for them, and close the log."""
+        self._stop_requests.close()
         for run in list(self._live.values()):
             run.stop.cancel()
         self._workers.shutdown(wait=True)
         self._log.close()
         self._checkpoints.close()
+
+    def _follow_stop_requests(self, _closing: Cancellation) -> None:
+        """Stop the runs that another process asked to stop."""
+        if self._live:
+            for run_id in self._records.stop_requests():
+                if live := self._live.get(run_id):
+                    live.stop.cancel()
 
     def _check_own(self, run_id: str) -> None:
         check_visible(self._database, runs, run_id, self._user)

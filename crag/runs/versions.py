@@ -199,6 +199,16 @@ class VersionPlanner:
         written = (QueryWritten(revision.query),) if revision.query else ()
         return self._plan_from_node(parent, change, options, node, state, written)
 
+    def rebuild_waiting(self, run_id: str, trace: Trace) -> GraphState:
+        """Rebuild the state of a run that waits for consent, from its events: its checkpoint may be lost."""
+        asked = trace.waiting
+        if asked and asked.from_answer:
+            earlier = Trace().apply_all(event for _, event in self._log.read(trace.parent))
+            state = self.plan_search(trace.parent, earlier, asked.query).task.start or GraphState()
+        else:
+            state = state_before(trace, self._history(run_id), "web_search", Revision())
+        return state | GraphState(begin_at="web_search", search_web=True)
+
     def plan_regeneration(self, parent: str, trace: Trace, options: RunOptions) -> VersionPlan:
         """Plan to ask the same question from the beginning, under these options. Raises `NotFound`."""
         run, change = self._new(parent), describe_option_changes(trace.options, options)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from crag.cancellation import Cancellation
 from crag.concurrency.processor import max_computing_runs, run_queue
-from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
+from crag.errors import CragError, HomeFault, ModelFault, Stopped
 from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
 from crag.graph.state import Deps, GraphState
 from crag.options import RunOptions
@@ -74,7 +74,8 @@ class RunResourceBuilder(Protocol):
 class RunTask:
     """What a run does: begin with `start`, which may be the state of an earlier run, or resume with `answer`.
 
-    `prior_events` are events to record first; `answer` is the user's reply to what the run waited for.
+    `prior_events` are events to record first; `answer` is the user's reply to what the run waited for, and `start` then
+    its state as its events give it, for when its checkpoint is lost.
     """
 
     run: LiveRun
@@ -127,14 +128,12 @@ class RunWorker:
         run = task.run
         resources = self._prepare(task)
         deps = _graph_deps(task, resources)
-        short = GraphState() if task.answer else self._shorten(run, deps)
-        if task.answer is not None and not self._checkpoints.is_waiting(run.id):
-            raise NotFound("The data of this waiting question is no longer kept.", "Ask it again.")
-        start = task.start and task.start | short
-        if start and deps.system:
-            start = start | GraphState(history=())
-        begin: Any = start if task.answer is None else Command(resume=task.answer)
-        keep = task.answer is not None or _may_ask_consent(deps, task)
+        if task.answer is not None and self._checkpoints.is_waiting(run.id):
+            begin: Any = Command(resume=task.answer)
+            keep = True
+        else:
+            begin = self._begin(task, deps)
+            keep = task.answer is None and _may_ask_consent(deps, task)
         graph = self._checkpoints.graph if keep else self._checkpoints.plain_graph
         config: RunnableConfig = {**checkpoint_config(run.id), "callbacks": resources.callbacks(run.question)}
         left = graph.invoke(begin, config, context=deps, durability="exit" if keep else None)
@@ -143,12 +142,22 @@ class RunWorker:
         web = cast("WebSearch", deps.web)
         return ConsentAsked(at=run.elapsed(), provider=web.name, host=web.host, **interrupts[0].value)
 
+    def _begin(self, task: RunTask, deps: Deps) -> GraphState:
+        """Return the state to begin with; with the user's reply in it if there is one."""
+        start = (task.start or GraphState()) | self._shorten(task.run, deps, is_new=task.answer is None)
+        if deps.system:
+            start |= GraphState(history=())
+        return start | GraphState(consent=task.answer) if task.answer else start
+
     @staticmethod
-    def _shorten(run: LiveRun, deps: Deps) -> GraphState:
-        """Shorten a question that does not fit the model's window, and report what was left out."""
+    def _shorten(run: LiveRun, deps: Deps, *, is_new: bool) -> GraphState:
+        """Shorten a question that does not fit the model's window, and report what was left out of a new one."""
         shortened = deps.engine.shorten(run.question)
         if not shortened.left_out:
             return GraphState()
+        short = GraphState(short_question=shortened.text)
+        if not is_new:
+            return short
         run.record(QuestionShortened(shortened.tokens, shortened.left_out))
         run.record(
             Noted(
@@ -156,7 +165,7 @@ class RunWorker:
                 "were left out, to leave room for passages. To search all of it, add it as a document."
             )
         )
-        return GraphState(short_question=shortened.text)
+        return short
 
     def _prepare(self, task: RunTask) -> RunResources:
         """Open the resources of the run and record what the trace needs to know about them."""

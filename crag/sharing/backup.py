@@ -26,11 +26,12 @@ from sqlalchemy import ColumnElement, delete, select, update
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
 from crag.library.job_queue import JOB_ID
-from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
+from crag.storage.engine import Database
 from crag.storage.files import check_absent, move_into_place, original_relative_path, staging_folder
 from crag.storage.migrations import OLDEST_SCHEMA_VERSION, SCHEMA_VERSION
 from crag.storage.removed_sources import RemovedSources
 from crag.storage.sources import SourceStore
+from crag.storage.sqlite_file import CHECKPOINTS_NAME, DATABASE_NAME
 from crag.storage.tables import evaluations, jobs, runs, sources
 from crag.types import Progress, ProgressCallback
 
@@ -109,8 +110,8 @@ def read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
     if MANIFEST_FILE not in infos or infos[MANIFEST_FILE].file_size > _MAX_MANIFEST_BYTES:
         raise not_a_backup_error()
     manifest = _decode_manifest(archive.read(MANIFEST_FILE))
-    if len(infos) != len(archive.infolist()) or set(infos) != {MANIFEST_FILE, *manifest.members}:
-        raise damaged_backup_error("it lacks files that are in its list")
+    if set(infos) != {MANIFEST_FILE, *manifest.members}:
+        raise damaged_backup_error("its files are not those in its list")
     for name, member in manifest.members.items():
         if not is_member_name(name) or stat.S_ISLNK(infos[name].external_attr >> 16):
             raise damaged_backup_error("it contains a file that is not in its list")
@@ -155,6 +156,11 @@ def damaged_backup_error(what: str) -> BadRequest:
 def write_backup(database: Database, destination: Path, report: ProgressCallback, stop: Cancellation) -> BackupManifest:
     """Write a new backup file and return its manifest. Raises `BadRequest` if it exists, `HomeFault`, `Stopped`."""
     check_absent(destination)
+    if database.dialect != "sqlite":
+        raise BadRequest(
+            "This home is in PostgreSQL, which has backups of its own.",
+            "Use pg_dump, or copy the home to a folder with the command move, and back that up.",
+        )
     with staging_folder(destination) as work:
         report(Progress("Copying the database"))
         _preserve_uploads(database.home, work / "incoming")

@@ -45,7 +45,7 @@ from crag.sharing.conversation_document import (
     SharedRun,
     strip_folders,
 )
-from crag.storage.engine import Database
+from crag.storage.engine import Database, defer_foreign_keys
 from crag.storage.tables import conversations, events, feedback, messages, runs
 from crag.text.sanitization import normalize_user_text
 from crag.types import Thresholds
@@ -241,7 +241,7 @@ def store_conversation(database: Database, shared: SharedConversation, user: str
     texts = {number: trace.text for number, trace in traces.items()}
     with database.write() as connection:
         connection.execute(insert(conversations).values(_conversation_row(conversation_id, shared, user)))
-        connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")  # a version may precede its first answer
+        defer_foreign_keys(connection)  # a version may precede its first answer
         for run in shared.runs:
             _insert_run(connection, run, ids, conversation_id, happened[run.id])
             save_summary(connection, ids[run.id], traces[run.id], traces[run.id].seconds or 0.0)

@@ -28,9 +28,10 @@ from crag.sharing.backup import (
     read_manifest,
     upload_name,
 )
-from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
+from crag.storage.engine import Database
 from crag.storage.files import move_into_place, original_relative_path, staging_folder
 from crag.storage.schema_check import has_own_schema
+from crag.storage.sqlite_file import CHECKPOINTS_NAME, DATABASE_NAME
 from crag.storage.tables import FULL_TEXT_INDEX, sources
 from crag.types import Progress, ProgressCallback, Refusal
 
@@ -139,7 +140,7 @@ def _check_database(home: Path, manifest: BackupManifest) -> None:
         with closing(sqlite3.connect(home / DATABASE_NAME)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            objects = connection.execute("SELECT type, name, upper(sql) FROM sqlite_master").fetchall()
+            objects = connection.execute("SELECT type, name, coalesce(upper(sql), '') FROM sqlite_master").fetchall()
             if version != manifest.schema or not all(_is_known_object(*one) for one in objects):
                 raise damaged_backup_error("its database does not belong to this application")
             if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
@@ -164,8 +165,8 @@ def _check_checkpoints(path: Path) -> None:
             raise damaged_backup_error("the state of its runs is incomplete")
 
 
-def _is_known_object(kind: str, name: str, statement: str | None) -> bool:
-    if kind == "table" and (statement or "").startswith("CREATE VIRTUAL"):
+def _is_known_object(kind: str, name: str, statement: str) -> bool:
+    if kind == "table" and statement.startswith("CREATE VIRTUAL"):
         return name in _VIRTUAL_TABLES
     return kind in ("table", "index")
 

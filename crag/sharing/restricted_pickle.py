@@ -96,14 +96,12 @@ def _check_opcodes(file: IO[bytes]) -> None:
 
 def _check_document(value: object) -> tuple[str, dict[Any, Any]]:
     """Return text and metadata. Pydantic stores the fields of a document under `__dict__`."""
-    if type(value) is not PickledDocument:
-        raise _damaged_pickle_error()
     fields = _get_field(value, "__dict__")
     text, metadata = (fields.get("page_content"), fields.get("metadata")) if type(fields) is dict else (None, None)
     return _require_type(text, str), _require_type(metadata, dict)
 
 
-def _get_field(held: _PickledState, name: str) -> object:
+def _get_field(held: object, name: str) -> object:
     state = getattr(held, "state", None)
     return state.get(name) if type(state) is dict else None
 

@@ -1,192 +1,202 @@
-"""The SQLite database: connections and short transactions."""
+"""The database of a home: SQLite in its folder, or PostgreSQL; connections and short transactions."""
 
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from sqlalchemy import URL, Connection, create_engine, event, text
+from sqlalchemy import Connection, Engine, Executable, Table
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DatabaseError, OperationalError
-from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from crag.errors import HomeFault
-from crag.storage.files import WatchedFile, make_folder, read_only_fault
 from crag.storage.migrations import migrate
-
-DATABASE_NAME = "crag.sqlite"
-CHECKPOINTS_NAME = "checkpoints.sqlite"  # in the same folder: graph state of runs
-_BUSY_SECONDS = 30
-_PRIVATE_FOLDER, _PRIVATE_FILE, _OF_OTHERS = 0o700, 0o600, 0o077
+from crag.storage.sqlite_file import SqliteFile, make_home
 
 _log = logging.getLogger(__name__)
 
 
-class Database:
-    """One SQLite file in WAL mode. Safe to share between threads, and between processes on one machine."""
+class Store(Protocol):
+    """What differs between the kinds of database. Transactions are always started explicitly."""
 
-    def __init__(self, home: Path) -> None:
-        """Open or create `home/crag.sqlite`. Raises `HomeFault`, and leaves an unusable file untouched."""
+    engine: Engine
+    name: str
+    """How the log names the database."""
+    begin_write: tuple[str, ...]
+    """Statements that start a transaction which no other writer can enter before it ends."""
+    begin_beside: tuple[str, ...]
+    """Statements that start a transaction beside those of other writers, as far as this database can."""
+    begin_snapshot: str
+    """Statement that starts a transaction whose statements all see the same state."""
+
+    def finish_opening(self) -> None:
+        """Prepare the database for use, once its schema is known to be right. Raises `DatabaseError`."""
+        ...
+
+    def check_in_place(self) -> None:
+        """Raise `HomeFault` if the database is no longer where it was opened."""
+        ...
+
+    def in_transaction(self, connection: Any) -> bool:
+        """Return whether a connection of the driver has an open transaction."""
+        ...
+
+    def find_fault(self, error: DatabaseError) -> HomeFault | None:
+        """Return the fault that an error of the driver stands for, if it is none of the statement's."""
+        ...
+
+    def describe_error(self, error: Exception) -> str:
+        """Return what the driver says, for the log."""
+        ...
+
+    def owner_name(self) -> str:
+        """Return the name under which this process owns rows; no other process has or had it."""
+        ...
+
+    def is_owner_alive(self, connection: Connection, name: str) -> bool:
+        """Return whether the process of this name still runs. Anything after a second `-` is ignored."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+class Database:
+    """One database. Safe to share between threads, and between processes: on one machine if it is SQLite."""
+
+    def __init__(self, home: Path, url: str = "") -> None:
+        """Open or create `home/crag.sqlite`, or the PostgreSQL database at `url`.
+
+        Raises `HomeFault`, and leaves an unusable database untouched.
+        """
         self.home = home
-        self._path = home.absolute() / DATABASE_NAME
-        _make_home(home, self._path)
-        self._file = WatchedFile(self._path)
-        # `mode=rw`: no connection may create an empty file where the home has been removed meanwhile.
-        address = URL.create("sqlite", database=self._path.as_uri(), query={"mode": "rw", "uri": "true"})
-        self._engine = create_engine(address, connect_args={"timeout": _BUSY_SECONDS})
-        event.listen(self._engine, "connect", _configure_connection)
+        self._store: Store = _open_store(home, url)
+        self._engine = self._store.engine.execution_options(store=self._store)
+        self.dialect = self._store.engine.dialect.name
         try:
             with self.write() as connection:
                 migrate(connection)
-            self._enable_wal()
+            self._store.finish_opening()
         except (HomeFault, DatabaseError) as error:
-            _log.warning("Could not open %s: %s", self._path, _describe_cause(error))
+            _log.warning("Could not open %s: %s", self._store.name, self._store.describe_error(error))
             self.close()
             if isinstance(error, HomeFault):
                 raise
-            raise _home_fault(error) from error
+            raise self._home_fault(error) from error
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Provide a connection for reading; each statement sees the latest commit.
 
-        Raises `HomeFault` if the file is damaged or gone.
+        Raises `HomeFault` if the database is damaged, gone or does not answer.
         """
-        self._file.check_in_place()
-        with _translate_errors(), self._engine.connect() as connection:
+        self._store.check_in_place()
+        with self._translate_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Provide a connection for reading whose statements all see the same state, whatever is committed meanwhile."""
-        with _translate_errors(), self._engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN")
-            yield connection
-            connection.exec_driver_sql("ROLLBACK")
+        with self._translate_errors(), self._engine.connect() as connection:
+            connection.exec_driver_sql(self._store.begin_snapshot)
+            try:
+                yield connection
+            finally:
+                self._roll_back(connection)
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, alone: bool = True) -> Iterator[Connection]:
         """Provide a write transaction that commits at the end.
 
-        It takes the write lock at the start, so that it waits its turn instead of failing later. Raises `HomeFault` if
-        the disk is full or read-only, or if the file is no longer in its place: SQLite would go on writing to a file
-        that was moved, or to one that was deleted and vanishes when it is closed.
+        It waits at the start until no other writes, so that it never fails later because of another. Rows that no other
+        transaction decides about need not wait (`alone=False`), where the database can do that.
+
+        Raises `HomeFault` if the disk is full or read-only, or if the file is no longer in its place: SQLite would
+        go on writing to a file that was moved, or to one that was deleted and vanishes when it is closed.
         """
-        self._file.check_in_place()
-        with _translate_errors(), self._engine.connect() as connection:
+        self._store.check_in_place()
+        with self._translate_errors(), self._engine.connect() as connection:
             try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                for statement in self._store.begin_write if alone else self._store.begin_beside:
+                    connection.exec_driver_sql(statement)
                 yield connection
                 connection.exec_driver_sql("COMMIT")
             except BaseException as error:
-                if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
-                    connection.exec_driver_sql("ROLLBACK")
+                self._roll_back(connection)
                 if isinstance(error, OperationalError):
-                    _log.warning("Could not write to %s: %s", self._path, _describe_cause(error))
-                    raise _home_fault(error) from error
+                    _log.warning("Could not write to %s: %s", self._store.name, self._store.describe_error(error))
+                    raise self._home_fault(error) from error
                 raise
-        self._file.check_in_place()
+        self._store.check_in_place()
+
+    def owner_name(self) -> str:
+        """Return the name under which this process owns rows."""
+        return self._store.owner_name()
 
     def close(self) -> None:
         """Close all connections."""
-        self._engine.dispose()
+        self._store.close()
 
-    @retry(
-        retry=retry_if_exception_message(match=".*database is locked"),
-        stop=stop_after_delay(_BUSY_SECONDS),
-        wait=wait_random(0.01, 0.05),
-        reraise=True,
-    )
-    def _enable_wal(self) -> None:
-        """Switch to WAL mode, with retries: SQLite does not wait here while another process creates the same home."""
-        with self._engine.connect() as connection:
-            connection.execute(text("PRAGMA journal_mode = WAL"))
+    def _roll_back(self, connection: Connection) -> None:
+        if not connection.invalidated and self._store.in_transaction(connection.connection.dbapi_connection):
+            connection.exec_driver_sql("ROLLBACK")
 
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        """Convert errors of the database itself into `HomeFault`; errors of a statement pass unchanged."""
+        try:
+            yield
+        except DatabaseError as error:
+            if fault := self._store.find_fault(error):
+                raise fault from error
+            raise
 
-def _configure_connection(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # transactions are always started explicitly
-    for pragma in ("synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {_BUSY_SECONDS * 1000}"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _make_home(home: Path, database: Path) -> None:
-    """Create the folder and an empty database file where there are none; only their owner may read either."""
-    try:
-        make_folder(home, _PRIVATE_FOLDER, exist_ok=True)
-    except OSError as error:
-        _log.warning("The data folder cannot be created: %s", error)
-        raise HomeFault("The data folder cannot be created.", "Choose another with CRAG_HOME.") from error
-    if not os.access(home, os.W_OK):
-        _log.warning("The data folder %s cannot be written to.", home)
-        raise read_only_fault()
-    try:
-        _make_private(home, database)
-        database.touch(mode=_PRIVATE_FILE)
-    except OSError as error:
-        _log.warning("The database file cannot be created: %s", error)
-        raise HomeFault("The database file cannot be created.", "Check the permissions of CRAG_HOME.") from error
-
-
-def _make_private(home: Path, database: Path) -> None:
-    """Close a home of an earlier version to other users of the machine, and log that once.
-
-    A folder that also holds other things keeps its permissions until it has a database.
-    """
-    is_open = os.name == "posix" and home.stat().st_mode & _OF_OTHERS
-    if not is_open or not database.exists():
-        return
-    with suppress(PermissionError):  # the folder of another user, who shares it on purpose
-        home.chmod(_PRIVATE_FOLDER)
-        for file in home.glob("*.sqlite*"):
-            file.chmod(_PRIVATE_FILE)
-        _log.warning("Other users of this machine could open %s. It is private now.", home)
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    """Convert errors of the file into `HomeFault`; errors of a statement pass unchanged."""
-    try:
-        yield
-    except DatabaseError as error:
-        if fault := _known_fault(error):
-            raise fault from error
-        raise
-
-
-def _describe_cause(error: Exception) -> str:
-    """Return what SQLite says, with the name of its error where it has one."""
-    found = error if isinstance(error, DatabaseError) else error.__cause__
-    if not isinstance(found, DatabaseError):
-        return str(error)
-    return f"{found.orig} ({getattr(found.orig, 'sqlite_errorname', 'no code')})"
-
-
-def _home_fault(error: DatabaseError) -> HomeFault:
-    return _known_fault(error) or HomeFault(
-        "The database rejected the change.", "Try again. If it happens again, restart the app."
-    )
-
-
-def _known_fault(error: DatabaseError) -> HomeFault | None:
-    words = str(error.orig).lower()
-    # SQLite reports another error when it finds no room for the index that it keeps beside its file.
-    if "is full" in words or getattr(error.orig, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE":
-        return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
-    if "readonly" in words or "unable to open" in words:
-        return read_only_fault()
-    if "not a database" in words or "malformed" in words:
-        return HomeFault(
-            "The database file is damaged or not a database; it was left as it is.",
-            "Put a backup in its place, or choose another folder with CRAG_HOME.",
+    def _home_fault(self, error: DatabaseError) -> HomeFault:
+        return self._store.find_fault(error) or HomeFault(
+            "The database rejected the change.", "Try again. If it happens again, restart the app."
         )
-    if "locked" in words:
-        return HomeFault("The database was busy for too long.", "Try again in a moment.")
-    if "i/o error" in words:
-        return HomeFault(
-            "The disk that holds your data cannot be read or written.",
-            "Check that it is neither full nor damaged, then try again.",
-        )
-    return None
+
+
+def owner_name(connection: Connection) -> str:
+    """Return the name under which this process owns rows."""
+    return _store_of(connection).owner_name()
+
+
+def is_owner_alive(connection: Connection, name: str) -> bool:
+    """Return whether the process that owns a row still runs. Anything after a second `-` is ignored."""
+    return _store_of(connection).is_owner_alive(connection, name)
+
+
+def _store_of(connection: Connection) -> Store:
+    store: Store = connection.get_execution_options()["store"]
+    return store
+
+
+def insert_into(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an insert statement with `on_conflict_do_nothing` and `on_conflict_do_update`."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def replace_row(connection: Connection, table: Table, row: Mapping[str, Any]) -> Executable:
+    """Return the statement that inserts a row in the place of the one with its primary key, if there is one."""
+    keys = [column.name for column in table.primary_key]
+    return insert_into(connection, table).values(row).on_conflict_do_update(index_elements=keys, set_=dict(row))
+
+
+def defer_foreign_keys(connection: Connection) -> None:
+    """Let the rest of this transaction insert rows before those that they refer to."""
+    is_postgres = connection.dialect.name == "postgresql"
+    connection.exec_driver_sql("SET CONSTRAINTS ALL DEFERRED" if is_postgres else "PRAGMA defer_foreign_keys = ON")
+
+
+def _open_store(home: Path, url: str) -> Store:
+    if not url:
+        return SqliteFile(home)
+    from crag.storage.postgres import PostgresServer
+
+    make_home(home)
+    return PostgresServer(url)

@@ -9,10 +9,10 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from crag.errors import BadRequest, HomeFault
 from crag.storage.ownership import current_process_name, is_process_alive
@@ -198,21 +198,55 @@ def _escape_glob(prefix: str) -> str:
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
-class Originals:
-    """The files of a home as added, stored under their SHA-256. A user-supplied name never becomes a path."""
+class FileExchange(Protocol):
+    """Where processes on other machines find the same files, by name. Every method raises `HomeFault`."""
 
-    def __init__(self, home: Path) -> None:
+    def put(self, name: str, data: bytes) -> None:
+        """Store a file, unless there is one of this name."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """Return the bytes of a file, or None."""
+        ...
+
+    def holds(self, name: str) -> bool:
+        """Return whether there is a file of this name."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Delete a file."""
+        ...
+
+    def keep_only(self, names: Collection[str]) -> None:
+        """Delete all other files."""
+        ...
+
+
+class Originals:
+    """The files of a home as added, stored under their SHA-256. A user-supplied name never becomes a path.
+
+    With `shared`, the folder holds copies of what is there.
+    """
+
+    def __init__(self, home: Path, shared: FileExchange | None = None) -> None:
         self._home = home
+        self._shared = shared
 
     def path(self, sha256: str) -> Path | None:
-        """Return the path of the original, or None."""
+        """Return the path of the original, or None. Raises `HomeFault`."""
         path = self._place(sha256)
+        if not path.is_file() and self._shared and (data := self._shared.get(sha256)) is not None:
+            self._write(sha256, data)
         return path if path.is_file() else None
 
     def keep(self, sha256: str, data: bytes) -> None:
         """Store the bytes durably, unless they are already stored. Raises `HomeFault` if the disk refuses."""
-        if self.path(sha256):
-            return
+        if self._shared:
+            self._shared.put(sha256, data)
+        if not self._place(sha256).is_file():
+            self._write(sha256, data)
+
+    def _write(self, sha256: str, data: bytes) -> None:
         try:
             write_atomically(self._place(sha256), lambda file: file.write(data), self._home)
         except OSError as error:
@@ -221,6 +255,8 @@ class Originals:
     def remove_unused(self, used: Iterable[str]) -> None:
         """Remove all other originals. Call it within a write transaction, so that nothing can be added meanwhile."""
         wanted = set(used)
+        if self._shared:
+            self._shared.keep_only(wanted)
         folder = self._home / _ORIGINALS
         for path in folder.glob("*/*"):
             if _SHA256.fullmatch(path.name) and path.name not in wanted and not path.is_dir():
@@ -229,6 +265,8 @@ class Originals:
 
     def remove(self, sha256: str) -> None:
         """Remove one original. Call it within the write transaction that found it unused."""
+        if self._shared:
+            self._shared.remove(sha256)
         self._place(sha256).unlink(missing_ok=True)
 
     def _place(self, sha256: str) -> Path:

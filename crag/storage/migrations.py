@@ -2,7 +2,7 @@
 
 To add a table or column: add it to `tables.py`, a column nullable or with a `server_default`, and append a step with
 the `CREATE TABLE` or `ALTER TABLE` statement to `MIGRATIONS`. New homes are created from the tables, existing ones get
-the step.
+the step. Steps from version 11 on run on PostgreSQL too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, text
 
 from crag.errors import HomeFault
+from crag.storage.postgres_schema import POSTGRES_SCHEMA
 from crag.storage.tables import FULL_TEXT_INDEX, metadata
 
 OLDEST_SCHEMA_VERSION = 6  # no earlier one was released
@@ -69,6 +70,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE run_summaries ADD COLUMN sufficiency TEXT DEFAULT '' NOT NULL",
         "DELETE FROM run_summaries WHERE outcome = 'not_answered'",  # they are built again from the events
     ),
+    (
+        """CREATE TABLE file_pieces (
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            piece BLOB NOT NULL,
+            added_at FLOAT NOT NULL,
+            PRIMARY KEY (kind, name, number)
+        )""",
+        "ALTER TABLE runs ADD COLUMN stopping INTEGER DEFAULT '0' NOT NULL",
+    ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)
@@ -80,7 +92,7 @@ def migrate(connection: Connection, steps: Sequence[Sequence[str]] = MIGRATIONS)
     Raises `HomeFault` if the schema is newer than this application, or older than any released one.
     """
     newest = OLDEST_SCHEMA_VERSION + len(steps)
-    version: int = connection.execute(text("PRAGMA user_version")).scalar_one()
+    version = _read_version(connection)
     if version > newest:
         raise HomeFault(
             "This folder was last used by a newer version of the application; it was left as it is.",
@@ -95,10 +107,28 @@ def migrate(connection: Connection, steps: Sequence[Sequence[str]] = MIGRATIONS)
     if version == newest:
         return
     if version == 0:
-        metadata.create_all(connection)
-        statements: Sequence[str] = FULL_TEXT_INDEX
-    else:
-        statements = [statement for step in steps[version - OLDEST_SCHEMA_VERSION :] for statement in step]
-    for statement in statements:
+        _create_schema(connection)
+    for step in steps[version - OLDEST_SCHEMA_VERSION :] if version else ():
+        for statement in step:
+            connection.execute(text(statement))
+    _write_version(connection, newest)
+
+
+def _create_schema(connection: Connection) -> None:
+    metadata.create_all(connection)
+    for statement in POSTGRES_SCHEMA if connection.dialect.name == "postgresql" else FULL_TEXT_INDEX:
         connection.execute(text(statement))
-    connection.execute(text(f"PRAGMA user_version = {newest}"))
+
+
+def _read_version(connection: Connection) -> int:
+    if connection.dialect.name == "sqlite":
+        return int(connection.execute(text("PRAGMA user_version")).scalar_one())
+    is_new = connection.scalar(text("SELECT to_regclass('schema_version') IS NULL"))
+    return 0 if is_new else int(connection.execute(text("SELECT version FROM schema_version")).scalar_one())
+
+
+def _write_version(connection: Connection, version: int) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.execute(text(f"PRAGMA user_version = {version}"))
+    else:
+        connection.execute(text("UPDATE schema_version SET version = :version"), {"version": version})

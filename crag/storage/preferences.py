@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, delete, select
-from sqlalchemy.dialects.sqlite import insert
 
 from crag.errors import BadRequest, NotFound
 from crag.options import (
@@ -24,7 +23,7 @@ from crag.options import (
 )
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings
-from crag.storage.engine import Database
+from crag.storage.engine import Database, insert_into
 from crag.storage.tables import preferences, presets
 
 ValueOrigin = Literal["default", "saved", "environment", "conversation"]
@@ -126,7 +125,7 @@ class Preferences:
             "made_at": time.time(),
         }
         with self._database.write() as connection:
-            statement = insert(presets).values(row)
+            statement = insert_into(connection, presets).values(row)
             connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
 
     def delete_preset(self, name: str) -> None:
@@ -198,7 +197,8 @@ class Preferences:
 
 def _write_value(connection: Connection, name: str, value: Any) -> None:
     row = {"name": name, "value": json.dumps(value)}
-    connection.execute(insert(preferences).values(row).on_conflict_do_update(index_elements=["name"], set_=row))
+    statement = insert_into(connection, preferences).values(row)
+    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
 
 
 def _read_names(connection: Connection, kept: str) -> list[str]:

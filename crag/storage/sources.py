@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, union, update
 
-from crag.storage.engine import Database
+from crag.storage.engine import Database, insert_into
 from crag.storage.passages import encode_page_starts
 from crag.storage.spaces import activate_space, ensure_space, read_active_space
 from crag.storage.tables import collections, epochs, passages, removed_sources, sources, spaces, vectors
@@ -22,7 +22,7 @@ _ADD_PASSAGES = (
     "(id, source_id, ordinal, page, heading, text, context_start, context_end, page_starts) VALUES "
 )
 _ADD_TERMS = "INSERT INTO passage_terms (rowid, terms) VALUES "
-_REMOVE_TERMS = "DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passages WHERE source_id = ?)"
+_REMOVE_TERMS = text("DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passages WHERE source_id = :source)")
 _ADD_VECTORS = "INSERT INTO vectors (passage_id, space_id, vector) VALUES "
 _USED_ORIGINALS = union(select(sources.c.sha256), select(removed_sources.c.sha256))
 _ROWS_AT_ONCE = 100  # of at most 9 values each: older versions of SQLite take 999 values in a statement
@@ -113,7 +113,8 @@ def read_changed_ranges(connection: Connection, since: int) -> list[tuple[int, i
 
 def ensure_collection(connection: Connection, name: str) -> None:
     """Create the collection if it does not exist."""
-    connection.execute(insert(collections).prefix_with("OR IGNORE"), {"name": name, "created_at": time.time()})
+    created = insert_into(connection, collections).values(name=name, created_at=time.time())
+    connection.execute(created.on_conflict_do_nothing())
 
 
 def find_source_row(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> Row[Any] | None:
@@ -154,8 +155,7 @@ def write_passages(
 
     `check` is called regularly and may raise to abort.
     """
-    last = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")) or 0
-    ids = range(last + 1, last + 1 + len(content.chunks))
+    ids = _reserve_passage_ids(connection, len(content.chunks))
     for start in range(0, len(ids), _ROWS_AT_ONCE):
         check()
         rows = slice(start, start + _ROWS_AT_ONCE)
@@ -165,9 +165,20 @@ def write_passages(
     write_vectors(connection, ids, content.vectors, content.space, content.canary, check)
 
 
+def _reserve_passage_ids(connection: Connection, count: int) -> range:
+    """Return ids that no passage ever had."""
+    if connection.dialect.name == "postgresql":
+        reserve = text("SELECT setval('passages_id_seq', nextval('passages_id_seq') + :count - 1)")
+        last = int(connection.execute(reserve, {"count": count}).scalar_one()) if count else 0
+        return range(last + 1 - count, last + 1)
+    last = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")) or 0
+    return range(last + 1, last + 1 + count)
+
+
 def _insert_rows(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert all rows in one statement: the driver gives up the interpreter lock once for each statement."""
-    places = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
+    mark = "%s" if connection.dialect.name == "postgresql" else "?"
+    places = ", ".join(["(" + ", ".join([mark] * len(rows[0])) + ")"] * len(rows))
     connection.exec_driver_sql(statement + places, tuple(value for row in rows for value in row))
 
 
@@ -210,7 +221,7 @@ def delete_source(connection: Connection, source_id: str) -> None:
 def _delete_passages(connection: Connection, source_id: str) -> None:
     """Delete the full-text rows first, because FTS has no foreign keys. Vectors are deleted with their passages."""
     ids = list(connection.scalars(select(passages.c.id).where(passages.c.source_id == source_id)))
-    connection.exec_driver_sql(_REMOVE_TERMS, (source_id,))
+    connection.execute(_REMOVE_TERMS, {"source": source_id})
     connection.execute(delete(passages).where(passages.c.source_id == source_id))
     advance_epoch(connection, ids)
 
@@ -236,7 +247,7 @@ class SourceStore:
             select(func.count()).where(passages.c.source_id == sources.c.id).correlate(sources).scalar_subquery()
         )
         labels = (
-            select(func.group_concat(spaces.c.provider + ":" + spaces.c.model))
+            select(func.aggregate_strings(spaces.c.provider + ":" + spaces.c.model, ","))
             .select_from(passages.join(vectors).join(spaces))
             .where(passages.c.source_id == sources.c.id, passages.c.ordinal == 0)
             .correlate(sources)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, exists, func, insert, select, text, update
+from sqlalchemy import Connection, Row, delete, exists, func, insert, select, update
 
 from crag.errors import ModelFault
-from crag.storage.ownership import current_process_name
+from crag.storage.engine import owner_name
 from crag.storage.passages import lacks_vector
 from crag.storage.tables import active_spaces, embedder_choices, passages, spaces, vectors
 from crag.types import EmbeddingSpace, Vectors
@@ -68,7 +68,7 @@ def read_previous_space(connection: Connection) -> EmbeddingSpace | None:
 
 def activate_space(connection: Connection, space: EmbeddingSpace) -> None:
     """Make this space, whose row must exist, the active one."""
-    values = {"space_id": space.id, "activated_at": time.time(), "owner": current_process_name()}
+    values = {"space_id": space.id, "activated_at": time.time(), "owner": owner_name(connection)}
     connection.execute(insert(active_spaces), values)
 
 
@@ -134,11 +134,9 @@ def read_space_usage(connection: Connection) -> list[SpaceUsage]:
 
 def drop_vector_batch(connection: Connection, space_id: str) -> int:
     """Delete one batch of vectors of a space and return its size. After the last vector, delete the space itself."""
-    some = "SELECT rowid FROM vectors WHERE space_id = :space LIMIT :limit"
-    removed = connection.execute(
-        text(f"DELETE FROM vectors WHERE rowid IN ({some})"),  # noqa: S608 — both parts are constants
-        {"space": space_id, "limit": _DROPPED_AT_ONCE},
-    ).rowcount
+    of_space = vectors.c.space_id == space_id
+    some = select(vectors.c.passage_id).where(of_space).limit(_DROPPED_AT_ONCE)
+    removed = connection.execute(delete(vectors).where(of_space, vectors.c.passage_id.in_(some))).rowcount
     if not removed:
         connection.execute(delete(active_spaces).where(active_spaces.c.space_id == space_id))
         connection.execute(delete(spaces).where(spaces.c.id == space_id))

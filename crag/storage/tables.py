@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     Float,
     ForeignKey,
@@ -19,6 +20,7 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
+_INTEGER = BigInteger().with_variant(Integer, "sqlite")  # integers of SQLite have 64 bits
 
 
 # The messages form a tree: `head_id` is the last message of the branch shown. Deletion becomes final after a delay.
@@ -31,9 +33,9 @@ conversations = Table(
     Column("updated_at", Float, nullable=False, index=True),
     Column("options", Text, nullable=False),
     Column("person", Text, nullable=False, server_default="", index=True),  # owner: the key of a browser
-    Column("pinned", Integer, nullable=False, server_default="0"),
+    Column("pinned", _INTEGER, nullable=False, server_default="0"),
     Column("deleted_at", Float),
-    Column("head_id", Integer),
+    Column("head_id", _INTEGER),
 )
 
 runs = Table(
@@ -48,21 +50,22 @@ runs = Table(
     Column("version_of", Text, ForeignKey("runs.id", ondelete="CASCADE"), index=True),  # first answer to the question
     Column("change", Text, nullable=False, server_default=""),  # difference from the previous version
     Column("draft", Text, nullable=False, server_default=""),  # edited text of the query that waits for consent
-    Column("gap_closed", Integer, nullable=False, server_default="0"),  # the user closed this coverage gap
+    Column("gap_closed", _INTEGER, nullable=False, server_default="0"),  # the user closed this coverage gap
     Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), index=True),
+    Column("stopping", _INTEGER, nullable=False, server_default="0"),  # stop requested by another process
 )
 RUN_ORDER = literal_column("runs.rowid", Integer)  # as they were asked: `started_at` follows a clock that is set back
 
 messages = Table(
     "messages",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", _INTEGER, primary_key=True),
     Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
     Column("role", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE")),
-    Column("parent_id", Integer, index=True),  # no foreign key: SQLite cascades through at most 1,000 levels
+    Column("parent_id", _INTEGER, index=True),  # no foreign key: SQLite cascades through at most 1,000 levels
     Index("messages_of_conversation", "conversation_id", "id"),
 )
 
@@ -71,12 +74,12 @@ messages = Table(
 queued_questions = Table(
     "queued_questions",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", _INTEGER, primary_key=True),
     Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("position", Integer, nullable=False),
+    Column("position", _INTEGER, nullable=False),
     Column("text", Text, nullable=False),
     Column("files", Text, nullable=False, server_default="{}"),
-    Column("on_hold", Integer, nullable=False, server_default="0"),
+    Column("on_hold", _INTEGER, nullable=False, server_default="0"),
     sqlite_autoincrement=True,  # an id names one question for good: another tab may still show one that was asked
 )
 
@@ -84,7 +87,7 @@ events = Table(
     "events",
     metadata,
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("number", Integer, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
     Column("body", Text, nullable=False),
 )
 
@@ -101,12 +104,12 @@ run_summaries = Table(
     Column("collection", Text, nullable=False),
     Column("query_sent", Text, nullable=False),
     Column("seconds", Float, nullable=False),
-    Column("tokens", Integer, nullable=False),
+    Column("tokens", _INTEGER, nullable=False),
     Column("best", Float),  # highest score of a library passage
-    Column("relevant", Integer, nullable=False),
-    Column("ambiguous", Integer, nullable=False),
-    Column("irrelevant", Integer, nullable=False),
-    Column("unknown", Integer, nullable=False),
+    Column("relevant", _INTEGER, nullable=False),
+    Column("ambiguous", _INTEGER, nullable=False),
+    Column("irrelevant", _INTEGER, nullable=False),
+    Column("unknown", _INTEGER, nullable=False),
     Column("sufficiency", Text, nullable=False, server_default=""),
 )
 
@@ -115,13 +118,13 @@ model_calls = Table(
     "model_calls",
     metadata,
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("number", Integer, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
     Column("node", Text, nullable=False),
     Column("model", Text, nullable=False),
     Column("at", Float, nullable=False),
     Column("seconds", Float, nullable=False),
-    Column("prompt_tokens", Integer),
-    Column("answer_tokens", Integer),
+    Column("prompt_tokens", _INTEGER),
+    Column("answer_tokens", _INTEGER),
     Column("fault", Text, nullable=False, server_default=""),
     Column("body", LargeBinary, nullable=False),
 )
@@ -130,7 +133,7 @@ feedback = Table(
     "feedback",
     metadata,
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("helpful", Integer, nullable=False),
+    Column("helpful", _INTEGER, nullable=False),
     Column("reason", Text, nullable=False),
     Column("given_at", Float, nullable=False),
 )
@@ -139,10 +142,10 @@ feedback = Table(
 rulings = Table(
     "rulings",
     metadata,
-    Column("number", Integer, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
     Column("run_id", Text, nullable=False),
     Column("question", Text, nullable=False),
-    Column("passage_id", Integer, nullable=False),
+    Column("passage_id", _INTEGER, nullable=False),
     Column("title", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("collection", Text, nullable=False),
@@ -181,7 +184,7 @@ datasets = Table(
 examples = Table(
     "examples",
     metadata,
-    Column("number", Integer, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
     Column("dataset_id", Text, ForeignKey("datasets.id", ondelete="CASCADE"), nullable=False),
     Column("key", Text, nullable=False),
     Column("body", Text, nullable=False),
@@ -199,16 +202,16 @@ evaluations = Table(
     Column("dataset", Text, nullable=False),
     Column("dataset_id", Text, nullable=False),
     Column("digest", Text, nullable=False),
-    Column("size", Integer, nullable=False),
+    Column("size", _INTEGER, nullable=False),
     Column("examples", LargeBinary, nullable=False),
     Column("variants", Text, nullable=False),
-    Column("repetitions", Integer, nullable=False),
+    Column("repetitions", _INTEGER, nullable=False),
     Column("judge", Text, nullable=False, server_default=""),
-    Column("parallel", Integer, nullable=False, server_default="0"),
+    Column("parallel", _INTEGER, nullable=False, server_default="0"),
     Column("person", Text, nullable=False, server_default=""),
     Column("state", Text, nullable=False),
     Column("owner", Text, nullable=False, server_default=""),
-    Column("stopping", Integer, nullable=False, server_default="0"),  # stop requested, possibly by another process
+    Column("stopping", _INTEGER, nullable=False, server_default="0"),  # stop requested, possibly by another process
     Column("fault", Text, nullable=False, server_default=""),
     Column("started_at", Float, nullable=False, index=True),
     Column("ended_at", Float),
@@ -220,24 +223,25 @@ evaluation_results = Table(
     "evaluation_results",
     metadata,
     Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
-    Column("variant", Integer, primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("repetition", Integer, primary_key=True),
+    Column("variant", _INTEGER, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
+    Column("repetition", _INTEGER, primary_key=True),
     Column("run_id", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("error", Text, nullable=False, server_default=""),
     Column("body", Text, nullable=False),
     Column("judged", Text),
-    Column("label", Integer),
+    Column("label", _INTEGER),
 )
-Index("labelled_results", evaluation_results.c.evaluation_id, sqlite_where=evaluation_results.c.label.is_not(None))
+_is_labelled = evaluation_results.c.label.is_not(None)
+Index("labelled_results", evaluation_results.c.evaluation_id, sqlite_where=_is_labelled, postgresql_where=_is_labelled)
 
 
 # Everything that left the machine. A row is written before its content is sent.
 departures = Table(
     "departures",
     metadata,
-    Column("number", Integer, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
     Column("at", Float, nullable=False, index=True),
     Column("host", Text, nullable=False),
     Column("kind", Text, nullable=False),
@@ -269,12 +273,12 @@ downloads = Table(
     Column("name", Text, primary_key=True),
     Column("state", Text, nullable=False),
     Column("stage", Text, nullable=False, server_default=""),
-    Column("done", Integer, nullable=False, server_default="0"),
-    Column("total", Integer, nullable=False, server_default="0"),
+    Column("done", _INTEGER, nullable=False, server_default="0"),
+    Column("total", _INTEGER, nullable=False, server_default="0"),
     Column("rate", Float, nullable=False, server_default="0"),
     Column("fault", Text, nullable=False, server_default=""),
     Column("owner", Text, nullable=False, server_default=""),
-    Column("cancelled", Integer, nullable=False, server_default="0"),
+    Column("cancelled", _INTEGER, nullable=False, server_default="0"),
 )
 
 
@@ -285,7 +289,7 @@ spaces = Table(
     Column("provider", Text, nullable=False),
     Column("model", Text, nullable=False),
     Column("digest", Text, nullable=False),
-    Column("dimension", Integer, nullable=False),
+    Column("dimension", _INTEGER, nullable=False),
     Column("document_prefix", Text, nullable=False),
     Column("query_prefix", Text, nullable=False),
     Column("canary", LargeBinary),  # vector of a fixed sentence; detects a model changed under the same name
@@ -296,7 +300,7 @@ spaces = Table(
 active_spaces = Table(
     "active_spaces",
     metadata,
-    Column("number", Integer, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
     Column("space_id", Text, ForeignKey("spaces.id"), nullable=False),
     Column("activated_at", Float, nullable=False),
     Column("owner", Text, nullable=False, server_default=""),  # the process that switched to it
@@ -308,7 +312,7 @@ embedder_choices = Table(
     "embedder_choices",
     metadata,
     Column("name", Text, primary_key=True),
-    Column("chosen", Integer, nullable=False),
+    Column("chosen", _INTEGER, nullable=False),
 )
 
 collections = Table(
@@ -327,8 +331,8 @@ sources = Table(
     Column("location", Text, nullable=False),
     Column("collection", Text, ForeignKey("collections.name", onupdate="CASCADE"), nullable=False, index=True),
     Column("sha256", Text, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("pages", Integer),
+    Column("size", _INTEGER, nullable=False),
+    Column("pages", _INTEGER),
     Column("chunker", Text, nullable=False),
     Column("added_at", Float, nullable=False),
     Column("author", Text, nullable=False, server_default=""),
@@ -340,14 +344,14 @@ sources = Table(
 passages = Table(
     "passages",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", _INTEGER, primary_key=True),
     Column("source_id", Text, ForeignKey("sources.id", ondelete="CASCADE"), nullable=False),
-    Column("ordinal", Integer, nullable=False),
-    Column("page", Integer),
+    Column("ordinal", _INTEGER, nullable=False),
+    Column("page", _INTEGER),
     Column("heading", Text, nullable=False),
     Column("text", Text, nullable=False),
-    Column("context_start", Integer, nullable=False),
-    Column("context_end", Integer, nullable=False),
+    Column("context_start", _INTEGER, nullable=False),
+    Column("context_end", _INTEGER, nullable=False),
     Column("page_starts", Text),  # JSON of `Chunk.page_starts`; NULL: stored before there was this column
     UniqueConstraint("source_id", "ordinal"),
     sqlite_autoincrement=True,  # ids are never reused, so that a stale cache cannot show another text
@@ -356,7 +360,7 @@ passages = Table(
 vectors = Table(
     "vectors",
     metadata,
-    Column("passage_id", Integer, ForeignKey("passages.id", ondelete="CASCADE"), primary_key=True),
+    Column("passage_id", _INTEGER, ForeignKey("passages.id", ondelete="CASCADE"), primary_key=True),
     Column("space_id", Text, ForeignKey("spaces.id"), primary_key=True),
     Column("vector", LargeBinary, nullable=False),
 )
@@ -394,12 +398,23 @@ FULL_TEXT_INDEX = (
     "CREATE VIRTUAL TABLE passage_occurrences USING fts5vocab(passage_terms, instance)",
 )
 
+# Originals by SHA-256 and uploads by job, for processes on other machines. Empty on SQLite, where they share a folder.
+file_pieces = Table(
+    "file_pieces",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
+    Column("piece", LargeBinary, nullable=False),
+    Column("added_at", Float, nullable=False),
+)
+
 # Jobs that are unfinished, or whose result was not seen yet. `spec` is what to add: an address, a path, or the name of
 # a spooled upload. `owner` is the process that works on it.
 jobs = Table(
     "jobs",
     metadata,
-    Column("number", Integer, primary_key=True),
+    Column("number", _INTEGER, primary_key=True),
     Column("id", Text, nullable=False, unique=True),
     Column("kind", Text, nullable=False),
     Column("spec", Text, nullable=False),
@@ -408,10 +423,10 @@ jobs = Table(
     Column("options", Text, nullable=False, server_default="{}"),
     Column("state", Text, nullable=False, index=True),
     Column("stage", Text, nullable=False, server_default=""),
-    Column("done", Integer, nullable=False, server_default="0"),
-    Column("total", Integer, nullable=False, server_default="0"),
+    Column("done", _INTEGER, nullable=False, server_default="0"),
+    Column("total", _INTEGER, nullable=False, server_default="0"),
     Column("result", Text),
-    Column("cancelled", Integer, nullable=False, server_default="0"),
+    Column("cancelled", _INTEGER, nullable=False, server_default="0"),
     Column("owner", Text, nullable=False, server_default=""),
     Column("submitted_at", Float, nullable=False),
     sqlite_autoincrement=True,
@@ -422,9 +437,9 @@ jobs = Table(
 epochs = Table(
     "epochs",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("first_id", Integer, nullable=False),
-    Column("last_id", Integer, nullable=False),
+    Column("number", _INTEGER, primary_key=True, autoincrement=False),
+    Column("first_id", _INTEGER, nullable=False),
+    Column("last_id", _INTEGER, nullable=False),
 )
 
 
@@ -444,6 +459,7 @@ __all__ = [
     "events",
     "examples",
     "feedback",
+    "file_pieces",
     "jobs",
     "messages",
     "metadata",

@@ -12,6 +12,7 @@ from crag.tables.continuations import continue_calculation
 from crag.tables.data_table import DataTable, TablesTooLarge, find_tables
 from crag.tables.descriptions import describe_content, describe_result, describe_stated_total, describe_tables
 from crag.tables.query import QueryRefused, QueryResult, run_query
+from crag.tables.query_process import run_written_query
 from crag.tables.questions import (
     TableQuery,
     is_listing_question,
@@ -96,10 +97,10 @@ class TableCalculator:
         schema = describe_tables(tables[:_MAX_DESCRIBED])
         sql = writer.write_query(question, schema, stop)
         try:
-            return run_query(sql, tables, stop)
+            return run_written_query(sql, tables, stop)
         except QueryRefused as error:
             sql = writer.write_query(question, schema, stop, refused=sql, reason=str(error))
-            return run_query(sql, tables, stop)
+            return run_written_query(sql, tables, stop)
 
 
 def _describe(

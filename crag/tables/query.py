@@ -26,6 +26,7 @@ MAX_RESULT_ROWS = 200
 MAX_USED_ROWS = 20
 _MAX_LENGTH = 4_000  # characters of a statement
 _MAX_PRODUCED_ROWS = 1_000_000
+_MAX_RESULT_LENGTH = 1_000_000  # characters
 _MAX_BOUND = 10_000  # of range() and generate_series()
 _SECONDS = 5.0
 _SETTINGS = {  # in this order: without access to files, the others can no longer be changed
@@ -143,6 +144,8 @@ class _Query:
         if total > _MAX_PRODUCED_ROWS:
             raise QueryRefused(f"The query returns more than {_MAX_PRODUCED_ROWS:,} rows.")
         rows = tuple(tuple(map(_plain_value, row)) for row in self._fetch(statement, MAX_RESULT_ROWS))
+        if sum(len(cell) for row in rows for cell in row if isinstance(cell, str)) > _MAX_RESULT_LENGTH:
+            raise QueryRefused(f"The query returns more than {_MAX_RESULT_LENGTH:,} characters.")
         columns = tuple(column[0] for column in self._connection.description or ())
         used = list(dict.fromkeys(self._find_used(tree)))
         shown = tuple(self._tables[name].rows[at] for name, at in used[:MAX_USED_ROWS])

@@ -30,7 +30,7 @@ _UNITS = (
     r"|[%€$£㎡]|[원명개건일시점대세]|[分岁歲]|[元圆人个個件台天名%]"
 )
 _SCALE = r"thousand|million|billion|백만|십억|[천만억조千万萬亿億]|[kM](?![a-z])"
-_NUMBER = rf"[$€£¥₩]?\s?(\d[\d,]*(?:\.\d+)?|(?<=than )half)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
+_NUMBER = rf"[$€£¥₩]?\s?((?<!\d)\d[\d,]*+(?:\.\d++)?|(?<=than )half)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|人?[数數]量?|额|額|금액)$")
 _NUMBERING = re.compile(

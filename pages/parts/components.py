@@ -153,6 +153,11 @@ _HISTORY_JS = """
 export default function ({ data }) {
   if (window.__cragHistory) return
   window.__cragHistory = true
+  // React Aria puts the focus into an opened menu once no transition runs, and keeps waiting for one of an element of
+  // which several were cancelled at once, since it listens to the first alone.
+  document.addEventListener("transitioncancel", ({ target, propertyName }) => {
+    target.dispatchEvent(new TransitionEvent("transitionend", { propertyName, bubbles: true }))
+  })
   const readEntry = () => ({ address: window.location.href, isDialog: Boolean(window.history.state?.cragDialog) })
   let pending, entry = readEntry()
   const tracked = (change) => (...to) => {
@@ -180,8 +185,11 @@ export default function ({ data }) {
   const release = () => {  // a dialog that was drawn again while it closed leaves the page inert
     const overlays = '[role="dialog"], [role="menu"], [role="listbox"]'
     const isCovered = [...document.body.children].some((part) => part !== root && part.querySelector(overlays))
-    if (!findDialog() && !isCovered) root.inert = false
+    if (!root.inert || findDialog()) return
+    if (isCovered) setTimeout(release, 500)  // what covers it may leave without a trace in the body
+    else root.inert = false
   }
+  new MutationObserver(() => setTimeout(release, 500)).observe(root, { attributeFilter: ["inert"] })
   const enter = () => {
     if ((findDialog() || findSidebar()) && !entry.isDialog) push({ cragDialog: true }, "")
   }

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from crag.errors import CragError
 from crag.ingest.addresses import is_reachable
 from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
 from crag.library.example import EXAMPLE_NAME, read_example
 from crag.types import DEFAULT_COLLECTION
 from pages.parts import markdown
+from pages.parts.faults import describe_fault
 from pages.parts.services import application
 
-_UPLOAD_FAULT_KEY = "upload_fault"
+_UNSAVED_KEY = "unsaved_uploads"
 # Plain words: screen readers read the label literally.
 _UPLOAD_KINDS = ", ".join([*dict.fromkeys(known.family for known in FORMATS), "ZIP"])
 
@@ -28,7 +29,7 @@ def draw_uploader(label: str, collection: str = "") -> None:
     """
     generation = st.session_state.setdefault("upload_generation", 0)
     key = f"upload-{generation}"
-    files = st.file_uploader(
+    st.file_uploader(
         f"{label}: {_UPLOAD_KINDS}",
         accept_multiple_files=True,
         max_upload_size=application().settings.max_upload_mb,
@@ -36,10 +37,7 @@ def draw_uploader(label: str, collection: str = "") -> None:
         on_change=_submit_uploads,
         args=(key, collection),
     )
-    if files and (reason := st.session_state.get(_UPLOAD_FAULT_KEY)):
-        st.markdown(f":red[:material/error: **Not added.** {markdown.escape_line(reason)}]")
-        actions = {"on_click": _submit_uploads, "args": (key, collection)}
-        st.button("Try again", icon=":material/refresh:", type="tertiary", key="upload-again", **actions)
+    draw_unsaved_files()
     draw_sharing_notice()
 
 
@@ -51,23 +49,59 @@ def draw_sharing_notice() -> None:
 def _submit_uploads(key: str, collection: str) -> None:
     """Submit the uploaded files, and change the uploader's key so that it does not list them again.
 
-    Files that cannot be saved stay in the uploader, with the reason below it. Streamlit repeats this callback when
-    another click interrupts it, so each file id is recorded before it is submitted.
+    Streamlit repeats this callback when another click interrupts it, so each file id is recorded before it is
+    submitted.
     """
-    files: list[Any] = st.session_state[key] or []
+    files: list[UploadedFile] = st.session_state[key] or []
     taken: set[str] = st.session_state.setdefault("uploads_taken", set())
-    st.session_state.pop(_UPLOAD_FAULT_KEY, None)
     for file in files:
-        if file.file_id in taken:
-            continue
-        taken.add(file.file_id)
-        try:
-            application().jobs.submit_bytes(file.name, file.getvalue(), collection or DEFAULT_COLLECTION)
-        except CragError as error:
-            taken.remove(file.file_id)
-            st.session_state[_UPLOAD_FAULT_KEY] = str(error)
-            return
+        if file.file_id not in taken:
+            taken.add(file.file_id)
+            _submit_upload(file, collection or DEFAULT_COLLECTION)
     st.session_state.upload_generation += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _UnsavedFile:
+    """An uploaded file that could not be saved, and why. It stays until it is saved, discarded or the tab is closed."""
+
+    file: UploadedFile
+    collection: str
+    reason: str
+
+
+def _submit_upload(file: UploadedFile, collection: str) -> None:
+    """Submit a file, or keep it for `draw_unsaved_files`: an uploader forgets its files when a page is not drawn."""
+    try:
+        application().jobs.submit_bytes(file.name, file.getvalue(), collection)
+    except Exception as error:  # noqa: BLE001 — whatever failed, the file may not be lost
+        _unsaved_files().append(_UnsavedFile(file, collection, " ".join(describe_fault(error))))
+
+
+def _unsaved_files() -> list[_UnsavedFile]:
+    files: list[_UnsavedFile] = st.session_state.setdefault(_UNSAVED_KEY, [])
+    return files
+
+
+def draw_unsaved_files(place: str = "uploader") -> None:
+    """Draw the files that could not be saved, and two buttons; `place` sets them apart from those elsewhere."""
+    unsaved = _unsaved_files()
+    if not unsaved:
+        return
+    for file in unsaved:
+        st.markdown(f":small[:gray[:material/attach_file: {markdown.escape_line(file.file.name, 80)}]]")
+    st.markdown(f":red[:material/error: **Not added.** {markdown.escape_line(unsaved[-1].reason)}]")
+    with st.container(horizontal=True):
+        for label, icon, act in (("Try again", "refresh", _resubmit), ("Discard", "delete", unsaved.clear)):
+            key = f"{icon}-unsaved-{place}"
+            st.button(label, icon=f":material/{icon}:", type="tertiary", key=key, on_click=act)
+
+
+def _resubmit() -> None:
+    unsaved = list(_unsaved_files())
+    _unsaved_files().clear()
+    for file in unsaved:
+        _submit_upload(file.file, file.collection)
 
 
 def add_example_document() -> None:

@@ -76,6 +76,19 @@ def test_a_run_that_ends_its_turn_early_makes_room(pool: ThreadPoolExecutor) -> 
     second_done.result(PATIENCE)
 
 
+def test_a_run_does_not_say_that_it_waits_for_itself(pool: ThreadPoolExecutor) -> None:
+    turns, stop, other = Turns(pool), Cancellation(), Cancellation()
+    begun, end_first, _ = turns.take(stop)
+    assert begun.wait(PATIENCE)
+    _, end_second, _ = turns.take(stop)
+    wait_until(lambda: turns.queue._line)
+    assert stop.list_waits() == []
+    _, end_other, _ = turns.take(other)
+    wait_until(other.list_waits)
+    for ending in (end_first, end_second, end_other):
+        ending.set()
+
+
 def test_a_run_that_is_stopped_while_it_waits_never_has_its_turn(pool: ThreadPoolExecutor) -> None:
     turns, first, second = Turns(pool), Cancellation(), Cancellation()
     begun_first, end_first, _ = turns.take(first)

@@ -11,7 +11,7 @@ from crag.conversations.conversation_list import Snippet
 from crag.conversations.conversations import Conversations, DelayedDeletion
 from crag.storage.engine import Database
 from crag.storage.tables import messages
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -69,6 +69,18 @@ def test_a_limited_list_counts_only_the_rest_of_the_same_person(conversations, c
     for search in ("", "zebra"):
         found = conversations.for_user("ann").find(search, 2)
         assert ([one.id for one in found.conversations], found.total) == ([ids[0], ids[4]], 5)
+
+
+def test_each_scheduled_purge_happens_once_and_leaves_no_error(caplog):
+    purges = []
+    purging = DelayedDeletion(lambda: purges.append(1), seconds=0.01)
+    for count in (1, 2):
+        purging.schedule()
+        wait_until(lambda count=count: len(purges) == count)
+    assert purging._worker.wait(PATIENCE)
+    purging.close()
+    assert len(purges) == 2
+    assert caplog.records == []
 
 
 def test_what_was_deleted_is_purged_later_and_not_after_closing():

@@ -93,13 +93,13 @@ class Shelf:
 
 
 def open_library(
-    home: Path, embedder: HashEmbedder | None = None, *, shelf: Shelf | None = None, **options: object
+    home: Path, embedder: HashEmbedder | None = None, *, shelf: Shelf | None = None, url: str = "", **options: object
 ) -> Library:
     """A library over doubles."""
     settings = Settings(home=home, max_upload_mb=1)
     options = {"read": LineReader()} | options
     shelf = shelf or Shelf(embedder or HashEmbedder())
-    return Library(Database(home), shelf, lambda text: len(text.split()), settings, **options)
+    return Library(Database(home, url), shelf, lambda text: len(text.split()), settings, **options)
 
 
 def index_of(library: Library) -> VectorIndex:

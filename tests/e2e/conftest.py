@@ -14,7 +14,6 @@ from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama
 from tests.e2e.browser import PATIENCE_MS, chromium, launch, new_context
 from tests.forked import forked
-from tests.served import served
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -73,13 +72,6 @@ def app(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def launched(tmp_path: Path) -> Iterator[str]:
-    """The same, started as a person starts it."""
-    with served(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9") as address:
-        yield address
-
-
 @pytest.fixture(scope="session")
 def notes_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home that holds the notes, to be copied."""
@@ -95,11 +87,19 @@ def home_with_notes(notes_home: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(notes_home, tmp_path / "home"))
 
 
-@pytest.fixture
-def app_with_notes(home_with_notes: Path) -> Iterator[str]:
-    """The application on the notes, with nothing configured."""
-    with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9") as address:
+@pytest.fixture(scope="session")
+def notes_address(notes_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The application on the notes for all scenarios that leave documents and settings as they are."""
+    home = shutil.copytree(notes_home, tmp_path_factory.mktemp("notes") / "home")
+    with forked(home, OLLAMA_HOST="127.0.0.1:9") as address:
         yield address
+
+
+@pytest.fixture
+def app_with_notes(notes_address: str, context: BrowserContext) -> str:
+    """The application on the notes, with nothing configured, where this browser has not been yet."""
+    context.clear_cookies()
+    return notes_address
 
 
 @pytest.fixture(scope="session")

@@ -25,20 +25,16 @@ def slowly(text: str, per_token: float = 0.05):
     return script
 
 
-def test_the_start_page_says_what_this_is_and_asks_nobody_else(page: Page, launched: str):
+def test_from_the_start_page_and_an_upload_to_an_answer_whose_citation_opens(page: Page, app: str):
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url) if "127.0.0.1" not in request.url else None)
-    open_page(page, launched)
+    open_page(page, app)
     expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
     for name in ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"):
         expect(page.get_by_test_id("stMain").get_by_text(name).first).to_be_visible()
     expect(page.get_by_test_id("stSidebar").get_by_text("each passage gets a verdict")).to_be_visible()
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollHeight <= 900")
-    assert [url for url in foreign if not url.startswith(("data:", "blob:"))] == []
 
-
-def test_from_an_upload_to_an_answer_whose_citation_opens(page: Page, app: str):
-    open_page(page, app)
     upload(page, "brewing.md", NOTES.encode())
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
@@ -62,6 +58,7 @@ def test_from_an_upload_to_an_answer_whose_citation_opens(page: Page, app: str):
 
     trace.locator("[class*=passage-] button:visible").first.click()
     expect(page.get_by_role("dialog")).to_contain_text("citric acid")
+    assert [url for url in foreign if not url.startswith(("data:", "blob:"))] == []
 
 
 CLICK_FIRST_CITATION = """new MutationObserver((_, observer) => {
@@ -131,8 +128,8 @@ def test_an_answer_goes_on_after_the_connection_was_cut(page: Page, app_on_ollam
     assert len([asked for asked in ollama.chats if asked.writes]) == 1
 
 
-def test_an_application_that_does_not_answer_is_described_in_its_own_words(page: Page, app: str):
-    with TcpProxy(app) as proxy:
+def test_an_application_that_does_not_answer_is_described_in_its_own_words(page: Page, app_with_notes: str):
+    with TcpProxy(app_with_notes) as proxy:
         open_page(page, proxy.url)
         box = page.get_by_test_id("stChatInputTextArea")
         box.fill("Half a question")

@@ -11,37 +11,32 @@ from websockets.sync.client import connect
 
 from crag.server.limits import RequestLimits
 from tests.doubles.tcp_proxy import TcpProxy
-from tests.e2e.browser import ask, badge, open_page, upload, uploader
+from tests.e2e.browser import ask, badge, open_page, uploader
 from tests.e2e.conftest import QUESTION
+from tests.forked import forked
 from tests.served import socket_path
 
 
-def test_a_question_outlasts_a_data_folder_that_is_gone_for_a_while(
-    page: Page, app_with_notes: str, home_with_notes: Path
-):
-    open_page(page, app_with_notes)
-    away = home_with_notes.rename(home_with_notes.with_name("away"))
-    ask(page, QUESTION)
-    expect(page.get_by_text("Not sent. The data folder is gone or was replaced")).to_be_visible()
-    expect(page.get_by_text(QUESTION)).to_be_visible()
-    away.rename(home_with_notes)
-    page.get_by_role("button", name="Try again").click()
-    expect(badge(page, "from your documents")).to_be_visible()
-    expect(page.get_by_text("Not sent.")).to_have_count(0)
+def test_a_question_and_an_upload_outlast_a_data_folder_that_is_gone_for_a_while(page: Page, home_with_notes: Path):
+    with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9") as app:
+        open_page(page, app)
+        away = home_with_notes.rename(home_with_notes.with_name("away"))
+        ask(page, QUESTION)
+        expect(page.get_by_text("Not sent. The data folder is gone or was replaced")).to_be_visible()
+        expect(page.get_by_text(QUESTION)).to_be_visible()
+        away.rename(home_with_notes)
+        page.get_by_role("button", name="Try again").click()
+        expect(badge(page, "from your documents")).to_be_visible()
+        expect(page.get_by_text("Not sent.")).to_have_count(0)
 
-
-def test_an_upload_to_a_data_folder_that_is_gone_is_refused_in_words(
-    page: Page, app_with_notes: str, home_with_notes: Path
-):
-    open_page(page, f"{app_with_notes}/documents")
-    away = home_with_notes.rename(home_with_notes.with_name("away"))
-    uploader(page).set_input_files([{"name": "a.md", "mimeType": "text/markdown", "buffer": b"# Tea\n\nBlack."}])
-    expect(page.get_by_text("The data folder is gone or was replaced").first).to_be_visible()
-    assert not home_with_notes.exists(), "nothing may be kept in a folder that takes the place of the home"
-    away.rename(home_with_notes)
-    page.reload()
-    upload(page, "a.md", b"# Tea\n\nBlack.")
-    expect(page.get_by_role("gridcell", name="a.md", exact=True, include_hidden=True)).to_be_attached()
+        open_page(page, f"{app}/documents")
+        away = home_with_notes.rename(home_with_notes.with_name("away"))
+        uploader(page).set_input_files([{"name": "a.md", "mimeType": "text/markdown", "buffer": b"# Tea\n\nBlack."}])
+        expect(page.get_by_text("The data folder is gone or was replaced").first).to_be_visible()
+        assert not home_with_notes.exists(), "nothing may be kept in a folder that takes the place of the home"
+        away.rename(home_with_notes)
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_role("gridcell", name="a.md", exact=True, include_hidden=True)).to_be_attached()
 
 
 def test_a_page_that_is_drawn_late_says_so_instead_of_staying_blank(page: Page, app_with_notes: str):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
@@ -52,7 +51,13 @@ def open_drawer(page: Page) -> Locator:
     return drawer
 
 
-def test_back_closes_the_source_drawer_and_leaves_the_conversation_open(page: Page, app_with_notes: str):
+def test_back_closes_the_source_drawer_and_draws_the_page_as_no_other_place(page: Page, app_with_notes: str):
+    sent: list[BackMsg] = []
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framesent", lambda frame: sent.append(BackMsg.FromString(frame)))
+
+    page.on("websocket", listen)
     open_page(page, app_with_notes)
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
@@ -64,45 +69,31 @@ def test_back_closes_the_source_drawer_and_leaves_the_conversation_open(page: Pa
         expect(page).to_have_url(conversation)
     page.get_by_role("button", name="Copy").click()  # fails while the page is inert
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert not any(message.rerun_script.is_history_navigation for message in sent)
     page.go_back()
     expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
 
 
-def test_closing_a_drawer_by_back_does_not_draw_the_page_as_another_place(page: Page, app_with_notes: str):
-    sent: list[BackMsg] = []
+LEAVE_INERT = """() => {  // as Streamlit does at times when it draws a dialog again while that closes
+  document.getElementById("root").inert = true
+}"""
 
-    def listen(socket: WebSocket) -> None:
-        socket.on("framesent", lambda frame: sent.append(BackMsg.FromString(frame)))
 
-    page.on("websocket", listen)
+def test_a_drawer_closed_without_back_costs_no_press_of_back_or_forward(page: Page, app_with_notes: str):
     open_page(page, app_with_notes)
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
     conversation = page.url
-    drawer = open_drawer(page)
-    page.go_back()
-    expect(drawer).to_be_hidden()
-    open_drawer(page)
-    assert not any(message.rerun_script.is_history_navigation for message in sent)
-    expect(page).to_have_url(conversation)
-
-
-@pytest.mark.parametrize("way", ["Esc", "close button", "click outside"])
-def test_a_drawer_closed_without_back_costs_no_press_of_back_or_forward(page: Page, app_with_notes: str, way: str):
-    open_page(page, app_with_notes)
-    ask(page, QUESTION)
-    expect(badge(page, "from your documents")).to_be_visible()
-    conversation = page.url
-    for _ in range(2):
+    for close in (
+        lambda _: page.keyboard.press("Escape"),
+        lambda drawer: drawer.get_by_role("button", name="Close").click(),
+        lambda _: page.mouse.click(300, 450),  # outside
+    ):
         drawer = open_drawer(page)
-        if way == "Esc":
-            page.keyboard.press("Escape")
-        elif way == "close button":
-            drawer.get_by_role("button", name="Close").click()
-        else:
-            page.mouse.click(300, 450)
+        close(drawer)
         expect(drawer).to_be_hidden()
-    page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()
+    page.evaluate(LEAVE_INERT)
+    page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()  # possible again
     page.wait_for_url("**/documents")
 
     page.go_back()
@@ -115,22 +106,6 @@ def test_a_drawer_closed_without_back_costs_no_press_of_back_or_forward(page: Pa
     expect(page).to_have_url(conversation)
     expect(badge(page, "from your documents")).to_be_visible()
     page.go_forward()
-    expect(page.get_by_role("heading", name="Documents")).to_be_visible()
-
-
-def test_a_page_that_a_closed_dialog_has_left_inert_can_be_used_again(page: Page, app_with_notes: str):
-    open_page(page, app_with_notes)
-    ask(page, QUESTION)
-    drawer = open_drawer(page)
-    page.keyboard.press("Escape")
-    expect(drawer).to_be_hidden()
-    page.evaluate("""() => {  // what Streamlit leaves behind at times when it draws a dialog again while that closes
-        document.getElementById("root").inert = true
-        const place = document.createElement("span")
-        document.body.append(place)
-        place.remove()
-    }""")
-    page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()
     expect(page.get_by_role("heading", name="Documents")).to_be_visible()
 
 

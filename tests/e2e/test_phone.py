@@ -20,9 +20,10 @@ def phone(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_a_passage_opens_from_the_trace_and_closes_back_to_it(phone: Page, app: str):
+def test_a_passage_opens_from_the_trace_under_its_long_title_and_closes_back_to_it(phone: Page, app: str):
+    title = "Maintenance of espresso machines and grinders in the kitchens " * 3
     open_page(phone, app)
-    upload(phone, "brewing.md", NOTES.encode())
+    upload(phone, "brewing.md", NOTES.replace("Brewing notes", title).encode())
     outcome = phone.get_by_text("Added: 1 passage").bounding_box()
     assert outcome is not None
     assert outcome["height"] < 40  # on one line, not squeezed beside the name
@@ -35,6 +36,17 @@ def test_a_passage_opens_from_the_trace_and_closes_back_to_it(phone: Page, app: 
     drawer.locator("[class*=passage-] button:visible").first.click()
     expect(drawer).to_contain_text("Only this document")
     expect(drawer).to_contain_text("citric acid")
+    heading = drawer.get_by_role("heading").first
+    expect(heading).to_contain_text(title.strip())
+    expect(phone.get_by_text("Only this document")).to_be_visible()
+    folded = heading.bounding_box()
+    assert folded is not None
+    assert folded["height"] < 120  # two lines
+    heading.get_by_text("Maintenance").tap()
+    phone.wait_for_function(
+        "([heading, folded]) => heading.getBoundingClientRect().height > 2 * folded",
+        arg=[heading.element_handle(), folded["height"]],
+    )
     phone.keyboard.press("Escape")
     expect(drawer).to_contain_text("Grade")
     phone.keyboard.press("Escape")
@@ -96,7 +108,7 @@ def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str
     expect(sidebar).to_have_attribute("data-collapsed", "true")
 
 
-def test_back_closes_the_sidebar_and_leaves_the_conversation_open(phone: Page, app_with_notes: str):
+def test_back_and_a_reload_close_the_sidebar_and_leave_the_conversation_open(phone: Page, app_with_notes: str):
     open_page(phone, app_with_notes)
     ask(phone, QUESTION)
     expect(badge(phone, "from your documents")).to_be_visible()
@@ -109,6 +121,11 @@ def test_back_closes_the_sidebar_and_leaves_the_conversation_open(phone: Page, a
         expect(phone).to_have_url(conversation)
     phone.go_back()
     expect(phone.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    phone.get_by_role("button", name="Expand sidebar").tap()
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
+    phone.reload()
+    expect(phone.get_by_test_id("stChatInputTextArea")).to_be_visible()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
 
 
 def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, app_with_notes: str):
@@ -141,9 +158,7 @@ def test_the_badge_of_an_answer_is_below_the_header(phone: Page, app_with_notes:
         )
 
 
-def test_in_a_narrow_window_the_main_menu_is_whole_and_a_chosen_page_closes_the_sidebar(
-    browser: Browser, app_on_ollama: str
-):
+def test_in_a_narrow_window_a_chosen_page_closes_the_sidebar_and_trace_opens_it(browser: Browser, app_on_ollama: str):
     context = new_context(browser, viewport={"width": 390, "height": 844})
     page = open_page(context.new_page(), app_on_ollama)
     expect(page.get_by_test_id("stMainMenuButton")).to_be_in_viewport(ratio=1)
@@ -151,41 +166,12 @@ def test_in_a_narrow_window_the_main_menu_is_whole_and_a_chosen_page_closes_the_
         page.get_by_test_id("stExpandSidebarButton").click()
         page.get_by_test_id("stSidebarNavLink").filter(has_text=name).click()
         expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    page.locator("[class*=trace-of-] button:visible").last.click()
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("Grade")
+    expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
     context.close()
-
-
-def test_a_long_title_takes_two_lines_until_it_is_tapped(phone: Page, app: str):
-    title = "Maintenance of espresso machines and grinders in the kitchens " * 3
-    open_page(phone, app)
-    upload(phone, "brewing.md", NOTES.replace("Brewing notes", title).encode())
-    ask(phone, QUESTION)
-    phone.locator('a[href^="#cite-"]').first.tap()
-    heading = phone.get_by_role("dialog").get_by_role("heading").first
-    expect(heading).to_contain_text(title.strip())
-
-    def height() -> float:
-        box = heading.bounding_box()
-        assert box is not None
-        return box["height"]
-
-    expect(phone.get_by_text("Only this document")).to_be_visible()
-    folded = height()
-    assert folded < 120
-    heading.get_by_text("Maintenance").tap()
-    phone.wait_for_function(
-        "([heading, folded]) => heading.getBoundingClientRect().height > 2 * folded",
-        arg=[heading.element_handle(), folded],
-    )
-
-
-def test_the_sidebar_is_closed_after_a_reload(phone: Page, app_with_notes: str):
-    open_page(phone, app_with_notes)
-    sidebar = phone.get_by_test_id("stSidebar")
-    phone.get_by_role("button", name="Expand sidebar").tap()
-    expect(sidebar).to_have_attribute("data-collapsed", "false")
-    phone.reload()
-    expect(phone.get_by_test_id("stChatInputTextArea")).to_be_visible()
-    expect(sidebar).to_have_attribute("data-collapsed", "true")
 
 
 def test_the_trace_is_closed_after_a_reload(phone: Page, app_with_notes: str):
@@ -198,16 +184,3 @@ def test_the_trace_is_closed_after_a_reload(phone: Page, app_with_notes: str):
     expect(badge(phone, "from your documents")).to_be_in_viewport()
     settled(phone)
     expect(phone.get_by_role("dialog")).to_have_count(0)
-
-
-def test_trace_opens_the_closed_sidebar_of_a_narrow_window(browser: Browser, app: str):
-    context = new_context(browser, viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    open_page(page, app)
-    upload(page, "brewing.md", NOTES.encode())
-    ask(page, QUESTION)
-    expect(badge(page, "from your documents")).to_be_visible()
-    page.locator("[class*=trace-of-] button:visible").last.click()
-    expect(page.get_by_test_id("stSidebar")).to_contain_text("Grade")
-    expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
-    context.close()

@@ -34,9 +34,10 @@ SENTENCES = {
 }
 
 
-@pytest.fixture
-def library(tmp_path) -> Library:
-    opened = open_library(tmp_path / "home")
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Library:
+    """Forty towns, for all tests that only read them."""
+    opened = open_library(tmp_path_factory.mktemp("probes") / "home")
     add_facts(opened)
     return opened
 
@@ -96,8 +97,10 @@ def test_the_same_seed_makes_the_same_probes(library):
     assert first != other
 
 
-def test_questions_from_other_collections_are_asked_too(library):
-    add_facts(library, collection="Elsewhere")
+def test_questions_from_other_collections_are_asked_too(tmp_path):
+    library = open_library(tmp_path / "home")
+    for collection in ("Documents", "Elsewhere"):
+        add_facts(library, collection=collection)
     kinds = {probe.kind for probe in maker(library).make("Elsewhere", 12, Cancellation())}
     assert "elsewhere" in kinds
 

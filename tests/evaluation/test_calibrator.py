@@ -37,12 +37,12 @@ def ruling(home: Application, number: int, text: str, given: str, collection: st
 
 def test_a_collection_is_measured_by_questions_made_of_it(home):
     told: list[Progress] = []
-    measured = home.calibration.run(OPTIONS, CalibrationPlan(count=30), told.append)
+    measured = home.calibration.run(OPTIONS, CalibrationPlan(count=20), told.append)
     assert {one.kind for one in measured.scored} == {"passage", "hidden", "swapped"}
-    assert len(measured.scored) == 60
+    assert len(measured.scored) == 40
     assert measured.proposal.thresholds is not None
-    assert told[-1].done == 59
-    again = home.calibration.run(OPTIONS, CalibrationPlan(count=30))
+    assert told[-1].done == 39
+    again = home.calibration.run(OPTIONS, CalibrationPlan(count=20))
     assert again.scored == measured.scored
 
 
@@ -74,7 +74,7 @@ def test_nothing_to_measure_on_is_said(home):
 def test_it_stops_when_asked(home):
     stop = Cancellation()
     with pytest.raises(Stopped):
-        home.calibration.run(OPTIONS, CalibrationPlan(count=30), lambda _: stop.cancel(), stop)
+        home.calibration.run(OPTIONS, CalibrationPlan(count=20), lambda _: stop.cancel(), stop)
 
 
 def keep(home, collection, thresholds):

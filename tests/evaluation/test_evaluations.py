@@ -223,12 +223,12 @@ def test_one_resumed_by_another_process_is_not_abandoned(lab, laboratory, monkey
     hang(other)
     lab.evaluations._rows.change(begun.id, state="running", owner="1-1")
 
-    def gone(owner):
+    def gone(_connection, _owner):
         monkeypatch.undo()
         other.evaluations.resume(begun.id)  # just after it was found that its owner is dead
         return False
 
-    monkeypatch.setattr("crag.evaluation.records.is_process_alive", gone)
+    monkeypatch.setattr("crag.evaluation.records.is_owner_alive", gone)
     assert lab.evaluations.get(begun.id).state != "interrupted"
 
 

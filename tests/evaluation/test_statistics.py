@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from crag.evaluation.metrics import is_answer_right
 from crag.evaluation.statistics import (
@@ -99,6 +98,8 @@ def test_area_under_the_curve_by_hand(scores, labels, expected):
 
 
 def test_area_under_the_curve_as_scikit_learn_has_it():
+    from sklearn.metrics import roc_auc_score
+
     chance = random.Random(3)
     scores = [round(chance.random(), 1) for _ in range(300)]
     labels = [chance.random() < score for score in scores]
@@ -107,6 +108,7 @@ def test_area_under_the_curve_as_scikit_learn_has_it():
 
 def test_the_area_with_weights_is_that_of_repeated_examples():
     import numpy as np
+    from sklearn.metrics import roc_auc_score
 
     scores, labels, owners = [0.2, 0.7, 0.4, 0.4, 0.9], [False, True, True, False, False], [0, 0, 1, 1, 2]
     weights = [3, 1, 2]
@@ -125,6 +127,8 @@ def test_agreement_by_hand():
 
 
 def test_agreement_as_scikit_learn_has_it():
+    from sklearn.metrics import cohen_kappa_score
+
     chance = random.Random(4)
     one = [chance.choice("abc") for _ in range(200)]
     other = [word if chance.random() < 0.6 else chance.choice("abc") for word in one]

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
 from crag.evaluation.metrics import (
     METRICS,
@@ -156,6 +155,8 @@ def test_where_all_failed_there_is_no_time_and_no_right_answer():
 
 
 def test_graders_are_measured_over_all_passages_together():
+    from sklearn.metrics import precision_score, recall_score, roc_auc_score
+
     passages = [
         ("a", (0.9, True, True), (0.8, True, False), (0.1, False, False)),
         ("b", (0.2, False, True), (0.2, False, False), (None, False, True)),

@@ -191,6 +191,13 @@ def test_a_sentence_before_a_list_is_whole():
     assert (quoted.text, quoted.is_cut) == ("Bees dance on sunny days.", False)
 
 
+def test_a_numbered_row_is_no_list_that_is_cut():
+    text = "1. Wasps | paper nests | big\n2. Bees | wax combs | small\n3. Ants | hills | tiny"
+    source = replace(passage(1, text), context=text)
+    (quoted,) = collect_quotations("Wasps | paper nests | big [1]", [Knowledge(1, source, text)])
+    assert not quoted.is_cut
+
+
 def test_a_sentence_and_the_first_row_below_it_are_one_quotation():
     text = "Insects build:\n\n| insect | builds |\n|---|---|\n| Wasps | paper nests |\n| Bees | wax combs |"
     answer = "Insects build: [1]\n\n- insect: Wasps — builds: paper nests [1]"

@@ -58,6 +58,16 @@ def test_only_the_papers_policy_asks_for_a_passage_that_states_everything(policy
     assert choose_action(policy, [verdict.with_ruling("use")], THRESHOLDS).action == (action and "correct")
 
 
+@pytest.mark.parametrize(
+    ("policy", "ruling", "action"),
+    [("paper", None, "ambiguous"), ("paper", "use", "correct"), ("any", None, "correct"), ("none", None, "correct")],
+)
+def test_only_the_papers_policy_asks_whether_passages_suffice_unless_the_user_chose_one(policy, ruling, action):
+    verdict = Verdict(1, "relevant", 0.9, "")
+    chosen = verdict.with_ruling(ruling) if ruling else verdict
+    assert choose_action(policy, [chosen], THRESHOLDS, "insufficient").action == action
+
+
 def test_the_reason_says_that_no_passage_states_everything():
     decision = choose_action("paper", [Verdict(1, "relevant", 0.9, "", complete=False)], THRESHOLDS)
     assert decision.reason.startswith("1 of 1 passage is relevant, but no single sentence names everything you ask for")

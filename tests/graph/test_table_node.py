@@ -1,5 +1,7 @@
 """Questions about tables: the real graph and real DuckDB over doubles."""
 
+import time
+
 import pytest
 
 from crag.options import RunOptions
@@ -29,6 +31,12 @@ def test_a_figure_is_calculated_and_its_row_is_cited(bench):
     assert (trace.table.rows, trace.table.used) == ((("Ant", 510),), 1)
     assert [(cited.passage_id, cited.quote) for cited in trace.citations] == [(1, "Ant | 510 | 0.6")]
     assert trace.trajectory == ["query_table"]
+
+
+def test_a_text_that_came_with_the_question_is_not_read_for_a_calculation(bench):
+    began = time.process_time()
+    assert bench({1: 1.0}, passages=[ROBOTS]).ask("Who built the Mule? " + "1," * 15_000).route is None
+    assert time.process_time() - began < 4
 
 
 def test_documents_without_a_table_are_searched_at_once(bench):

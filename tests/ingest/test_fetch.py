@@ -116,7 +116,13 @@ def test_five_redirects_are_followed_and_six_are_not(web: WebServer) -> None:
 
 def test_a_redirect_loop_and_a_redirect_to_nowhere_are_refused(web: WebServer) -> None:
     assert refusal(web.redirect("/loop", "/loop")).code == "http_error"
-    assert refusal(web.page("/lost", b"", status=302)).code == "http_error"
+    assert str(refusal(web.page("/lost", b"", status=302))).endswith("without an address.")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_every_kind_of_redirect_is_followed(web: WebServer, status: int) -> None:
+    web.page("/end", b"here")
+    assert get(web.redirect("/start", "/end", status=status)).body == b"here"
 
 
 def test_a_meta_refresh_is_not_followed(web: WebServer) -> None:

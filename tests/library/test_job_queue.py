@@ -49,6 +49,23 @@ def test_only_a_job_during_which_processes_died_is_given_up(queue):
         queue.claim(DEAD)
     assert states(queue) == {"deadly": "failed", "of another": "working", "done": "done"}
     assert [job.id for job in queue.all() if job.has_failed] == ["deadly"]
+    assert {job.id for job in queue.all() if job.options} == {"deadly"}, "attempts are counted for each job"
+
+
+def test_only_jobs_that_ended_are_dismissed_one_or_all(queue):
+    add(queue, "failed", "stopped", "running", "done", "new")
+    for job_id, state in (("failed", "failed"), ("stopped", ""), ("running", ""), ("done", "done")):
+        queue.claim(DEAD)
+        if state:
+            queue.finish(job_id, DEAD, state, [])
+    queue.cancel(["stopped"])
+    queue.release(DEAD)
+    queue.claim(DEAD)
+    assert [job.id for job in queue.all() if job.finished] == ["failed", "stopped", "done"]
+    assert queue.dismiss("failed") == ["failed"]
+    assert queue.dismiss("running") == []
+    assert {*queue.dismiss()} == {"stopped", "done"}
+    assert states(queue) == {"running": "working", "new": "waiting"}
 
 
 def test_a_folder_without_files_has_failed(queue):

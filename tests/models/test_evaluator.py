@@ -6,6 +6,7 @@ import json
 import math
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
@@ -114,27 +115,27 @@ def cut(name: str, share: float) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("files", "code", "words"),
     [
-        ({}, "missing", "no file model.onnx"),
-        ({"model.onnx": evaluator_files()["model.onnx"]}, "missing", "no file tokenizer.json"),
-        (cut("model.onnx", 0.5), "damaged", "model.onnx"),
-        (cut("model.onnx", 0), "damaged", "model.onnx"),
-        (cut("tokenizer.json", 0.5), "damaged", "tokenizer.json"),
-        (evaluator_files() | {"model.onnx": b"GGUF" * 100}, "damaged", "model.onnx"),
-        (evaluator_files() | {"tokenizer.json": b"{}"}, "damaged", "tokenizer.json"),
-        (evaluator_files(inputs=("input_ids", "pixels")), "foreign", "its inputs are input_ids, pixels"),
-        (evaluator_files(logits=3), "foreign", "not one score for each pair"),
-        (evaluator_files(scores=(math.nan, math.nan)), "foreign", "its scores are not numbers"),
-        (evaluator_files(scores=(2, 2)), "foreign", "an answer scores no better than an unrelated text"),
-        (evaluator_files(scores=(2, -2)), "foreign", "an answer scores no better than an unrelated text"),
-        (separate_nothing(), "foreign", "does not separate the question from the text"),
-        (keep_weights_elsewhere(), "foreign", "some of its weights are not in model.onnx"),
-        (evaluator_files(known_tokens=9_000), "foreign", "cannot read the tokens of this tokenizer"),
+        (dict, "missing", "no file model.onnx"),
+        (lambda: {"model.onnx": evaluator_files()["model.onnx"]}, "missing", "no file tokenizer.json"),
+        (lambda: cut("model.onnx", 0.5), "damaged", "model.onnx"),
+        (lambda: cut("model.onnx", 0), "damaged", "model.onnx"),
+        (lambda: cut("tokenizer.json", 0.5), "damaged", "tokenizer.json"),
+        (lambda: evaluator_files() | {"model.onnx": b"GGUF" * 100}, "damaged", "model.onnx"),
+        (lambda: evaluator_files() | {"tokenizer.json": b"{}"}, "damaged", "tokenizer.json"),
+        (lambda: evaluator_files(inputs=("input_ids", "pixels")), "foreign", "its inputs are input_ids, pixels"),
+        (lambda: evaluator_files(logits=3), "foreign", "not one score for each pair"),
+        (lambda: evaluator_files(scores=(math.nan, math.nan)), "foreign", "its scores are not numbers"),
+        (lambda: evaluator_files(scores=(2, 2)), "foreign", "an answer scores no better than an unrelated text"),
+        (lambda: evaluator_files(scores=(2, -2)), "foreign", "an answer scores no better than an unrelated text"),
+        (separate_nothing, "foreign", "does not separate the question from the text"),
+        (keep_weights_elsewhere, "foreign", "some of its weights are not in model.onnx"),
+        (lambda: evaluator_files(known_tokens=9_000), "foreign", "cannot read the tokens of this tokenizer"),
     ],
 )
 def test_files_that_are_no_evaluator_are_refused_in_words(
-    tmp_path: Path, files: dict[str, bytes], code: str, words: str, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, files: Callable[[], dict[str, bytes]], code: str, words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for name, body in files.items():
+    for name, body in files().items():
         (tmp_path / name).write_bytes(body)
     with pytest.raises(ModelFault) as refused:
         OnnxEvaluator(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import httpx
@@ -27,7 +28,7 @@ from tests.waiting import PATIENCE, wait_until
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}}
 
-pytest.importorskip("langchain_openai", reason="pip install langchain-openai")
+pytestmark = pytest.mark.skipif(find_spec("langchain_openai") is None, reason="pip install langchain-openai")
 ASK = [Prompt("system", "Be short."), Prompt("user", "What is the capital of France?", about="answer: France?")]
 
 

@@ -61,11 +61,42 @@ def test_files_that_cannot_be_saved_are_kept_and_added_again(chat, services):
     with uploads_unwritable(services):
         chat.file_uploader[0].upload("lift.md", b"The lift is serviced in March.").run()
         assert said(chat, "**Not added.** The data folder cannot be written to.")
-        chat.button("upload-again").click().run()
+        chat.button("refresh-unsaved-uploader").click().run()
         assert said(chat, "**Not added.**")
-    chat.button("upload-again").click().run()
+    chat.button("refresh-unsaved-uploader").click().run()
     until(chat, lambda: said(chat, "Added 1 document"))
     assert not said(chat, "Not added.")
+
+
+@pytest.mark.parametrize("page", [Page.CHAT, Page.DOCUMENTS])
+def test_a_file_outlasts_a_home_that_is_gone_for_a_while(chat, services, page):
+    chat.run()
+    if page is not Page.CHAT:
+        chat.switch_page(page.path).run()
+    with home_moved_away(services):
+        chat.file_uploader[0].upload("lift.md", b"The lift is serviced in March.").run()
+        chat.switch_page(Page.GAPS.path).run()
+        assert said(chat, "lift.md")
+        assert said(chat, "**Not added.** The data folder is gone or was replaced")
+        chat.button("refresh-unsaved-fault").click().run()
+    chat.switch_page(Page.DOCUMENTS.path).run()
+    assert said(chat, "lift.md")
+    chat.button("refresh-unsaved-uploader").click().run()
+    until(chat, lambda: said(chat, "Added 1 document"))
+    assert not said(chat, "Not added.")
+
+
+def test_a_file_that_cannot_be_saved_can_be_discarded(chat, services):
+    chat.run()
+    with uploads_unwritable(services):
+        for name in ("lift.md", "stairs.md"):
+            chat.file_uploader[0].upload(name, b"It is serviced in March.").run()
+        assert said(chat, "lift.md")
+        assert said(chat, "stairs.md")
+    chat.button("delete-unsaved-uploader").click().run()
+    assert not said(chat, "lift.md")
+    assert not said(chat, "Not added.")
+    assert services.jobs.jobs() == []
 
 
 def test_a_new_title_that_cannot_be_saved_stays_in_its_dialog(asked, services):

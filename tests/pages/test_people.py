@@ -188,9 +188,8 @@ def test_no_dialog_shows_another_person_anything_of_hers(browsers, anns, service
             for subject in subjects_of(page, dialog, anns):
                 if WORD in browsers.visit(BEN, page, query[BEN], (dialog, subject)):
                     shown[BEN].add(dialog)
-                if dialog in shown[ANN]:
-                    continue
                 if browsers.visit(ANN, page, query[ANN], (dialog, subject)).count(WORD) > without:
                     shown[ANN].add(dialog)
+                    break  # the dialog is about this kind of thing, and the next ones are of other kinds
     assert shown[BEN] == set()
     assert shown[ANN] >= SHOWING, "what she does not see proves nothing"

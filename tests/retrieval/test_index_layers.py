@@ -11,7 +11,7 @@ from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
 from crag.retrieval import index_layers
 from crag.retrieval.index_layers import IdSet
-from crag.retrieval.vector_index import VectorIndex
+from crag.retrieval.vector_index import VectorIndex, read_snapshot
 from crag.storage.tables import vectors
 from tests.doubles.library import open_library
 from tests.waiting import PATIENCE
@@ -105,6 +105,13 @@ def test_of_many_nearly_all_that_is_near_is_found(built, filled, embedder):
     assert built.state().kind == "approximate"
     assert built.state().recall >= 0.98
     assert share_found(built, filled, questions(embedder)) >= 0.97
+
+
+def test_newer_vectors_are_not_saved_over_a_large_index(built, filled):
+    filled.pipeline.add_bytes("newer.txt", b"a unicorn")
+    assert built.ids() == set(stored(filled)[0])
+    built.save()
+    assert read_snapshot(built._path, lambda _: True).header.kind == "approximate"
 
 
 def test_searching_goes_on_while_it_is_built(opened, filled, embedder):

@@ -263,7 +263,7 @@ def test_two_processes_that_are_set_differently_do_not_fight(filled, switching, 
     """While the process that switched lives, the settings of another do not switch back; its hand may."""
     switching.spaces.apply_choice(quietly, Cancellation())
     assert answers(filled) == NEW
-    monkeypatch.setattr("crag.retrieval.space_switch.current_process_name", lambda: "another")
+    monkeypatch.setattr("crag.retrieval.space_switch.owner_name", lambda _connection: "another")
     other = reopen(shelf=Shelf(old, new))
     other.spaces.apply_choice(quietly, Cancellation())
     assert answers(other) == NEW

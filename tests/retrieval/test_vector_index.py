@@ -151,6 +151,26 @@ def test_searching_beside_adding_and_removing_is_safe(library):
     assert index_of(library).ids() == visible(library)
 
 
+def test_a_snapshot_that_is_replaced_while_it_is_read_is_not_used(tmp_path, monkeypatch):
+    import faiss
+
+    def write(path, value):
+        index = faiss.IndexIDMap2(faiss.IndexFlatIP(2))
+        index.add_with_ids(np.full((1, 2), value, dtype=np.float32), np.array([7]))
+        write_snapshot(path, SnapshotHeader("space", 1, 1, 2), index)
+
+    def read_other(*given):
+        other.replace(path)
+        return read(*given)
+
+    read, path, other = faiss.read_index, tmp_path / "index" / "x.faiss", tmp_path / "index" / "y.faiss"
+    write(path, 1.0)
+    write(other, 2.0)
+    monkeypatch.setattr(faiss, "read_index", read_other)
+    assert read_snapshot(path, lambda _: True) is None
+    assert not other.exists()
+
+
 def test_a_header_from_another_version_is_not_read(tmp_path):
     import faiss
 

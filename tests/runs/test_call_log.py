@@ -83,7 +83,7 @@ def test_a_reply_that_was_stopped_is_kept_as_far_as_it_came(application, ollama)
 
 
 def test_they_can_be_read_while_the_run_goes_on(application, ollama):
-    ollama.script = lambda asked: Say("Citric acid", end="hang") if "[1]" in asked.prompt else Say("0.9")
+    ollama.script = lambda asked: Say("Citric acid", end="hang") if asked.writes else Say("Yes")
     run = application.runs.start(None, QUESTION, OPTIONS)
     wait_until(lambda: "acid" in application.runs.trace(run.id).text)
     assert {call.node for call in application.runs.calls(run.id)} == {"grade_documents"}

@@ -82,6 +82,19 @@ def test_stop_keeps_the_partial_answer(house):
     assert RunService(home.database, home.build).trace(run.id).text == trace.text
 
 
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def test_another_process_follows_a_run_and_stops_it(house, kind):
+    asking, following = house(writer=QuotingWriter(gate=threading.Event())), house()
+    assert asking.database.dialect == kind
+    conversation = asking.conversations.create()
+    asking.runs.start(conversation.id, "What holds?", OPTIONS)
+    run = following.runs.active(conversation.id)
+    next(event for _, event in run.follow(seconds=PATIENCE) if isinstance(event, TokensWritten))
+    following.runs.stop(run.id)
+    assert wait(run).state == "stopped"
+    assert following.conversations.messages(conversation.id)[-1].text.startswith("Passage 1 says")
+
+
 def test_one_run_at_a_time_in_a_conversation(house):
     home = house(writer=QuotingWriter(gate=threading.Event()))
     conversation = home.conversations.create()
@@ -379,30 +392,72 @@ def test_steps_before_the_question_ran_once(house):
     assert started.count("retrieve") == started.count("grade_documents") == started.count("transform_query") == 1
 
 
-def test_a_run_that_cannot_go_on_says_so(house, tmp_path):
+def test_a_run_whose_checkpoint_is_lost_goes_on_from_its_events(house, tmp_path):
     home = house(scores=NO_ANSWER)
-    _, run, _ = ask(home)
+    _, kept, _ = ask(home)
+    _, lost, _ = ask(home)
+    usual = wait(home.runs.answer_consent(kept.id, "finals"))
     home.close()
     (tmp_path / "checkpoints.sqlite").unlink()
     again = house(scores=NO_ANSWER)
-    trace = wait(again.runs.answer_consent(run.id, "finals"))
-    assert (trace.state, trace.error) == ("failed", "The data of this waiting question is no longer kept.")
-    assert again.web.queries == []
+    trace = wait(again.runs.answer_consent(lost.id, "finals"))
+    assert again.web.queries == ["finals"]
+    for name in ("text", "outcome", "citations", "verdicts", "passages", "trajectory", "notes", "query_sent"):
+        assert getattr(trace, name) == getattr(usual, name), name
 
 
-@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
-def test_nothing_waits_for_the_user_in_a_file_that_is_no_longer_in_its_place(house, tmp_path, how):
+def test_a_search_for_a_sentence_goes_on_without_its_checkpoint(house, tmp_path):
     home = house(scores=NO_ANSWER)
     _, run, _ = ask(home)
-    path = tmp_path / "checkpoints.sqlite"
+    wait(home.runs.answer_consent(run.id, "finals"))
+    search = home.runs.search_web_for(run.id, "The web says that fact9 holds.")
+    assert wait(search).state == "waiting"
+    home.close()
+    (tmp_path / "checkpoints.sqlite").unlink()
+    again = house(scores=NO_ANSWER)
+    trace = wait(again.runs.answer_consent(search.id, "which fact"))
+    assert again.web.queries == ["which fact"]
+    assert trace.found["web"] == (-1, -2), "the results of the first search are kept"
+    assert trace.sought == {-2: "which fact"}
+
+
+def move_away(path, how):
     moved = path.rename(path.with_name("moved.sqlite"))
     if how == "deleted":
         moved.unlink()
     elif how == "replaced":
         shutil.copy(moved, path)
-    for trace in (wait(home.runs.answer_consent(run.id, "finals")), ask(home)[2]):
-        assert (trace.state, trace.error.partition(",")[0]) == ("failed", "The data folder is gone or was replaced")
+
+
+@pytest.mark.parametrize("query", ["finals", None])
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_waiting_run_outlasts_a_file_of_checkpoints_that_is_gone_while_the_application_runs(
+    house, tmp_path, how, query
+):
+    home = house(scores=NO_ANSWER)
+    _, run, _ = ask(home)
+    move_away(tmp_path / "checkpoints.sqlite", how)
+    trace = wait(home.runs.answer_consent(run.id, query))
+    assert (trace.state, trace.web_skipped == "") == ("done", query is not None)
+    new = ask(home)[2]
+    assert (new.state, new.error.partition(",")[0]) == ("failed", "The data folder is gone or was replaced")
     home.runs.delete_orphaned_data()
+
+
+def test_a_run_that_began_to_wait_after_its_file_was_gone_goes_on(house, tmp_path):
+    home = house(scores=NO_ANSWER)
+    ask(home)
+    grade = home.grader.grade
+
+    def grade_without_home(*given):
+        (tmp_path / "checkpoints.sqlite").unlink()
+        return grade(*given)
+
+    home.grader.grade = grade_without_home
+    _, run, _ = ask(home)
+    home.close()
+    again = house(scores=NO_ANSWER)
+    assert wait(again.runs.answer_consent(run.id, "finals")).outcome == "web"
 
 
 def test_a_killed_process_leaves_the_question_that_it_asked(house, tmp_path):

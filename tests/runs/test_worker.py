@@ -144,13 +144,13 @@ def test_a_ruling_that_is_refused_is_no_label(house):
         "DROP TABLE checkpoints",
     ],
 )
-def test_state_that_cannot_be_read_is_said_to_be_gone(unsure, harm):
+def test_a_run_whose_state_cannot_be_read_goes_on_from_its_events(unsure, harm):
     home = unsure()
     run = waiting(home)
     with sqlite3.connect(state_file(home)) as connection:
         connection.execute(harm)
     connection.close()
-    assert wait(home.runs.answer_consent(run.id, "finals")).error_code in ("not_found", "home")
+    assert wait(home.runs.answer_consent(run.id, "finals")).outcome == "web"
     home.runs.delete_orphaned_data()
 
 
@@ -165,7 +165,7 @@ def test_a_file_with_damaged_pages_is_set_aside(unsure):
     assert state_file(home).with_suffix(".damaged").exists()
 
 
-def test_a_strangers_state_makes_no_objects_but_ours(unsure):
+def test_a_strangers_state_makes_no_objects_but_ours(unsure, caplog):
     home = unsure()
     run = waiting(home)
     made = {
@@ -178,7 +178,8 @@ def test_a_strangers_state_makes_no_objects_but_ours(unsure):
     with sqlite3.connect(state_file(home)) as connection:
         connection.execute("UPDATE checkpoints SET type = 'json', checkpoint = ?", (json.dumps(made).encode(),))
     connection.close()
-    assert wait(unsure().runs.answer_consent(run.id, "finals")).error_code == "not_found"
+    assert wait(unsure().runs.answer_consent(run.id, "finals")).outcome == "web"
+    assert "The state of a run has an unsupported format." in caplog.text
 
 
 def test_an_event_that_cannot_be_kept_costs_no_other_its_place(house):

@@ -116,14 +116,23 @@ def headings(text):
     return [tokens[index + 1].content for index, token in enumerate(tokens) if token.type == "heading_open"]
 
 
-def test_a_quote_that_its_passage_no_longer_holds_is_shown_alone(original):
+def page_quoting(original, quote):
     run, _ = read_run(original.house.database, shown(original, 1))
     events = [
-        replace(one, citations=tuple(replace(cited, quote="Gone since.") for cited in one.citations))
+        replace(one, citations=tuple(replace(cited, quote=quote) for cited in one.citations))
         if isinstance(one, AnswerWritten)
         else one
         for one in run.events
     ]
     changed = run.model_copy(update={"events": events})
-    page = render_run_page(changed, [changed], [], lambda _: False)
-    assert "<mark>Gone since.</mark>" in page
+    return render_run_page(changed, [changed], [], lambda _: False)
+
+
+def test_a_quote_that_its_passage_no_longer_holds_is_shown_alone(original):
+    assert "<mark>Gone since.</mark>" in page_quoting(original, "Gone since.")
+
+
+def test_without_a_quote_the_whole_passage_is_shown(original):
+    page = page_quoting(original, "")
+    assert "Passage 1" in page
+    assert "<mark>" not in page

@@ -83,6 +83,19 @@ def spoil_database(members, _):
     members["crag.sqlite"] = bytes(body)
 
 
+def state_of_runs(*statements):
+    """Puts another database in the place of the state of runs."""
+
+    def change(members, _):
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        for statement in ("CREATE TABLE checkpoints (a)", "CREATE TABLE writes (a)", *statements):
+            connection.execute(statement)
+        members["checkpoints.sqlite"] = connection.serialize()
+        connection.close()
+
+    return change
+
+
 HOSTILE = {
     "traversal": rename("../../evil"),
     "traversal within": rename("originals/aa/../../../evil"),
@@ -120,12 +133,51 @@ HOSTILE = {
     "another module for the index of words": sql(
         "DROP TABLE passage_vocabulary", "CREATE VIRTUAL TABLE passage_vocabulary USING fts5(term)"
     ),
+    "trigger in the state of runs": state_of_runs(
+        "CREATE TRIGGER t AFTER INSERT ON writes BEGIN DELETE FROM checkpoints; END"
+    ),
+    "other table in the state of runs": state_of_runs("CREATE TABLE other (a)"),
     "upload elsewhere": sql(_JOB.format("/etc/passwd", "upload", "{}")),
     "upload above": sql(_JOB.format("../crag.sqlite", "upload", "{}")),
     "upload without a name": sql(_JOB.format("", "upload", "{}")),
     "job without options": sql(_JOB.format("aa", "upload", "none")),
     "source added": sql("UPDATE sources SET sha256 = 'other' WHERE title = 'notes.md'"),
 }
+
+
+def list_another(_, manifest):
+    manifest["members"]["originals/ab/" + "ab" * 32] = {"size": 1, "sha256": "ab" * 32}
+
+
+def test_a_backup_with_other_files_than_those_in_its_list_is_refused(saved, tmp_path):
+    whole = saved.read_bytes()
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("originals/ab/" + "ab" * 32, b"x")
+    with pytest.raises(BadRequest, match="not those in its list"):
+        restore(saved, tmp_path / "new")
+    saved.write_bytes(whole)
+    repacked(saved, list_another)
+    with pytest.raises(BadRequest, match="not those in its list"):
+        restore(saved, tmp_path / "new")
+
+
+def test_a_list_of_files_that_is_too_long_is_not_read(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr("crag.sharing.backup._MAX_MANIFEST_BYTES", 100)
+    with pytest.raises(BadRequest, match="not a backup"):
+        restore(saved, tmp_path / "new")
+
+
+def test_an_archive_without_a_list_of_files_is_no_backup(tmp_path):
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("crag.sqlite", b"x")
+    with pytest.raises(BadRequest, match="not a backup"):
+        restore(tmp_path / "other.zip", tmp_path / "new")
+
+
+def test_the_state_of_runs_that_is_as_it_should_be_is_restored(saved, tmp_path):
+    repacked(saved, state_of_runs())
+    restore(saved, tmp_path / "new")
+    assert (tmp_path / "new" / "checkpoints.sqlite").exists()
 
 
 @pytest.mark.parametrize("name", list(HOSTILE))

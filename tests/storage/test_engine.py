@@ -219,6 +219,20 @@ def test_nothing_is_acknowledged_once_the_file_is_no_longer_in_its_place(databas
     assert path.exists() == (how == "replaced"), "no empty file may take its place"
 
 
+def test_nothing_is_acknowledged_without_the_log_that_holds_the_latest_commits(database):
+    """SQLite would go on writing to the deleted file, which a kill loses, earlier commits included."""
+    with database.write() as connection:
+        connection.exec_driver_sql("INSERT INTO collections (name, created_at) VALUES ('Kept', 1)")
+    (database.home / "crag.sqlite-wal").unlink()
+    with pytest.raises(HomeFault, match="gone or was replaced"), database.write() as connection:
+        connection.exec_driver_sql("INSERT INTO collections (name, created_at) VALUES ('Lost', 1)")
+    with pytest.raises(HomeFault, match="gone or was replaced"), database.read():
+        pass
+    database.close()  # the last connection puts the log into the file
+    with closing(sqlite3.connect(database.home / "crag.sqlite")) as connection:
+        assert connection.execute("SELECT name FROM collections WHERE created_at = 1").fetchall() == [("Kept",)]
+
+
 def test_a_file_that_disappears_during_a_change_is_noticed(database):
     def change():
         with database.write() as connection:

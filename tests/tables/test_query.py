@@ -211,6 +211,11 @@ def test_the_connection_alone_refuses_files(tmp_path: Path) -> None:
     connection.close()
 
 
+def test_a_result_of_too_much_text_is_refused() -> None:
+    with pytest.raises(QueryRefused, match="more than 1,000,000 characters"):
+        run(f"SELECT replace('{'x' * 1000}', 'x', '{'y' * 1001}')")
+
+
 def test_a_long_query_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crag.tables.query._SECONDS", 0.3)
     endless = "SELECT count(*) FROM table_2 a, table_2 b, table_2 c"

