@@ -16,9 +16,11 @@ from typing import Any
 from benchmarks.grader_data import read_lines
 from benchmarks.paragraph_library import open_paragraphs
 from crag.app.application import Application
+from crag.evaluation.scorers import answer_text
 from crag.graph.citations import cited_numbers
 from crag.options import RunOptions
 from crag.runs.trace import Trace
+from crag.text.citation_marks import strip_bold
 
 SETS = ("squad_a", "korquad_a", "drcd_a")
 
@@ -64,8 +66,8 @@ def _ask(application: Application, row: dict[str, Any], *, refine: bool) -> Outc
         raise SystemExit(f"A run {trace.state}: {trace.error}")
     refused = trace.outcome == "not_answered"
     cited = [] if refused else [one.sentence for one in trace.sentences if cited_numbers(one.sentence)]
-    holding = sum(_contains_any(sentence, row["answers"]) for sentence in cited)
-    holds = not refused and _contains_any(trace.text, row["answers"])
+    holding = sum(_contains_any(strip_bold(sentence), row["answers"]) for sentence in cited)
+    holds = _contains_any(answer_text(trace), row["answers"])
     return Outcome(trace.action or "", refused, holds, len(cited), holding)
 
 

@@ -34,7 +34,7 @@ from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY
 from crag.storage.tables import datasets
 from crag.storage.user_scope import UserScoped
-from crag.text.citation_marks import strip_citations
+from crag.text.citation_marks import strip_bold, strip_citations
 from crag.text.language import split_sentences
 from crag.text.sanitization import clean_display_name, normalize_user_text
 from crag.types import Passage
@@ -158,7 +158,7 @@ def standalone_question(trace: Trace) -> str:
 
 def suggested_reference(trace: Trace) -> str:
     """Return the answer as a draft reference, without source numbers; empty for a refusal."""
-    return "" if trace.outcome == "not_answered" else normalize_user_text(strip_citations(trace.text))
+    return "" if trace.outcome == "not_answered" else normalize_user_text(strip_bold(strip_citations(trace.text)))
 
 
 def choose_identifying_phrase(passage: Passage, quote: str) -> str:

@@ -11,7 +11,7 @@ from crag.evaluation.types import Example, GradedPassage, NodeCost, ScoredAnswer
 from crag.graph.answer_support import check_sentences
 from crag.graph.citations import cited_numbers
 from crag.runs.trace import Trace
-from crag.text.citation_marks import strip_citations
+from crag.text.citation_marks import strip_bold, strip_citations
 from crag.text.dates import find_dates, parse_date, rewrite_dates, states_date
 from crag.text.figures import normalize_figures
 from crag.text.language import HAN_KANA_RANGES, HANGUL_RANGES
@@ -131,8 +131,8 @@ def score_text_agreement(example: Example, trace: Trace, scores: Mapping[str, fl
 
 
 def answer_text(trace: Trace) -> str:
-    """Return the answer of a run; empty for a refusal, even if it quotes passages."""
-    return "" if trace.outcome == "not_answered" else trace.text
+    """Return the answer of a run without bold marks; empty for a refusal, even if it quotes passages."""
+    return "" if trace.outcome == "not_answered" else strip_bold(trace.text)
 
 
 def _reference_agreement(example: Example, reference: str, text: str) -> float:

@@ -16,14 +16,13 @@ from crag.text.coverage import (
     find_topics,
     holds_topic,
     is_complete,
-    names_only_other_words,
 )
 from crag.text.language import detect_language, detect_written_language, extract_terms, is_heading, join_sentences
 from crag.text.opening_hours import name_hours_asked_for
-from crag.text.possible_values import may_hold_value
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
+from crag.text.stated_values import may_hold_value
 from crag.text.tables import find_column_names, label_table_rows
 from crag.types import Grade, Passage, Thresholds, VerdictWord, WrittenLanguage
 
@@ -34,16 +33,10 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
         "no words": "The question names nothing to look for.",
         "says": "Says “$sentence”.",
         "says part": "Says “$sentence”, but does not mention $missing.",
-        "says no time": "Says “$sentence”, but not when.",
-        "says no number": "Says “$sentence”, but not the number asked for.",
-        "says no person": "Says “$sentence”, but not who.",
+        "says no value": "Says “$sentence”, but not what is asked.",
         "nothing": "Does not mention $words.",
         "part": "Mentions $held, but not $missing.",
-        "apart": "Mentions $held, but far apart.",
         "covered": "Mentions $held, but does not answer.",
-        "no time": "Mentions $held, but gives no date.",
-        "no number": "Mentions $held, but gives no number.",
-        "no person": "Mentions $held, but names nobody.",
         "quoted": "“$word”",
         "comma": ", ",
         "and": " and ",
@@ -53,17 +46,10 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
         "no words": "질문에 찾아볼 말이 없습니다.",
         "says": "“$sentence”라고 되어 있습니다.",
         "says part": "“$sentence”라고 되어 있지만, $missing에 대한 내용은 없습니다.",
-        "says no time": "“$sentence”라고 되어 있지만, 언제인지는 나오지 않습니다.",
-        "says no number": "“$sentence”라고 되어 있지만, 묻는 수는 나오지 않습니다.",
-        "says no person": "“$sentence”라고 되어 있지만, 누구인지는 나오지 않습니다.",
+        "says no value": "“$sentence”라고 되어 있지만, 묻는 값은 나오지 않습니다.",
         "nothing": "$words에 대한 내용이 없습니다.",
         "part": "$held에 대한 내용은 있지만 $missing에 대한 내용은 없습니다.",
-        "apart": "$held 모두 나오지만 한곳에서 함께 다루지 않습니다.",
         "covered": "$held에 대한 내용이 있습니다.",
-        "time": "$held에 대한 내용과 날짜가 있습니다.",
-        "number": "$held에 대한 내용과 숫자가 있습니다.",
-        "no time": "$held에 대한 내용은 있지만 날짜가 없습니다.",
-        "no number": "$held에 대한 내용은 있지만 숫자가 없습니다.",
         "quoted": "‘$word’",
         "comma": ", ",
         "and": ", ",
@@ -73,17 +59,10 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
         "no words": "问题中没有可以查找的词。",
         "says": "写道“$sentence”。",
         "says part": "写道“$sentence”，但没有提到$missing。",
-        "says no time": "写道“$sentence”，但没有说明时间。",
-        "says no number": "写道“$sentence”，但没有给出所问的数字。",
-        "says no person": "写道“$sentence”，但没有说明是谁。",
+        "says no value": "写道“$sentence”，但没有给出所问的内容。",
         "nothing": "没有提到$words。",
         "part": "提到$held，没有提到$missing。",
-        "apart": "提到$held，但不在一处。",
         "covered": "谈到$held。",
-        "time": "谈到$held，并给出日期。",
-        "number": "谈到$held，并给出数字。",
-        "no time": "谈到$held，但没有给出日期。",
-        "no number": "谈到$held，但没有给出数字。",
         "quoted": "“$word”",
         "comma": "、",
         "and": "和",
@@ -93,17 +72,10 @@ _REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
         "no words": "問題中沒有可以查找的詞。",
         "says": "寫道「$sentence」。",
         "says part": "寫道「$sentence」，但沒有提到$missing。",
-        "says no time": "寫道「$sentence」，但沒有說明時間。",
-        "says no number": "寫道「$sentence」，但沒有給出所問的數字。",
-        "says no person": "寫道「$sentence」，但沒有說明是誰。",
+        "says no value": "寫道「$sentence」，但沒有給出所問的內容。",
         "nothing": "沒有提到$words。",
         "part": "提到$held，沒有提到$missing。",
-        "apart": "提到$held，但不在一處。",
         "covered": "談到$held。",
-        "time": "談到$held，並給出日期。",
-        "number": "談到$held，並給出數字。",
-        "no time": "談到$held，但沒有給出日期。",
-        "no number": "談到$held，但沒有給出數字。",
         "quoted": "「$word」",
         "comma": "、",
         "and": "和",
@@ -135,12 +107,14 @@ def explain_grade(
     if not held and verdict != "relevant":
         return fill_template(texts["nothing"], words=_list_words(missing or list(question.order), texts, "or"))
     at, _ = find_best_window(question, passage)
-    key = "part" if missing else _coverage_key(question, passage, at)
-    if verdict == "relevant" or (verdict == "ambiguous" and key in ("covered", question.answer_type)):
-        key = _says_key(question, gaps, join_sentences(passage.sentences[at : at + 2]))
-        missing = _merge_phrases(question.text, [*gaps.names, *_name_words(gaps.words)]) if gaps else missing
+    key = "part" if missing else "covered"
+    if verdict == "relevant" or (verdict == "ambiguous" and not missing):
+        missing = _merge_phrases(question.text, [*gaps.names, *_name_words(gaps.words)]) if gaps else []
+        text = join_sentences(passage.sentences[at : at + 2])
+        is_open = gaps is not None and gaps.value and not may_hold_value(question, text)
+        key = "says part" if missing else "says no value" if is_open else "says"
     return fill_template(
-        texts.get(key, texts["covered"]),
+        texts[key],
         held=_list_words(held, texts, "and") if held else "",
         missing=_list_words(missing, texts, "or") if missing else "",
         sentence=_best_sentence(question, _without_column_names(passage.sentences, at)),
@@ -150,14 +124,6 @@ def explain_grade(
 def _name_words(words: Sequence[str]) -> list[str]:
     """Return words as they are named, a Korean verb by its noun: 승인 for 승인하나요."""
     return [name for word in words for name in korean.find_content_words(word) or (word,)]
-
-
-def _says_key(question: AnalyzedQuestion, gaps: Gaps | None, text: str) -> str:
-    if gaps and (gaps.names or gaps.words):
-        return "says part"
-    key = f"says no {question.answer_type}"
-    is_open = gaps is not None and gaps.value and not may_hold_value(question, text)
-    return key if is_open and key in _REASON_TEXTS["en"] else "says"
 
 
 def _merge_phrases(text: str, words: Sequence[str]) -> list[str]:
@@ -184,17 +150,6 @@ def _best_sentence(question: AnalyzedQuestion, sentences: Sequence[str]) -> str:
         default="",
     )
     return shorten_reason(best).rstrip(".。")
-
-
-def _coverage_key(question: AnalyzedQuestion, passage: TokenizedText, at: int) -> str:
-    """Return whether the best sentences, from index `at`, hold every key word and the kind of answer asked for."""
-    window = passage.windows()[at] if passage.terms else passage.around
-    text = join_sentences(passage.sentences[at : at + 2])
-    around = f"{passage.title}\n{text}"
-    if not all(holds_topic(question, word, parts, around, window) for word, parts in find_topics(question)):
-        return "apart"
-    fit = answer_type_score(question, text)
-    return question.answer_type if fit > 0 else f"no {question.answer_type}" if fit < 0 else "covered"
 
 
 def _list_words(words: Sequence[str], texts: dict[str, str], joint: Literal["and", "or"]) -> str:
@@ -240,8 +195,6 @@ class BuiltinGrader:
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
             complete = None
-            if names_only_other_words(asked, f"{reading.title}\n{texts[index]}"):
-                score = min(score, self.thresholds.lower / 2)
             if not found:  # one complete passage is enough
                 complete = self._is_complete(asked, score, reading)
                 score = max(score, self._least_score(asked, score, texts[index])) if complete else score

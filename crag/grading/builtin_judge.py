@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
 from crag.cancellation import Cancellation
 from crag.prompts import fill_template
 from crag.protocols import Embedder, Quotation
-from crag.text.coverage import BuiltinCoverageCheck, find_context
+from crag.text.coverage import BuiltinCoverageCheck, find_context, find_gaps
 from crag.text.language import detect_written_language, split_sentences
 from crag.text.questions import AnalyzedQuestion, AnswerType, TermStatistics, analyze_question
 from crag.text.stated_values import StatedValue, agree, find_values
 from crag.text.tables import label_table_rows
-from crag.text.unmentioned_names import find_unmentioned_names
 from crag.types import Assessment, Grade, Passage, Statement, Turn, WrittenLanguage
 
+_MIN_DIGITS = 3  # smaller numbers may be written in words
+_MIN_LETTERS = 5  # shorter names may be abbreviations
+_MIN_SIMILARITY = 70  # rapidfuzz ratio of 100: the name may be misspelled, or have other accents
 _COMPARED_TYPES = frozenset({"number", "time", "person"})
 _REASONS: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
@@ -85,7 +88,7 @@ class BuiltinJudge:
             if any(self._states_everything(question, passage) for passage in complete):
                 return Assessment("sufficient", texts["sufficient"])
             return Assessment(None, texts["unknown"])
-        names = find_unmentioned_names(
+        names = _find_unmentioned_names(
             asked, [Quotation(passage.text, f"{passage.title} {passage.heading}") for passage, _ in graded]
         )
         if not names:
@@ -146,3 +149,31 @@ def _speak_of_different_things(question: AnalyzedQuestion, one: str, other: str)
         if kind != question.answer_type and is_other:
             return True
     return False
+
+
+def _find_unmentioned_names(question: AnalyzedQuestion, passages: Sequence[Quotation]) -> tuple[str, ...]:
+    """Return the names and figures that certainly occur in none of the passages, not even in another spelling.
+
+    Korean and Chinese names are not recognized, only figures and names in Latin letters.
+    """
+    missing = [frozenset(find_gaps(question, passage, None).names) for passage in passages]
+    if not missing or not (absent := frozenset.intersection(*missing)):
+        return ()
+    words = {word for passage in passages for word in _find_words(f"{passage.context} {passage.text}")}
+    return tuple(name for name in sorted(absent, key=question.text.find) if not _may_occur(name, words))
+
+
+def _find_words(text: str) -> Iterable[str]:
+    return (re.sub(r"[.,·]", "", word) for word in re.findall(r"\w[\w.,·-]*", text.casefold()))
+
+
+def _may_occur(name: str, words: Iterable[str]) -> bool:
+    """Return whether a name may occur among the words in another form, or is too short to tell."""
+    from rapidfuzz import fuzz
+
+    if digits := re.sub(r"\D", "", name):
+        return len(digits) < _MIN_DIGITS or any(digits in word for word in words)
+    if len(name) < _MIN_LETTERS or name.isupper():  # an acronym may be spelt out
+        return True
+    low = name.casefold()
+    return any(fuzz.ratio(low, word) >= _MIN_SIMILARITY or word.startswith(low) for word in words)

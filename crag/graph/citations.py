@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from crag.protocols import Quotation
-from crag.text.citation_marks import CITATION, strip_brackets, strip_citations
+from crag.text.citation_marks import CITATION, strip_bold, strip_brackets, strip_citations
 from crag.text.coverage import find_context
 from crag.text.language import (
     continues_item,
@@ -106,7 +106,7 @@ def _citing_sentences(text: str) -> dict[int, str]:
 
 
 def _build_citation(item: Knowledge, citing: str) -> Citation:
-    wanted = set(extract_terms(strip_citations(citing)))
+    wanted = set(extract_terms(strip_bold(strip_citations(citing))))
     candidates = pair_knowledge_rows(item) or [(item.text, item.text)]
     quote, _ = max(candidates, key=lambda pair: _dice_coefficient(wanted, set(extract_terms(pair[1]))))
     return cite(item, quote)
@@ -130,14 +130,14 @@ def cite(item: Knowledge, quote: str) -> Citation:
 
 def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     """Return what an answer that quotes takes from its sources: each run of neighbouring sentences with its context."""
-    quoted = {frozenset(extract_terms(said)): said for said in map(strip_brackets, answer_sentences(text))}
+    quoted = {frozenset(extract_terms(said)): said for said in map(_plain_words, answer_sentences(text))}
     found = []
     for item in used:
         around = " ".join([item.passage.title, *heading_path(item.passage)])  # without names of columns
         sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):
-            if said := quoted.get(frozenset(extract_terms(strip_brackets(strip_list_mark(sentence))))):
+            if said := quoted.get(frozenset(extract_terms(_plain_words(strip_list_mark(sentence))))):
                 start = start if run else at
                 run.append(sentence if is_table_row(sentence) else said)
                 units.append(sentence)
@@ -148,6 +148,10 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
                 found.append(Quotation("\n".join(run), find_context(sentences, start, around), items, is_cut))
             run, units = [], []
     return found
+
+
+def _plain_words(sentence: str) -> str:
+    return strip_bold(strip_brackets(sentence))
 
 
 def _goes_on(last: str, passage: Passage) -> bool:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from crag.text.citation_marks import escape_brackets
+from crag.text.citation_marks import escape_brackets, strip_bold
 from crag.text.figures import allowed_figures, normalize_figures
 from crag.text.language import (
     HAN_KANA_RANGES,
@@ -215,6 +215,8 @@ class SourceText:
 
     def is_quoted_by(self, statement: str) -> bool:
         """Return whether a sentence of an answer repeats a sentence of the source, perhaps after a heading above it."""
+        if _quoted_form(statement) in self.quotations:
+            return True
         row = table_cells(statement) if is_table_row(statement) else []
         label, quoted = row if len(row) == _LABELLED_CELLS else ("", statement)
         if lead := _LABEL.match(quoted):
@@ -287,7 +289,7 @@ class TermVariants:
 
 
 def _quoted_form(text: str) -> str:
-    return " ".join(escape_brackets(strip_list_mark(text).replace("\\[", "[")).split()).replace("|", "/")
+    return " ".join(escape_brackets(strip_bold(strip_list_mark(text)).replace("\\[", "[")).split()).replace("|", "/")
 
 
 def parse_source(item: Knowledge) -> SourceText:
@@ -303,5 +305,5 @@ def parse_source(item: Knowledge) -> SourceText:
 
 def parse_statement(text: str, variants: TermVariants) -> AnswerStatement:
     """Parse a sentence of the answer."""
-    parts = tuple(own for _, own in extract_words(normalize_figures(text)))
+    parts = tuple(own for _, own in extract_words(normalize_figures(strip_bold(text))))
     return AnswerStatement(text, parts, {term: variants.variants_of(term) for own in parts for term in own})

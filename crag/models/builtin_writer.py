@@ -9,14 +9,15 @@ from itertools import chain
 
 from crag.cancellation import Cancellation
 from crag.models.builtin_rewriter import asks_for_more, is_new_in, names_no_subject
-from crag.models.quoted_answer import SINGLE_VALUE_TYPES, GapFinder, ScoredUnit, compose_answer
+from crag.models.quoted_answer import GapFinder, ScoredUnit, compose_answer
 from crag.protocols import OFF_TOPIC, Embedder, PromptFit, Quotation, ReplyPiece, Writer
-from crag.text.citation_marks import strip_brackets
+from crag.text.citation_marks import CITATION, strip_brackets
 from crag.text.coverage import Gaps, find_context, find_gaps, is_off_topic
 from crag.text.language import is_heading, split_sentences
 from crag.text.opening_hours import tells_other_opening
-from crag.text.question_parts import separate_questions
+from crag.text.question_parts import separate_questions, split_question
 from crag.text.questions import (
+    SINGLE_VALUE_TYPES,
     AnalyzedQuestion,
     TermStatistics,
     analyze_question,
@@ -26,6 +27,7 @@ from crag.text.questions import (
 )
 from crag.text.relevance_features import tokenize_sentences, tokenize_text
 from crag.text.relevance_scores import score_passages, score_sentences
+from crag.text.stated_values import find_value_spans
 from crag.text.tables import find_rows_of_others, label_knowledge_rows
 from crag.types import Knowledge, Turn, Usage
 
@@ -68,7 +70,7 @@ class BuiltinWriter(Writer):
         is_spent = bool(known) and not written
         answer = "" if is_repeated else answer
         finish_reason = "stop" if answer or is_spent or (is_repeated and names_no_subject(question)) else OFF_TOPIC
-        for piece in re.findall(r"\s*\S+|\s+$", answer):
+        for piece in re.findall(r"\s*\S+|\s+$", self._emphasize_value(asked, answer, knowledge)):
             stop.check()
             yield ReplyPiece(piece)
         yield ReplyPiece("", Usage(finish_reason=finish_reason))
@@ -107,12 +109,27 @@ class BuiltinWriter(Writer):
 
     def _is_off_topic(self, question: AnalyzedQuestion, answer: str, knowledge: Sequence[Knowledge]) -> bool:
         """Return whether the answer shares hardly anything with the question; never if its source is trusted."""
-        used = [held for held in knowledge if f"[{held.n}]" in answer]
+        used = _find_used(answer, knowledge)
         if any(held.is_trusted for held in used):
             return False
         around = [text for held in used for text in _find_surroundings(held, answer)]
         quoted = Quotation(strip_brackets(answer), " ".join(around))
         return is_off_topic(question, find_gaps(question, quoted, self._embedder))
+
+    def _emphasize_value(self, question: AnalyzedQuestion, answer: str, knowledge: Sequence[Knowledge]) -> str:
+        """Return an answer with the value asked for in bold, if its complete sentences hold only one of that kind."""
+        if question.answer_type not in SINGLE_VALUE_TYPES or len(split_question(question)) > 1:
+            return answer
+        around = " ".join(text for held in _find_used(answer, knowledge) for text in _find_surroundings(held, answer))
+        found: dict[str, tuple[int, int]] = {}
+        start = 0
+        for mark in CITATION.finditer(answer):
+            quoted = answer[start : mark.start()]
+            if not find_gaps(question, Quotation(quoted, around), self._embedder):
+                spans = ((start + first, start + last) for first, last in find_value_spans(question, quoted))
+                found = {answer[slice(*span)]: span for span in spans} | found
+            start = mark.end()
+        return _set_bold(answer, *found.popitem()[1]) if len(found) == 1 else answer
 
     def _score(self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge]) -> list[list[ScoredUnit]]:
         """Score each sentence of each piece of knowledge, multiplied by the score of its passage."""
@@ -146,6 +163,20 @@ class BuiltinWriter(Writer):
             return find_gaps(question, Quotation(" ".join(unit.text for unit in chosen), context), self._embedder)
 
         return find
+
+
+def _find_used(answer: str, knowledge: Sequence[Knowledge]) -> list[Knowledge]:
+    return [held for held in knowledge if f"[{held.n}]" in answer]
+
+
+def _set_bold(answer: str, start: int, end: int) -> str:
+    """Return an answer with a span in bold, where Markdown allows it and it is not all that a sentence says."""
+    before, after = answer[:start], answer[end:]
+    is_whole = not re.search(r"\w[^\n]*$", before) and not re.match(r"[^\n\[]*\w", after)
+    joins_sign = (re.search(r"[\w*]$", before) and not answer[start].isalnum()) or (
+        re.match(r"[\w*]", after) and not answer[end - 1].isalnum()
+    )
+    return answer if is_whole or joins_sign else f"{before}**{answer[start:end]}**{after}"
 
 
 def _find_surroundings(held: Knowledge, answer: str) -> list[str]:

@@ -11,15 +11,13 @@ from crag.text.coverage import Gaps, find_labelled_values
 from crag.text.language import (
     continues_item,
     extract_terms,
-    extract_words,
     is_heading,
     is_list_item,
     is_table_row,
     restricts_previous,
     strip_list_mark,
 )
-from crag.text.questions import AnalyzedQuestion, announces_more
-from crag.text.tables import is_same_row
+from crag.text.questions import SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more
 
 MAX_SENTENCES = 4
 MAX_ITEMS = 12
@@ -27,10 +25,8 @@ _SIMILAR_SCORE_SHARE = 0.85
 """Share of the best score from which another sentence supports an answer about as well."""
 _COMPLETING_SCORE_SHARE = 0.5
 _LEAD_SCORE_SHARE = 0.7
-_OTHER_FORM_COST = 0.3
 _MAX_LEAD_IN_UNITS = 3
 _MAX_FOLLOWING_SENTENCES = 3
-SINGLE_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +64,8 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
 def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_gaps: GapFinder) -> ScoredUnit:
     """Return the best unit with a value of the kind asked for, or else the one to explain it, if about as good as any.
 
-    An explanation lacks nothing; of two, the one that begins with a name of the question is about it. Other forms of
-    the question's words count less than the words themselves: *founding* than *founded*.
+    An explanation lacks nothing; of two, the one that begins with a name of the question is about it.
     """
-    ranked = sorted(ranked, key=lambda unit: -unit.score * (1 - _OTHER_FORM_COST * _other_forms(question, unit.text)))
     near = [unit for unit in ranked if unit.score >= _LEAD_SCORE_SHARE * ranked[0].score][:MAX_SENTENCES]
 
     def lacks(unit: ScoredUnit) -> tuple[bool, ...]:
@@ -82,22 +76,10 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
     return min(near, key=lacks)
 
 
-def _other_forms(question: AnalyzedQuestion, text: str) -> float:
-    """Return the share of the question's words of which the text holds only other forms; 0 for Korean and Chinese."""
-    if question.is_cjk:  # their endings and compounds are other forms of hardly anything
-        return 0.0
-    held, written = set(extract_terms(text)), {word.casefold() for word, _ in extract_words(text)}
-    other = [word for word, parts in question.words if held.issuperset(parts) and word.casefold() not in written]
-    return len(other) / max(1, len(question.words))
-
-
 def _choose_units(
     question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], lead: ScoredUnit, find_gaps: GapFinder
 ) -> list[ScoredUnit]:
-    """Choose the units that complete the lead, then those that support the answer as well; stop where support drops.
-
-    The same row of another year is not left out, unless the question asks for one of them.
-    """
+    """Choose the units that complete the lead, then those that support the answer as well; stop where support drops."""
     chosen, gaps = [lead], find_gaps([lead])
     for unit in ranked:
         if not gaps.count or len(chosen) == MAX_SENTENCES or unit.score < _COMPLETING_SCORE_SHARE * lead.score:
@@ -116,9 +98,7 @@ def _choose_units(
         if unit not in chosen and not terms <= said and not terms.isdisjoint(question.weights) and is_needed:
             chosen.append(unit)
             said |= terms
-    twins = (unit for unit in ranked if unit not in chosen and is_same_row(lead.text, unit.text))
-    chosen += [unit for unit in twins if not find_gaps([lead]).is_smaller_than(find_gaps([unit]))]
-    return chosen[:MAX_SENTENCES]
+    return chosen
 
 
 def _with_following_units(chosen: Sequence[ScoredUnit], texts: dict[int, Sequence[ScoredUnit]]) -> list[ScoredUnit]:

@@ -194,11 +194,13 @@ def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryRes
     parts = []
     for row in result.rows[:_MAX_LISTED]:
         cells = [_write(value, unit) for value, unit in zip(row, units, strict=True)]
-        named = [
-            f"{column.name} {cell}" if column and (len(row) > 2 or not unit) else cell
-            for column, unit, cell in zip(columns, units, cells, strict=True)
+        is_named = [bool(column) and (len(row) > 2 or not unit) for column, unit in zip(columns, units, strict=True)]
+        shown = [
+            f"{column.name}{words['pair']}{cell}" if column and named else cell
+            for column, named, cell in zip(columns, is_named, cells, strict=True)
         ]
-        parts.append(cells[0] if len(row) == 1 else f"{cells[0]}{words['pair']}{', '.join(named[1:])}")
+        behind = " — " if any(is_named[1:]) else words["pair"]
+        parts.append(cells[0] if len(row) == 1 else f"{cells[0]}{behind}{', '.join(shown[1:])}")
     if result.total_rows > len(parts):
         parts.append(words["more"].format(count=f"{result.total_rows - len(parts):,}"))
     return words["join"].join(parts) + words["end"]

@@ -9,14 +9,10 @@ Traditional and simplified characters are compared as written: a question has be
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 from crag.text.patterns import lazy_regex
-from crag.text.synonyms import index_synonyms
 
 _HAN = lazy_regex("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
@@ -46,16 +42,12 @@ _ASKED_NOUN = lazy_regex(
 )
 _CLASS_LENGTH = 4
 """Characters after 什麼 or 哪個 that may name a kind of thing and need not be in the answer: 哪個大學, 什麼獎."""
-_WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_SYNONYMS = index_synonyms(_WORDS["synonyms"])
-_SYNONYM = lazy_regex("|".join(sorted(map(re.escape, _SYNONYMS), key=len, reverse=True)))
 _NUMERAL = "[一二三四五六七八九十百千萬万億亿兩两半数數]"
 _NUMBER = rf"(?:\d[\d,.]*\s?|{_NUMERAL}+)"
 _DATE = lazy_regex(
     r"\d+\s?[年月日號号]|[〇零一二三四五六七八九十]+[年月日]|世[紀纪]|年代|星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天週周月年]|期[間间]|季|時期|时期|朝"
     r"|\d\s?[點点時时]|[前後后]|上午|下午|晚上|清晨"
 )
-_PLACE = lazy_regex(rf"[在於于](?![\d{_NUMERAL[1:-1]}])|地[點点]|位[於于]")
 _MONEY = lazy_regex(r"[元圓圆塊块鎊镑]|美金|免[費费]|NT|[$€£¥]|半[價价]|[\d萬万億亿]\s?[萬万億亿]|法郎|盧布")
 _REASON = lazy_regex(
     "因|由[於于]|以免|以便|為了|为了|否[則则]|[導导]致|使|故|所以|以致|避免|防止|[緣缘]|受|[讓让]|之後|以後|鑑於|鉴于|出[於于]|基[於于]|容易|[會会]"
@@ -95,43 +87,7 @@ _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     (lazy_regex("[為为]什[麼么]|[為为]何|原因|理由|怎[麼么][會会]"), _REASON),
 )
-_COUNTED = lazy_regex(f"(?:多少|[幾几])({_CLASSIFIER})")
-_COUNTED_NOUN = lazy_regex(f"(?:多少|[幾几])(?:{_CLASSIFIER}|是)?([\u4e00-\u9fff]{{2,4}}?)(?:[？?]|$)")
-_ORDINAL = lazy_regex(rf"第{_NUMBER}|{_NUMBER}[号號]")
-_COUNTERS = (
-    *(
-        "名位人個个",
-        "座個个站",
-        "顆颗粒個个枚",
-        "隻只頭头匹",
-        "條条",
-        "層层樓楼",
-        "歲岁",
-        "次回遍",
-        "天日",
-        "年",
-        "點点時时",
-        "本冊册部",
-    ),
-    *("輛辆台臺", "間间所家個个", "種种類类", "班列", "张張"),
-)
-"""Characters that may count the same things."""
-_SURNAME = (
-    "王李張张劉刘陳陈楊杨黃黄趙赵吳吴周徐孫孙馬马朱胡林郭何高羅罗鄭郑梁謝谢宋唐許许鄧邓韓韩馮冯曹彭曾蕭肖萧田董潘袁蔡蔣蒋余於于杜葉叶程魏蘇苏呂吕丁任盧卢姚沈"
-    "鍾钟姜崔譚谭陸陆范汪廖石金韋韦賈贾夏付方鄒邹熊白孟秦邱侯江尹薛閻阎段雷龍龙史陶賀贺毛郝顧顾龔龚邵萬万覃武錢钱戴嚴严莫孔向常湯汤康施牛樊葛邢安齊齐易喬乔伍龐庞"
-    "顏颜倪莊庄聶聂章魯鲁岳翟殷申關关焦柳洪左柏歐欧松木山佐鈴藤"
-)
-_PERSON = lazy_regex(
-    rf"(?:^|[，。、；：:（「《\s由為为是與与和及對对於于給给被]|[師师家員员者長长人士授商官帝王后生手任監监導导演星者])[{_SURNAME}][\u4e00-\u9fff]{{1,2}}"
-    r"|[爾尔納纳瓦勒斯特克德拉巴貝贝亞亚里羅罗馬马維维倫伦蘭兰格丁夫·・卡萊莱奧奥諾诺迪洛]{2,}|[帝王宗祖]|[A-Z][a-z]+|主管|[經经]理|主任|[負负][責责]人|[單单]位|部[門门]"
-)
-_ASKS_ROLE = lazy_regex("([\u4e00-\u9fff]{2})(?:是|為|为)[誰谁][？?]?$|[誰谁]是[^？?]*?([\u4e00-\u9fff]{2})[？?]?$")
-_MAX_TITLE = 4  # characters of a role with what it is for: 儿科主任
 _OTHER_HOLDER = lazy_regex("上一任|上任|前任|下一任|下任|前一|上一|下一|副")
-_WHEN_AND_WHERE = lazy_regex(
-    "(?:何[時时]|[時时]候|[時时][間间]|哪[天一]).{0,6}(?:哪[裡里兒儿]|何[處处地]|什[麼么]地方|地[點点])"
-    "|(?:哪[裡里兒儿]|何[處处地]|什[麼么]地方|地[點点]).{0,6}(?:何[時时]|[時时]候|[時时][間间])"
-)
 
 
 @lru_cache(maxsize=2_000)
@@ -147,21 +103,10 @@ def drop_frame(question: str) -> str:
     return _FRAME.sub(" ", _QUESTION_WORD.sub(" ", question))
 
 
-def find_missing_figures(question: str, text: str) -> tuple[str, ...]:
-    """Return the numbers, codes and names in Latin letters of a question that a text does not hold."""
-    low = text.casefold()
-    figures = [
-        found
-        for found in _FIGURE.findall(_LATIN.sub(" ", question))
-        if not re.search(rf"(?<![\d.,]){re.escape(found)}(?!\d|[.,]\d)", low)
-    ]
-    others = (word for word in _OTHER_HOLDER.findall(question) if word not in text)
-    return (*figures, *others, *(word for word in _LATIN.findall(question) if word.casefold() not in low))
-
-
 def find_missing_words(question: str, text: str) -> tuple[str, ...]:
     """Return the words of a question that a text does not hold."""
-    return tuple(word for _, word in _find_missing(question, text))
+    others = (word for word in _OTHER_HOLDER.findall(question) if word not in text)
+    return (*others, *(word for _, word in _find_missing(question, text)))
 
 
 def find_missing_letters(question: str, text: str) -> tuple[str, ...]:
@@ -186,9 +131,9 @@ def _find_missing(question: str, text: str) -> list[tuple[int, str]]:
     missing: list[tuple[int, str]] = []
     for found in _HAN.finditer(question):
         run, start = found[0], found.start()
-        signs = "".join({"": "-", "missing": "x"}.get(mark, " ") for mark in _mark_held(run, text))
-        for gap in re.finditer("-+|x+", signs):
-            word = run[gap.start() : gap.end()].strip("" if gap[0][0] == "x" else _FUNCTION)
+        signs = "".join(" " if mark else "-" for mark in _mark_held(run, text))
+        for gap in re.finditer("-+", signs):
+            word = run[gap.start() : gap.end()].strip(_FUNCTION)
             at = start + run.index(word, gap.start())
             if len(word) > 1 or (word and word not in text and _is_focus(question, at, word)):
                 missing.append((at, word))
@@ -201,10 +146,6 @@ def _mark_held(run: str, text: str) -> list[str]:
     for at in range(len(run) - 1):
         if run[at : at + 2] in text:
             marks[at] = marks[at + 1] = "held"
-    for found in _SYNONYM.finditer(run):
-        known = any(word in text for word in _SYNONYMS[found[0]])
-        if known or "held" not in marks[found.start() : found.end()]:
-            marks[found.start() : found.end()] = ["held" if known else "missing"] * len(found[0])
     for found in _QUESTION_WORD.finditer(run):
         marks[found.start() : found.end()] = ["frame"] * len(found[0])
         if re.match("[什甚哪何]", found[0]) and not _WHERE_OR_WHEN.search(found[0]):
@@ -225,41 +166,8 @@ def _is_focus(question: str, at: int, word: str) -> bool:
 
 
 def states_value(question: str, text: str) -> bool:
-    """Return whether a text holds a value of every kind that the question asks for."""
-    if _WHEN_AND_WHERE.search(question):
-        return bool(_DATE.search(text)) and bool(_PLACE.search(text))
-    if "誰" in question or "谁" in question:
-        return _names_person(question, text)
+    """Return whether a text holds a value of the kind that the question asks for."""
     asked = set(_FIGURE.findall(question))
     bare = _FIGURE.sub(lambda found: "" if found[0] in asked else found[0], text)
-    if counted := _COUNTED.search(question):
-        counters = "".join(group for group in _COUNTERS if counted[1] in group) or counted[1]
-        if counted[1] not in "年月日天點点" and not re.search(rf"{_NUMBER}\s?[{counters}]", bare):
-            return False
-    if (noun := _COUNTED_NOUN.search(question)) and noun[1] in bare and not _counts(noun[1], bare):
-        return False
     kind = next((value for asking, value in _VALUE_PATTERNS if asking.search(question)), None)
     return kind is None or bool(kind.search(bare))
-
-
-def _counts(noun: str, text: str) -> bool:
-    """Return whether a number belongs to the noun: 三名女生, 女生共312人; an ordinal such as 二号楼 does not."""
-    counted = _ORDINAL.sub("", text)
-    return bool(re.search(rf"{_NUMBER}[^，。；：:、]{{0,6}}{noun}|{noun}[^，。；]{{0,10}}?{_NUMBER}", counted))
-
-
-def _names_person(question: str, text: str) -> bool:
-    """Return whether a text names a person, for a role in the place where such a person is named: 站長林德修."""
-    if found := _ASKS_ROLE.search(question):
-        role = found[1] or found[2]
-        title = re.split("[的是為为？?]", question[: found.end(1)])[-1] if found[1] else role
-        if len(title) <= _MAX_TITLE and role in text and title not in text:
-            return False
-        if role in text:
-            return bool(
-                re.search(
-                    rf"{role}(?:\s?[{_SURNAME}A-Z]|[是為为由：:叫])|(?:[擔担]任|出任|就任|[任為为是]).{{0,12}}{role}",
-                    text,
-                )
-            )
-    return any(found[0][-2:] not in question for found in _PERSON.finditer(text))

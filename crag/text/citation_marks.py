@@ -1,4 +1,4 @@
-"""Citation marks `[n]` in an answer, told apart from brackets that a quoted document contains."""
+"""Marks in an answer: citations `[n]`, told apart from brackets that a quoted document contains, and bold text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ CITATION = re.compile(r"\s?(?<!\\)\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 """One citation `[1]` or `[1, 2]`, whose numbers are group 1, with the space before it."""
 _OWN_BRACKETS = lazy_regex(r"\[(?=\d{1,3}(?:\s*,\s*\d{1,3})*\])")
 _REFERENCE_MARK = lazy_regex(r"(?<=[.,;:!?。，；：！？”’\"')）」』])(?:\[\d{1,3}\])+")
+_BOLD = lazy_regex(r"\*\*(?=[^\s*])([^*\n]*[^\s*])\*\*")
 _ANY_BRACKETS = lazy_regex(r"\s?\\?\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 
 
@@ -21,6 +22,11 @@ def strip_citations(text: str) -> str:
 def strip_brackets(text: str) -> str:
     """Remove all citations, and the brackets of a document that look like them, escaped or not."""
     return _ANY_BRACKETS.sub("", text)
+
+
+def strip_bold(text: str) -> str:
+    """Remove the marks of bold text: words are compared without them."""
+    return _BOLD.sub(r"\1", text)
 
 
 def escape_brackets(quote: str) -> str:

@@ -15,7 +15,6 @@ from types import ModuleType
 
 from crag.protocols import CoverageCheck, Embedder, Quotation
 from crag.text import chinese, english, korean
-from crag.text.answer_form import has_form
 from crag.text.contrasts import is_contrary
 from crag.text.language import (
     detect_language,
@@ -28,21 +27,20 @@ from crag.text.language import (
 )
 from crag.text.opening_hours import name_hours_asked_for, tells_other_opening
 from crag.text.patterns import lazy_regex
-from crag.text.possible_values import may_hold_value
 from crag.text.question_parts import split_question
 from crag.text.questions import (
     FRAME_TERMS,
     AnalyzedQuestion,
     TermStatistics,
     analyze_question,
+    announces_more,
     matches_answer_type,
 )
 from crag.text.relevance_features import TokenizedText
-from crag.text.stated_values import agree, find_values
-from crag.text.tables import asks_total, is_part_of_total, is_total_row, label_table_rows, names_column
+from crag.text.stated_values import agree, find_values, may_hold_value
+from crag.text.tables import label_table_rows
 
 _MIN_LIST_ITEMS = 2
-_VALUE_TYPES = frozenset({"person", "time", "number", "place"})
 _MAX_WINDOWS = 8
 _MIN_WEIGHT_SHARE = 0.4
 _MIN_HELD_SHARE = 0.6
@@ -56,6 +54,8 @@ _DEFINITE_NOUN = lazy_regex(
     re.IGNORECASE,
 )
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
+_FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
+_LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
     (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
     for asking, label in (
@@ -81,18 +81,14 @@ _LABELS = tuple(  # what a question asks for, and the label of a line that state
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What quoted sentences lack: names and figures, other key words, a value of the kind asked for.
-
-    For `akin` they hold only a loosely related word: no gap, but a sentence with the word itself is better.
-    """
+    """What quoted sentences lack: names and figures, other key words, a value of the kind asked for."""
 
     names: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     value: bool = False
-    akin: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.names or self.words or self.value)
+        return self.count > 0
 
     def is_smaller_than(self, other: Gaps) -> bool:
         """Return whether less is missing than in `other`."""
@@ -101,7 +97,7 @@ class Gaps:
     @property
     def count(self) -> int:
         """Number of things that are missing."""
-        return len(self.names) + len(self.words) + self.value + len(self.akin)
+        return len(self.names) + len(self.words) + self.value
 
 
 class BuiltinCoverageCheck(CoverageCheck):
@@ -151,40 +147,27 @@ class BuiltinCoverageCheck(CoverageCheck):
         )
 
     def _covers(self, question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
-        return not _disagree(question, used) and any(
-            has_form(question.text, each)
+        return any(
+            _is_whole(each)
             and not find_gaps(question, each, self._embedder)
             and any(self._states(question, sentence) for sentence in _separate_sentences(each))
             for each in used
         )
 
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
-        """Return whether one sentence states everything, without a contrast to the question and in its own words."""
-        if is_contrary(question.text, sentence.text):
+        """Return whether one sentence states everything in the form asked for, and nothing to the contrary."""
+        if is_contrary(question.text, sentence.text) or find_gaps(question, sentence, self._embedder):
             return False
-        gaps = find_gaps(question, sentence, self._embedder)
-        if gaps or gaps.akin:
-            return False
-        asks_kind = not question.is_cjk and question.answer_type not in _VALUE_TYPES
-        return not asks_kind or english.names_kind(question, f"{sentence.text} {sentence.context}", self._embedder)
+        return question.is_cjk or english.has_form(question, sentence, self._embedder)
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
 
 
-def _disagree(question: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
-    """Return whether an answer holds several values of the kind that is asked for, of which at most one can be right.
-
-    Sentences that have a value in common agree. The items of a list are one statement.
-    """
-    if question.answer_type not in _VALUE_TYPES:
-        return False
-    sentences = [sentence.text for quoted in used for sentence in _separate_sentences(quoted)]
-    values = [found for text in sentences if (found := find_values(question, text))]
-    return len(values) > 1 and not any(
-        all(any(agree(value, other) for other in others) for others in values[1:]) for value in values[0]
-    )
+def _is_whole(quoted: Quotation) -> bool:
+    """Return whether a quotation neither breaks off a list nor only announces what follows it."""
+    return not (announces_more(quoted.text) or (quoted.is_cut and quoted.items >= _MIN_LIST_ITEMS))
 
 
 def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:
@@ -249,12 +232,7 @@ def _has_complete_window(
 
 
 def find_labelled_values(question: AnalyzedQuestion, texts: Sequence[str]) -> list[int]:
-    """Return the places of the labelled lines that state what is asked for, as in "일시: …"; empty unless all do.
-
-    For a total it is the row of totals.
-    """
-    if asks_total(question.text) and (totals := [at for at, text in enumerate(texts) if is_total_row(text)]):
-        return totals[-1:]
+    """Return the places of the labelled lines that state what is asked for, as in "일시: …"; empty unless all do."""
     labels = [label for asking, label in _LABELS if asking.search(question.text)]
     places = [next((at for at, text in enumerate(texts) if label.search(text)), None) for label in labels]
     return [] if None in places else list(dict.fromkeys(at for at in places if at is not None))
@@ -270,12 +248,9 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
         gaps = _find_cjk_gaps(question, quoted)
     else:
         lacks_value = not (_holds_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
-        names, words, akin = english.find_missing_words(question, quoted.text, quoted.context, embedder)
-        gaps = Gaps(names, words, lacks_value, akin)
-    is_other = tells_other_opening(question.text, quoted.text) or is_part_of_total(question.text, quoted.text)
-    if gaps.value and question.answer_type == "number" and names_column(question.text, quoted.text):
-        gaps = replace(gaps, value=False)
-    return replace(gaps, value=True) if is_other else gaps
+        names, words = english.find_missing_words(question, quoted.text, quoted.context, embedder)
+        gaps = Gaps(names, words, lacks_value)
+    return replace(gaps, value=True) if tells_other_opening(question.text, quoted.text) else gaps
 
 
 def _holds_value(question: AnalyzedQuestion, text: str) -> bool:
@@ -287,24 +262,24 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     said = f"{text} {around}"
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     if _cjk_reader(asked) is korean:
-        figures = korean.find_missing_figures(asked, said)
-        words = korean.find_missing_words(asked, text, around, question.known_endings)
+        words = korean.find_missing_words(asked, text, around)
         states = _holds_value(question, text)
     else:
-        figures = chinese.find_missing_figures(asked, said)
         words = chinese.find_missing_words(asked, said) + chinese.find_missing_letters(asked, said)
         parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
         states = chinese.holds_focus(asked, text) and all(chinese.states_value(part, text) for part in parts)
-    return Gaps(figures, words, not (states or find_labelled_values(question, [text])))
+    return Gaps(_find_missing_figures(asked, said), words, not (states or find_labelled_values(question, [text])))
 
 
-def names_only_other_words(question: AnalyzedQuestion, text: str) -> bool:
-    """Return whether a text holds the nouns of a Korean question only inside other words: 회식 in 개회식."""
-    if detect_language(question.text) != "ko":
-        return False
-    nouns = korean.find_topics(question.text, question.known_endings)
-    missing = korean.find_missing_words(question.text, text, text, question.known_endings)
-    return bool(nouns) and set(nouns) <= set(missing) and any(noun in text for noun in nouns)
+def _find_missing_figures(question: str, text: str) -> tuple[str, ...]:
+    """Return the numbers, codes and Latin names of a Korean or Chinese question that a text does not hold."""
+    low = text.casefold()
+    figures = (
+        found
+        for found in _FIGURE.findall(_LATIN.sub(" ", question))
+        if not re.search(rf"(?<![\d.,]){re.escape(found)}(?!\d|[.,]\d)", low)
+    )
+    return (*figures, *(word for word in _LATIN.findall(question) if word.casefold() not in low))
 
 
 def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], text: str, held: frozenset[str]) -> bool:
@@ -320,7 +295,7 @@ def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
     `gaps` is what the quotation lacks. Holding a name that the question asks about is enough, if no other name is
     missing. Always False for Chinese and Korean, where endings hide shared words.
     """
-    missing = {*gaps.names, *gaps.words, *gaps.akin}
+    missing = {*gaps.names, *gaps.words}
     asked = {word: parts for word, parts in question.words if not FRAME_TERMS.issuperset(parts)}
     held = {word: parts for word, parts in asked.items() if word not in missing}
     if question.is_cjk or held.keys() == asked.keys():
@@ -341,7 +316,7 @@ def find_topics(question: AnalyzedQuestion) -> list[tuple[str, tuple[str, ...]]]
         return extract_key_words(question.text)
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     is_korean = _cjk_reader(asked) is korean
-    topics = korean.find_topics(asked, question.known_endings) if is_korean else chinese.find_topics(asked)
+    topics = korean.find_topics(asked) if is_korean else chinese.find_topics(asked)
     return [(topic, tuple(extract_terms(topic))) for topic in topics]
 
 

@@ -87,6 +87,11 @@ def find_dates(text: str) -> list[CalendarDate]:
     return [date for match in _DATE_OR_PART.finditer(normalize_chinese_numbers(text)) for date in _read_match(match)]
 
 
+def find_date_spans(text: str) -> list[tuple[int, int]]:
+    """Return where a text states dates, months or years in figures or by name; an amount of money is none."""
+    return [match.span() for match in _DATE_OR_PART.finditer(text) if text[: match.start()][-1:] not in "$€£¥₩"]
+
+
 def remove_dates(text: str) -> str:
     """Return a text without its dates, months and years."""
     return _DATE_OR_PART.sub("", normalize_chinese_numbers(text))

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from crag.protocols import Embedder
+from crag.protocols import Embedder, Quotation
 from crag.text.language import extract_terms, extract_words
 from crag.text.patterns import lazy_regex
-from crag.text.questions import FRAME_TERMS, AnalyzedQuestion
+from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
 
 _SIMILAR = 0.58
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
-_AKIN = 0.3
-"""Cosine from which a word may stand for the only one that is missing of a question with `_MIN_OTHER_WORDS` more."""
 _REMOTE = 0.2
 """Cosine below which a text does not even speak of a kind of thing: *award*, *medal* 0.40; *church*, *schools* 0.07."""
-_MIN_OTHER_WORDS = 3
 _CLASS_NOUN = lazy_regex(
     r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
 )
@@ -33,13 +30,40 @@ _QUALIFIERS = tuple(  # stop words that change what is asked: the answer must ho
         r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b",
     )
 )
+_NEEDED = tuple(  # what a question asks, and what its answer must hold
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(needed, re.IGNORECASE))
+    for asks, needed in (
+        (
+            r"\bwhy\b",
+            (
+                r"\b(?:because|since|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)|so"
+                r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))|caus\w+|result\w*"
+                r"|led|leads?|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)"
+                r"|response|by \w+ing|means|given)\b"
+            ),
+        ),
+        (
+            r"\bwhat (?:is|was|are|were) the meaning of\b",
+            r"\b(?:mean\w*|signif\w+|symboli[sz]\w+|stands? for|denot\w+|defin\w+|refers?|deriv\w+)\b|[\"“‘]",
+        ),
+        (
+            r"\bwhat (?:is|are|was|were) .*\bmade (?:of|from|out of|up of)\b",
+            r"\b(?:made|consist\w*|compos\w+|contain\w*|compris\w+|form\w*|built|construct\w*|alloy|mix\w*)\b",
+        ),
+    )
+)
+_COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ASKS_FOR_COUNTED = lazy_regex(
+    rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({'|'.join(_COUNTS[2:])})\b", re.IGNORECASE
+)
+_SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
 def find_missing_words(
     question: AnalyzedQuestion, quoted: str, context: str, embedder: Embedder | None
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the missing names and figures, the other missing key words, and those of which a loose synonym is held."""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the missing names and figures, and the other missing key words."""
     text = f"{quoted} {context}"
     held = set(extract_terms(text))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
@@ -59,10 +83,9 @@ def find_missing_words(
             unlike.append(word)
     nearest = _find_similarities(unlike, words, embedder)
     unlike = [word for word in unlike if nearest[word] < _SIMILAR]
-    is_akin = len(unlike) == 1 and len(question.words) > _MIN_OTHER_WORDS and nearest[unlike[0]] >= _AKIN
     names = tuple(dict.fromkeys([*missing, *_missing_years(quoted, question.text)]))
     unlike += [found[0] for one in _QUALIFIERS if (found := one.search(question.text)) and not one.search(text)]
-    return (names, (), tuple(unlike)) if is_akin and len(unlike) == 1 else (names, tuple(unlike), ())
+    return names, tuple(unlike)
 
 
 def _find_class_terms(question: AnalyzedQuestion) -> set[str]:
@@ -92,7 +115,22 @@ def _is_form_of_name(name: str, term: str) -> bool:
     return shares_root(name, term) and len(name) != len(term)
 
 
-def names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:
+def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> bool:
+    """Return whether a quotation gives a reason, a meaning, a material or as many items if these are asked for.
+
+    It must also speak of the kind of thing that is asked for.
+    """
+    if any(asks.search(question.text) and not needed.search(quoted.text) for asks, needed in _NEEDED):
+        return False
+    if wanted := _ASKS_FOR_COUNTED.match(question.text):
+        items = max(quoted.items, len(_SEPARATOR.findall(quoted.text)) + 1)
+        if items < _COUNTS.index(wanted[1].lower()):
+            return False
+    is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
+    return not is_kind_open or _names_kind(question, f"{quoted.text} {quoted.context}", embedder)
+
+
+def _names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:
     """Return whether a text speaks of the kind of thing that "which award" asks for, at least remotely."""
     kinds = [noun for noun in _CLASS_NOUN.findall(question.text) if not FRAME_TERMS.issuperset(extract_terms(noun))]
     others = {word.lower() for word, _ in question.words} - {noun.lower() for noun in kinds}

@@ -47,6 +47,15 @@ _APPROXIMATE = lazy_regex(
     r"(?:\b(?:about|around|approximately|roughly|nearly|almost|some|circa|ca?\.)|[약約约近]|대략)\s?[$€£¥₩]?$",
     re.IGNORECASE,
 )
+_COUNTED = (
+    r"(?:\s(?:years?|months?|weeks?|days?|hours?|minutes?|euros?|pounds?|dollars?|percent|met(?:er|re)s?|miles?|km|kg)\b"
+    r"|\s?(?:개월|시간|[개명원권층대살세회번점㎡元天個个名位次座歲岁]))?"
+)
+_STATED_NUMBER = lazy_regex(
+    r"(?<![\w.,:/-])[$€£¥₩]?\d+(?:[.,]\d+)*(?:\s?(?:%|thousand|million|billion|trillion)|[천만억조千万萬亿億兆]+)?"
+    rf"(?![\d/:-]|[.,]\d|[a-z]|[년월일年月日]){_COUNTED}|{_NUMBER_WORD.pattern}{_COUNTED}",
+    re.IGNORECASE,
+)
 _MAX_BEFORE, _MAX_UNIT = 20, 30  # characters
 
 
@@ -77,6 +86,11 @@ def find_figures(text: str) -> list[Figure]:
         unit = _find_unit(before, text[match.end() : match.end() + _MAX_UNIT])
         figures += [Figure(amount, unit) for amount in _parse_amounts(match)]
     return figures
+
+
+def find_figure_spans(text: str) -> list[tuple[int, int]]:
+    """Return where a text states numbers, with usual units: `$1.2 million`, `5%`, `twelve days`, not `19th`."""
+    return [match.span() for match in _STATED_NUMBER.finditer(text)]
 
 
 def _find_unit(before: str, after: str) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -16,13 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from crag.text.patterns import lazy_regex
-from crag.text.synonyms import index_synonyms
 
 _HANGUL = lazy_regex("[가-힣]+")
 _TOKEN = lazy_regex(r"[가-힣]+|[A-Za-z][A-Za-z\d.-]*|\d[\d,.]*\d|\d")
-_FIGURE = lazy_regex(r"(?<![A-Za-z\d.-])(제\s?)?(\d[\d,.]*\d|\d)\s?(회|번째|번|호|차|조|층|동|급|항|장|기)?")
-_ORDINALS = {"두": "2", "세": "3", "네": "4", "다섯": "5"}
-_ORDINAL = lazy_regex(rf"({'|'.join(_ORDINALS)}) ?번째")
 _PARTICLE = lazy_regex(
     "(?:에게서는|에게서|에서는|에서의|에서도|에서|에게는|에게|께서는|께서|한테|으로는|으로서|으로써|으로의|으로도|으로|로서|로써"
     "|로의|로는|까지의|까지는|까지|부터의|부터|처럼|만큼|보다|이라는|라는|이라고|라고|이란|과의|와의|과는|와는|이나|이며|이고|이자"
@@ -30,12 +27,6 @@ _PARTICLE = lazy_regex(
 )
 _AFTER_ONE_SYLLABLE = ("은", "는", "을", "를", "의", "에", "이", "가", "에서", "으로", "부터", "까지")  # 책은, 병이
 _BEFORE_CASE = ("만", "까지", "부터", "에서", "들")  # particles that 이, 가, 을 and 를 may follow
-_NOUN_ENDING = lazy_regex(
-    "(?:어린|젊은|늙은|고양|호랑|원숭|쌍둥|달팽|놀|높|길|넓|깊|종|아|나|차|사|목걸|귀걸|손잡|옷걸|떡볶|물놀|우리말풀)이$|(?:(?<!연)휴|허)가$|논의$"
-)
-_NOUN_LIKE_PARTICLE = lazy_regex(  # two syllables that would leave one without what looks like a particle
-    "(?:[회합협동주정건결거]의|[휴병평작국물단원정추증참허인]가|나이|종이|차이|사이|도로|[경진]로|[결효성통]과)"
-)
 _COPULA = lazy_regex(
     "(?:이었습니까|였습니까|이었나요|였나요|이었는가|였는가|이었나|였나|입니까|인가요|인가|인지|일까요|일까|이에요|예요|에요|이야|야|이죠|죠)$"
 )
@@ -43,19 +34,11 @@ _VERB_ENDING = lazy_regex(
     "(?:았습니까|었습니까|였습니까|습니까|니까|았나요|었나요|였나요|나요|았는가|었는가|는가|은가|ㄴ가|을까요|까요|을까|을지|는지|은지"
     "|려면|으면|면|려고|어야|아야|여야|야|어서|아서|여서|서|도록|어도|아도|여도|어요|아요|여요|어|아|여|고|며|지|게|기|던|는|은|을|요|나|니|죠|다)$"
 )
-_CONNECTED_VERB = lazy_regex(
-    "(?:려면|으면|면|[어아워와여려져켜쳐]도|[어아여려워써내줘둬봐해돼와]야|어서|아서|려고|도록|으려)$"
-)
 _NOUN_VERB = lazy_regex(  # 제작했습니까, 안장된, 파손시킨: a noun with the verb that carries the ending
     "^([가-힣]{2,}?)(?:하|한|할|함|합|했|해|하였|되|된|될|됨|됩|됐|돼|되었|시키|시킨|시킬|시켰|시켜|당한|당하|당했|받은|받는|받았|받을|받아)"
     "(?:(?:였|었|시|셨|지|려)?(?:는가|는지|던가|을까|을까요|니까|나요|습니까|나|니|냐|죠|요|던|는|을|여|서|고|며|면|게|기|도|야|도록|어야|어서|기로|기에|ㄴ)*)$"
 )
 _NOUN_FINALS = "반관원판란권년월물술율률론편단"  # with ㄴ or ㄹ, but hardly ever of verbs: 로봇반, 도서관
-_DERIVED = lazy_regex(  # after a noun: its plural, copula and verb, and bound nouns often written without a space
-    "(?:[들적별형님씨째쯤씩시후전중때]|하|한|할|함|합|했|해|되|된|될|됨|됩|됐|돼|인|임|이[다며고자란라]|이었|였|다|며|고|예요|에요|이에요|입니다|야|죠)+"
-)
-_DETERMINERS = frozenset("총각매본당현첫새")  # one syllable before a noun that leaves it the same word
-_DOCUMENT_NOUN = lazy_regex("(?<=[가-힣]{2})[록서표문집](?![가-힣])")  # 회의록 is about 회의
 _QUESTION_WORD = lazy_regex(
     "^(?:무엇|무슨|무어|누구|누가|뉘|언제|어디|어느|어떤|어떻게|어떠|어떡|얼마|몇|며칠|왜|뭐|뭔|뭘)"
 )
@@ -69,10 +52,8 @@ _LIGHT_VERB = lazy_regex(
     "|부르|부른|일컫|알려지|알려진|알려졌|따르|따른|걸리|걸린|걸렸|어떠|생기|생긴|생겼|갖)"
     "(?:어|아|여|었|았|였|시|셨|지|고|는|은|을|겠|습니|니|까|나|요|려|면|던|냐|죠|야|도|서|게|기|며|다|음|것|하|한|할|해|되|된)*$"
 )
-_VERB_GOES_ON = lazy_regex("[다고는며면서지아어여요니기게려을은음습러던도야]|[^가-힣]|$")
-_MIN_STEM_LETTERS = 3
+_MIN_LONG_WORD = 4  # syllables
 _HELD_PAIRS = 0.75  # of the syllable pairs of a long word, which may be spelt in another way
-_SYNONYMS = index_synonyms(_WORDS["synonyms"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +75,9 @@ class _Topic:
 
 
 @lru_cache(maxsize=2_000)
-def find_topics(question: str, endings: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Return the nouns that a question is about, as in a search box; `endings` as for `find_missing_words`."""
-    return tuple(dict.fromkeys(_noun(topic) for topic in _read_topics(question, endings) if not topic.is_verb))
+def find_topics(question: str) -> tuple[str, ...]:
+    """Return the nouns that a question is about, as in a search box."""
+    return tuple(dict.fromkeys(_noun(topic) for topic in _read_topics(question) if not topic.is_verb))
 
 
 @lru_cache(maxsize=2_000)
@@ -110,34 +91,12 @@ def _noun(topic: _Topic) -> str:
     return found[1] if found else topic.base
 
 
-def find_missing_figures(question: str, text: str) -> tuple[str, ...]:
-    """Return the numbers, codes and names in Latin letters of a question that a text does not hold."""
-    bare = text.casefold()
-    missing = []
-    for found in _FIGURE.finditer(question):
-        unit = rf"\s?{found[3]}" if found[3] else ""
-        if not re.search(rf"(?<![\d.,]){re.escape(found[2])}(?!\d|[.,]\d){unit}", bare):
-            missing.append(found[0].strip())
-    missing += [
-        found[0]
-        for found in _ORDINAL.finditer(question)
-        if not re.search(rf"(?:{found[1]} ?번째|(?<!\d){_ORDINALS[found[1]]} ?(?:번째|회|차|호))", bare)
-    ]
-    latin = re.findall(r"[A-Za-z][A-Za-z\d-]*", question)
-    return (*missing, *(word for word in latin if word.casefold() not in bare))
-
-
-def find_missing_words(
-    question: str, text: str, context: str = "", endings: frozenset[str] = frozenset()
-) -> tuple[str, ...]:
-    """Return the topics of a question that neither a text names in any form nor its context in the same words.
-
-    `endings` are runs of three syllables whose last one is no particle.
-    """
-    said, around = _read_text(text), _read_text(_DOCUMENT_NOUN.sub("", context))
+def find_missing_words(question: str, text: str, context: str = "") -> tuple[str, ...]:
+    """Return the topics of a question that neither a text names in any form nor its context in the same words."""
+    said, around = _read_text(text), _read_text(context)
     missing = (
         topic.base
-        for topic in _read_topics(question, endings)
+        for topic in _read_topics(question)
         if not (topic.is_class or _is_held(topic, said) or _is_held(topic, around, with_synonyms=False))
     )
     return tuple(dict.fromkeys(missing))
@@ -148,7 +107,7 @@ def names_word(word: str, text: str) -> bool:
     return _is_held(_Topic(word, is_verb=False), _read_text(text), with_synonyms=False)
 
 
-def _read_topics(question: str, endings: frozenset[str] = frozenset()) -> list[_Topic]:
+def _read_topics(question: str) -> list[_Topic]:
     """Return the words of a question that an answer must name, in order."""
     found: list[_Topic] = []
     words: list[str] = _TOKEN.findall(question)
@@ -158,7 +117,7 @@ def _read_topics(question: str, endings: frozenset[str] = frozenset()) -> list[_
         if _QUESTION_WORD.match(word):
             continue
         before = words[at - 1] if at else ""
-        base = _strip(word, endings)
+        base = _strip(word)
         if not base or base in _FRAME or (len(base) == 1 and base in "의은는이가을를에도로와과서"):
             continue
         if before in _SELECTING or (before.startswith("몇") and len(before) == 1):
@@ -175,22 +134,18 @@ def _read_topics(question: str, endings: frozenset[str] = frozenset()) -> list[_
     return found
 
 
-def _strip(word: str, endings: frozenset[str] = frozenset()) -> str:
-    """Return a word without the copula, question endings and particles at its end.
-
-    `endings` are runs of three syllables whose last one is no particle: 산휴가 of 출산휴가.
-    """
+def _strip(word: str) -> str:
+    """Return a word without the copula, question endings and particles at its end."""
     base = re.sub("(?<=[은는이가을를에도로만])요$", "", word)
     base = _COPULA.sub("", base) or base
     for _ in range(2):
         found = _PARTICLE.search(base)
-        if not found or not found.start() or _NOUN_ENDING.search(base) or _NOUN_LIKE_PARTICLE.fullmatch(base):
+        if not found or not found.start():
             break
         noun = base[: found.start()]
         is_short = len(noun) == 1 and (found[0] not in _AFTER_ONE_SYLLABLE or base != word)
-        is_in_noun = base[max(0, len(noun) - 2) : len(noun) + 1] in endings
         is_last = base != word and word[-1] in "이가을를" and found[0] not in _BEFORE_CASE
-        if is_short or is_in_noun or is_last or not fits_particle(noun, found[0]):
+        if is_short or is_last or not fits_particle(noun, found[0]):
             break
         base = noun
     return base
@@ -212,7 +167,7 @@ def _coda(word: str) -> int:
 def _may_be_verb(word: str, base: str, after: str) -> bool:
     """Return whether a word may be a verb form without a noun in it: 태어난, 벌어진, 앓은, 말려야.
 
-    One that modifies, such as 태어난, is none before a question word or a verb `after` it.
+    One that modifies, such as 태어난, is none before a question word `after` it.
     """
     if _NOUN_VERB.match(word):
         return False
@@ -222,9 +177,7 @@ def _may_be_verb(word: str, base: str, after: str) -> bool:
         and not _COPULA.search(word)
     ):
         return True
-    if _CONNECTED_VERB.search(word):
-        return True
-    if not after or _QUESTION_WORD.match(after) or _CONNECTED_VERB.search(after):
+    if not after or _QUESTION_WORD.match(after):
         return False
     return _is_adnominal(word) and not re.search("(?:에는|에서는|로는|까지는|부터는)$", word) and len(base) <= 4
 
@@ -240,29 +193,14 @@ def _is_adnominal(word: str) -> bool:
 
 def _is_held(topic: _Topic, said: _Said, *, with_synonyms: bool = True) -> bool:
     base = topic.base
-    if (base in said.bare) if topic.is_verb else _occurs(base, said):
-        return True
-    if with_synonyms and any(_begins_word(word, said) for word in _alternatives(topic)):
+    if base in said.bare or (with_synonyms and any(_begins_word(word, said) for word in _alternatives(topic))):
         return True
     if found := _NOUN_VERB.match(base):
         return _is_held(_Topic(found[1], is_verb=False), said, with_synonyms=with_synonyms)
-    if topic.is_verb and any(_begins_verb(stem, said) for stem in _letter_stems(base)):
-        return True
-    if len(base) >= 4 and not topic.is_verb:
-        pairs = ["".join(pair) for pair in pairwise(base)]
-        return sum(pair in said.bare for pair in pairs) >= _HELD_PAIRS * len(pairs)
-    return len(base) == 3 and base[2] in "자인비료값일률율지법수량" and _occurs(base[:2], said)
-
-
-def _begins_verb(stem: str, said: _Said) -> bool:
-    """Return whether a text holds a verb of this stem; a single syllable, as 자, must begin a word: 잔다, not 가장."""
-    if len(unicodedata.normalize("NFC", stem)) > 1:
-        return stem in said.letters
-    final = "" if stem[-1] >= "\u11a8" else "[\u11ab\u11af\u11b7\u11b8\u11bb]?"
-    syllable = re.compile(f"{stem}{final}(?![\u1161-\u11ff])")
-    words = (unicodedata.normalize("NFD", said.bare[start : start + 3]) for start in said.starts)
-    rests = (word[found.end() :] for word in words if (found := syllable.match(word)))
-    return any(_VERB_GOES_ON.match(unicodedata.normalize("NFC", rest)) for rest in rests)
+    if topic.is_verb:
+        return any(stem in said.letters for stem in _letter_stems(base))
+    pairs = ["".join(pair) for pair in pairwise(base)]
+    return len(base) >= _MIN_LONG_WORD and sum(pair in said.bare for pair in pairs) >= _HELD_PAIRS * len(pairs)
 
 
 @lru_cache(maxsize=500)
@@ -273,43 +211,22 @@ def _read_text(text: str) -> _Said:
     return _Said(bare, frozenset(starts), unicodedata.normalize("NFD", bare))
 
 
-def _occurs(term: str, said: _Said) -> bool:
-    """Return whether a text holds a term as a word or in a compound: 연차 in 연차휴가, but 회식 not in 개회식.
-
-    What a compound adds has two syllables or more; a single one that is no particle or ending makes another word.
-    """
-    at = said.bare.find(term)
-    while at >= 0:
-        end = at + len(term)
-        if _may_begin_word(said, at) and _may_end_word(said, end):
-            return True
-        at = said.bare.find(term, at + 1)
-    return False
-
-
 def _begins_word(term: str, said: _Said) -> bool:
     """Return whether a word of a text begins with a term: 휴가 is no synonym of 연차 in 출산휴가."""
     return any(said.bare.startswith(term, start) for start in said.starts)
 
 
-def _may_begin_word(said: _Said, at: int) -> bool:
-    """Return whether a word starts at an offset, or goes on there after a determiner or two syllables or more."""
-    start = at
-    while start not in said.starts and _HANGUL.match(said.bare, start - 1):
-        start -= 1
-    is_counted = said.bare[start - 1 : start].isdigit() and start not in said.starts  # 5월매출
-    return at - start != 1 or is_counted or said.bare[start] in _DETERMINERS
+def _index_synonyms(groups: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each word of the groups, which are written with spaces, every word that may stand for it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        words = tuple(group.split())
+        for word in words:
+            found[word] = (*found.get(word, ()), *words)
+    return found
 
 
-def _may_end_word(said: _Said, end: int) -> bool:
-    """Return whether a word ends at an offset, but for particles, endings and another noun."""
-    stop = end
-    while stop not in said.starts and _HANGUL.match(said.bare, stop):
-        stop += 1
-    rest = said.bare[end:stop]
-    while not _NOUN_ENDING.search(rest) and (found := _DERIVED.fullmatch(rest) or _PARTICLE.search(rest)):
-        rest = rest[: found.start()]
-    return len(rest) != 1
+_SYNONYMS = _index_synonyms(_WORDS["synonyms"])
 
 
 def _alternatives(topic: _Topic) -> tuple[str, ...]:
@@ -336,4 +253,4 @@ def _letter_stems(word: str) -> tuple[str, ...]:
     for short, full in (("ᅧ", "ᅵ"), ("ᅪ", "ᅩ"), ("ᅯ", "ᅮ"), ("ᅢ", "ᅡ"), ("ᅫ", "ᅬ")):
         if letters.endswith(short):
             found.add(letters[:-1] + full)
-    return tuple(one for one in found if len(one) >= min(_MIN_STEM_LETTERS, len(unicodedata.normalize("NFD", stem))))
+    return tuple(one for one in found if len(unicodedata.normalize("NFC", one)) > 1)  # one syllable is in other words

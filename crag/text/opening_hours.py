@@ -1,12 +1,15 @@
-"""Opening hours: when something is open is not when it was opened, and neither answers a question about the other."""
+"""Opening hours and days of the week: “Monday to Friday” speaks of Tuesday, “Saturdays and Sundays” does not.
+
+When something is open is not when it was opened, and neither answers a question about the other.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from crag.text.language import extract_terms, is_cjk
+from crag.text.language import is_cjk
 from crag.text.patterns import MONTHS, lazy_regex
-from crag.text.weekdays import find_days, name_days_asked_for, speaks_of_other_days
 
 _ASKS_HOURS = lazy_regex(
     r"\b(?:when|(?:from |until )?what (?:time|days?|hours?)|which days?|how (?:late|early|long))\b"
@@ -49,20 +52,30 @@ _SPAN = lazy_regex(  # from when to when
     r"|\d ?시[^.]{0,8}(?:부터|에서|~)[^.]{0,10}\d ?시|\d[点點时時][^。]{0,6}(?:[到至~-])[^。]{0,8}\d",
     re.IGNORECASE,
 )
-_CHINESE_SUBJECT = (
-    r"^([\u4e00-\u9fff]{2,10}?)"
-    r"(?=在?(?:星期|[周週][一二三四五六日末]|[礼禮]拜|[几幾][点點]|[什甚]|工作日|平日|[开開关關营營]))"
+_ALL = frozenset(range(7))  # Monday is 0
+_WORKING, _WEEKEND = frozenset(range(5)), frozenset({5, 6})
+_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DAY = (
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b\.?"
+    r"|(?<![가-힣])[월화수목금토일](?:요일)|(?<![가-힣\d])[월화수목금토일](?=\s?(?:[~∼–·/-]|부터)\s?[월화수목금토일])"
+    r"|(?<=[~∼–·/-])\s?[월화수목금토일](?![가-힣])"
+    r"|(?:星期|[週周]|[礼禮]拜)[一二三四五六日天](?![次个個天年])|(?<=[至到])[一二三四五六日](?=[，,：:\s])"
 )
-_ASKED_SUBJECT = lazy_regex(
-    r"\b(?:is|are|does|do|will|can) (?:the|your|our) (.{2,40}?) (?:be )?(?:open|close|shut)"
-    rf"|^(?:그 )?([가-힣]{{2,12}}?)[은는이가] |{_CHINESE_SUBJECT}",
-    re.IGNORECASE,
+_GROUPS = (
+    (lazy_regex(r"\bweekdays?\b|평일|주중|工作日|平日", re.IGNORECASE), _WORKING),
+    (lazy_regex(r"\bweek-?ends?\b|주말|[週周]末", re.IGNORECASE), _WEEKEND),
+    (
+        lazy_regex(
+            r"\b(?:daily|(?:every|each) day|(?:seven|7) days a week)\b|매일|연중무휴|每[天日]|天天|全年无休|全年無休",
+            re.IGNORECASE,
+        ),
+        _ALL,
+    ),
 )
-_TOLD_SUBJECT = lazy_regex(
-    r"^\W*(?:the|our) (.{2,40}?) (?:is|are|opens?|closes?|shuts?|stays?)\b"
-    rf"|^([가-힣]{{2,12}}?)[은는이가] |{_CHINESE_SUBJECT}",
-    re.IGNORECASE,
-)
+_RANGE = lazy_regex(rf"({_DAY})\s?(?:[-–—~∼至到]|\bto\b|\bthrough\b|\buntil\b|부터)\s?({_DAY})", re.IGNORECASE)
+_SINGLE = lazy_regex(_DAY, re.IGNORECASE)
+_LONE_ABBREVIATION = lazy_regex(r"(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\.?")
+_CELL_BORDER = lazy_regex(r"(?:^|[|:,/]\s?)$")
 
 
 def find_hours(text: str) -> list[str]:
@@ -78,18 +91,18 @@ def name_hours_asked_for(question: str, text: str) -> str:
     opening = _OPENING_WORD.findall(question)
     if not (opening or find_days(question)) or is_cjk(question) != is_cjk(text):
         return text
-    named = name_days_asked_for(question, text)
+    named = _name_days_asked_for(question, text)
     words = opening if _SPAN.search(text) and _OPENING_WORD.search(text) else []
     return " ".join([named, *(word for word in words if word.casefold() not in text.casefold())])
 
 
 def tells_other_opening(question: str, text: str) -> bool:
-    """Return whether a text tells of other days or of something else that is open than the question.
+    """Return whether a text tells of other days than the question.
 
     So does one with the year of an opening or closure where hours are asked for, or the reverse.
     """
     tells_hours = bool(_HOURS.search(text))
-    if speaks_of_other_days(question, text) or (tells_hours and _tells_of_another(question, text)):
+    if _speaks_of_other_days(question, text):
         return True
     names_days = bool(find_days(question) and _OPENING_WORD.search(question))
     if _ASKS_HOURS.search(question) or names_days:
@@ -97,11 +110,44 @@ def tells_other_opening(question: str, text: str) -> bool:
     return bool(_ASKS_OPENING.search(question)) and tells_hours and not _DATE.search(text)
 
 
-def _tells_of_another(question: str, text: str) -> bool:
-    """Return whether a question and the beginning of a text name different things that are open or closed."""
-    asked, told = _ASKED_SUBJECT.search(question), _TOLD_SUBJECT.search(text)
-    if not asked or not told or not _OPENING_WORD.search(question) or not _OPENING_WORD.search(text):
-        return False
-    subject = told[told.lastindex or 0]
-    is_day = bool(find_hours(subject)) or bool(find_days(subject))
-    return not is_day and set(extract_terms(subject)).isdisjoint(extract_terms(asked[asked.lastindex or 0]))
+def _name_days_asked_for(question: str, text: str) -> str:
+    """Return a text together with the days that a question names and that the text speaks of in other words."""
+    asked = _find_day_words(question)
+    held = find_days(text) if asked else frozenset()
+    also = [word for word, days in asked.items() if days <= held and word.casefold() not in text.casefold()]
+    return " ".join([text, *also])
+
+
+def _speaks_of_other_days(question: str, text: str) -> bool:
+    """Return whether a text speaks only of other days of the week than a question."""
+    asked = find_days(question)
+    held = find_days(text) if asked else frozenset()
+    return bool(held) and asked.isdisjoint(held)
+
+
+def find_days(text: str) -> frozenset[int]:
+    """Return the days of the week that a text speaks of, Monday as 0; with “except Monday” Monday, too."""
+    return frozenset[int]().union(*_find_day_words(text).values())
+
+
+@lru_cache(maxsize=2_000)
+def _find_day_words(text: str) -> dict[str, frozenset[int]]:
+    """Return the words for days in a text, with the days that each of them means."""
+    found = {match[0]: days for group, days in _GROUPS for match in group.finditer(text)}
+    names = list(_SINGLE.finditer(text))
+    for match in _RANGE.finditer(text) if len(names) > 1 else ():  # compiling it takes longer than searching many texts
+        first, last = _number(match[1]), _number(match[2])
+        found[match[0]] = frozenset((first + n) % 7 for n in range((last - first) % 7 + 1))
+    for match in names:
+        is_certain = len(names) > 1 or not _LONE_ABBREVIATION.fullmatch(match[0])
+        if is_certain or _CELL_BORDER.search(text[: match.start()]):
+            found[match[0].strip()] = frozenset({_number(match[0])})
+    return found
+
+
+def _number(name: str) -> int:
+    bare = name.strip()
+    if bare[0].isascii():
+        return _NAMES.index(bare[:3].lower())
+    korean, chinese = "월화수목금토일".find(bare[0]), "一二三四五六日".find(bare[-1].replace("天", "日"))
+    return max(korean, chinese)

@@ -27,6 +27,7 @@ class TermStatistics(Protocol):
 
 
 AnswerType = Literal["person", "time", "number", "place", "list", "explanation", "other"]
+SINGLE_VALUE_TYPES: frozenset[AnswerType] = frozenset({"person", "time", "number", "place"})
 
 _LONG_QUESTION_LENGTH = 1000  # characters
 _EDGE_SENTENCES = 3  # sentences at the beginning and at the end of a long text that may contain the question
@@ -90,9 +91,7 @@ FRAME_TERMS = frozenset(
 class AnalyzedQuestion:
     """A question as the scorer sees it. `order` holds its terms in order; `is_cjk` is true for Chinese and Korean.
 
-    `statistics` are those of the searched library, `unseen_weight` is the weight of a term that does not occur in it,
-    `known_endings` are runs of
-    three Korean syllables whose last one is no particle in the library.
+    `statistics` are those of the searched library, `unseen_weight` is the weight of a term that does not occur in it.
     """
 
     text: str
@@ -104,7 +103,6 @@ class AnalyzedQuestion:
     is_cjk: bool
     statistics: TermStatistics
     unseen_weight: float
-    known_endings: frozenset[str] = frozenset()
 
     def covered_share(self, held: Iterable[str]) -> float:
         """Return the share of the question's weight, in 0..1, that is covered by the terms `held`.
@@ -179,19 +177,6 @@ def select_known(statistics: TermStatistics, terms: Sequence[str]) -> set[str]:
     return {term for term in terms if weights[term] < weights[UNSEEN_TERM]}
 
 
-def _find_known_endings(text: str, statistics: TermStatistics) -> frozenset[str]:
-    """Return the runs of three Korean syllables of which the library holds the last two together, but not the first.
-
-    The last syllable then belongs to a noun, as 가 in 출산휴가, and is no particle, as in 메뉴가.
-    """
-    runs = re.findall("(?=([가-힣]{2}[가이의]))", text)
-    if not runs:
-        return frozenset()
-    weights = statistics.idf([UNSEEN_TERM, *(pair for run in runs for pair in (run[:2], run[1:]))])
-    unseen = weights[UNSEEN_TERM]
-    return frozenset(run for run in runs if weights[run[1:]] < unseen <= weights[run[:2]])
-
-
 def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     """Analyze a question, with missing spaces restored, and weight its terms by their rarity in the library."""
     text = separate_words(text, statistics)
@@ -210,7 +195,6 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
         _is_cjk_question(text),
         statistics,
         unseen,
-        _find_known_endings(text, statistics),
     )
 
 

@@ -1,15 +1,18 @@
-"""Stated values: the names, dates and figures of a sentence that may answer a question."""
+"""Values that may answer a question: the names, dates and figures that a sentence states.
+
+Whether it may hold a value at all is judged loosely: only what holds no trace of one certainly leaves a question open.
+"""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
 
-from crag.text.dates import CalendarDate, find_dates, remove_dates
-from crag.text.figures import Figure, find_figures
+from crag.text.dates import CalendarDate, find_date_spans, find_dates, remove_dates
+from crag.text.figures import Figure, find_figure_spans, find_figures
 from crag.text.language import extract_terms
 from crag.text.patterns import MONTHS, lazy_regex
-from crag.text.questions import AnalyzedQuestion
+from crag.text.questions import AnalyzedQuestion, AnswerType
 
 # Two capitalised words or a title with one; a single one only where it is neither a role nor part of an address.
 _PERSON = lazy_regex(
@@ -28,6 +31,37 @@ _NUMBER = lazy_regex(r"\d+(?:[.,:]\d+)*")
 _TIME_OF_DAY = lazy_regex(
     r"(?<!\d)(\d{1,2})(?::(\d\d)|\s?[시点點時时](?![간间間])(?:\s?(\d{1,2})\s?[분分])?|\s?[ap]\.?m\b)", re.IGNORECASE
 )
+
+_NUMBER_WORDS = (
+    r"\d|[一二三四五六七八九十百千萬万兩两半]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty"
+    r"|hundred|thousand|million|half|once|twice|free|no|none|all|every)\b|무료|없|모든|전액|절반|免[費费]"
+    r"|(?:하나|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열|스무|서른|[일이삼사오육칠팔구십백천만억]+)\s?[가-힣]"
+)
+_CALENDAR_WORDS = (
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tues|wednes|thurs|fri|satur|sun)"
+    r"(?:\w*day|\w*ber|\w*ary|\w*il|ch|e|y|ust|t)?\b"
+)
+_POSSIBLE: dict[AnswerType, re.Pattern[str]] = {
+    "number": lazy_regex(_NUMBER_WORDS, re.IGNORECASE),
+    "time": lazy_regex(
+        rf"{_NUMBER_WORDS}|{_CALENDAR_WORDS}|\b(?:today|tomorrow|noon|midnight|morning|afternoon|evening|night|day|week"
+        r"|month|year|season|spring|summer|autumn|winter|immediately|before|after|when|until|while|during|always)\w*"
+        r"|[년월일주]|때|요일|매|평일|주말|오전|오후|아침|저녁|당일|즉시|전|후|[봄여름겨울]|까지|부터|[年月日天週周時时]|[前後后]",
+        re.IGNORECASE,
+    ),
+}
+_NAME = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]+")
+_PREPOSITION = lazy_regex(
+    rf"\b(?:in|at|on|near|inside|outside|beside|behind|to|from|opposite|under|above)\s+(?!\d|{_CALENDAR_WORDS})",
+    re.IGNORECASE,
+)
+_KOREAN_PLACE = lazy_regex(
+    r"(?<![가-힣\d])[가-힣A-Za-z]{2,}(?:에서|에게|에|으로|로)(?:는|도|만)?(?![가-힣])|장소|위치|[:：|—]"
+)
+_KOREAN_ACTOR = lazy_regex(r"([가-힣]{2,}?)(?:이|가|은|는|께서|에게|한테|의|와|과)(?![가-힣])|담당|[:：|—]")
+_CHINESE_PLACE = lazy_regex(r"[在於于到至往](?![\d一二三四五六七八九十])|地[點点址]|[：:|]")
+_HAN = lazy_regex("[\u4e00-\u9fff]")
+_HANGUL = lazy_regex("[가-힣]")
 
 StatedValue = CalendarDate | Figure | frozenset[str]
 """A date, a number, which may be a time of day in minutes, or the terms of a name."""
@@ -48,6 +82,34 @@ def find_values(question: AnalyzedQuestion, sentence: str) -> frozenset[StatedVa
     return frozenset(find_figures(_TIME_OF_DAY.sub("", remove_dates(new))))
 
 
+def find_value_spans(question: AnalyzedQuestion, sentence: str) -> list[tuple[int, int]]:
+    """Return where a sentence holds dates, figures or full names of the kind asked for that the question lacks.
+
+    Places, Korean and Chinese names, and other kinds of answers are not recognized.
+    """
+    asked = set(_NUMBER.findall(question.text))
+    dates = find_date_spans(sentence)
+    if question.answer_type == "person" and not question.is_cjk:
+        return [
+            found.span()
+            for found in _PERSON.finditer(sentence)
+            if " " in found[0] and (question.weights.keys() | _CALENDAR_TERMS).isdisjoint(extract_terms(found[0]))
+        ]
+    if question.answer_type == "time":
+        times = [found.span() for found in _TIME_OF_DAY.finditer(sentence)]
+        spans = sorted(dates + [span for span in times if not _overlaps(span, dates)])
+    elif question.answer_type == "number":
+        spans = [span for span in find_figure_spans(sentence) if not _overlaps(span, dates)]
+    else:
+        return []
+    said = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)
+    return [span for span, numbers in said if not numbers or not asked.issuperset(numbers)]
+
+
+def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in others)
+
+
 def _parse_time_of_day(match: re.Match[str]) -> Figure:
     """Return the minutes since noon or midnight, which are not told apart: 9:00 may be in the evening."""
     return Figure(Decimal(int(match[1]) % 12 * 60 + int(match[2] or match[3] or 0)), "time of day")
@@ -60,3 +122,31 @@ def agree(one: StatedValue, other: StatedValue) -> bool | None:
     if isinstance(one, CalendarDate) and isinstance(other, CalendarDate):
         return one.agrees_with(other)
     return one.agrees_with(other) if isinstance(one, Figure) and isinstance(other, Figure) else None
+
+
+def may_hold_value(question: AnalyzedQuestion, text: str) -> bool:
+    """Return whether a text may hold a value of the kind that a question asks for; False is certain."""
+    if pattern := _POSSIBLE.get(question.answer_type):
+        return bool(pattern.search(text))
+    if question.answer_type == "place":
+        return _may_hold_place(text)
+    return question.answer_type != "person" or _may_hold_person(question, text)
+
+
+def _may_hold_place(text: str) -> bool:
+    if _HANGUL.search(text):
+        return bool(_KOREAN_PLACE.search(text))
+    if _HAN.search(text):
+        return bool(_CHINESE_PLACE.search(text))
+    names = _NAME.findall(re.sub(_CALENDAR_WORDS, "", text, flags=re.IGNORECASE))
+    return bool(names or _PREPOSITION.search(text))
+
+
+def _may_hold_person(question: AnalyzedQuestion, text: str) -> bool:
+    if _HANGUL.search(text):
+        actors = (found[1] or "" for found in _KOREAN_ACTOR.finditer(text))
+        return any(actor not in question.text or not actor for actor in actors)
+    if _HAN.search(text):
+        return True
+    holds_every_word = set(extract_terms(question.text)) <= set(extract_terms(text))
+    return holds_every_word or bool(_NAME.search(text))

@@ -9,19 +9,12 @@ from typing import Literal, NamedTuple
 
 from crag.text.language import extract_terms, is_table_row, split_sentences
 from crag.text.patterns import lazy_regex
-from crag.text.table_headers import CAPTION_SEPARATOR, find_header, is_figure
+from crag.text.table_headers import find_header
 from crag.types import HEADING_SEPARATOR, Knowledge
 
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
 _KOREAN_TOTAL = r"총(?!무|장(?!비)|리|회|괄|재(?![고산])|칙|론|각|알|기(?!간)|선|영사|학|지배|감독|경(?!비)|평)"
 _CHINESE_TOTAL = r"[总總](?![部经經裁监監书書理统統局])"
-_ASKS_TOTAL = lazy_regex(
-    rf"\b(?:totals?|altogether|in all|combined|sum of)\b|합계|총계|총합|총액"
-    rf"|(?<![가-힣])(?:총 |{_KOREAN_TOTAL})(?-i:[가-힣])"
-    r"|(?:모두|전부|다 합|합[해쳐]).*(?:몇|얼마)|전체 .*(?:몇|얼마)"
-    r"|[总總](?:[计計共额額数數和收支金]|[销銷]|[营營])|合[计計]|一共|共[计計]|(?:全部|所有).*(?:多少|[几幾])",
-    re.IGNORECASE,
-)
 _TOTAL_CELL = lazy_regex(
     rf"(?<!sub)(?<!sub[- ])\btotals?\b|\bsum\b|(?<!소)합계|총계|총합|^{_KOREAN_TOTAL}|^계$|누계"
     rf"|[总總][计計额額数數]|合[计計]|^{_CHINESE_TOTAL}|共[计計]",
@@ -30,8 +23,6 @@ _TOTAL_CELL = lazy_regex(
 
 
 _MAX_HEADER_HEIGHT = 4  # rows
-_IN_BRACKETS = lazy_regex(r"[(（][^()（）]*[)）]")
-_COUNTING = frozenset({"number", "of", "no", "수", "수량", "인원", "数量", "數量"})
 
 
 def label_table_rows(units: Sequence[str], heading: str = "", whole: Sequence[str] = ()) -> list[str]:
@@ -139,28 +130,6 @@ def is_total_row(row: str) -> bool:
     return any(_TOTAL_CELL.search(value) for _, value in _read_cells(row)) and bool(re.search(r"\d", row))
 
 
-def asks_total(question: str) -> bool:
-    """Return whether a question asks for a total."""
-    return bool(_ASKS_TOTAL.search(question))
-
-
-def is_part_of_total(question: str, row: str) -> bool:
-    """Return whether a row holds one part of the total that is asked for; not if the question names it."""
-    cells = _read_cells(row)
-    if len(cells) < 2 or not asks_total(question) or is_total_row(row):
-        return False
-    is_named = any(len(value) > 1 and value.casefold() in question.casefold() for _, value in cells)
-    return not (is_named and any(_TOTAL_CELL.search(name) for name, _ in cells))
-
-
-def is_same_row(first: str, second: str) -> bool:
-    """Return whether two rows, with the names of their columns, differ in their captions and figures alone."""
-    rows = [_read_cells(row) for row in (first, second)]
-    bare = [[name.rpartition(CAPTION_SEPARATOR)[2] for name, _ in row] for row in rows]
-    names = [[name for name, _ in row] for row in rows]
-    return min(map(len, rows)) > 1 and rows[0][0][1] == rows[1][0][1] and bare[0] == bare[1] and names[0] != names[1]
-
-
 def find_rows_of_others(asked: frozenset[str], units: Sequence[str]) -> set[str]:
     """Return the table rows that a question is not about: where rows are about what it names, those about none of it.
 
@@ -169,23 +138,6 @@ def find_rows_of_others(asked: frozenset[str], units: Sequence[str]) -> set[str]
     labels = {unit: frozenset(extract_terms(_read_cells(unit)[0][1])) for unit in units if is_table_row(unit)}
     named = frozenset[str]().union(*(label for label in labels.values() if label <= asked))
     return {row for row in labels if named and named.isdisjoint(extract_terms(row))}
-
-
-def names_column(question: str, rows: str) -> bool:
-    """Return whether a row holds a figure, be it without a unit, in a column that the question names."""
-    asked = question.casefold()
-    for name, value in (cell for row in rows.split("\n") for cell in _read_cells(row)):
-        bare = _IN_BRACKETS.sub("", name.rpartition(CAPTION_SEPARATOR)[2]).casefold()
-        words = [word for word in re.findall(r"\w+", bare) if word not in _COUNTING]
-        if words and is_figure(value) and all(_names(asked, word) for word in words):
-            return True
-    return False
-
-
-def _names(asked: str, word: str) -> bool:
-    """Return whether a question contains a word: in Latin letters a whole one, or its plural, so no age in pages."""
-    whole = rf"(?<![a-z0-9]){re.escape(word)}(?:e?s)?(?![a-z0-9])"
-    return bool(re.search(whole, asked)) if word.isascii() else word in asked
 
 
 def _read_cells(row: str) -> list[tuple[str, str]]:

@@ -82,7 +82,7 @@ def test_the_reason_names_what_is_there_and_what_is_missing(embedder: Embedder) 
         (
             "青山图书馆的藏书有多少？",
             ("青山图书馆的藏书很有名。", "豆腐是用黄豆做成的。"),
-            "写道“青山图书馆的藏书很有名”，但没有给出所问的数字。",
+            "写道“青山图书馆的藏书很有名”，但没有给出所问的内容。",
             "没有提到“青山图书馆”和“藏书”。",
         ),
     ],
@@ -98,7 +98,11 @@ def test_the_reason_is_in_the_language_of_the_question(
     ("question", "text", "reason"),
     [
         ("When was the Halden lighthouse built?", "The Halden lighthouse was built in 1911.", "built in 1911”."),
-        ("When was the Halden lighthouse built?", "The Halden lighthouse was built of stone.", "but not when."),
+        (
+            "When was the Halden lighthouse built?",
+            "The Halden lighthouse was built of stone.",
+            "but not what is asked.",
+        ),
         ("When is the Halden lighthouse open?", "The Halden lighthouse is open from 9:00 to 16:00.", "to 16:00”."),
         ("How often is the Halden lighthouse painted?", "The lighthouse is white.", "not “Halden” or “painted”."),
         ("When was the Halden recall, and its cost?", "The Halden recall began in 2021.", "but not “cost”."),
@@ -182,13 +186,6 @@ def test_a_relevant_passage_is_complete_if_it_states_everything_asked(
     first, *others = grade(embedder, question, ENGLISH)
     assert (first.complete or False) is complete
     assert {other.complete for other in others} == {None}
-
-
-def test_a_korean_word_inside_another_one_is_no_match(embedder: Embedder) -> None:
-    texts = ("점심 도시락은 매점에서 판다.", "비가 오면 실내에서 먹는다.")
-    inside, _ = grade(embedder, "도시는 어디예요?", texts)
-    assert word(embedder, inside) == "irrelevant"
-    assert inside.reason == "‘도시’에 대한 내용이 없습니다."
 
 
 def test_the_reason_for_a_korean_question_without_spaces_quotes_the_passage(embedder: Embedder) -> None:

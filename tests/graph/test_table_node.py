@@ -26,7 +26,7 @@ class Scripted(QueryWriter):
 def test_a_figure_is_calculated_and_its_row_is_cited(bench):
     trace = bench({}, passages=[PROSE, ROBOTS]).ask("Which robot sold the most units?")
     assert (trace.route, trace.outcome) == ("table", "calculated")
-    assert trace.text == "Ant: Units sold 510. [1]"
+    assert trace.text == "Ant — Units sold: 510. [1]"
     assert trace.table.sql.lstrip().upper().startswith("SELECT")
     assert (trace.table.rows, trace.table.used) == ((("Ant", 510),), 1)
     assert [(cited.passage_id, cited.quote) for cited in trace.citations] == [(1, "Ant | 510 | 0.6")]
@@ -118,9 +118,9 @@ def test_what_may_be_meant_otherwise_is_not_calculated(bench, question):
 
 
 def test_a_follow_up_goes_on_with_the_calculation(bench):
-    before = (Turn("user", "Which robot sold the most units?"), Turn("assistant", "Ant: Units sold 510."))
+    before = (Turn("user", "Which robot sold the most units?"), Turn("assistant", "Ant — Units sold: 510."))
     trace = bench({}, passages=[PROSE, ROBOTS]).ask("and the least?", before)
-    assert (trace.route, trace.text) == ("table", "Bee: Units sold 90. [1]")
+    assert (trace.route, trace.text) == ("table", "Bee — Units sold: 90. [1]")
     assert trace.condensed == "Which robot sold the least units?"
     trace = bench({2: 1.0}, passages=[PROSE, ROBOTS]).ask("Who bought the Mule?", before)
     assert (trace.route, trace.table) == ("fact", None), "another question is not calculated"

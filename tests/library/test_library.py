@@ -145,6 +145,7 @@ def test_a_full_disk_leaves_nothing_partial_and_adding_recovers(library):
 
     engine = library._database._engine
     event.listen(engine, "connect", limit)
+    kept = engine.connect()  # the file of the log exists only while there is a connection
     engine.dispose()  # every connection from now on is limited, whichever thread asks for it
     with pytest.raises(HomeFault, match="disk is full"):
         library.pipeline.add_bytes("large.md", large)
@@ -152,6 +153,7 @@ def test_a_full_disk_leaves_nothing_partial_and_adding_recovers(library):
     assert library.search("cat water")
     event.remove(engine, "connect", limit)
     engine.dispose()
+    kept.close()
     assert library.pipeline.add_bytes("large.md", large).status == "added"
     check_whole(library)
 

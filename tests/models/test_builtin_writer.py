@@ -10,12 +10,14 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import Stopped
-from crag.graph.citations import cited_numbers, collect_quotations
+from crag.graph.answer_support import check_sentences
+from crag.graph.citations import cited_numbers, collect_citations, collect_quotations
 from crag.models.builtin_writer import BuiltinWriter
 from crag.models.embedders import open_embedder
 from crag.models.quoted_answer import MAX_SENTENCES
 from crag.protocols import Embedder, PromptFit, ReplyPiece
 from crag.settings import Settings
+from crag.text.citation_marks import strip_bold
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Knowledge, Passage, Turn
 from tests.grading.passages import CHINESE, ENGLISH, KOREAN
@@ -47,6 +49,10 @@ def knowledge(texts: Sequence[str]) -> list[Knowledge]:
 
 
 def answer(embedder: Embedder, question: str, texts: Sequence[str], before: str = "") -> str:
+    return strip_bold(write(embedder, question, texts, before))
+
+
+def write(embedder: Embedder, question: str, texts: Sequence[str], before: str = "") -> str:
     writer = BuiltinWriter(embedder, CountedTermStatistics((*ENGLISH, *KOREAN, *CHINESE, *texts)))
     pieces = list(writer.write(question, knowledge(texts), (Turn("assistant", before),), Cancellation()))
     assert pieces[0] == PromptFit(tokens=0, window=0, left_out=0)
@@ -249,11 +255,6 @@ def test_where_a_row_is_about_what_is_named_the_others_are_not(embedder: Embedde
     assert "Tern" in answer(embedder, "What are the sales of every boat?", sheets)
 
 
-def test_the_word_of_the_question_comes_before_another_form_of_it(embedder: Embedder) -> None:
-    texts = ("Moorby is a founding member of the league started in 2011.", "Moorby was founded by Ada Finch in 1975.")
-    assert answer(embedder, "When was Moorby founded?", texts).startswith("Moorby was founded by Ada Finch in 1975.")
-
-
 def test_more_is_told_without_what_was_said(embedder: Embedder) -> None:
     texts = ["Knots hold ropes. Knots are tied by sailors every day."]
     assert answer(embedder, "Tell me more. (knots)", texts, "Knots hold ropes. [1]") == (
@@ -391,3 +392,37 @@ def test_opening_hours_are_not_mixed_with_the_date_of_the_opening(embedder: Embe
     hours = "The shop is open from 7:30 to 18:00 on weekdays."
     texts = (f"{hours} It smells of tea.", "The shop was opened in June 2014. Do not open the boiler.")
     assert answer(embedder, question, texts) == f"{hours} [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "written"),
+    [
+        ("Who built the pier?", "The pier was built by Clara Moor.", "The pier was built by **Clara Moor**. [1]"),
+        ("When was the pier built?", "The pier was built on 4 May 1911.", "The pier was built on **4 May 1911**. [1]"),
+        ("How much is the fee?", "The fee is £1,200 for 40 boats.", "The fee is £1,200 for 40 boats. [1]"),
+        ("How much is the fee?", "The fee is £1,200.", "The fee is **£1,200**. [1]"),
+        ("How many boats sank in 1911?", "In 1911 twelve boats sank.", "In 1911 **twelve** boats sank. [1]"),
+        ("How long is the trial?", "The trial lasts three months.", "The trial lasts **three months**. [1]"),
+        ("When was it built?", "It was built in 1874 or in 1911.", "It was built in 1874 or in 1911. [1]"),
+        ("Who built the pier?", "The pier was built by Moor.", "The pier was built by Moor. [1]"),
+        ("Where was Clara Moor born?", "Clara Moor was born in Odby.", "Clara Moor was born in Odby. [1]"),
+        ("When and where is the fair?", "The fair is on 4 May in Odby.", "The fair is on 4 May in Odby. [1]"),
+        ("부두는 언제 지었나요?", "부두는 1874년에 지었다.", "부두는 **1874년**에 지었다. [1]"),
+        ("碼頭何時建成？", "碼頭於1874年建成。", "碼頭於**1874年**建成。 [1]"),
+    ],
+)
+def test_the_only_value_of_the_kind_asked_for_is_bold(embedder, question, text, written):
+    assert write(embedder, question, (text,)) == written
+
+
+def test_a_value_is_not_bold_if_another_sentence_states_a_different_one(embedder: Embedder) -> None:
+    texts = ("The pier was built by Clara Moor.", "The pier was built by Fiona Marsh.")
+    assert "**" not in write(embedder, "Who built the pier?", texts)
+
+
+def test_an_answer_with_bold_text_quotes_the_same_sentences(embedder: Embedder) -> None:
+    text = "碼頭於1874年建成。"
+    written = write(embedder, "碼頭何時建成？", (text,))
+    assert [quoted.text for quoted in collect_quotations(written, knowledge([text]))] == [text]
+    assert [(one.strength, one.quote) for one in check_sentences(written, knowledge([text]))] == [("supported", text)]
+    assert [cited.quote for cited in collect_citations(written, knowledge([text]))] == [text]

@@ -14,7 +14,7 @@ from tests.tables.test_questions import make_table
     ("title", "question", "said"),
     [
         ("Robot sales", "What is the price of the Welder?", "Welder: €1,050."),
-        ("Robot sales", "Which robot sold least?", "Picker: Units sold 300; Scout: Units sold 300."),
+        ("Robot sales", "Which robot sold least?", "Picker — Units sold: 300; Scout — Units sold: 300."),
         (
             "Robot sales",
             "What is the total revenue?",

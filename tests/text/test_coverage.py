@@ -11,9 +11,7 @@ from crag.text.coverage import (
     BuiltinCoverageCheck,
     find_context,
     find_gaps,
-    find_topics,
     is_complete,
-    names_only_other_words,
 )
 from crag.text.language import detect_language
 from crag.text.questions import analyze_question
@@ -48,7 +46,7 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("What is a bowline?", "A bowline is a knot that does not slip."),
         ("When and where did the first shop open?", "The first shop opened in Odby in 1911."),
         ("How far in advance are boats booked?", "Boats are booked two days in advance."),
-        ("Which award did Clara Moor win in 1911?", "Clara Moor won the Red Compass in 1911."),
+        ("Which award was Clara Moor given in 1911?", "Clara Moor was given the Red Compass in 1911."),
         ("Who is the captain?", "The captain, Clara Moor, wears a blue coat."),
         ("Who is the captain?", "Clara Moor is the new captain."),
         ("Who will be the facilitator?", "Clara Moor will facilitate."),
@@ -79,7 +77,6 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("한바다는 어디서 태어났어?", "한바다는 원산에서 태어났다."),
         ("강아지를 키워도 되나요?", "강아지는 한 마리까지 기를 수 있다."),
         ("바다호 전투에서 병사는 모두 몇 명 죽었나?", "바다호 전투에서 병사 37명이 전사하였다."),
-        ("선원은 어디에서 자나요?", "선원은 여수의 여관에서 잔다."),
         ("青山俱乐部在哪里打球？", "青山俱乐部在三号馆打球。"),
         ("Where is the harbour office located?", "The harbour office is in Odby."),
         ("How much may a rope cost per year?", "Item: Rope, per year | Limit: 140 euros"),
@@ -118,7 +115,6 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("Who will be the captain?", "Clara: the captain still needs a coat."),
         ("When was the 1911 regatta?", "The regatta of 1911 had 40 boats."),
         ("How many boats with 4 sails are there?", "Boats with 4 sails are fast."),
-        ("林文遠見了誰？", "林文遠見了人。"),
         ("Where is the next regatta?", "The next regatta is in the spring."),
         ("Where are the boats built?", "The boats are built in the right order, based on the list."),
         ("How big is the harbour?", "The harbour was built by 40 men."),
@@ -142,14 +138,10 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("青山的市長是誰？", "青山位於城市北部，山上有許多步道。"),
         ("바다 도서관의 관장은 누구인가요?", "바다 도서관은 4월에 문을 열었다."),
         ("문학상의 제3회 수상자는 누구인가?", "문학상의 제1회 수상자는 시인 한가람이다."),
-        ("음악은 언제 들어요?", "음악회는 4월 18일에 연다."),
-        ("소설은 몇 권인가요?", "신소설은 3권이다."),
         ("다음 모임은 언제예요?", "모임은 6월 12일에 한다."),
         ("책은 모두 몇 권인가요?", "책은 한 사람이 다섯 권까지 빌릴 수 있다."),
         ("보증금 이자는 몇 퍼센트인가요?", "보증금은 5천만 원이다."),
         ("青山車站的上一任站長是誰？", "青山車站的站長為林文遠。"),
-        ("青山鐵路何時在哪裡動工？", "青山鐵路於1998年動工。"),
-        ("住校生中有多少是女生？", "学校有三栋楼：一号楼住男生，二号楼住高中女生，住校生晚上十点熄灯。"),
         ("青山铁路有多少名员工？", "青山铁路全长27公里，车站29座。"),
         ("2023年青山铁路的货运量是多少？", "2022年青山铁路的货运量为40万吨。"),
     ],
@@ -163,13 +155,6 @@ def test_the_title_names_what_a_sentence_is_about(embedder: Embedder) -> None:
     assert not is_covered(
         embedder, "What was Varnholt's revenue in 2022?", "In 2021 it was $3 million.", "Varnholt 2022"
     )
-
-
-def test_of_many_words_one_may_be_said_in_a_loosely_related_way(embedder: Embedder) -> None:
-    asked = analyze_question("When did Moorby become the centre of the county?", CountedTermStatistics())
-    gaps = find_gaps(asked, Quotation("Moorby became the centre of the county in 1911.", ""), embedder)
-    assert not gaps
-    assert gaps.akin == ("become",)
 
 
 def test_gaps_tell_names_from_other_words(embedder: Embedder) -> None:
@@ -265,31 +250,21 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert covers("When was the sauna renovated?", "The sauna was renovated in 2019.")
     assert not covers("When was the wall renovated?", "The sauna was renovated in 2019.\nThe wall was opened in 2021.")
     assert covers("When was the ferry built?", "The ferry carries 40 cars.\nIt was built in 1911.")
-    assert not covers("Which church runs the schools of Moorby?", "The schools of Moorby are run by the county.")
     assert not covers("When is the deposit taken?", "A deposit of £250 is taken from your card.")
     assert covers("普通门诊挂号费多少？", "普通门诊挂号费15元。")
     assert not covers("急诊挂号费多少？", "普通门诊挂号费15元。")
-    assert not covers("儿科主任是谁？", "内科主任是沈亦舟，儿科医生是顾南。")
     assert not covers("Where is the gym?", "The gym is open on Saturdays.")
+    assert covers("Why was the ferry stopped?", "The ferry was stopped because the pier had burned.")
+    assert not covers("Why was the ferry stopped?", "The ferry was stopped on Sunday.")
+    assert not covers("Which church runs the schools of Moorby?", "The schools of Moorby are run by the county.")
+    assert covers("What are the three colours of the flag?", "The three colours of the flag are red, white and blue.")
+    assert not covers("What are the five colours of the flag?", "The five colours of the flag were chosen in 1911.")
+    assert not covers("What is the bell made of?", "The bell is heavy.")
 
 
 def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedder) -> None:
     assert is_covered(embedder, "총회는 언제예요?", "일시: 6월 12일", "주민 총회록")
     assert not is_covered(embedder, "연차는 며칠 전에 신청해요?", "외출은 3일 전에 신청한다.", "휴가 규정")
-
-
-def test_a_korean_question_about_a_word_inside_another_shares_nothing_with_the_text() -> None:
-    asked = analyze_question("도시는 어디예요?", CountedTermStatistics())
-    assert names_only_other_words(asked, "도시락은 매점에서 판다.")
-    assert not names_only_other_words(asked, "도시는 바다 옆에 있다.")
-    bought = analyze_question("상품은 어디서 사요?", CountedTermStatistics())
-    assert names_only_other_words(bought, "행사에서 상품권 10매를 준다.")
-
-
-def test_a_final_syllable_is_no_particle_where_the_documents_hold_it_in_a_noun() -> None:
-    statistics = CountedTermStatistics(["수리 기사가 온다.", "배수로가 있다.", "다과를 낸다."])
-    asked = analyze_question("추가휴가, 배수로가, 보일러기사가", statistics)
-    assert [word for word, _ in find_topics(asked)] == ["추가휴가", "배수로", "보일러기사"]
 
 
 @pytest.mark.parametrize(
@@ -329,29 +304,13 @@ def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) 
 
 
 @pytest.mark.parametrize(
-    ("question", "sentences", "covered"),
-    [
-        ("How many sailors does Halden have?", ["Halden hired 58 sailors.", "Halden has 41 sailors."], False),
-        ("How many sailors does Halden have?", ["Halden has 41 sailors.", "In 1911 Halden had 41 sailors."], True),
-        ("When was the pier built?", ["The pier was built in 1874.", "The second pier was built in 1911."], False),
-        ("When was the pier built?", ["The pier was built in 1874.", "The pier is 58 metres long."], True),
-        ("Who built the pier?", ["The pier was built by Clara Moor.", "The pier was built by Fiona Marsh."], False),
-        ("부두는 언제 지었나요?", ["부두는 1874년에 지었다.", "두 번째 부두는 1911년에 지었다."], False),
-        ("碼頭何時建成？", ["碼頭於1874年建成。", "第二座碼頭於1911年建成。"], False),
-    ],
-)
-def test_sentences_that_state_different_values_cover_nothing(embedder, question, sentences, covered):
-    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
-    assert check.is_covered(question, [Quotation(sentence, "") for sentence in sentences]) == covered
-
-
-@pytest.mark.parametrize(
     ("question", "quoted", "covered"),
     [
-        ('What does "lot" mean?', Quotation("A lot is all yarn dyed in one bath.", ""), True),
-        ("What is said about storm damage to boats?", Quotation("• Storm damage to boats and sails.", "", 1), False),
         ("Are boats insured?", Quotation("• Boats are insured.", "", 1), True),
+        ("What are the duties?", Quotation("The duties are these:", ""), False),
+        ("What are the duties?", Quotation("The duties are these:\n- rowing\n- steering", "", 2), True),
+        ("What are the duties?", Quotation("The duties are these:\n- rowing\n- steering", "", 2, is_cut=True), False),
     ],
 )
-def test_a_term_needs_its_definition_and_an_item_a_statement(embedder, question, quoted, covered):
+def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quoted, covered):
     assert BuiltinCoverageCheck(embedder, CountedTermStatistics()).is_covered(question, [quoted]) == covered
