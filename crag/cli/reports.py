@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from crag.grading.registry import BUILTIN
 from crag.ingest.intake import split_member_location
 from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.retrieval.space_switch import SpaceStatus
 from crag.runs.trace import Trace
+from crag.text.citation_marks import strip_bold
 from crag.text.formatting import format_count, format_place
 from crag.text.sanitization import TERMINAL_CONTROLS
 from crag.types import AddResult, Conversation, Grade, Passage, Source, Thresholds, Verdict
@@ -66,11 +68,14 @@ def grade_json(given: Grade, thresholds: Thresholds) -> Json:
 
 
 def answer_json(run_id: str, trace: Trace) -> Json:
-    """Return the document of `ask`. `complete` is false if the answer was stopped or cut off."""
+    """Return the document of `ask`. `complete` is false if the answer was stopped or cut off.
+
+    Programs compare answers of the built-in engine with the documents, which have no bold values.
+    """
     document = {
         "run_id": run_id,
         "question": trace.question,
-        "answer": trace.text,
+        "answer": strip_bold(trace.text) if trace.model == BUILTIN else trace.text,
         "complete": trace.state == "done" and not trace.unfinished,
         "outcome": trace.outcome,
         "route": "talk" if trace.small_talk else trace.route or "fact",
