@@ -23,6 +23,7 @@ from crag.tables.questions import (
 )
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
 
+_COMPUTED_COLUMN = re.compile(r'\b(?:sum|avg|median)\("([^"]+)"\) AS "?(\w+)"?')
 _MAX_DESCRIBED = 12  # tables in a model's prompt
 _MAX_BARS, _MIN_BARS = 30, 3
 _COMPARABLE = frozenset({"top", "group", "filter", "max", "min"})
@@ -143,8 +144,14 @@ def _find_other_total(query: TableQuery, result: QueryResult, table: DataTable) 
 
 
 def _column_names(table: DataTable, result: QueryResult) -> tuple[str, ...]:
-    """Return the names of the columns as the document writes them, unless two would be the same."""
+    """Return the names of the columns as the document writes them, unless two would be the same.
+
+    A computed column is named after the one that it was computed from, such as `Revenue (sum)`.
+    """
     written = {column.sql_name: column.name for column in table.columns}
+    for source, alias in _COMPUTED_COLUMN.findall(result.sql):
+        if source in written:
+            written.setdefault(alias, f"{written[source]} ({alias})")
     names = tuple(written.get(name) or name for name in result.columns)
     return names if len(set(names)) == len(names) else result.columns
 

@@ -228,7 +228,7 @@ def _write(value: str | float | None, unit: str = "") -> str:
         return "–"
     if isinstance(value, str):
         return value
-    is_year = not unit and value in range(1900, 2101)
+    is_year = not unit and value in range(1900, 2051)
     text = f"{value:.0f}" if is_year else f"{value:,.2f}".rstrip("0").rstrip(".") if value % 1 else f"{value:,.0f}"
     if not unit:
         return text
