@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Connection, Row, delete, select, update
 
 from crag.errors import BadRequest, NotFound
-from crag.storage.engine import Database, insert_into
+from crag.storage.engine import Database, replace_row
 from crag.storage.tables import calibrations, collections, rulings
 from crag.storage.user_scope import UserScoped, changeable_collections
 from crag.types import DEFAULT_COLLECTION, Passage, Thresholds
@@ -43,19 +43,20 @@ class CalibrationRows(UserScoped):
 
         Raises `NotFound` if the collection was deleted or renamed, `BadRequest` if the user may not change it.
         """
-        values = {
+        row = {
+            "collection": collection,
+            "grader": grader,
             "lower": thresholds.lower,
             "upper": thresholds.upper,
             "made_at": time.time(),
             "report": json.dumps({"scored": [asdict(one) for one in calibration.scored]}),
         }
         with self._database.write() as connection:
-            row = insert_into(connection, calibrations).values(collection=collection, grader=grader, **values)
             named = select(collections.c.name).where(collections.c.name == collection)
             if collection and connection.execute(named.where(self._visible(collections))).first() is None:
                 raise NotFound(f"The collection “{collection}” no longer exists.", "Measure again.")
             self._check_changeable(connection, collection)
-            connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
+            connection.execute(replace_row(connection, calibrations, row))
 
     def load(self, collection: str, grader: str) -> Thresholds | None:
         """Return the thresholds saved for exactly this grader and collection ("": the whole library)."""

@@ -45,7 +45,7 @@ class Store(Protocol):
         ...
 
     def find_fault(self, error: DatabaseError) -> HomeFault | None:
-        """Return the fault that an error of the driver stands for, if it is none of the statement's."""
+        """Return the fault behind an error of the driver; None if the statement is at fault."""
         ...
 
     def describe_error(self, error: Exception) -> str:

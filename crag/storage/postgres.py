@@ -1,4 +1,4 @@
-"""A PostgreSQL database with pgvector in the place of the SQLite file, for several processes on several machines."""
+"""PostgreSQL database of a home, for processes on several machines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PostgresServer:
     begin_snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     def __init__(self, url: str) -> None:
-        """Connect when first used. Raises `HomeFault` for an address that is none."""
+        """Prepare a pool that connects on first use. Raises `HomeFault` if the address is malformed."""
         try:
             address = make_url(url).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError) as error:
@@ -62,14 +62,14 @@ class PostgresServer:
         self._lease.start()
 
     def check_in_place(self) -> None:
-        """Do nothing: a server that is gone does not answer."""
+        """Do nothing: an error of the next statement shows that the server is gone."""
 
     def in_transaction(self, connection: Any) -> bool:
         """Return whether a connection has an open transaction, failed or not."""
         return bool(connection.info.transaction_status)
 
     def find_fault(self, error: DatabaseError) -> HomeFault | None:
-        """Return the fault of the server that an error stands for, by its SQLSTATE."""
+        """Return the fault of the server behind an error, by its SQLSTATE."""
         state = getattr(error.orig, "sqlstate", None) or ""
         if state.startswith("53100"):
             return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")

@@ -1,4 +1,4 @@
-"""What the schema needs on PostgreSQL besides the tables: types, the full-text index, leases."""
+"""Schema objects of PostgreSQL besides the tables: functions, the full-text index, leases."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Text
 from sqlalchemy.ext.compiler import compiles
 
-# `rowid` is the order of insertion, as SQLite has it. The index keeps the number of passages of each term, which each
-# question asks for; counting them would read all their rows.
+# `rowid` is the order of insertion, as in SQLite. `passage_vocabulary` keeps the number of passages with each term:
+# every question needs it, and counting them would read all their rows.
 POSTGRES_SCHEMA = (
     "ALTER TABLE runs ADD COLUMN rowid BIGINT GENERATED ALWAYS AS IDENTITY",
     "ALTER TABLE runs ALTER CONSTRAINT runs_version_of_fkey DEFERRABLE",

@@ -23,7 +23,7 @@ from crag.options import (
 )
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings
-from crag.storage.engine import Database, insert_into
+from crag.storage.engine import Database, replace_row
 from crag.storage.tables import preferences, presets
 from crag.storage.user_scope import UserScoped, check_admin
 
@@ -132,8 +132,7 @@ class Preferences(UserScoped):
             "made_at": time.time(),
         }
         with self._database.write() as connection:
-            statement = insert_into(connection, presets).values(row)
-            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
+            connection.execute(replace_row(connection, presets, row))
 
     def delete_preset(self, name: str) -> None:
         """Delete a saved preset. Raises `NotFound`."""
@@ -207,9 +206,7 @@ class Preferences(UserScoped):
 
 
 def _write_value(connection: Connection, name: str, value: Any) -> None:
-    row = {"name": name, "value": json.dumps(value)}
-    statement = insert_into(connection, preferences).values(row)
-    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
+    connection.execute(replace_row(connection, preferences, {"name": name, "value": json.dumps(value)}))
 
 
 def _read_names(connection: Connection, kept: str) -> list[str]:

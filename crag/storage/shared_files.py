@@ -1,4 +1,4 @@
-"""Files that processes on several machines share: pieces in the PostgreSQL database, copied to the disk when read."""
+"""Files in pieces in the PostgreSQL database, for processes on several machines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SharedFiles:
                 connection.execute(row.on_conflict_do_nothing())
 
     def get(self, name: str) -> bytes | None:
-        """Return the bytes of a file, or None if there is none of this name."""
+        """Return the bytes of a file, or None if it does not exist."""
         query = select(file_pieces.c.piece).where(self._own, file_pieces.c.name == name).order_by(file_pieces.c.number)
         with self._database.snapshot() as connection:
             pieces = connection.scalars(query).all()
@@ -58,5 +58,5 @@ class SharedFiles:
 
 
 def open_shared_files(database: Database, kind: FileKind) -> SharedFiles | None:
-    """Return where processes on other machines find files; None where all of them use one folder."""
+    """Return the files that processes on other machines can read; None where all processes use one folder."""
     return SharedFiles(database, kind) if database.dialect == "postgresql" else None

@@ -75,7 +75,7 @@ class SqliteFile:
         return bool(connection.in_transaction)
 
     def find_fault(self, error: DatabaseError) -> HomeFault | None:
-        """Return the fault of the file or its disk that an error stands for."""
+        """Return the fault of the file or its disk behind an error."""
         words = str(error.orig).lower()
         # SQLite reports another error when it finds no room for the index that it keeps beside its file.
         if "is full" in words or getattr(error.orig, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE":
@@ -135,7 +135,7 @@ def make_home(home: Path) -> None:
 
 
 def _make_file(database: Path) -> None:
-    """Create an empty database file where there is none; only its owner may read it."""
+    """Create an empty database file if it does not exist; only its owner may read it."""
     try:
         _make_private(database.parent, database)
         database.touch(mode=_PRIVATE_FILE)
