@@ -20,6 +20,9 @@ from crag.tables.table_reading import (
     find_comparisons,
     find_currencies,
     find_operations,
+    has_words,
+    only_one,
+    read_count,
     word_pattern,
 )
 from crag.text.language import detect_language
@@ -36,53 +39,6 @@ _PERIODS = {
     "quarter": "concat(year({0}), '-Q', quarter({0}))",
     "year": "strftime({0}, '%Y')",
 }
-_COUNTS = {
-    word: number
-    for number, words in {
-        2: "two second 2nd 두 二 两 兩",
-        3: "three third 3rd 세 三",
-        4: "four fourth 4th 네 四",
-        5: "five fifth 5th 다섯 五",
-        10: "ten 十",
-    }.items()
-    for word in words.split()
-}
-_COUNT = re.compile(rf"\d+|{'|'.join(sorted(_COUNTS, key=len, reverse=True))}", re.IGNORECASE)
-_LIMIT = re.compile(
-    r"\b(?:which|what(?: are)?|the|our) (\d{1,2}|two|three|four|five|ten) (?!million|thousand|percent)"
-    r"|(\d{1,2}|[두세네]) ?(?:개|명|곳|가지)\b|(\d{1,2}|[两兩三四五十])[个個名家位]",
-    re.IGNORECASE,
-)
-_IS_LOW = re.compile(
-    r"bottom|least|lowest|smallest|cheapest|shortest|worst|fewest|하위|[적낮작짧]|싼|저렴|[后後末]|[低少小短]",
-    re.IGNORECASE,
-)
-_IS_RATE = re.compile(
-    r"price|rate|age\b|average|per |percent|%|ratio|score|level|단가|가격|율$|률$|평균|单价|單價|价格|價格|率$|平均",
-    re.IGNORECASE,
-)
-_NAMES_ACCOUNTS = re.compile(
-    r"\b(?:revenues?|turnover|profit|income|costs?|expenses|assets|liabilities|equity|ebit\w*|cash)\b"
-    r"|매출|이익|비용|자산|부채|收入|利[润潤]|成本|[费費]用|[资資]产|負債|负债",
-    re.IGNORECASE,
-)
-_IS_UNIT = re.compile(r"units?|uom|currency|단위|통화|[单單]位|[币幣][种種]|[货貨][币幣]", re.IGNORECASE)
-_IS_STOCK = re.compile(r"quantity|qty|pieces|수량|数量|數量", re.IGNORECASE)
-_IS_QUANTITY = re.compile(r"quantity|qty|units|pieces|수량|数量|數量", re.IGNORECASE)
-_ASKED_BEFORE = re.compile(r"(?:\b(?:which|what)|哪[个個家些一种種位]*|어느|어떤)\s*$", re.IGNORECASE)
-_SUBTRAHEND_AFTER, _SUBTRAHEND_BEFORE = (
-    re.compile(r"\bthan (?:in |the |of |that of )*$|比$"),
-    re.compile(r"^ ?(?:점|팀)?보다"),
-)
-_ASKS_HOW_MUCH = re.compile(r"\bhow (?:much|many|far|long)\b|얼마|多少", re.IGNORECASE)
-_COMPARES = re.compile(r"\bcompare\b|비교|比[较較]", re.IGNORECASE)
-_IS_PERCENT = re.compile("%|percent|half|퍼센트", re.IGNORECASE)
-_IS_LESS = re.compile(r"\b(?:less|fewer|lower|shorter|smaller)\b|덜|적게|(?<!多)少|低", re.IGNORECASE)
-_RECORDS = re.compile(
-    r"\bhow many (sales|orders|transactions|deals|purchases|bookings|entries|records|rows|invoices|payments)\b"
-    r"|(?:多少|[几幾])[个個笔筆张張]?([订訂][单單])|([订訂][单單])有",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +51,21 @@ class TableQuery:
     is_certain: bool
 
 
-_ASKS_NO_FIGURE = re.compile(
-    r"\W*(?:(?:how )?(?:is|are|was|were)|do|does|did|can|may|must|should|has|have)\b(?! there)", re.IGNORECASE
-)
-
-
 def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
-    operations = not _ASKS_NO_FIGURE.match(question) and find_operations(question)
-    is_grouped = question.startswith("按")
+    operations = not word_pattern("wording", "no_figure").match(question) and find_operations(question)
+    is_grouped = has_words(question, "wording", "grouped")
     return bool(operations or is_grouped or is_plain_calculation(question) or find_comparisons(question))
 
 
 def is_listing_question(question: str) -> bool:
     """Return whether the wording may ask for rows or groups of a table; facts are asked for in the same way."""
-    return len(question) <= _LONGEST and bool(word_pattern("listing").search(question))
+    return len(question) <= _LONGEST and has_words(question, "listing")
 
 
 def is_plain_calculation(question: str) -> bool:
     """Return whether the wording leaves no doubt that it is about figures computed over rows."""
-    return bool(word_pattern("plain").search(question))
+    return has_words(question, "plain")
 
 
 def may_be_about(question: str, tables: Sequence[DataTable]) -> bool:
@@ -171,7 +122,7 @@ class _QueryWriter:
     def write(self) -> TableQuery | None:
         """Return the query; None if the column or the rows that are meant stay open."""
         asked, rows = self._asked, self._conditions()
-        is_each = re.search(r"각|各|每|별(?=\s)|마다", asked.question) and not self._group()
+        is_each = has_words(asked.question, "wording", "each") and not self._group()
         is_open = is_each or (asked.is_range and asked.operation != "change") or _has_conflict(asked.operations)
         if rows is None or is_open or self._mixes_accounts():
             return None
@@ -226,11 +177,11 @@ class _QueryWriter:
             return min(named, key=lambda column: abs(asked.named[column] - comparison.start))
         currencies = find_currencies(text)
         alike = [one for one in asked.numbers if any(sign.search(one.unit) for sign in currencies)]
-        if _IS_PERCENT.search(text):
+        if has_words(text, "wording", "percent"):
             alike = [one for one in asked.numbers if one.unit == "%"]
         choices = asked.synonyms or alike or asked.numbers
         self._is_guessed |= not (asked.synonyms or alike or asked.is_titled or asked.periods)
-        return _only(choices)
+        return only_one(choices)
 
     def _measure(self) -> TableColumn | None:
         """Return the column of figures that the question asks for, if only one can be meant."""
@@ -238,7 +189,7 @@ class _QueryWriter:
         compared = {self._compared_column(one) for one in asked.comparisons}
         named = [column for column in asked.named if column in asked.numbers]
         free = [[one for one in columns if one not in compared] for columns in (named, asked.synonyms)]
-        return _only(free[0] or free[1] or named or asked.synonyms or asked.numbers)
+        return only_one(free[0] or free[1] or named or asked.synonyms or asked.numbers)
 
     def _group(self) -> str:
         """Return what rows are grouped by, as SQL; empty if they are not."""
@@ -250,13 +201,19 @@ class _QueryWriter:
     def _mixes_accounts(self) -> bool:
         """Return whether a figure over all rows would mix revenue with costs and the like, one of which each row is."""
         is_one = self._asked.label in self._asked.values or self._asked.operation is None
-        return not is_one and any(_NAMES_ACCOUNTS.search(str(cell)) for cell in self._asked.cells(self._asked.label))
+        return not is_one and any(
+            has_words(str(cell), "columns", "account") for cell in self._asked.cells(self._asked.label)
+        )
 
     def _mixes_units(self, measure: TableColumn | None, kind: QueryKind) -> bool:
         """Return whether figures of several units, which another column names, are added up or compared."""
         asked = self._asked
         fixed = {*asked.values, *asked.groups}
-        named = [one for one in asked.table.columns if one not in fixed and _IS_UNIT.fullmatch(one.name)]
+        named = [
+            one
+            for one in asked.table.columns
+            if one not in fixed and word_pattern("columns", "unit").fullmatch(one.name)
+        ]
         units = [{*map(str, asked.cells(one))} - {"None"} for one in named if one.kind == "text"]
         if measure not in asked.numbers or (measure and measure.unit) or kind == "filter":
             return False
@@ -290,7 +247,10 @@ class _QueryWriter:
 
     def _is_in_scale(self, column: TableColumn, comparison: Comparison) -> bool:
         """Return whether figures of a column reach a number such as “3 million”, or may be written in millions."""
-        if _IS_PERCENT.search(self._asked.question[comparison.start : comparison.end]) and column.unit != "%":
+        if (
+            has_words(self._asked.question[comparison.start : comparison.end], "wording", "percent")
+            and column.unit != "%"
+        ):
             return False
         largest = max((abs(cell) for cell in self._asked.cells(column) if isinstance(cell, float)), default=0.0)
         has_scale = any(scale for _, scale in comparison.numbers)
@@ -316,11 +276,11 @@ class _QueryWriter:
         if not self._rows or (is_one and not shown and not compared):
             return None
         is_sum = not ((asked.is_label_unique and label.kind != "date") or label in asked.named)
-        is_sum = is_sum or bool(_ASKS_HOW_MUCH.search(asked.question))
+        is_sum = is_sum or has_words(asked.question, "wording", "how_much")
         if len(shown) == 1 and shown[0] in asked.numbers and not compared and not is_one:
             if is_sum:
                 return self._write_aggregate("sum")
-            if _COMPARES.search(asked.question):
+            if has_words(asked.question, "wording", "compare"):
                 return None
         columns = dict.fromkeys([label, *shown, *(one for one in compared if one)])
         return self._query("filter", ", ".join(column.quoted for column in columns), measure=measure)
@@ -331,7 +291,7 @@ class _QueryWriter:
         """Count rows if the question counts what they are about; add up the column if it counts what that holds."""
         asked, measure = self._asked, self._measure_counted()
         if self._is_value_counted() and not measure:
-            quantity = _only([one for one in asked.numbers if _IS_QUANTITY.search(one.name)])
+            quantity = only_one([one for one in asked.numbers if has_words(one.name, "columns", "quantity")])
             if quantity:
                 return self._query("sum", f"sum({quantity.quoted}) AS sum", measure=quantity)
             return self._count_rows() if asked.is_about_people or asked.label in asked.named else None
@@ -359,7 +319,7 @@ class _QueryWriter:
     def _write_distinct(self) -> TableQuery | None:
         asked = self._asked
         texts = [one for one in asked.named if one.kind == "text" and one not in asked.values]
-        counted = _only([one for one in texts if one is not asked.label] or texts)
+        counted = only_one([one for one in texts if one is not asked.label] or texts)
         return self._count_distinct(counted) if counted else None
 
     def _counted_column(self) -> TableColumn | None:
@@ -375,13 +335,13 @@ class _QueryWriter:
         start, end = spans[0][0], spans[-1][1]
         return any(
             last <= start <= last + question.isascii()
-            or (end <= first and re.fullmatch(r"[은는이가]? ?|[一共有]*", question[end:first]))
+            or (end <= first and word_pattern("wording", "before_count").fullmatch(question[end:first]))
             for first, last in find_operations(question).get("count", ())
         )
 
     def _are_records_counted(self) -> bool:
         """Return whether the question counts sales, orders and the like, of which each row is one."""
-        if not (found := _RECORDS.search(self._asked.question)):
+        if not (found := word_pattern("wording", "records").search(self._asked.question)):
             return False
         word = next(filter(None, found.groups()))
         is_record = self._asked.label.kind == "date" or self._are_labels_numbered()
@@ -403,11 +363,13 @@ class _QueryWriter:
         named = [one for one in asked.named if one in asked.numbers and one not in compared]
         if asked.label in asked.named and not named and (not asked.synonyms or asked.groups):
             return None
-        return _only(named or [one for one in asked.synonyms if one not in compared])
+        return only_one(named or [one for one in asked.synonyms if one not in compared])
 
     def _may_be_several(self) -> bool:
         """Return whether a row may stand for more than one thing: a column counts them, and rows are no records."""
-        return not self._are_labels_numbered() and any(_IS_STOCK.search(one.name) for one in self._asked.numbers)
+        return not self._are_labels_numbered() and any(
+            has_words(one.name, "columns", "stock") for one in self._asked.numbers
+        )
 
     # --- sums and averages
 
@@ -422,7 +384,9 @@ class _QueryWriter:
         if operation == "sum" and _is_rate(measure):
             return None
         select = f"{_AGGREGATES[operation]}({measure.quoted}) AS {operation}"
-        is_each = operation == "mean" or (asked.operation == "sum" and bool(re.search("[各每]", asked.question)))
+        is_each = operation == "mean" or (
+            asked.operation == "sum" and has_words(asked.question, "wording", "each_of_them")
+        )
         if group and not (is_each and asked.groups == [asked.label] and asked.is_label_unique):
             self._is_guessed |= bool(asked.each) and operation != "sum"  # of rows, or of the sums of periods
             name = f"{group} AS {asked.each}" if asked.each else group
@@ -438,7 +402,7 @@ class _QueryWriter:
         several = (
             column for column, values in asked.values.items() if len(values) > 1 and column not in asked.excluded
         )
-        column = None if re.search(r"\bor\b|이?나|或", asked.question) else next(several, None)
+        column = None if has_words(asked.question, "wording", "or") else next(several, None)
         return column if column and len({*asked.values[column].values()}) > 1 else None
 
     def _write_all_periods(self) -> TableQuery | None:
@@ -488,11 +452,10 @@ class _QueryWriter:
         kind: QueryKind = "min" if self._is_low() else "max"
         if asked.operation in ("top", "rank"):
             found = word_pattern("operations", asked.operation).search(asked.question)
-            word = _COUNT.search(found[0]) if found else None
-            number = _read_count(word[0]) if word else 1
+            number = read_count(found[0]) if found else 1
             return ("top", 1, number) if asked.operation == "top" else (kind, number, 0)
-        if limit := _LIMIT.search(asked.question):
-            return "top", 1, _read_count(next(filter(None, limit.groups())))
+        if limit := word_pattern("wording", "limit").search(asked.question):
+            return "top", 1, read_count(limit[0])
         return kind, 1, 0
 
     def _is_low(self) -> bool:
@@ -500,7 +463,7 @@ class _QueryWriter:
         operations, question = find_operations(self._asked.question), self._asked.question
         spans = [*operations.get("top", ()), *operations.get("rank", ())]
         ends = [question[start : end + 12 * (not question.isascii())] for start, end in spans]
-        return "min" in self._asked.operations or any(_IS_LOW.search(one) for one in ends)
+        return "min" in self._asked.operations or any(has_words(one, "wording", "low") for one in ends)
 
     def _owner(self) -> str:
         """Return what the question compares, as SQL: a column whose values have several rows each, or a period."""
@@ -510,15 +473,15 @@ class _QueryWriter:
         is_repeated = asked.label.kind == "text" and not asked.is_label_unique
         texts = [one for one in asked.named if one.kind == "text" and one not in asked.values]
         others = [one for one in texts if one is not asked.label or is_repeated]
-        before = [one for one in others if _ASKED_BEFORE.search(asked.question[: asked.named[one]])]
-        choice = _only(before or ([] if asked.label in asked.named and not is_repeated else others))
+        before = [one for one in others if has_words(asked.question[: asked.named[one]], "wording", "which")]
+        choice = only_one(before or ([] if asked.label in asked.named and not is_repeated else others))
         return choice.quoted if choice else ""
 
     def _is_owner_fixed(self) -> bool:
         """Return whether the question asks which value of a column is best, but also names one, as an earlier one."""
         asked = self._asked
         fixed = [asked.named[one] for one in asked.values if one in asked.named and one not in asked.excluded]
-        return any(_ASKED_BEFORE.search(asked.question[:place]) for place in fixed)
+        return any(has_words(asked.question[:place], "wording", "which") for place in fixed)
 
     def _is_label_counted(self) -> bool:
         """Return whether the question compares how many rows there are, as in “the most employees”."""
@@ -580,7 +543,7 @@ class _QueryWriter:
         order = list(dict.fromkeys(asked.cells(owner)))
         first, last = sorted(asked.values[owner], key=order.index)
         subtracted = self._subtrahend(owner)
-        if subtracted is not None and (last == subtracted) != bool(_IS_LESS.search(asked.question)):
+        if subtracted is not None and (last == subtracted) != has_words(asked.question, "wording", "less"):
             first, last = last, first
         before, after = (
             f"sum({measure.quoted}) FILTER (WHERE {owner.quoted} = {_literal(value)})" for value in (first, last)
@@ -598,15 +561,11 @@ class _QueryWriter:
         """Subtract one column from the other in the row that is named: the one that “than” stands before, if any."""
         places = {one: self._asked.spans[one][0] for one in (first, second)}
         question = self._asked.question
-        subtracted = [
-            one
-            for one, (start, end) in places.items()
-            if _SUBTRAHEND_AFTER.search(question[:start]) or _SUBTRAHEND_BEFORE.search(question[end:])
-        ]
+        subtracted = [one for one, (start, end) in places.items() if _is_subtracted(question, start, end)]
         if subtracted == [first]:
             first, second = second, first
         change = f"sum({first.quoted}) - sum({second.quoted})"
-        if subtracted and _IS_LESS.search(question):
+        if subtracted and has_words(question, "wording", "less"):
             change = f"sum({second.quoted}) - sum({first.quoted})"
         select = change if subtracted else f"abs({change})"
         shown = ", ".join(f"sum({one.quoted}) AS {one.quoted}" for one in (first, second))
@@ -617,17 +576,15 @@ class _QueryWriter:
         question = self._asked.question
         for value, place in self._asked.values[owner].items():
             end = place + len(value if isinstance(value, str) else f"{value:.0f}")
-            if _SUBTRAHEND_AFTER.search(question[:place]) or _SUBTRAHEND_BEFORE.search(question[end:]):
+            if _is_subtracted(question, place, end):
                 return value
         return None
 
 
-def _only(columns: Sequence[TableColumn]) -> TableColumn | None:
-    return columns[0] if len(columns) == 1 else None
-
-
-def _read_count(word: str) -> int:
-    return int(word) if word.isdigit() else _COUNTS[word.lower()]
+def _is_subtracted(question: str, start: int, end: int) -> bool:
+    """Return whether the words around a place say that what is named there is subtracted: “more than A”."""
+    before, after = (word_pattern("wording", f"{side}_subtrahend") for side in ("before", "after"))
+    return bool(before.search(question[:start]) or after.search(question[end:]))
 
 
 def _change_columns(first: str, last: str) -> str:
@@ -637,7 +594,7 @@ def _change_columns(first: str, last: str) -> str:
 
 def _is_rate(measure: TableColumn) -> bool:
     """Return whether figures of a column mean nothing when they are added up, as prices and percentages."""
-    return measure.unit == "%" or bool(_IS_RATE.search(measure.name))
+    return measure.unit == "%" or has_words(measure.name, "columns", "rate")
 
 
 def _compare(column: TableColumn, comparison: Comparison) -> str:

@@ -32,22 +32,8 @@ _UNITS = (
 _SCALE = r"thousand|million|billion|백만|십억|[천만억조千万萬亿億]|[kM](?![a-z])"
 _NUMBER = rf"[$€£¥₩]?\s?((?<!\d)\d[\d,]*+(?:\.\d++)?|(?<=than )half)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
-_CJK_COUNT_ENDING = re.compile(r"\s?(?:수|인원|人?[数數]量?|额|額|금액)$")
-_NUMBERING = re.compile(
-    r"(?:[\w ]+ )?(?:no\.?|#|nr\.?|pos\.?|id|code)|position|rank|순번|순위|.*번호|.*코드"
-    r"|.*[序编編单單][号號]|.*代[码碼]|排名",
-    re.IGNORECASE,
-)
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
-_IS_YEAR = re.compile(r"year|연도|년도?$|年", re.IGNORECASE)
 _CODE = re.compile(r"[A-Za-z]{0,4}[-/.]?\d+")
-_NAMES_PEOPLE = re.compile(
-    r"name|employee|staff|person|member|patient|student|이름|성명|직원|사원|회원|학생|姓名|员工|員工|[学學]生|[会會][员員]",
-    re.IGNORECASE,
-)
-_PERIOD_NAME = re.compile(r"(?:19|20)\d\d[년年]?|\d{1,2}[월月]|[QH][1-4]|[1-4]분기|第[一二三四]季度", re.IGNORECASE)
-_IS_RANGE = re.compile(r"\b(?:between|from)\b|부터|[从從]|[~–]", re.IGNORECASE)
-_JOINS_GROUPS = re.compile(r"(?:\band|,|및|와|과|[和与與、]) ?(?:the |by )?$")
 _YEAR_RANGE = range(1900, 2101)
 _HAS_ENGLISH_WORD = re.compile("[a-z]{2}")
 _DIGIT = re.compile(r"\d")
@@ -61,11 +47,28 @@ def word_pattern(section: str, key: str = "") -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one})" for one in words), re.IGNORECASE)
 
 
+def has_words(text: str, section: str, key: str = "") -> bool:
+    """Return whether a text has words of a section of `table_reading.toml`."""
+    return bool(word_pattern(section, key).search(text))
+
+
 @cache
 def whole_words(section: str) -> re.Pattern[str]:
     """Return what matches the words of a section: whole ones in English."""
     words = _WORDS[section]
     return re.compile(rf"\b(?:{words['en']})\b|{words['ko']}|{words['zh']}", re.IGNORECASE)
+
+
+def read_count(text: str) -> int:
+    """Return the first number up to ten that a text gives in words or digits; 1 if it gives none."""
+    words = {word: int(number) for number, listed in _WORDS["numbers"].items() for word in listed.split()}
+    found = re.search(rf"\d+|{'|'.join(sorted(words, key=len, reverse=True))}", text, re.IGNORECASE)
+    return (words.get(found[0].lower()) or int(found[0])) if found else 1
+
+
+def only_one(columns: Sequence[TableColumn]) -> TableColumn | None:
+    """Return the column if there is exactly one."""
+    return columns[0] if len(columns) == 1 else None
 
 
 def find_currencies(text: str) -> list[re.Pattern[str]]:
@@ -149,7 +152,7 @@ class TableReading:
         self.spans: dict[TableColumn, list[tuple[int, int]]] = {}
         self.named = self._find_columns()
         named_periods = [one for one in self.periods if one in self.named]
-        self.is_range |= len(named_periods) == 2 and bool(_IS_RANGE.search(question))
+        self.is_range |= len(named_periods) == 2 and has_words(question, "wording", "range")
         self.groups = self._find_groups()
         self.operation: Operation | None = self._find_operation()
         self.date = self._find_date_column()
@@ -165,7 +168,7 @@ class TableReading:
         self.is_over_all_periods = self._find_all_periods()
         for one in self.comparisons:
             self._take(one.start, one.end, counts=False)
-        self.is_refused = bool(word_pattern("refused").search(self._free_text()))
+        self.is_refused = has_words(self._free_text(), "refused")
         self._use_frame()
         self.rest = self._find_rest()
 
@@ -214,7 +217,7 @@ class TableReading:
         """Yield a pattern for each value of a column that may occur in the question, with the value."""
         lower, name = self.question.lower(), re.escape(_bare_name(column))
         values = {value for value in self.cells(column) if value is not None}
-        is_year = all(value in _YEAR_RANGE for value in values) and _IS_YEAR.search(column.name)
+        is_year = all(value in _YEAR_RANGE for value in values) and has_words(column.name, "columns", "year")
         if column.kind == "date" or (column.kind == "number" and not is_year and column is not self.label):
             return
         for value in values:
@@ -311,8 +314,8 @@ class TableReading:
         return sum(share for share, _ in parts) / len(parts), [span for _, spans in parts for span in spans]
 
     def _match_part(self, column: TableColumn, name: str) -> tuple[float, list[tuple[int, int]]]:
-        if _PERIOD_NAME.fullmatch(name) or (name and is_cjk(name)):
-            short, last = _CJK_COUNT_ENDING.sub("", name), name.rpartition(" ")[2]
+        if word_pattern("columns", "period").fullmatch(name) or (name and is_cjk(name)):
+            short, last = word_pattern("columns", "count_ending").sub("", name), name.rpartition(" ")[2]
             for form, share in ((name, 1.0), (short, 0.9), (last if len(last) > 1 else "", 0.5)):
                 spaced = r"\s?".join(map(re.escape, form.replace(" ", ""))) if form else "$^"
                 bounded = rf"(?<![\dA-Za-z]){spaced}(?!\d|[A-Za-z])" if form[:1].isascii() else spaced
@@ -338,7 +341,7 @@ class TableReading:
         for column in sorted(self.named, key=lambda one: self.named[one]):
             name = re.escape(_bare_name(column))
             forms = [form.replace("@", rf"(?:the )?{name}(?:e?s)?") for form in _WORDS["groups"].values()]
-            is_next = bool(found) and bool(_JOINS_GROUPS.search(self.question[: self.named[column]]))
+            is_next = bool(found) and has_words(self.question[: self.named[column]], "wording", "next_group")
             if column.kind != "number" and (self._take_all("|".join(forms)) or is_next):
                 found.append(column)
         return found
@@ -355,7 +358,7 @@ class TableReading:
                 self._take(*span, counts=False)
         self.operations = found
         if first == "change":
-            self._take_all(r"보다|\bthan\b|比")
+            self._take_all(word_pattern("wording", "than"))
         return first
 
     def _find_synonyms(self) -> list[TableColumn]:
@@ -387,7 +390,7 @@ class TableReading:
         plain = [one for one in columns if word_pattern("dates", "plain").fullmatch(_bare_name(one))]
         self._is_date_guessed = not (named or plain)
         choices = named or plain or columns
-        return choices[0] if len(choices) == 1 else None
+        return only_one(choices)
 
     def _find_unit(self, section: str) -> Unit | None:
         """Return the unit of time that the words of a section name, if no column is meant by it."""
@@ -421,7 +424,7 @@ class TableReading:
     def _use_joints(self, spans: Sequence[tuple[int, int]]) -> None:
         ordered = sorted(spans)
         for (_, end), (start, _) in pairwise(ordered):
-            if word_pattern("negation", "joined").search(self.question[end:start]):
+            if has_words(self.question[end:start], "negation", "joined"):
                 self._take(end, start, counts=False)
 
     def _find_column_comparison(self) -> tuple[TableColumn, str, TableColumn] | None:
@@ -446,7 +449,7 @@ class TableReading:
         alike = [one for one in self.numbers if one is not column and one.unit == column.unit]
         self.is_guessed |= len(named) != 1 and len(self.numbers) > 2
         choices = named or alike
-        return choices[0] if len(choices) == 1 else None
+        return only_one(choices)
 
     def _find_missing(self) -> TableColumn | None:
         """Return the column whose empty cells the question looks for."""
@@ -469,9 +472,9 @@ class TableReading:
     def _use_frame(self) -> None:
         if self.is_about_people:
             self._take_all(whole_words("people"), counts=True)
-            self._take_all(r"\bwho\b|누[구가]|[谁誰]", counts=True)
+            self._take_all(word_pattern("wording", "who"), counts=True)
         if any(one.unit == "%" for one in self.numbers):
-            self._take_all(r"\bpercent(?:age)?\b|퍼센트")
+            self._take_all(word_pattern("wording", "percentage"))
         title = set(extract_terms(self.table.title))
         for start, token in find_tokens(self.question):
             terms = extract_terms(token)
@@ -520,7 +523,11 @@ class TableReading:
     @cached_property
     def periods(self) -> list[TableColumn]:
         """The columns of figures that are named after years, months or quarters."""
-        return [one for one in self.numbers if names_period(one.name) or _PERIOD_NAME.fullmatch(one.name)]
+        return [
+            one
+            for one in self.numbers
+            if names_period(one.name) or word_pattern("columns", "period").fullmatch(one.name)
+        ]
 
     @cached_property
     def is_titled(self) -> bool:
@@ -531,7 +538,7 @@ class TableReading:
     def is_about_people(self) -> bool:
         """Whether each row is about a person."""
         own_title = self.table.title.rpartition(HEADING_SEPARATOR)[2]
-        return any(_NAMES_PEOPLE.search(name) for name in (self.label.name, own_title))
+        return any(has_words(name, "columns", "people") for name in (self.label.name, own_title))
 
     @property
     def names_rows(self) -> bool:
@@ -544,9 +551,8 @@ class TableReading:
 
 
 def _write_period(column: TableColumn, period: Period) -> str:
-    name = f'"{column.sql_name}"'
-    first = [f"{name} >= '{period.first}'"] if period.first else []
-    return " AND ".join([*first, *([f"{name} < '{period.end}'"] if period.end else [])])
+    bounds = (">=", period.first), ("<", period.end)
+    return " AND ".join(f"{column.quoted} {sign} '{day}'" for sign, day in bounds if day)
 
 
 def is_numbering(table: DataTable, column: TableColumn) -> bool:
@@ -554,7 +560,9 @@ def is_numbering(table: DataTable, column: TableColumn) -> bool:
     at = table.columns.index(column)
     values = [row.values[at] for row in table.rows]
     is_counting = len(values) > 1 and values == list(range(1, len(values) + 1))
-    return column.kind == "number" and (bool(_NUMBERING.fullmatch(_bare_name(column))) or is_counting)
+    return column.kind == "number" and (
+        bool(word_pattern("columns", "numbering").fullmatch(_bare_name(column))) or is_counting
+    )
 
 
 def _bare_name(column: TableColumn) -> str:
