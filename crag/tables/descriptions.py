@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from crag.tables.data_table import DataTable, TableColumn
 from crag.tables.query import QueryResult
 from crag.tables.questions import TableQuery
-from crag.tables.table_reading import is_numbering, whole_words
+from crag.tables.table_reading import is_numbering
+from crag.tables.wording import whole_words
 from crag.text.language import is_cjk
 from crag.types import WrittenLanguage
 

@@ -11,20 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from crag.tables.cell_numbers import SCALES
+from crag.tables.comparisons import Comparison, find_comparisons, scale_numbers, write_comparison
 from crag.tables.data_table import DataTable, TableColumn
-from crag.tables.table_reading import (
-    Comparison,
-    Operation,
-    TableReading,
-    find_comparisons,
-    find_currencies,
-    find_operations,
-    has_words,
-    only_one,
-    read_count,
-    word_pattern,
-)
+from crag.tables.table_reading import Operation, TableReading, find_operations, only_one
+from crag.tables.wording import find_currencies, has_words, read_count, word_pattern
 from crag.text.language import detect_language
 from crag.text.table_headers import names_period
 
@@ -230,7 +220,7 @@ class _QueryWriter:
             column = self._compared_column(one)
             if column is None or not self._is_in_scale(column, one):
                 return None
-            found.append(_compare(column, one))
+            found.append(write_comparison(column, one))
         if asked.column_comparison:
             first, sign, second = asked.column_comparison
             found.append(f"{first.quoted} {sign} {second.quoted}")
@@ -254,7 +244,7 @@ class _QueryWriter:
             return False
         largest = max((abs(cell) for cell in self._asked.cells(column) if isinstance(cell, float)), default=0.0)
         has_scale = any(scale for _, scale in comparison.numbers)
-        return not has_scale or min(_scaled_numbers(column, comparison)) <= largest
+        return not has_scale or min(scale_numbers(column, comparison)) <= largest
 
     # --- rows
 
@@ -595,26 +585,3 @@ def _change_columns(first: str, last: str) -> str:
 def _is_rate(measure: TableColumn) -> bool:
     """Return whether figures of a column mean nothing when they are added up, as prices and percentages."""
     return measure.unit == "%" or has_words(measure.name, "columns", "rate")
-
-
-def _compare(column: TableColumn, comparison: Comparison) -> str:
-    name = column.quoted
-    if comparison.sign == "< 0":
-        return f"{name} < 0"
-    numbers = _scaled_numbers(column, comparison)
-    if comparison.sign == "between":
-        return f"{name} BETWEEN {_literal(min(numbers))} AND {_literal(max(numbers))}"
-    return f"{name} {comparison.sign} {_literal(numbers[0])}"
-
-
-def _scaled_numbers(column: TableColumn, comparison: Comparison) -> list[float]:
-    scales = [scale for _, scale in comparison.numbers]
-    return [_rescale(value, scale or scales[-1], column.unit) for value, scale in comparison.numbers]
-
-
-def _rescale(value: float, scale: str, unit: str) -> float:
-    """Return a number in the unit of a column, as 50 for 500,000 won in a column of 만원."""
-    factor = SCALES.get(scale, SCALES.get(scale.lower(), 1.0))
-    own = next((SCALES[name] for name in SCALES if len(name) > 1 and name in unit.lower()), None)
-    own = own or next((SCALES[name] for name in SCALES if not name.isascii() and name in unit), 1.0)
-    return value * factor / own if scale else value

@@ -1,118 +1,32 @@
-"""A question read as one about a table: which values, columns, periods, operations and numbers it names.
-
-The words of all languages are in `table_reading.toml`.
-"""
+"""A question read as one about a table: which values, columns, periods, operations and numbers it names."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from crag.tables.cell_numbers import read_number
+from crag.tables.comparisons import YEAR_RANGE, find_comparisons
 from crag.tables.data_table import DataTable, TableColumn
 from crag.tables.periods import Period, find_periods
+from crag.tables.wording import WORDS, find_currencies, has_words, whole_words, word_pattern
 from crag.text.language import extract_terms, find_tokens, is_cjk
 from crag.text.table_headers import CAPTION_SEPARATOR, names_period
 from crag.types import HEADING_SEPARATOR
 
 Operation = Literal["change", "share", "rank", "top", "min", "max", "median", "mean", "distinct", "count", "sum"]
 Unit = Literal["month", "quarter", "year"]
-_WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_UNITS = (
-    r"euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?|won|yuan|percent|people|days?|hours?|kg|km|m²|units?|pieces?"
-    r"|[%€$£㎡]|[원명개건일시점대세]|[分岁歲]|[元圆人个個件台天名%]"
-)
-_SCALE = r"thousand|million|billion|백만|십억|[천만억조千万萬亿億]|[kM](?![a-z])"
-_NUMBER = rf"[$€£¥₩]?\s?((?<!\d)\d[\d,]*+(?:\.\d++)?|(?<=than )half)\s?({_SCALE})?\s?(?:(?:{_UNITS})(?![a-z]))?"
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
 _CODE = re.compile(r"[A-Za-z]{0,4}[-/.]?\d+")
-_YEAR_RANGE = range(1900, 2101)
-_HAS_ENGLISH_WORD = re.compile("[a-z]{2}")
-_DIGIT = re.compile(r"\d")
-
-
-@cache
-def word_pattern(section: str, key: str = "") -> re.Pattern[str]:
-    """Return what matches the words of a section of `table_reading.toml` in any language."""
-    words = _WORDS[section][key] if key else _WORDS[section]
-    words = [words] if isinstance(words, str) else words.values()
-    return re.compile("|".join(f"(?:{one})" for one in words), re.IGNORECASE)
-
-
-def has_words(text: str, section: str, key: str = "") -> bool:
-    """Return whether a text has words of a section of `table_reading.toml`."""
-    return bool(word_pattern(section, key).search(text))
-
-
-@cache
-def whole_words(section: str) -> re.Pattern[str]:
-    """Return what matches the words of a section: whole ones in English."""
-    words = _WORDS[section]
-    return re.compile(rf"\b(?:{words['en']})\b|{words['ko']}|{words['zh']}", re.IGNORECASE)
-
-
-def read_count(text: str) -> int:
-    """Return the first number up to ten that a text gives in words or digits; 1 if it gives none."""
-    words = {word: int(number) for number, listed in _WORDS["numbers"].items() for word in listed.split()}
-    found = re.search(rf"\d+|{'|'.join(sorted(words, key=len, reverse=True))}", text, re.IGNORECASE)
-    return (words.get(found[0].lower()) or int(found[0])) if found else 1
 
 
 def only_one(columns: Sequence[TableColumn]) -> TableColumn | None:
     """Return the column if there is exactly one."""
     return columns[0] if len(columns) == 1 else None
-
-
-def find_currencies(text: str) -> list[re.Pattern[str]]:
-    """Return what matches each currency that a text names, as in a column's unit."""
-    patterns = [word_pattern("currencies", sign) for sign in _WORDS["currencies"]]
-    return [one for one in patterns if one.search(text)]
-
-
-@cache
-def _comparison_forms(*, is_ascii: bool, has_digit: bool) -> list[tuple[str, re.Pattern[str]]]:
-    """Return the forms that such a question can have: English ones if it is ASCII, without numbers if it has none."""
-    return [
-        (sign, re.compile(form.replace("#", _NUMBER), re.IGNORECASE))
-        for sign, forms in _WORDS["comparisons"].items()
-        for form in forms
-        if (has_digit or "#" not in form) and (_HAS_ENGLISH_WORD.search(form) or not is_ascii)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A condition on a number: its sign, its numbers with their scales, and where it is in the question."""
-
-    sign: str
-    numbers: tuple[tuple[float, str], ...]
-    start: int
-    end: int
-
-
-def find_comparisons(question: str) -> list[Comparison]:
-    """Return the conditions on numbers that a question words; two years are a period and none."""
-    found: list[Comparison] = []
-    forms = _comparison_forms(is_ascii=question.isascii(), has_digit=bool(_DIGIT.search(question)))
-    for sign, form in forms:
-        for match in form.finditer(question):
-            if any(one.start < match.end() and match.start() < one.end for one in found):
-                continue
-            texts = [(match[at] or "", match[at + 1] or "") for at in range(1, form.groups + 1, 2)]
-            pairs = [(50.0 if text.lower() == "half" else read_number(text), scale) for text, scale in texts]
-            numbers = tuple((value, scale) for value, scale in pairs if value is not None)
-            years = all(not scale and value in _YEAR_RANGE for value, scale in numbers)
-            if len(numbers) == len(pairs) and not (sign == "between" and years):
-                found.append(Comparison(sign, numbers, match.start(), match.end()))
-    return found
 
 
 def find_operations(question: str) -> dict[Operation, list[tuple[int, int]]]:
@@ -217,7 +131,7 @@ class TableReading:
         """Yield a pattern for each value of a column that may occur in the question, with the value."""
         lower, name = self.question.lower(), re.escape(_bare_name(column))
         values = {value for value in self.cells(column) if value is not None}
-        is_year = all(value in _YEAR_RANGE for value in values) and has_words(column.name, "columns", "year")
+        is_year = all(value in YEAR_RANGE for value in values) and has_words(column.name, "columns", "year")
         if column.kind == "date" or (column.kind == "number" and not is_year and column is not self.label):
             return
         for value in values:
@@ -271,7 +185,7 @@ class TableReading:
                 continue
             start, end = spans[0][0], spans[1][1]
             texts = [re.escape(self.question[one[0] : one[1]]) for one in spans]
-            for form in _WORDS["ranges"]["forms"]:
+            for form in WORDS["ranges"]["forms"]:
                 match = re.search(
                     form.replace("@", texts[0], 1).replace("@", texts[1], 1), self.question, re.IGNORECASE
                 )
@@ -340,7 +254,7 @@ class TableReading:
         found: list[TableColumn] = []
         for column in sorted(self.named, key=lambda one: self.named[one]):
             name = re.escape(_bare_name(column))
-            forms = [form.replace("@", rf"(?:the )?{name}(?:e?s)?") for form in _WORDS["groups"].values()]
+            forms = [form.replace("@", rf"(?:the )?{name}(?:e?s)?") for form in WORDS["groups"].values()]
             is_next = bool(found) and has_words(self.question[: self.named[column]], "wording", "next_group")
             if column.kind != "number" and (self._take_all("|".join(forms)) or is_next):
                 found.append(column)
@@ -363,7 +277,7 @@ class TableReading:
 
     def _find_synonyms(self) -> list[TableColumn]:
         """Return the number columns that a verb or an adjective of the question may mean."""
-        for words, names in (pair for pairs in _WORDS["measures"].values() for pair in pairs):
+        for words, names in (pair for pairs in WORDS["measures"].values() for pair in pairs):
             form = words if is_cjk(words) else rf"\b(?:{words})\b"
             if not re.search(form, self.question, re.IGNORECASE):
                 continue
@@ -380,7 +294,7 @@ class TableReading:
     def _find_date_column(self) -> TableColumn | None:
         """Return the column of dates that the question names, or that says when a row happened."""
         columns = [column for column in self.table.columns if column.kind == "date"]
-        for words, names in _WORDS["date_names"].values():
+        for words, names in WORDS["date_names"].values():
             meant = [one for one in columns if re.search(names, one.name, re.IGNORECASE)]
             form = words if is_cjk(words) else rf"(?<![a-z])(?:{words})(?![a-z])"
             if len(meant) == 1 and re.search(form, f"{self.question} {self.table.title}", re.IGNORECASE):
@@ -432,7 +346,7 @@ class TableReading:
         for column in self.numbers if self.operation != "change" else ():
             for start, end in self.spans.get(column, ()):
                 text = re.escape(self.question[start:end])
-                for sign, forms in _WORDS["column_comparisons"].items():
+                for sign, forms in WORDS["column_comparisons"].items():
                     pattern = "|".join(form.replace("@", text) for form in forms)
                     match = next(
                         (m for m in re.finditer(pattern, self.question, re.IGNORECASE) if m.start() <= start < m.end()),
