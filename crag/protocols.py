@@ -183,7 +183,7 @@ class Retriever(Protocol):
     ) -> Retrieval:
         """Return at most `options.k` passages. The evaluator orders them, unless the grader is the built-in one.
 
-        `as_asked` is a follow-up before it was rewritten to `query`; passages that fit both come first. Raises
+        `as_asked` is a follow-up before it was rewritten to `query`; passages that match both come first. Raises
         `Stopped`.
         """
         ...
@@ -390,10 +390,10 @@ class Summarizer(Protocol):
 
 
 class RouteJudge(Protocol):
-    """Tells the kind of a question whose wording leaves it open."""
+    """Decides the kind of a question whose wording leaves it open."""
 
     def judge(self, question: str, stop: Cancellation) -> Route | None:
-        """Return the kind, or None if it cannot be told. Raises `Stopped`."""
+        """Return the kind, or None without a usable reply. Raises `Stopped`."""
         ...
 
 
@@ -550,7 +550,7 @@ class Engine:
     smallest window. `quoting_writer` answers where the model wrote nothing or only repeated itself; it is None if
     `writer` quotes anyway. `find_corrections` returns the misspelled words of a question with the words that are meant.
     Without an `assessor`, nothing judges whether passages suffice. Without a `route_judge`, the wording of a question
-    alone decides on its kind.
+    alone decides its kind.
     """
 
     name: str

@@ -92,7 +92,7 @@ def register(command: AddCommand) -> None:
 def move(settings: Settings, options: argparse.Namespace) -> int:
     """Copy the whole home to PostgreSQL, or from there to a folder, and compare every row. The source stays.
 
-    Stop the application first. What was interrupted goes on when the command is given again.
+    Stop the application first. Run the command again to continue an interrupted move.
     """
     is_url = "://" in options.to
     address = parse_database_url("--to", options.to) if is_url else ""

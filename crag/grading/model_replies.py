@@ -309,7 +309,7 @@ def read_score(reply: str) -> float | None:
 
 
 def read_likeliest(choice: TokenChoice, read_word: Callable[[str], T | None]) -> tuple[T | None, float | None]:
-    """Return the meaning with the largest share of the probability of all meanings; of the text, without a share.
+    """Return the most probable meaning with its share of the probability of all; without a share if read from the text.
 
     `read_word` returns what a token or word in lower case means. The meaning is None if the reply holds none.
     """

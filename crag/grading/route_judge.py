@@ -1,4 +1,4 @@
-"""Kind of a question whose wording leaves it open, asked of a language model in one token."""
+"""The kind of a question whose wording leaves it open, by one token of a language model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS: dict[str, Route] = {
     "calculation": "table",
     "steps": "steps",
 }
-_MIN_SHARE = 0.5  # of the probability of all words: less, and the model cannot tell
+_MIN_SHARE = 0.5  # of the probability of all words; below it, the model is undecided
 
 
 class ModelRouteJudge:
@@ -41,7 +41,7 @@ class ModelRouteJudge:
 
         try:
             _, route = next(ask_in_parallel(self._model, ask, 1, lambda _index, _fault: None, stop))
-        except ModelFault:  # what the user must do about it is said when the answer is written
+        except ModelFault:  # the user learns about it when the answer is written
             return None
         if route is not None:
             self._routes.put(key, route)
@@ -49,5 +49,5 @@ class ModelRouteJudge:
 
 
 def _read_word(word: str) -> Route | None:
-    """Return the route whose word begins with these letters, as the first token of a longer word may be."""
+    """Return the route whose word begins with these letters: the first token may be part of a word."""
     return next((route for name, route in _WORDS.items() if word and name.startswith(word)), None)

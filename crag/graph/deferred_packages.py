@@ -1,9 +1,8 @@
-"""Defers what LangGraph, LangSmith and HTTPX import but a question does not use: clients of servers, their models.
+"""Defers modules that LangGraph, LangSmith and HTTPX import but a question does not use, such as API clients.
 
-They make up half of the time that importing LangGraph takes. A deferred module runs when an attribute is read that
-only it defines; its submodules are imported as ever. For classes and functions that others import from it, something
-stands in until they are used. `importlib.util.LazyLoader` does not help: it loads a package as soon as a submodule is
-imported.
+They take half of the time of importing LangGraph. A deferred module runs when an attribute that only it defines is
+read; its submodules are imported normally. Classes and functions that others import from it are replaced by proxies
+until they are used. `importlib.util.LazyLoader` does not help: it loads a package as soon as a submodule is imported.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ DEFERRED: Mapping[str, tuple[str, ...]] = {
     "langsmith.run_trees": ("RunTree",),
     "langsmith.schemas": (),
 }
-"""Deferred modules, with the names of theirs that others import but use late or only in annotations."""
+"""Deferred modules, each with the names that others import from it but use late or only in annotations."""
 
 _TRACING_CONTEXT = (
     *("parent", "project_name", "address", "tags", "metadata"),
     *("enabled", "client", "replicas", "distributed_parent_id"),
 )
 UNTRACED: Mapping[str, Any] = {"get_current_run_tree": None, "get_tracing_context": dict.fromkeys(_TRACING_CONTEXT)}
-"""What these functions return before their module has run: until then nothing can have started a trace."""
+"""Results of functions before their module has run: until then no trace can have been started."""
 
 _lock = threading.RLock()
 
@@ -58,7 +57,7 @@ def _run_module(module: ModuleType) -> None:
 
 
 class _DeferredName:
-    """Class or function of a deferred module. Calls, attributes, subclasses and type checks run the module."""
+    """Proxy of a class or function of a deferred module, which runs on a call, attribute, subclass or type check."""
 
     def __init__(self, module: ModuleType, name: str) -> None:
         self._where = module, name

@@ -99,7 +99,7 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
 
 
 def is_route_open(state: GraphState, deps: Deps) -> bool:
-    """Return whether the kind of the question is worth asking a model: neither the user nor its wording decides it."""
+    """Return whether to ask a model for the kind of question: neither the user nor the wording decides it."""
     is_decided = deps.system or deps.options.route != "auto" or state.get("extra_query") or state.get("route")
     if is_decided or deps.engine.route_judge is None:
         return False
@@ -107,7 +107,7 @@ def is_route_open(state: GraphState, deps: Deps) -> bool:
 
 
 def judge_route(state: GraphState, deps: Deps) -> Route | None:
-    """Return the kind of question in the view of the model; None if there is no model, or it cannot tell."""
+    """Return the kind of question according to the model; None without a model or a usable reply."""
     judge = deps.engine.route_judge
     return None if judge is None else judge.judge(retrieval_question(state), deps.stop)
 

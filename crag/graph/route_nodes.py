@@ -64,11 +64,9 @@ _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
 
 
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
-    """Return how the question is answered: as the user wants, else as a model takes it, else by its wording.
+    """Return how to answer the question: as the user chose, else as a model judged it, else by its wording.
 
-    A text that came with the question counts for nothing.
-
-    Another search of the web is for a fact.
+    A text pasted with the question is ignored. Another web search is always for a fact.
     """
     question, options = extract_asking_sentences(retrieval_question(state)), deps.options
     if options.route != "auto":
@@ -136,11 +134,11 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
         deps.emit(TokensWritten(tables))
         deps.emit(PassagesRead(len(passages), len(passages)))
     deps.emit(AnswerWritten(text + tables, (*citations, *cited_rows), outcome, usage))
-    return {"answer": text, "knowledge": knowledge}  # what is computed over rows cannot be checked like a sentence
+    return {"answer": text, "knowledge": knowledge}  # figures computed over rows cannot be checked like a sentence
 
 
 def _find_title(question: str, deps: Deps) -> str:
-    """Return the longest title whose words the question holds; empty if there is none."""
+    """Return the longest title whose words all occur in the question; empty if there is none."""
     asked = frozenset(extract_terms(question))
     titles = ((frozenset(extract_terms(title)), title) for title in deps.retriever.titles(deps.options))
     named = [(len(terms), title) for terms, title in titles if terms and terms <= asked]
@@ -148,7 +146,7 @@ def _find_title(question: str, deps: Deps) -> str:
 
 
 def _find_sheets(passages: Sequence[Passage]) -> frozenset[str]:
-    """Return the ids of the documents that hold rows of tables, and nothing else but headings."""
+    """Return the ids of documents that hold only table rows and headings."""
     lines = [(passage.source_id, line) for passage in passages for line in passage.text.splitlines() if line.strip()]
     with_rows = {source_id for source_id, line in lines if is_table_row(line)}
     with_text = {source_id for source_id, line in lines if not is_table_row(line) and not is_heading(line)}
@@ -158,7 +156,7 @@ def _find_sheets(passages: Sequence[Passage]) -> frozenset[str]:
 def _describe_sheets(
     state: GraphState, passages: Sequence[Passage], knowledge: Sequence[Knowledge], deps: Deps
 ) -> tuple[str, tuple[Citation, ...]]:
-    """Return a line on each table in these passages, and its first row as a citation; numbers follow the knowledge."""
+    """Return a line about each table, citing its first row; citation numbers continue those of the knowledge."""
     if not passages or deps.engine.calculator is None:
         return "", ()
     try:

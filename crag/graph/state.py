@@ -23,10 +23,10 @@ class GraphState(TypedDict, total=False):
     passage id. `extra_query` is a web query that the user requested on top of what the verdicts call for; `sought`
     holds that query for each passage it found. `web_passages` may be set from the start when an earlier version of
     the answer found them. `is_fact` is set when another way to answer led to nothing, `unmatched_topic` if that was a
-    list of what no passage holds, of which `passages_read` were read. `route` is how a model takes the question.
+    list of what no passage holds, of which `passages_read` were read. `route` is the route that a model chose.
     `begun_answer` is the text that the answer continues. `begin_at` is the first node of a run whose state comes from
-    an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, where the run no longer waits for
-    it.
+    an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, for a run that was rebuilt from
+    its events.
     """
 
     begin_at: NodeName

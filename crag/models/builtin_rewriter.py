@@ -135,9 +135,9 @@ class _Topics:
         return self._share(self.earlier, _passage_terms(passage))
 
     def find_held_together(self, passages: Sequence[Passage], *, is_fragment: bool) -> list[KeyWord]:
-        """Return the earlier words that the documents say together with the question's own; none if they do not.
+        """Return the earlier words that occur in a sentence together with the question's own, if there is one.
 
-        A fragment replaces what it is set beside, so that one sentence decides: "해외는요?" after "국내 출장 숙박비".
+        A fragment replaces part of the earlier question, so one sentence decides: "해외는요?" after "국내 출장 숙박비".
         """
         texts = (text for passage in passages for text in _read_statements(passage, alone=is_fragment))
         held = max(texts, key=self._joint_share, default=frozenset[str]())
@@ -285,7 +285,7 @@ def _figure_kinds(words: Sequence[KeyWord]) -> set[str]:
 
 
 def _figure_kind(word: str) -> str:
-    """Return whether a word is a number, as 2024 and 3월, or the code of a product, as A300; else nothing."""
+    """Return "number" for words such as 2024 and 3월, "code" for product codes such as A300, else an empty text."""
     if not re.search(r"\d", word):
         return ""
     return "code" if re.search("[A-Za-z]", word) else "number"

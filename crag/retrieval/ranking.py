@@ -238,10 +238,10 @@ _AS_ASKED_WEIGHT = 0.5
 
 
 def fuse_rankings(ranked: Iterator[SearchHit], as_asked: Iterator[SearchHit], depth: int) -> Iterator[SearchHit]:
-    """Yield the hits of a rewritten follow-up, best first, those among the first `depth` with the scores of both.
+    """Yield the hits of a rewritten follow-up, best first; the first `depth` get a weighted sum of both scores.
 
-    The words that were added then weigh less than those that were asked. A weighted sum of scores, as in Fox and Shaw,
-    "Combination of Multiple Searches" (TREC-2, 1994).
+    Added words then weigh less than words that the user asked with. See Fox and Shaw, "Combination of Multiple
+    Searches" (TREC-2, 1994).
     """
     first, second = list(islice(ranked, depth)), list(islice(as_asked, depth))
     scores: defaultdict[int, float] = defaultdict(float)

@@ -61,10 +61,10 @@ class Checkpoints:
         return build_graph(None)
 
     def is_waiting(self, run_id: str) -> bool:
-        """Return whether the state of a run that waits for the user can be read; damage to the file is logged."""
+        """Return whether the file holds a readable state of the run, waiting for the user; log damage to the file."""
         try:
             return bool(self.graph.get_state(checkpoint_config(run_id)).interrupts)
-        except Exception:  # noqa: BLE001 — the file may hold anything; the events of the run hold its state as well
+        except Exception:  # noqa: BLE001 — the file may be damaged in any way; the state can be rebuilt from events
             _log.warning("The saved state of a run cannot be read", exc_info=True)
             return False
 

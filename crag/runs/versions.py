@@ -200,7 +200,7 @@ class VersionPlanner:
         return self._plan_from_node(parent, change, options, node, state, written)
 
     def rebuild_waiting(self, run_id: str, trace: Trace) -> GraphState:
-        """Rebuild the state of a run that waits for consent, from its events: its checkpoint may be lost."""
+        """Rebuild the state of a run that waits for consent from its events, in case its checkpoint is lost."""
         asked = trace.waiting
         if asked and asked.from_answer:
             earlier = Trace().apply_all(event for _, event in self._log.read(trace.parent))

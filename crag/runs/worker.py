@@ -77,8 +77,8 @@ class RunResourceBuilder(Protocol):
 class RunTask:
     """What a run does: begin with `start`, which may be the state of an earlier run, or resume with `answer`.
 
-    `prior_events` are events to record first; `answer` is the user's reply to what the run waited for, and `start` then
-    its state as its events give it, for when its checkpoint is lost.
+    `prior_events` are events to record first; `answer` is the user's reply to a waiting run; `start` is then the state
+    rebuilt from its events, which is used if its checkpoint is lost.
     """
 
     run: LiveRun
@@ -146,7 +146,7 @@ class RunWorker:
         return ConsentAsked(at=run.elapsed(), provider=web.name, host=web.host, **interrupts[0].value)
 
     def _begin(self, task: RunTask, deps: Deps) -> GraphState:
-        """Return the state to begin with; with the user's reply in it if there is one."""
+        """Return the initial state, including the user's reply if there is one."""
         start = (task.start or GraphState()) | self._shorten(task.run, deps, is_new=task.answer is None)
         if deps.system:
             start |= GraphState(history=())

@@ -154,7 +154,10 @@ def damaged_backup_error(what: str) -> BadRequest:
 
 
 def write_backup(database: Database, destination: Path, report: ProgressCallback, stop: Cancellation) -> BackupManifest:
-    """Write a new backup file and return its manifest. Raises `BadRequest` if it exists, `HomeFault`, `Stopped`."""
+    """Write a new backup file and return its manifest.
+
+    Raises `BadRequest` if it exists or the home is in PostgreSQL, `HomeFault`, `Stopped`.
+    """
     check_absent(destination)
     if database.dialect != "sqlite":
         raise BadRequest(

@@ -71,17 +71,12 @@ class PostgresServer:
     def find_fault(self, error: DatabaseError) -> HomeFault | None:
         """Return the fault of the server behind an error, by its SQLSTATE."""
         state = getattr(error.orig, "sqlstate", None) or ""
-        if state.startswith("53100"):
+        if state == "53100":
             return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
         if state == "55P03":
             return HomeFault("The database was busy for too long.", "Try again in a moment.")
         if state == "25006":
             return HomeFault("The database can only be read.", "Connect to the primary server with CRAG_DATABASE_URL.")
-        if state in ("42501", "0A000", "58P01") and "extension" in str(error.orig):
-            return HomeFault(
-                "The database lacks the extension pgvector, and this user may not create it.",
-                "Have an administrator run CREATE EXTENSION vector, then start again.",
-            )
         if isinstance(error, OperationalError) and (not state or state[:2] in ("08", "28", "3D", "53", "57")):
             return HomeFault(
                 "The database does not answer, so nothing was saved.",

@@ -1,4 +1,4 @@
-"""From a question to figures: one query over the tables of documents, by patterns or by a language model."""
+"""Figures from the tables of documents: one query, written by patterns or by a language model."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class TableCalculator:
         accept_uncertain: bool = False,
         confirm: Callable[[], bool] = lambda: True,
     ) -> Calculation | None:
-        """See `Calculator`. The patterns are asked first; a model writes what they are not sure of.
+        """See `Calculator`. Patterns come first; a model writes the query if they are not certain.
 
-        A model is not asked about a question that may as well ask for a fact.
+        No model is asked about a question that is as likely to ask for a fact.
         """
         try:
             tables = find_tables(passages)
@@ -107,7 +107,7 @@ class TableCalculator:
 def _describe(
     query: TableQuery | None, result: QueryResult, table: DataTable, language: WrittenLanguage
 ) -> Calculation | None:
-    """Return the figures in words, with the rows on which they rest; None for an empty result."""
+    """Return the figures in words, with the rows they were computed from; None for an empty result."""
     if not result.total_rows:
         return None
     columns = _column_names(table, result)
@@ -131,7 +131,7 @@ def _describe(
 
 
 def _find_other_total(query: TableQuery, result: QueryResult, table: DataTable) -> float | None:
-    """Return the total that the table itself states for the column that was summed up, if it is another one."""
+    """Return the total that the table itself states for the column that was added up, if it differs."""
     if query.kind != "sum" or re.search(r"WHERE (?!\"[^\"]+\" IS NOT NULL$)", query.sql):
         return None
     at = next((n for n, column in enumerate(table.columns) if f'"{column.sql_name}"' in query.sql), None)

@@ -1,4 +1,4 @@
-"""Periods of time that a question names: years, halves, quarters, months, days, and ranges of them."""
+"""Periods of time in a question: years, halves, quarters, months, days, and ranges of them."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ _RELATIONS: tuple[tuple[Relation, str], ...] = (
     ("before", "@ ?(?:이전|전)(?:에|의)?|@(?:之|以)前"),
     ("at", "(?:(?:in|during|of|for|on|at) )?@(?:[에의中里]|期[间間])?"),
 )
-_IS_VAGUE = re.compile("[后後前전]")  # people use these words with and without the period that they name
+_IS_VAGUE = re.compile("[后後前전]")  # may include or exclude the period
 _DECEMBER = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days from `first` until the day before `end`, either of which may be open, and where a question says so.
+    """The days from `first` until the day before `end`, either of which may be open, and its place in a question.
 
-    `edge` is the period that its words name if people use them with and without it, as in 以前.
+    `edge` is the period itself if the words may include or exclude it, as 以前 does.
     """
 
     first: date | None
@@ -74,7 +74,7 @@ def _relation_patterns() -> list[tuple[Relation, re.Pattern[str]]]:
 
 
 def find_periods(text: str, years: Collection[int]) -> list[Period]:
-    """Return the periods in a text. One without a year is in the only one of `years`, or left out if there are more."""
+    """Return the periods in a text. One without a year is taken from `years`, or left out if there are several."""
     found: list[Period] = []
     free = text
     for relation, pattern in _relation_patterns():
@@ -99,7 +99,7 @@ def _relate(relation: Relation, parts: list[tuple[date, date]], match: re.Match[
 
 
 def _read_periods(text: str, years: Collection[int]) -> Iterator[tuple[date, date]]:
-    """Yield the first day of each period and the day after its last; a year may stand with any of them."""
+    """Yield the first day of each period and the day after its last. A single year applies to all of them."""
     matches = [
         {name.rstrip("_").partition("_")[0]: value for name, value in match.groupdict().items() if value}
         for match in _PERIOD.finditer(text)

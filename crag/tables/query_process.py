@@ -1,7 +1,7 @@
-"""A statement that a model wrote, run in a process of its own that can be killed.
+"""Run a statement that a model wrote in a separate process, which can be killed.
 
-DuckDB keeps neither of its limits where one text grows: `replace` of a text by itself took 12 GB and four minutes under
-limits of 256 MB and 5 seconds, and the whole application with it.
+DuckDB enforces neither of its limits while a single text grows: a nested `replace` took 12 GB and four minutes under
+limits of 256 MB and 5 seconds, and stopped the whole application.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _read_table(table: dict[str, Any]) -> DataTable:
 
 
 def _limit_resources() -> None:
-    with suppress(ImportError, ValueError, OSError):  # Windows has none, macOS rejects one; there is a deadline, too
+    with suppress(ImportError, ValueError, OSError):  # Windows has no limits, macOS rejects one; the deadline remains
         import resource
 
         for kind, value in (
@@ -82,7 +82,7 @@ def _limit_resources() -> None:
 
 
 def _reply() -> None:
-    """Read a statement and its tables from standard input; write the result, or why there is none."""
+    """Read a statement and its tables from standard input; write the result, or why it was refused."""
     sql, tables = json.load(sys.stdin)
     _limit_resources()
     try:

@@ -1,4 +1,4 @@
-"""From a question to SQL by patterns, without a model: what is computed, of which column, over which rows.
+"""SQL for questions about tables, by patterns: what to compute, of which column, over which rows.
 
 A question that the patterns do not cover completely gets no query, or one that is not certain: a wrong number is worse
 than none.
@@ -49,17 +49,17 @@ def is_table_question(question: str) -> bool:
 
 
 def is_listing_question(question: str) -> bool:
-    """Return whether the wording may ask for rows or groups of a table; facts are asked for in the same way."""
+    """Return whether the wording may ask for rows or groups of a table. It may also ask for a fact."""
     return len(question) <= _LONGEST and has_words(question, "listing")
 
 
 def is_plain_calculation(question: str) -> bool:
-    """Return whether the wording leaves no doubt that it is about figures computed over rows."""
+    """Return whether the wording certainly asks for figures computed over rows."""
     return has_words(question, "plain")
 
 
 def may_be_about(question: str, tables: Sequence[DataTable]) -> bool:
-    """Return whether the question names a column or value of one of the tables, or one is in another language."""
+    """Return whether the question names a column or value of a table, or a table is in another language."""
     language = detect_language(question)
     return any(
         detect_language(" ".join(column.name for column in table.columns)) != language
@@ -81,7 +81,7 @@ def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None
 
 
 def _has_conflict(operations: Collection[Operation]) -> bool:
-    """Return whether a question combines what one statement of the known forms cannot, as in “grew the most”."""
+    """Return whether a question combines operations that no known form of statement does: “grew the most”."""
     extremes = {"min", "max"} & set(operations) if not {"top", "rank"} & set(operations) else {"top"}
     combined = {"change", "share"} & set(operations)
     means = {"mean", "median"} & set(operations)
@@ -89,7 +89,7 @@ def _has_conflict(operations: Collection[Operation]) -> bool:
 
 
 def _is_named(word: str) -> bool:
-    """Return whether a word that was not found in a table is a figure or a name, so that the question needs it."""
+    """Return whether a word is a figure or a name, which a query must not ignore."""
     return word[0].isdigit() or word[0].isupper()
 
 
@@ -110,7 +110,7 @@ class _QueryWriter:
         self._rows: list[str] = []  # conditions
 
     def write(self) -> TableQuery | None:
-        """Return the query; None if the column or the rows that are meant stay open."""
+        """Return the query; None if the column or the rows are ambiguous."""
         asked, rows = self._asked, self._conditions()
         is_each = has_words(asked.question, "wording", "each") and not self._group()
         is_open = is_each or (asked.is_range and asked.operation != "change") or _has_conflict(asked.operations)
@@ -156,7 +156,7 @@ class _QueryWriter:
     # --- columns
 
     def _is_guess(self, measure: TableColumn | None) -> bool:
-        """Return whether nothing in the question says that this is the column that it asks for."""
+        """Return whether no word of the question points to this column."""
         asked = self._asked
         is_said = measure in asked.named or measure in asked.synonyms or measure in asked.periods or asked.is_titled
         return measure in asked.numbers and not is_said
@@ -174,7 +174,7 @@ class _QueryWriter:
         return only_one(choices)
 
     def _measure(self) -> TableColumn | None:
-        """Return the column of figures that the question asks for, if only one can be meant."""
+        """Return the column of figures that the question asks for; None if several are possible."""
         asked = self._asked
         compared = {self._compared_column(one) for one in asked.comparisons}
         named = [column for column in asked.named if column in asked.numbers]
@@ -182,21 +182,21 @@ class _QueryWriter:
         return only_one(free[0] or free[1] or named or asked.synonyms or asked.numbers)
 
     def _group(self) -> str:
-        """Return what rows are grouped by, as SQL; empty if they are not."""
+        """Return the GROUP BY expression; empty if rows are not grouped."""
         return ", ".join(column.quoted for column in self._asked.groups) or self._period(self._asked.each)
 
     def _period(self, unit: str | None) -> str:
         return _PERIODS[unit].format(self._asked.date.quoted) if unit and self._asked.date else ""
 
     def _mixes_accounts(self) -> bool:
-        """Return whether a figure over all rows would mix revenue with costs and the like, one of which each row is."""
+        """Return whether rows are accounts, such as revenue and costs, which must not be added up."""
         is_one = self._asked.label in self._asked.values or self._asked.operation is None
         return not is_one and any(
             has_words(str(cell), "columns", "account") for cell in self._asked.cells(self._asked.label)
         )
 
     def _mixes_units(self, measure: TableColumn | None, kind: QueryKind) -> bool:
-        """Return whether figures of several units, which another column names, are added up or compared."""
+        """Return whether the query adds up or compares figures in several units, which another column names."""
         asked = self._asked
         fixed = {*asked.values, *asked.groups}
         named = [
@@ -236,7 +236,7 @@ class _QueryWriter:
         return f"{column.quoted} {'IN' if kept else 'NOT IN'} ({literals})"
 
     def _is_in_scale(self, column: TableColumn, comparison: Comparison) -> bool:
-        """Return whether figures of a column reach a number such as “3 million”, or may be written in millions."""
+        """Return whether a number such as “3 million” is within the range of a column and has its unit."""
         if (
             has_words(self._asked.question[comparison.start : comparison.end], "wording", "percent")
             and column.unit != "%"
@@ -278,7 +278,7 @@ class _QueryWriter:
     # --- counts
 
     def _write_count(self) -> TableQuery | None:
-        """Count rows if the question counts what they are about; add up the column if it counts what that holds."""
+        """Count rows, or the different values of a column, or add up a column that counts things."""
         asked, measure = self._asked, self._measure_counted()
         if self._is_value_counted() and not measure:
             quantity = only_one([one for one in asked.numbers if has_words(one.name, "columns", "quantity")])
@@ -313,7 +313,7 @@ class _QueryWriter:
         return self._count_distinct(counted) if counted else None
 
     def _counted_column(self) -> TableColumn | None:
-        """Return the column other than the label whose different values the question counts: “how many departments”."""
+        """Return the column, other than the label, whose distinct values are counted: “how many departments”."""
         asked = self._asked
         texts = [
             one for one in asked.named if one.kind == "text" and one is not asked.label and one not in asked.values
@@ -330,7 +330,7 @@ class _QueryWriter:
         )
 
     def _are_records_counted(self) -> bool:
-        """Return whether the question counts sales, orders and the like, of which each row is one."""
+        """Return whether the question counts sales, orders and the like, and each row is one of them."""
         if not (found := word_pattern("wording", "records").search(self._asked.question)):
             return False
         word = next(filter(None, found.groups()))
@@ -356,7 +356,7 @@ class _QueryWriter:
         return only_one(named or [one for one in asked.synonyms if one not in compared])
 
     def _may_be_several(self) -> bool:
-        """Return whether a row may stand for more than one thing: a column counts them, and rows are no records."""
+        """Return whether a row may describe several things: a column counts them, and labels have no numbers."""
         return not self._are_labels_numbered() and any(
             has_words(one.name, "columns", "stock") for one in self._asked.numbers
         )
@@ -387,7 +387,7 @@ class _QueryWriter:
         return self._query(_AGGREGATE_KINDS[operation], select, measure=measure)
 
     def _each_value(self) -> TableColumn | None:
-        """Return the column of several values of which a question wants one figure each, as in “of North and South”."""
+        """Return the column for whose values the question wants a figure each, as in “of North and South”."""
         asked = self._asked
         several = (
             column for column, values in asked.values.items() if len(values) > 1 and column not in asked.excluded
@@ -435,7 +435,7 @@ class _QueryWriter:
         return self._query(kind, select, measure=measure)
 
     def _read_order(self) -> tuple[QueryKind, int, int]:
-        """Return the kind of extreme, which place it asks for, and how many rows if it asks for several."""
+        """Return the kind of extreme, its rank, and the number of rows if several are asked for."""
         asked = self._asked
         if asked.date_order:
             return ("max" if asked.date_order == "latest" else "min"), 1, 0
@@ -449,14 +449,14 @@ class _QueryWriter:
         return kind, 1, 0
 
     def _is_low(self) -> bool:
-        """Return whether the question looks for small values; Korean and Chinese say so behind the number."""
+        """Return whether the question looks for small values; Korean and Chinese say so after the number."""
         operations, question = find_operations(self._asked.question), self._asked.question
         spans = [*operations.get("top", ()), *operations.get("rank", ())]
         ends = [question[start : end + 12 * (not question.isascii())] for start, end in spans]
         return "min" in self._asked.operations or any(has_words(one, "wording", "low") for one in ends)
 
     def _owner(self) -> str:
-        """Return what the question compares, as SQL: a column whose values have several rows each, or a period."""
+        """Return the SQL of what is compared: a column with several rows for each value, or a period."""
         asked = self._asked
         if asked.asked_period:
             return self._period(asked.asked_period)
@@ -468,20 +468,20 @@ class _QueryWriter:
         return choice.quoted if choice else ""
 
     def _is_owner_fixed(self) -> bool:
-        """Return whether the question asks which value of a column is best, but also names one, as an earlier one."""
+        """Return whether the question asks for the best value of a column of which it also names a value."""
         asked = self._asked
         fixed = [asked.named[one] for one in asked.values if one in asked.named and one not in asked.excluded]
         return any(has_words(asked.question[:place], "wording", "which") for place in fixed)
 
     def _is_label_counted(self) -> bool:
-        """Return whether the question compares how many rows there are, as in “the most employees”."""
+        """Return whether the question compares numbers of rows, as in “the most employees”."""
         has_measure = any(one in self._asked.numbers for one in self._asked.named) or bool(self._asked.synonyms)
         return not has_measure and self._asked.names_rows
 
     def _write_best_group(
         self, owner: str, measure: TableColumn | None, kind: QueryKind, order: str, place: int
     ) -> TableQuery | None:
-        """Rank groups by their sums, averages or counts: the first `place` of them, or the one at minus `place`."""
+        """Rank groups by sum, average or count: return the first `place` groups, or the one at rank minus `place`."""
         asked = self._asked
         means = [one for one in ("mean", "median") if one in asked.operations]
         if kind != "top" and self._is_label_counted():
@@ -548,7 +548,7 @@ class _QueryWriter:
         return self._query("change", select, measure=measure)
 
     def _write_difference(self, first: TableColumn, second: TableColumn) -> TableQuery:
-        """Subtract one column from the other in the row that is named: the one that “than” stands before, if any."""
+        """Subtract one column from the other in the named row: the one after “than”, if there is one."""
         places = {one: self._asked.spans[one][0] for one in (first, second)}
         question = self._asked.question
         subtracted = [one for one, (start, end) in places.items() if _is_subtracted(question, start, end)]
@@ -562,7 +562,7 @@ class _QueryWriter:
         return self._query("change", f"{select} AS difference, {shown}", measure=first)
 
     def _subtrahend(self, owner: TableColumn) -> str | float | None:
-        """Return the value that the question subtracts, as the last in “how much more does A earn than B”."""
+        """Return the value that the question subtracts: B in “how much more does A earn than B”."""
         question = self._asked.question
         for value, place in self._asked.values[owner].items():
             end = place + len(value if isinstance(value, str) else f"{value:.0f}")
@@ -572,7 +572,7 @@ class _QueryWriter:
 
 
 def _is_subtracted(question: str, start: int, end: int) -> bool:
-    """Return whether the words around a place say that what is named there is subtracted: “more than A”."""
+    """Return whether the question subtracts what it names between these places, as in “more than A”."""
     before, after = (word_pattern("wording", f"{side}_subtrahend") for side in ("before", "after"))
     return bool(before.search(question[:start]) or after.search(question[end:]))
 
@@ -583,5 +583,5 @@ def _change_columns(first: str, last: str) -> str:
 
 
 def _is_rate(measure: TableColumn) -> bool:
-    """Return whether figures of a column mean nothing when they are added up, as prices and percentages."""
+    """Return whether a sum of the column would be meaningless, as of prices and percentages."""
     return measure.unit == "%" or has_words(measure.name, "columns", "rate")

@@ -1,4 +1,4 @@
-"""A question read as one about a table: which values, columns, periods, operations and numbers it names."""
+"""A question interpreted against a table: the values, columns, periods, operations and numbers that it names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def only_one(columns: Sequence[TableColumn]) -> TableColumn | None:
 
 
 def find_operations(question: str) -> dict[Operation, list[tuple[int, int]]]:
-    """Return the operations that the question words, outside of comparisons, with their places."""
+    """Return the operations that a question asks for, apart from comparisons, with their places."""
     compared = find_comparisons(question)
     found: dict[Operation, list[tuple[int, int]]] = {}
     for name in get_args(Operation):
@@ -41,12 +41,12 @@ def find_operations(question: str) -> dict[Operation, list[tuple[int, int]]]:
 
 
 class TableReading:
-    """A question as one about a table.
+    """Interpretation of a question against a table.
 
-    `values` and `named` are the values of cells and the columns that it names, with their places; of `excluded` values
-    it wants none. `each` is the period that it groups a column of dates by, and `asked_period` the one it looks for.
+    `values` and `named` are the cell values and the columns that it names, with their places; `excluded` are values
+    that it rules out. `each` is the period by which it groups dates, and `asked_period` the one that it looks for.
     `rest` are its content words that the table does not explain, and `matches` counts those that it does.
-    `is_guessed` if a word may be meant otherwise, and `is_refused` if one says what no query can express.
+    `is_guessed` if a word is ambiguous, and `is_refused` if one means what no query can express.
     """
 
     def __init__(self, question: str, table: DataTable) -> None:
@@ -87,7 +87,7 @@ class TableReading:
         self.rest = self._find_rest()
 
     def _find_label(self) -> TableColumn:
-        """Return the column that says what rows are about: the first that numbers no rows, a name before a code."""
+        """Return the column that identifies rows: the first that is not a row number; a name rather than a code."""
         columns = [one for one in self.table.columns if one not in self.numberings] or list(self.table.columns)
         first, second = columns[0], columns[min(1, len(columns) - 1)]
         codes = [bool(_CODE.fullmatch(str(cell))) for one in (first, second) for cell in self.cells(one)]
@@ -109,7 +109,7 @@ class TableReading:
         return "".join(" " if used else sign for sign, used in zip(self.question, self._used, strict=True))
 
     def _find_values(self) -> dict[TableColumn, dict[str | float, int]]:
-        """Return the values of cells that the question names by column, each with its place; the longest first."""
+        """Return the cell values in the question by column, each with its place; longer values take precedence."""
         known = [(pattern, column, value) for column in self.table.columns for pattern, value in self._forms(column)]
         for pattern, column, value in sorted(known, key=lambda one: -len(one[0])):
             for match in re.finditer(pattern, self.question, re.IGNORECASE):
@@ -120,7 +120,7 @@ class TableReading:
         return {column: {value: start for start, _, value in spans} for column, spans in self._places.items()}
 
     def _find_owner(self, column: TableColumn, value: str | float, place: int) -> TableColumn:
-        """Return the column whose cell is meant: of several with the same value, the one named before, or a guess."""
+        """Return the column of a value. If several hold it, the one named just before it, or else a guess."""
         others = [one for one in self.table.columns if one.kind == column.kind and value in self.cells(one)]
         before = self.question[:place].lower().rstrip()
         named = [one for one in others if before.endswith(_bare_name(one).lower())]
@@ -156,7 +156,7 @@ class TableReading:
         return any(text.lower() == _bare_name(column).lower() for column in self.table.columns)
 
     def _find_excluded(self) -> dict[TableColumn, set[str | float]]:
-        """Return the values that the question wants without, as in “not in Berlin or Porto”; use the words between."""
+        """Return the values that the question rules out, as in “not in Berlin or Porto”; use the words between."""
         before, after, joined = (word_pattern("negation", name) for name in ("before", "after", "joined"))
         found: dict[TableColumn, set[str | float]] = {}
         for column, spans in self._places.items():
@@ -179,7 +179,7 @@ class TableReading:
         return found
 
     def _fill_ranges(self) -> bool:
-        """Add the values between two periods, as in “from March to May”; return whether a range stays open."""
+        """Add the values between two periods, as in “from March to May”; return whether a range is unresolved."""
         for column, spans in self._places.items():
             if len(spans) != 2:
                 continue
@@ -201,7 +201,7 @@ class TableReading:
         return False
 
     def _find_columns(self) -> dict[TableColumn, int]:
-        """Return the columns that the question names, each with its place: by all words, or the most of any column."""
+        """Return the columns that the question names, with their places; the name with most words wins."""
         found: dict[TableColumn, tuple[float, list[tuple[int, int]]]] = {}
         for column in self.table.columns:
             share, spans = self._match_name(column)
@@ -276,7 +276,7 @@ class TableReading:
         return first
 
     def _find_synonyms(self) -> list[TableColumn]:
-        """Return the number columns that a verb or an adjective of the question may mean."""
+        """Return the number columns to which a verb or an adjective of the question may refer."""
         for words, names in (pair for pairs in WORDS["measures"].values() for pair in pairs):
             form = words if is_cjk(words) else rf"\b(?:{words})\b"
             if not re.search(form, self.question, re.IGNORECASE):
@@ -292,7 +292,7 @@ class TableReading:
         return []
 
     def _find_date_column(self) -> TableColumn | None:
-        """Return the column of dates that the question names, or that says when a row happened."""
+        """Return the date column that the question names, or else the date of a row."""
         columns = [column for column in self.table.columns if column.kind == "date"]
         for words, names in WORDS["date_names"].values():
             meant = [one for one in columns if re.search(names, one.name, re.IGNORECASE)]
@@ -307,7 +307,7 @@ class TableReading:
         return only_one(choices)
 
     def _find_unit(self, section: str) -> Unit | None:
-        """Return the unit of time that the words of a section name, if no column is meant by it."""
+        """Return the unit of time named by the words of a section, unless rows are grouped by a column."""
         units: tuple[Unit, ...] = get_args(Unit)
         for unit in units:
             words = word_pattern(section, unit)
@@ -358,7 +358,7 @@ class TableReading:
         return None
 
     def _other_column(self, column: TableColumn) -> TableColumn | None:
-        """Return the column of figures with which another is compared; a guess if only the unit is the same."""
+        """Return the column to compare with another; a guess if only the unit is the same."""
         named = [one for one in self.numbers if one in self.named and one is not column]
         alike = [one for one in self.numbers if one is not column and one.unit == column.unit]
         self.is_guessed |= len(named) != 1 and len(self.numbers) > 2
@@ -373,7 +373,7 @@ class TableReading:
         return named[0]
 
     def _find_all_periods(self) -> bool:
-        """Return whether the question means all columns of periods together, as in “over all years”."""
+        """Return whether the question asks about all period columns together, as in “over all years”."""
         names = [_bare_name(one) for one in self.periods]
         is_years = all(re.match(r"(?:19|20)\d\d", name) for name in names)
         is_whole = len(names) in (2, 4, 12) and not is_years
@@ -399,7 +399,7 @@ class TableReading:
         self._take_all(whole_words("entities"))
 
     def _take_title_parts(self) -> None:
-        """Use the words of the title in scripts without spaces, where a word of the question may be a part of one."""
+        """Use parts of the title in scripts without spaces between words."""
         for start in range(len(self.question) - 1):
             pair = self.question[start : start + 2]
             if (
@@ -425,7 +425,7 @@ class TableReading:
 
     @cached_property
     def is_label_unique(self) -> bool:
-        """Whether each row has a label of its own, so that a label names one row."""
+        """Whether each row has its own label."""
         return len({*self.cells(self.label)}) == len(self.table.rows)
 
     @cached_property
@@ -456,7 +456,7 @@ class TableReading:
 
     @property
     def names_rows(self) -> bool:
-        """Whether the question names what rows are about, so that it may count them."""
+        """Whether the question names what rows describe, so that it may count them."""
         words = [whole_words("entities")]
         if self.is_about_people:
             words.append(whole_words("people"))
@@ -470,7 +470,7 @@ def _write_period(column: TableColumn, period: Period) -> str:
 
 
 def is_numbering(table: DataTable, column: TableColumn) -> bool:
-    """Return whether a column numbers the rows, so that another one says what they are about."""
+    """Return whether a column only numbers the rows."""
     at = table.columns.index(column)
     values = [row.values[at] for row in table.rows]
     is_counting = len(values) > 1 and values == list(range(1, len(values) + 1))

@@ -1,4 +1,4 @@
-"""Traditional and simplified Chinese: the same words in the other characters."""
+"""Conversion between traditional and simplified Chinese."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _convert(text: str, conversion: str) -> str:
 
 
 def is_same_word(word: str, other: str) -> bool:
-    """Return whether two Chinese words differ in nothing but the characters of the two scripts."""
+    """Return whether two Chinese words are equal in simplified characters."""
     return is_cjk(word) and is_cjk(other) and _convert(word, "t2s") == _convert(other, "t2s")
 
 
 def match_script(text: str, select_known: Callable[[Sequence[str]], set[str]]) -> str:
-    """Return a Chinese text in the script of which the documents hold most pairs of characters, else as it is written.
+    """Return a Chinese text in the script in which the documents hold most of its pairs of characters.
 
     `select_known` returns those of the given pairs of characters that the documents hold.
     """

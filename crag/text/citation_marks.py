@@ -1,4 +1,4 @@
-"""Marks in an answer: citations `[n]`, told apart from brackets that a quoted document contains, and bold text."""
+"""Marks in an answer: citations `[n]`, as distinct from brackets of a quoted document, and bold text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def strip_brackets(text: str) -> str:
 
 
 def strip_bold(text: str) -> str:
-    """Remove the marks of bold text: words are compared without them."""
+    """Remove the marks of bold text, so that words can be compared."""
     return _BOLD.sub(r"\1", text)
 
 

@@ -1,4 +1,4 @@
-"""Contrasts between a question and a sentence: opposite words, negation, and what was once."""
+"""Contrasts between a question and a sentence: opposite words, negation, and facts of the past."""
 
 from __future__ import annotations
 

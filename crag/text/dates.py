@@ -88,7 +88,7 @@ def find_dates(text: str) -> list[CalendarDate]:
 
 
 def find_date_spans(text: str) -> list[tuple[int, int]]:
-    """Return where a text states dates, months or years in figures or by name; an amount of money is none."""
+    """Return where a text states dates, months or years in figures or by name, excluding amounts of money."""
     return [match.span() for match in _DATE_OR_PART.finditer(text) if text[: match.start()][-1:] not in "$€£¥₩"]
 
 

@@ -1,6 +1,6 @@
-"""Opening hours and days of the week: “Monday to Friday” speaks of Tuesday, “Saturdays and Sundays” does not.
+"""Opening hours and days of the week: “Monday to Friday” includes Tuesday, “Saturdays and Sundays” does not.
 
-When something is open is not when it was opened, and neither answers a question about the other.
+Hours of opening do not answer a question about the date of an opening, nor the reverse.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def tells_other_opening(question: str, text: str) -> bool:
 
 
 def _name_days_asked_for(question: str, text: str) -> str:
-    """Return a text together with the days that a question names and that the text speaks of in other words."""
+    """Return a text with the days of the question added that it includes in other words."""
     asked = _find_day_words(question)
     held = find_days(text) if asked else frozenset()
     also = [word for word, days in asked.items() if days <= held and word.casefold() not in text.casefold()]
@@ -119,23 +119,23 @@ def _name_days_asked_for(question: str, text: str) -> str:
 
 
 def _speaks_of_other_days(question: str, text: str) -> bool:
-    """Return whether a text speaks only of other days of the week than a question."""
+    """Return whether a text names days of the week, but none of those in the question."""
     asked = find_days(question)
     held = find_days(text) if asked else frozenset()
     return bool(held) and asked.isdisjoint(held)
 
 
 def find_days(text: str) -> frozenset[int]:
-    """Return the days of the week that a text speaks of, Monday as 0; with “except Monday” Monday, too."""
+    """Return the days of the week in a text, Monday as 0; “except Monday” includes Monday."""
     return frozenset[int]().union(*_find_day_words(text).values())
 
 
 @lru_cache(maxsize=2_000)
 def _find_day_words(text: str) -> dict[str, frozenset[int]]:
-    """Return the words for days in a text, with the days that each of them means."""
+    """Return the words for days in a text, each with its days."""
     found = {match[0]: days for group, days in _GROUPS for match in group.finditer(text)}
     names = list(_SINGLE.finditer(text))
-    for match in _RANGE.finditer(text) if len(names) > 1 else ():  # compiling it takes longer than searching many texts
+    for match in _RANGE.finditer(text) if len(names) > 1 else ():  # compiling it is slower than searching many texts
         first, last = _number(match[1]), _number(match[2])
         found[match[0]] = frozenset((first + n) % 7 for n in range((last - first) % 7 + 1))
     for match in names:

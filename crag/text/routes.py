@@ -25,7 +25,7 @@ class RouteChoice:
     """How to answer a question, and why in a sentence.
 
     `topic` is what to list, `place` where, as the question names it; `parts` are the sub-questions of a question in
-    several steps. `is_clear` is false for a fact by whose wording something else may be meant.
+    several steps. `is_clear` is false for a fact if the wording may mean something else.
     """
 
     route: Route
@@ -66,7 +66,7 @@ _MAX_SENTENCES = 50
 
 @cache
 def _words(name: str) -> re.Pattern[str]:
-    """Return what matches the words of this name in any language."""
+    """Return a pattern for the words of this name in any language."""
     return _compile("|".join(_TABLES["words"][name].values()))
 
 
@@ -83,7 +83,7 @@ def _compile(form: str) -> re.Pattern[str]:
 
 
 def choose_route(question: str) -> RouteChoice:
-    """Return how a question is answered, by its wording alone; a fact unless it clearly asks for something else."""
+    """Return how to answer a question by its wording alone; a fact unless it clearly asks for something else."""
     asked = " ".join(strip_small_talk(question).split())
     if not asked or len(asked) > _LONGEST or is_long_question(question):
         return _FACT
@@ -109,7 +109,7 @@ def drop_place(topic: str, place: str) -> str:
 
 
 def force_route(question: str, route: Route) -> RouteChoice:
-    """Return the choice for a route that the user asks for."""
+    """Return the choice for a route that the user or a model has chosen."""
     chosen = choose_route(question)
     if chosen.route == route:
         return replace(chosen, reason="")

@@ -1,6 +1,6 @@
 """Values that may answer a question: the names, dates and figures that a sentence states.
 
-Whether it may hold a value at all is judged loosely: only what holds no trace of one certainly leaves a question open.
+`may_hold_value` is lenient: it is false only for a text without any trace of such a value.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def find_values(question: AnalyzedQuestion, sentence: str) -> frozenset[StatedVa
 
 
 def find_value_spans(question: AnalyzedQuestion, sentence: str) -> list[tuple[int, int]]:
-    """Return where a sentence holds dates, figures or full names of the kind asked for that the question lacks.
+    """Return where a sentence holds dates, figures or full names of the kind asked for that are not in the question.
 
     Places, Korean and Chinese names, and other kinds of answers are not recognized.
     """
@@ -111,7 +111,7 @@ def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
 
 
 def _parse_time_of_day(match: re.Match[str]) -> Figure:
-    """Return the minutes since noon or midnight, which are not told apart: 9:00 may be in the evening."""
+    """Return the minutes since noon or midnight: 9:00 may be in the evening."""
     return Figure(Decimal(int(match[1]) % 12 * 60 + int(match[2] or match[3] or 0)), "time of day")
 
 
@@ -125,7 +125,7 @@ def agree(one: StatedValue, other: StatedValue) -> bool | None:
 
 
 def may_hold_value(question: AnalyzedQuestion, text: str) -> bool:
-    """Return whether a text may hold a value of the kind that a question asks for; False is certain."""
+    """Return whether a text may hold a value of the kind that a question asks for; only False is certain."""
     if pattern := _POSSIBLE.get(question.answer_type):
         return bool(pattern.search(text))
     if question.answer_type == "place":

@@ -83,7 +83,7 @@ def _unsaved_files() -> list[_UnsavedFile]:
 
 
 def draw_unsaved_files(place: str = "uploader") -> None:
-    """Draw the files that could not be saved, and two buttons; `place` sets them apart from those elsewhere."""
+    """Draw the files that could not be saved, with two buttons, whose keys include `place`."""
     unsaved = _unsaved_files()
     if not unsaved:
         return
