@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from crag.graph import answer_nodes, nodes, route_nodes, table_node, talk_node, web_nodes
+from crag.graph import answer_nodes, nodes, parts_node, route_nodes, table_node, talk_node, web_nodes
 from crag.graph.state import Deps, GraphState, fitted_question
 from crag.text.questions import is_long_question
 from crag.text.small_talk import detect_small_talk
@@ -40,7 +40,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
         route_nodes.read_documents,
         route_nodes.list_matches,
         table_node.query_table,
-        route_nodes.answer_parts,
+        parts_node.answer_parts,
         nodes.retrieve,
         nodes.grade_documents,
         nodes.decide,

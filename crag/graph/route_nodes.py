@@ -1,29 +1,26 @@
-"""Graph nodes for questions that a few passages do not answer: whole documents, lists, several steps."""
+"""Graph nodes for questions that a few passages do not answer: whole documents and lists."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import groupby, islice
 
-from crag.cancellation import call_cancellable
 from crag.events import (
     AnswerWritten,
     MatchesListed,
     Noted,
-    PartAnswered,
-    PassageGraded,
     PassagesFound,
     PassagesRead,
     PromptBuilt,
     RouteChosen,
     TokensWritten,
 )
-from crag.graph.answer_support import answer_outcome, check_sentences, used_knowledge
-from crag.graph.citations import CitationNumbering, cite, collect_citations, collect_quotations, drop_invalid_citations
+from crag.graph.answer_support import answer_outcome, check_sentences
+from crag.graph.citations import cite, collect_citations, drop_invalid_citations
 from crag.graph.nodes import graph_node, route_reason
 from crag.graph.state import Deps, GraphState, retrieval_question
-from crag.prompts import fill_template, load_prompt
+from crag.prompts import fill_template
 from crag.protocols import CalculationFailed, PromptFit, ReadingProgress, SummarySources
 from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count
@@ -36,7 +33,6 @@ from crag.text.routes import (
     choose_route,
     drop_place,
     force_route,
-    names_something,
     parse_summary_request,
 )
 from crag.text.sanitization import to_one_line
@@ -47,17 +43,13 @@ from crag.types import (
     Match,
     Outcome,
     Passage,
-    SubQuestion,
-    Turn,
     Usage,
-    Verdict,
     WrittenLanguage,
 )
 
 _MAX_READ = 5_000  # passages of a summary: about 1,500 pages
 _READ_AT_ONCE = 200
 _NAMED_SHARE = 0.5  # of the words of a request that the title of a document must hold
-_SENTENCES_OF_SECTION = 4
 _MAX_TABLES = 40  # in a summary of sheets
 _MAX_MATCHES = 2_000
 _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
@@ -170,7 +162,7 @@ def _describe_sheets(
     shown = (*(item.passage for item in knowledge), *(item.passage for item in cited))
     deps.emit(PassagesFound("library", shown, deps.retriever.size(deps.options)))
     lines = [
-        f"- **{_plain(one.title)}**: {escape_brackets(to_one_line(one.text))} [{item.n}]"
+        f"- **{to_plain_line(one.title)}**: {escape_brackets(to_one_line(one.text))} [{item.n}]"
         for one, item in zip(found, cited, strict=True)
     ]
     return "\n".join(lines), tuple(cite(item, one.first_row.sentence) for one, item in zip(found, cited, strict=True))
@@ -218,127 +210,8 @@ def _named_titles(place: str, deps: Deps) -> frozenset[str]:
     return frozenset(title for title, number in titles.items() if is_named and number == best)
 
 
-@graph_node("answer_parts")
-def answer_parts(state: GraphState, deps: Deps) -> GraphState:
-    """Answer each part of the question from passages of its own, and say which part has no answer."""
-    choice = select_route(state, deps)
-    deps.emit(RouteChosen("steps", choice.reason))
-    language = detect_written_language(state["question"])
-    answers, knowledge = list[_PartAnswer](), list[Knowledge]()
-    for part in choice.parts:
-        answer = _answer_part(_name_subject(part, choice.parts[0], deps), len(knowledge), deps)
-        text = answer.text or load_prompt("part_not_answered", language)
-        lead = "\n\n" if answers else ""
-        written = f"{lead}**{_plain(part)}**\n\n{text}"
-        deps.emit(TokensWritten(written))
-        deps.emit(PartAnswered(SubQuestion(part, answer.found, len(answer.knowledge), bool(answer.text))))
-        answers.append(replace(answer, text=written))
-        knowledge += answer.knowledge
-    if not any(answer.outcome for answer in answers):
-        return answer_as_fact("No part of the question was answered by itself.", deps)
-    text = "".join(answer.text for answer in answers)
-    held = tuple(knowledge)
-    if all(answer.is_quoted for answer in answers):
-        numbering = CitationNumbering()
-        text, held = numbering.renumber(text), numbering.reorder(held)
-    deps.emit(PassagesFound("library", tuple(item.passage for item in held), deps.retriever.size(deps.options)))
-    best: dict[int, Verdict] = {}
-    for verdict in sorted((one for answer in answers for one in answer.verdicts), key=lambda one: one.score or 0.0):
-        best[verdict.passage_id] = verdict  # the best of those on several parts
-    for item in held:
-        if item.passage.id in best:
-            deps.emit(PassageGraded(best[item.passage.id]))
-    usage = sum((answer.usage for answer in answers), Usage())
-    deps.emit(AnswerWritten(text, collect_citations(text, held), _joint_outcome(answers), usage))
-    return {"answer": text, "knowledge": held}
-
-
-@dataclass(frozen=True, slots=True)
-class _PartAnswer:
-    """The answer to one part: empty, without an outcome, if its passages do not answer. `found` are passage ids.
-
-    `verdicts` are those on the passages of its knowledge.
-    """
-
-    text: str
-    outcome: Outcome | None
-    knowledge: tuple[Knowledge, ...]
-    found: tuple[int, ...]
-    is_quoted: bool = True
-    usage: Usage = field(default_factory=Usage)
-    verdicts: tuple[Verdict, ...] = ()
-
-
-def _name_subject(part: str, first: str, deps: Deps) -> str:
-    """Return a part that is understood without the first one, to which it may refer."""
-    if part == first or names_something(part):
-        return part
-    history = (Turn("user", first),)
-
-    def find_passages(text: str) -> list[Passage]:
-        return call_cancellable(lambda: deps.retriever.retrieve(text, deps.options)[0], deps.stop)
-
-    return deps.engine.rewriter.condense(part, history, find_passages, deps.stop).text
-
-
-def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
-    """Retrieve, grade and write one part; its knowledge is numbered from `offset` + 1."""
-    deps.stop.check()
-    passages = call_cancellable(lambda: deps.retriever.retrieve(part, deps.options, deps.stop), deps.stop).passages
-    found = tuple(passage.id for passage in passages)
-    if deps.engine.quoting_writer is None:  # the writer quotes
-        text, section = _quote_section(part, passages, offset)
-        if text:
-            return _PartAnswer(text, "quoted", section, found)
-    grades = dict(deps.engine.grader.grade(part, passages, deps.stop))
-    words = {at: deps.thresholds.verdict_for(grade.score) for at, grade in grades.items()}
-    usable = sorted((at for at in words if words[at] != "irrelevant"), key=lambda at: -(grades[at].score or 0.0))
-    knowledge = tuple(Knowledge(offset + n, passages[at], passages[at].text) for n, at in enumerate(usable, start=1))
-    if not knowledge:
-        return _PartAnswer("", None, (), found)
-    verdicts = tuple(Verdict(passages[at].id, words[at], grades[at].score, grades[at].reason) for at in usable)
-    text, usage, is_quoted = "", Usage(), True
-    for piece in deps.engine.writer.write(part, knowledge, (), deps.stop):
-        if isinstance(piece, PromptFit):
-            is_quoted = not piece.window
-            deps.emit(PromptBuilt(piece.tokens, piece.window, piece.left_out))
-        else:
-            text += piece.text
-            text = text[: len(text) - piece.repeated]
-            usage = piece.usage or usage
-    text = drop_invalid_citations(text, knowledge).strip()
-    support = check_sentences(text, knowledge)
-    outcome = answer_outcome(text, support, knowledge, is_quoted=is_quoted) if text else "not_answered"
-    if outcome == "not_answered":
-        return _PartAnswer("", None, knowledge, found, is_quoted, usage, verdicts)
-    if outcome == "quoted" and deps.engine.coverage:
-        quotations = collect_quotations(text, used_knowledge(text, support, knowledge))
-        outcome = "quoted" if deps.engine.coverage.is_covered(part, quotations) else "possible"
-    return _PartAnswer(text, outcome, knowledge, found, is_quoted, usage, verdicts)
-
-
-def _quote_section(part: str, passages: Sequence[Passage], offset: int) -> tuple[str, tuple[Knowledge, ...]]:
-    """Return the first sentences of the section that a part names, such as “Paid leave”, and where they stand."""
-    finder = MatchFinder(part)
-    finder.read(passages)
-    items = finder.section_items()[:_SENTENCES_OF_SECTION]
-    numbers = {passage_id: offset + n for n, passage_id in enumerate(dict.fromkeys(one.passage_id for one in items), 1)}
-    knowledge = tuple(Knowledge(n, finder.passages[key], finder.passages[key].text) for key, n in numbers.items())
-    return "\n".join(
-        f"- {escape_brackets(to_one_line(one.text))} [{numbers[one.passage_id]}]" for one in items
-    ), knowledge
-
-
-def _joint_outcome(answers: Sequence[_PartAnswer]) -> Outcome:
-    """Return the outcome of all parts together, which is that of the weakest."""
-    outcomes = {answer.outcome for answer in answers}
-    if None in outcomes or "documents_partly" in outcomes:
-        return "documents_partly"
-    return next((one for one in ("possible", "quoted") if one in outcomes), "documents")
-
-
 def answer_as_fact(reason: str, deps: Deps) -> GraphState:
-    """Go on as if the question asked for a fact."""
+    """Continue as if the question asked for a fact."""
     deps.emit(RouteChosen("fact", f"{reason} The passages that fit best are searched instead."))
     return {"is_fact": True}
 
@@ -356,7 +229,7 @@ def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> li
         return [passage for passage, named in texts if any(is_numbered(text, request.chapter) for text in named)]
     if not asked:
         return list(passages)
-    named = [passage for passage in passages if asked and _is_in_chapter(passage, asked)]
+    named = [passage for passage in passages if _is_in_chapter(passage, asked)]
     return named or (list(passages) if request.is_whole else [])
 
 
@@ -391,11 +264,12 @@ def _write_matches(
     blocks = [fill_template(_LIST_LEADS[language], places=places, documents=number, read=f"{read:,}", more=more)]
     for _, group in groupby(shown, key=lambda match: known[match.passage_id].passage.source_id):
         listed = list(group)
-        title = _plain(known[listed[0].passage_id].passage.title)
+        title = to_plain_line(known[listed[0].passage_id].passage.title)
         lines = [f"- {escape_brackets(to_one_line(match.text))} [{known[match.passage_id].n}]" for match in listed]
         blocks.append("\n".join([*([f"**{title}**", ""] if documents > 1 else []), *lines]))
     return "\n\n".join(blocks)
 
 
-def _plain(text: str) -> str:
+def to_plain_line(text: str) -> str:
+    """Return a text as one line without marks of bold text."""
     return to_one_line(text).replace("*", "")
