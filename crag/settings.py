@@ -325,7 +325,7 @@ def _parse_positive_integer(name: str, value: str) -> int:
 
 
 def parse_database_url(name: str, value: str) -> str:
-    """Return the address of a PostgreSQL database, or nothing. Raises `BadRequest`; `name` says where it is written."""
+    """Return the normalized address of a PostgreSQL database, or an empty text. Raises `BadRequest` citing `name`."""
     if value and not value.startswith(("postgresql://", "postgres://")):
         raise BadRequest(
             f"{name} is not the address of a PostgreSQL database.", "Write postgresql://user:password@host/database."

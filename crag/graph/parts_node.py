@@ -25,19 +25,9 @@ from crag.protocols import PromptFit
 from crag.text.citation_marks import escape_brackets
 from crag.text.language import detect_written_language
 from crag.text.matches import MatchFinder
-from crag.text.routes import (
-    names_something,
-)
+from crag.text.routes import names_something
 from crag.text.sanitization import to_one_line
-from crag.types import (
-    Knowledge,
-    Outcome,
-    Passage,
-    SubQuestion,
-    Turn,
-    Usage,
-    Verdict,
-)
+from crag.types import Knowledge, Outcome, Passage, SubQuestion, Turn, Usage, Verdict
 
 _SENTENCES_OF_SECTION = 4
 

@@ -27,25 +27,10 @@ from crag.text.formatting import format_count
 from crag.text.language import detect_written_language, extract_terms, is_heading, is_table_row, split_sentences
 from crag.text.matches import MatchFinder
 from crag.text.questions import extract_asking_sentences
-from crag.text.routes import (
-    RouteChoice,
-    SummaryRequest,
-    choose_route,
-    drop_place,
-    force_route,
-    parse_summary_request,
-)
+from crag.text.routes import RouteChoice, SummaryRequest, choose_route, drop_place, force_route, parse_summary_request
 from crag.text.sanitization import to_one_line
 from crag.text.sections import is_numbered, section_titles
-from crag.types import (
-    Citation,
-    Knowledge,
-    Match,
-    Outcome,
-    Passage,
-    Usage,
-    WrittenLanguage,
-)
+from crag.types import Citation, Knowledge, Match, Outcome, Passage, Usage, WrittenLanguage
 
 _MAX_READ = 5_000  # passages of a summary: about 1,500 pages
 _READ_AT_ONCE = 200

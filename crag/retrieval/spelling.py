@@ -1,7 +1,7 @@
 """Spelling: words of a question that no document contains, each with the word of the documents that is meant.
 
 Names, numbers and identifiers are never corrected: one that the documents do not mention is not another that they do.
-Korean questions are left as they are. Chinese ones are read in the characters of the documents, be they traditional or
+Korean questions stay unchanged. Chinese questions are converted to the characters of the documents, traditional or
 simplified.
 """
 

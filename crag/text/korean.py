@@ -217,7 +217,7 @@ def _begins_word(term: str, said: _Said) -> bool:
 
 
 def _index_synonyms(groups: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return for each word of the groups, which are written with spaces, every word that may stand for it."""
+    """Return the synonyms of each word; a group is a text of words that mean the same."""
     found: dict[str, tuple[str, ...]] = {}
     for group in groups:
         words = tuple(group.split())

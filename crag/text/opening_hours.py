@@ -97,9 +97,9 @@ def name_hours_asked_for(question: str, text: str) -> str:
 
 
 def tells_other_opening(question: str, text: str) -> bool:
-    """Return whether a text tells of other days than the question.
+    """Return whether a text is about other days than the question.
 
-    So does one with the year of an opening or closure where hours are asked for, or the reverse.
+    Also true if it states the year of an opening and the question asks for hours, or the reverse.
     """
     tells_hours = bool(_HOURS.search(text))
     if _speaks_of_other_days(question, text):

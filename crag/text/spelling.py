@@ -38,7 +38,7 @@ def _is_misspelled_as(asked: str, word: str) -> bool:
 
 
 def is_certain(word: str, right: str) -> bool:
-    """Return whether two words are the same but for a slip of the pen, or for traditional or simplified characters.
+    """Return whether two words differ only by a slip of the pen, or by traditional and simplified characters.
 
     The slip is two swapped letters, or a letter doubled or not doubled, of which hardly ever another word results.
     """
