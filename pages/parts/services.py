@@ -154,6 +154,13 @@ def preload_application() -> None:
         importlib.import_module(module)
 
 
+def is_database_answering() -> bool:
+    """Return whether the application is open, or can be opened now, and its database answers."""
+    with suppress(CragError):
+        return shared_application().database.is_answering()
+    return False
+
+
 def close_application() -> None:
     """Stop running work and close the application; the next page opens it again."""
     with suppress(CragError):
