@@ -90,6 +90,12 @@ def test_a_server_without_its_database_lives_but_is_not_ready(tmp_path):
         wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
 
 
+def test_metrics_are_served_only_where_they_were_switched_on(address, tmp_path):
+    assert "crag_" not in httpx.get(f"{address}/metrics").text
+    with served(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9", CRAG_METRICS="on") as counting:
+        assert "crag_questions_active 0.0" in httpx.get(f"{counting}/metrics", headers={"Host": "10.0.0.1"}).text
+
+
 def test_foreign_names_get_no_socket(address):
     assert _handshake(int(address.rpartition(":")[2]), "evil.example") in {"400", "403"}
 

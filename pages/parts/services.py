@@ -161,6 +161,12 @@ def is_database_answering() -> bool:
     return False
 
 
+def render_metrics() -> bytes:
+    """Return what this process counted for Prometheus; nothing unless it is to count. Raises `CragError`."""
+    metrics = shared_application().metrics
+    return metrics.render() if metrics else b""
+
+
 def close_application() -> None:
     """Stop running work and close the application; the next page opens it again."""
     with suppress(CragError):

@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from starlette.applications import Starlette
@@ -11,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from crag.errors import HomeFault
 from crag.server.health import HealthEndpoints
 
 
@@ -36,11 +38,17 @@ def readiness():
     made.gate.set()
 
 
+@contextmanager
+def make_client(readiness, **options):
+    routes = [Route("/{path:path}", lambda _: PlainTextResponse("page"), methods=["GET", "POST"])]
+    app = Starlette(routes=routes, middleware=[Middleware(HealthEndpoints, is_ready=readiness, **options)])
+    with TestClient(app) as client:
+        yield client
+
+
 @pytest.fixture
 def client(readiness):
-    routes = [Route("/{path:path}", lambda _: PlainTextResponse("page"), methods=["GET", "POST"])]
-    app = Starlette(routes=routes, middleware=[Middleware(HealthEndpoints, is_ready=readiness)])
-    with TestClient(app) as client:
+    with make_client(readiness) as client:
         yield client
 
 
@@ -55,6 +63,7 @@ def client(readiness):
         ("HEAD", "/readyz", False, 503, None),
         ("POST", "/healthz", True, 405, ""),
         ("POST", "/readyz", True, 405, ""),
+        ("GET", "/metrics", True, 200, "page"),
         ("GET", "/healthz/x", True, 200, "page"),
         ("GET", "/", True, 200, "page"),
     ],
@@ -92,3 +101,16 @@ def test_a_database_that_hangs_counts_as_unavailable_and_holds_up_nothing_else(c
     readiness.gate.set()
     while client.get("/readyz").status_code != 200:
         pass
+
+
+def test_metrics_are_served_where_there_are_some(readiness):
+    def fail():
+        raise HomeFault("The database does not answer.", "Start it.")
+
+    with make_client(readiness, render_metrics=lambda: b"crag_documents 1\n") as client:
+        answer = client.get("/metrics")
+        assert (answer.status_code, answer.text) == (200, "crag_documents 1\n")
+        assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        assert client.post("/metrics").status_code == 405
+    with make_client(readiness, render_metrics=fail) as client:
+        assert client.get("/metrics").status_code == 503
