@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import ssl
 import subprocess
@@ -34,19 +35,16 @@ REPLACEMENT_SECONDS = 5.0
 
 
 @contextmanager
-def proxy(port: int, first: str, second: str) -> Iterator[str]:
-    """HAProxy on a port before two servers of this machine; gives what browsers open."""
+def proxy(port: int, first: str, second: str, log: Path) -> Iterator[str]:
+    """HAProxy on a port before two servers of this machine; gives what browsers open. `log` is where it writes."""
     environment = {
         "CRAG_BIND": f"127.0.0.1:{port} ssl crt {CERTIFICATE} alpn h2,http/1.1",
         "CRAG_REPLICA_1": first.removeprefix("http://"),
         "CRAG_REPLICA_2": second.removeprefix("http://"),
     }
-    process = subprocess.Popen(
-        ["haproxy", "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")],
-        env=environment | {"PATH": "/usr/sbin:/usr/bin"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = ["haproxy", "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")]
+    with log.open("w") as written:
+        process = subprocess.Popen(command, env=os.environ | environment, stdout=written, stderr=subprocess.STDOUT)
     address = f"https://localhost:{port}"
     try:
         wait_until(lambda: process.poll() is not None or get(f"{address}/healthz") == 200)
@@ -87,10 +85,12 @@ def replicas(postgres: str, tmp_path: Path) -> Iterator[tuple[str, dict[str, str
         one, two = (started.enter_context(served(tmp_path / name, **settings)) for name in ("one", "two"))
         for server in (one, two):  # the proxy takes a server for ready until its first check
             wait_until(lambda server=server: get(f"{server}/readyz") == 200)
-        yield started.enter_context(proxy(port, one, two)), {"one": one, "two": two}
+        yield started.enter_context(proxy(port, one, two, tmp_path / "log")), {"one": one, "two": two}
 
 
-def test_a_killed_process_is_replaced_by_the_other(browser: Browser, replicas: tuple[str, dict[str, str]]):
+def test_a_killed_process_is_replaced_by_the_other(
+    browser: Browser, replicas: tuple[str, dict[str, str]], tmp_path: Path
+):
     address, servers = replicas
     context = new_context(browser, ignore_https_errors=True)
     page = open_page(context.new_page(), address)
@@ -110,6 +110,9 @@ def test_a_killed_process_is_replaced_by_the_other(browser: Browser, replicas: t
     other = {cookie["name"]: cookie["value"] for cookie in context.cookies(address)}["crag_replica"]
     assert {serving, other} == {"one", "two"}
     context.close()
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "/_stcore/stream" in log
+    assert "?" not in log, "the token of the page is in the address of its WebSocket"
     assert get(f"{address}/metrics") == 404
     assert get(f"{address}/", Host="evil.example") == 400
 
@@ -139,8 +142,8 @@ def recording(trusted: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 @pytest.mark.parametrize(
     ("trusted", "believed"), [("127.0.0.1", ("127.0.0.2", "https")), ("10.0.0.1", ("127.0.0.1", "http"))]
 )
-def test_a_trusted_proxy_alone_says_who_asks_and_nobody_says_it_through_it(trusted, believed):
-    with recording(trusted) as (server, seen), proxy(free_port(), server, server) as address:
+def test_a_trusted_proxy_alone_says_who_asks_and_nobody_says_it_through_it(tmp_path, trusted, believed):
+    with recording(trusted) as (server, seen), proxy(free_port(), server, server, tmp_path / "log") as address:
         forged = {"X-Forwarded-For": "10.9.9.9", "X-Forwarded-Proto": "http", "Forwarded": "for=10.9.9.9"}
         assert get(address, source="127.0.0.2", **forged) == 200
     assert seen == [believed]
