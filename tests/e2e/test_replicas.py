@@ -24,7 +24,8 @@ from crag.settings import Settings
 from tests.doubles.postgres import home_url
 from tests.e2e.browser import ask, badge, new_context, open_page
 from tests.e2e.conftest import NOTES, QUESTION
-from tests.served import ROOT, free_port, served
+from tests.forked import forked
+from tests.served import ROOT, free_port
 from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(shutil.which("haproxy") is None, reason="no HAProxy: `apt install haproxy`")
@@ -68,7 +69,7 @@ def get(address: str, source: str = "127.0.0.1", **headers: str) -> int:
 def kill_server(address: str) -> None:
     """End the process that serves an address, as a power cut does."""
     port = int(address.rpartition(":")[2])
-    children = psutil.Process().children()
+    children = psutil.Process().children(recursive=True)
     next(one for one in children if any(place.laddr.port == port for place in one.net_connections())).kill()
 
 
@@ -82,7 +83,7 @@ def replicas(postgres: str, tmp_path: Path) -> Iterator[tuple[str, dict[str, str
     public = {"CRAG_PUBLIC_URL": f"https://localhost:{port}", "CRAG_OPEN": "yes", "CRAG_TRUSTED_PROXIES": "127.0.0.1"}
     settings = public | {"CRAG_DATABASE_URL": url, "OLLAMA_HOST": "127.0.0.1:9"}
     with ExitStack() as started:
-        one, two = (started.enter_context(served(tmp_path / name, **settings)) for name in ("one", "two"))
+        one, two = (started.enter_context(forked(tmp_path / name, **settings)) for name in ("one", "two"))
         for server in (one, two):  # the proxy takes a server for ready until its first check
             wait_until(lambda server=server: get(f"{server}/readyz") == 200)
         yield started.enter_context(proxy(port, one, two, tmp_path / "log")), {"one": one, "two": two}
