@@ -25,6 +25,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from crag.concurrency.workers import run_in_background
 from crag.errors import CragError
 from crag.server.connections import ServerConfig
+from crag.server.health import HealthEndpoints
 from crag.server.limits import LimitRequests, RequestLimits
 from crag.server.page_requests import PageRequests
 from crag.server.public_access import LOCAL_NAMES, find_origins
@@ -36,7 +37,7 @@ from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
 from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages
 from pages.parts.routes import Page
-from pages.parts.services import close_application, preload_application
+from pages.parts.services import close_application, is_database_answering, preload_application, render_metrics
 
 SCRIPT = Path(__file__).with_name("app.py")
 _UPLOADS = 4  # largest files that one tab may have in memory at once
@@ -66,6 +67,11 @@ def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
     }
     middleware = [
         Middleware(SecurityHeaders, is_secure=is_secure),
+        Middleware(
+            HealthEndpoints,
+            is_ready=is_database_answering,
+            render_metrics=render_metrics if settings.metrics else None,
+        ),
         # A foreign site can resolve its name to 127.0.0.1 (DNS rebinding), but the Host header still shows that name.
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts]),
         Middleware(RequestGuard, token=token, origins=origins),

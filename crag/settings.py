@@ -72,7 +72,7 @@ def read_langsmith_account(get: GetVariable) -> LangSmithAccount:
         project=_get_langsmith_variable(get, "PROJECT") or "default",
         workspace=_get_langsmith_variable(get, "WORKSPACE_ID"),
         tracing=any(_is_true(get(prefix + name)) for prefix in _LANGSMITH_PREFIXES for name in _TRACING_VARIABLES),
-        always=_parse_on_off(get("CRAG_LANGSMITH")),
+        always=_parse_on_off("CRAG_LANGSMITH", get("CRAG_LANGSMITH")),
         hide_inputs=_is_true(_get_langsmith_variable(get, "HIDE_INPUTS")),
         hide_outputs=_is_true(_get_langsmith_variable(get, "HIDE_OUTPUTS")),
     )
@@ -103,9 +103,9 @@ def _parse_langsmith_url(value: str) -> str:
     raise BadRequest("LANGSMITH_ENDPOINT is not an address.", f"Write one such as {DEFAULT_LANGSMITH_URL}.")
 
 
-def _parse_on_off(value: str) -> bool:
+def _parse_on_off(name: str, value: str) -> bool:
     if value not in ("", "on", "off"):
-        raise BadRequest(f"CRAG_LANGSMITH is “{value}”.", "Set it to on, or leave it out.")
+        raise BadRequest(f"{name} is “{value}”.", "Set it to on, or leave it out.")
     return value == "on"
 
 
@@ -135,8 +135,8 @@ class Settings:
     the e-mail addresses of those who then administer the server, and `login` is what Streamlit's secrets say of the
     service that they log in with. The server listens on the address `host`; where others can reach it, `public_urls`
     are what they open, `trusted_proxies` the addresses that may say whom they pass a request on for, and `open` admits
-    everyone. `keys` holds the other entries of `.env` and
-    Streamlit's secrets by name, such as provider keys.
+    everyone. With `metrics` the server counts questions, steps and tokens for Prometheus. `keys` holds the other
+    entries of `.env` and Streamlit's secrets by name, such as provider keys.
     """
 
     home: Path = _DEFAULT_HOME
@@ -157,6 +157,7 @@ class Settings:
     public_urls: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     open: bool = False
+    metrics: bool = False
     login: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     database_url: str = field(default="", repr=False)  # of PostgreSQL; it may hold a password
     langsmith: LangSmithAccount = field(default_factory=LangSmithAccount)
@@ -224,6 +225,7 @@ def load_settings(
             _parse_address("CRAG_TRUSTED_PROXIES", one) for one in _parse_list(get("CRAG_TRUSTED_PROXIES"))
         ),
         open=_parse_yes("CRAG_OPEN", get("CRAG_OPEN")),
+        metrics=_parse_on_off("CRAG_METRICS", get("CRAG_METRICS")),
         login=_read_login(secrets_file),
         database_url=parse_database_url("CRAG_DATABASE_URL", get("CRAG_DATABASE_URL")),
         langsmith=read_langsmith_account(get),

@@ -20,7 +20,7 @@ def forked(home: Path, **environment: str) -> Iterator[str]:
     port = free_port(_let_go.pop() if _let_go else 0)
     process = start(_launch, port, environment=os.environ | {"CRAG_HOME": str(home)} | environment)
     try:
-        wait_for(f"http://127.0.0.1:{port}/_stcore/health", process.is_alive)
+        wait_for(f"http://127.0.0.1:{port}/healthz", process.is_alive)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()

@@ -32,7 +32,7 @@ def served(home: Path, folder: Path = ROOT, port: int = 0, **environment: str) -
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(f"http://127.0.0.1:{port}/_stcore/health", lambda: process.poll() is None)
+        wait_for(f"http://127.0.0.1:{port}/healthz", lambda: process.poll() is None)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()

@@ -67,6 +67,35 @@ def test_foreign_names_get_nothing(address, host, path):
     assert "streamlit" not in answer.text.lower()
 
 
+def test_a_watcher_reaches_health_and_readiness_under_any_name(address):
+    wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)  # the home is opened in the background
+    for path, word in (("/healthz", "alive\n"), ("/readyz", "ready\n")):
+        answer = httpx.get(
+            address + path, headers={"Host": "10.0.0.1", "Accept": "text/html", "Sec-Fetch-Site": "none"}
+        )
+        assert (answer.status_code, answer.text) == (200, word)
+        assert "set-cookie" not in answer.headers
+        assert answer.headers["cache-control"] == "no-store"
+        assert httpx.post(address + path).status_code == 405
+
+
+def test_a_server_without_its_database_lives_but_is_not_ready(tmp_path):
+    home = tmp_path / "home"
+    with served(home, OLLAMA_HOST="127.0.0.1:9") as address:
+        wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
+        home.rename(tmp_path / "moved")
+        wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 503)
+        assert httpx.get(f"{address}/healthz").status_code == 200
+        (tmp_path / "moved").rename(home)
+        wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
+
+
+def test_metrics_are_served_only_where_they_were_switched_on(address, tmp_path):
+    assert "crag_" not in httpx.get(f"{address}/metrics").text
+    with served(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9", CRAG_METRICS="on") as counting:
+        assert "crag_questions_active 0.0" in httpx.get(f"{counting}/metrics", headers={"Host": "10.0.0.1"}).text
+
+
 def test_foreign_names_get_no_socket(address):
     assert _handshake(int(address.rpartition(":")[2]), "evil.example") in {"400", "403"}
 

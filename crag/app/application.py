@@ -57,6 +57,7 @@ from crag.websearch.quota import SearchQuota
 if TYPE_CHECKING:
     from crag.app.checklist_facts import Check
     from crag.app.environments import Environments
+    from crag.app.metrics import Metrics
     from crag.evaluation.calibrator import Calibrator
     from crag.evaluation.datasets import Datasets
     from crag.evaluation.evaluations import Evaluations
@@ -143,11 +144,23 @@ class Application(UserScoped):
         )
         self.runs = RunService(self.database, self._run_resources.build)
         self.queue = QuestionQueue(self.database, self.runs, self._conversation_options, self.jobs.unfinished)
-        self.runs.on_end = self.queue.wake
+        self.runs.on_end = self._follow_up
         self.runs.check_limit = partial(self._limits.take, "questions")
         self.jobs.check_limit = partial(self._limits.take, "additions")
         self.jobs.notify_on_end(self.queue.wake)
         self._delayed_deletion = DelayedDeletion(self._purge)
+        self.metrics: Metrics | None = None
+        if settings.metrics:
+            from crag.app.metrics import Metrics
+
+            self.metrics = Metrics(self.runs.count_live, self.library.counts)
+
+    def _follow_up(self, run_id: str) -> None:
+        """Ask what waited for this run to end, and count it."""
+        self.queue.wake()
+        if self.metrics:
+            with suppress(CragError):  # the database is gone, or the run was deleted
+                self.metrics.count(self.runs.trace(run_id), self.runs.calls(run_id))
 
     def _open_models(self) -> None:
         settings, log = self.settings, self.outbound_log

@@ -64,7 +64,7 @@ class RunService(UserScoped):
         self._workers = ThreadPoolExecutor(_MAX_WORKERS, thread_name_prefix="run")
         self._lock = threading.RLock()
         self._live: dict[str, LiveRun] = {}
-        self.on_end: Callable[[], object] = lambda: None  # called after each run of this process that ended
+        self.on_end: Callable[[str], object] = lambda _: None  # called with the id of each run that ended here
         self.check_limit: Callable[[str | None], object] = lambda _: None  # raises `BadRequest` if a user asks too much
         self._traces: LRUCache[str, Trace] = LRUCache(_MAX_CACHED_TRACES)
         self._stop_requests = BackgroundWorker("stop-requests", self._follow_stop_requests, _STOP_REQUEST_SECONDS)
@@ -225,6 +225,11 @@ class RunService(UserScoped):
         """Whether this process is answering anything now."""
         return bool(self._live)
 
+    def count_live(self) -> tuple[int, int]:
+        """Return how many runs this process works on now, and how many wait for a model or the processor."""
+        waiting = [run.current_wait() is not None for run in list(self._live.values())]
+        return len(waiting) - sum(waiting), sum(waiting)
+
     def waiting_for(self, run_id: str) -> Wait | None:
         """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
         self._check_own(run_id)
@@ -244,7 +249,7 @@ class RunService(UserScoped):
         if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since a moment ago
             self._traces.put(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
             self._live.pop(run_id, None)
-            self.on_end()
+            self.on_end(run_id)
 
     def trace(self, run_id: str) -> Trace:
         """Return the trace of a run so far. Raises `NotFound`."""
@@ -313,7 +318,7 @@ class RunService(UserScoped):
         if trace is None and run.stop.wait(0):  # a stop was requested while it began to wait
             self.stop(run.id)
         if trace is not None:
-            self.on_end()
+            self.on_end(run.id)
 
     def _begin_version(self, plan: VersionPlan, ruling_rows: RulingRows = ()) -> Run:
         run = plan.task.run

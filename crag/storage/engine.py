@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine, Executable, Table
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from crag.errors import HomeFault
 from crag.storage.migrations import migrate
@@ -136,6 +136,14 @@ class Database:
     def owner_name(self) -> str:
         """Return the name under which this process owns rows."""
         return self._store.owner_name()
+
+    def is_answering(self) -> bool:
+        """Return whether the database is in its place and answers a statement now."""
+        try:
+            with self.read() as connection:
+                return bool(connection.exec_driver_sql("SELECT 1").scalar())
+        except (HomeFault, SQLAlchemyError):
+            return False
 
     def close(self) -> None:
         """Close all connections."""

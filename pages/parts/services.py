@@ -154,6 +154,19 @@ def preload_application() -> None:
         importlib.import_module(module)
 
 
+def is_database_answering() -> bool:
+    """Return whether the application is open, or can be opened now, and its database answers."""
+    with suppress(CragError):
+        return shared_application().database.is_answering()
+    return False
+
+
+def render_metrics() -> bytes:
+    """Return what this process counted for Prometheus; nothing unless it is to count. Raises `CragError`."""
+    metrics = shared_application().metrics
+    return metrics.render() if metrics else b""
+
+
 def close_application() -> None:
     """Stop running work and close the application; the next page opens it again."""
     with suppress(CragError):

@@ -36,8 +36,8 @@ CLOUD = "ollama:gpt-oss:120b-cloud"
 QUESTION = "What does TraceMonkey record?"
 HEAVY = {
     "PIL", "docx", "faiss", "gpt4all", "httpx", "langchain", "langchain_core", "langchain_ollama", "langgraph", "lxml",
-    "numpy", "ollama", "onnxruntime", "pydantic", "pypdfium2", "requests", "tavily", "tiktoken", "tokenizers",
-    "trafilatura", "safetensors", "wordllama", "crag.app.checklist", "crag.evaluation.calibrator",
+    "numpy", "ollama", "onnxruntime", "prometheus_client", "pydantic", "pypdfium2", "requests", "tavily", "tiktoken",
+    "tokenizers", "trafilatura", "safetensors", "wordllama", "crag.app.checklist", "crag.evaluation.calibrator",
     "crag.evaluation.types",
 }  # fmt: skip
 

@@ -39,7 +39,7 @@ class Asking:
         """End the running answer; begin with what waits."""
         self.gate.set()
         wait(self.run)
-        self.home.runs.on_end = self.queue.wake
+        self.home.runs.on_end = lambda _: self.queue.wake()
         self.queue.begin()
 
 
@@ -81,7 +81,7 @@ def test_nobody_queues_a_question_in_the_conversation_of_another(asking):
 
 def test_an_answer_is_replaced_before_the_next_question_is_asked(asking):
     runs = asking.home.runs
-    runs.on_end = asking.queue.wake
+    runs.on_end = lambda _: asking.queue.wake()
     asking.queue.begin()
     asking.queue.submit(asking.conversation, "Second?")
     again = runs.stop_and_regenerate(asking.run.id, RunOptions(k=1))
