@@ -138,15 +138,17 @@ class _Topics:
         """Return the earlier words that occur in a sentence together with the question's own, if there is one.
 
         A fragment replaces part of the earlier question, so one sentence decides: "해외는요?" after "국내 출장 숙박비".
+        The question's own words must not stand in the title alone: that says the same of every sentence.
         """
         texts = (text for passage in passages for text in _read_statements(passage, alone=is_fragment))
-        held = max(texts, key=self._joint_share, default=frozenset[str]())
-        if self._share(self.own, held) < _TOGETHER or self._share(self.earlier, held) < _HELD:
+        said, held = max(texts, key=self._joint_share, default=(frozenset[str](), frozenset[str]()))
+        if self._share(self.own, said) < _TOGETHER or self._share(self.earlier, held) < _HELD:
             return []
         return [one for one in self.earlier if 2 * len(held.intersection(one[1])) >= len(one[1])]
 
-    def _joint_share(self, held: frozenset[str]) -> float:
-        return min(self._share(self.own, held), self._share(self.earlier, held))
+    def _joint_share(self, statement: _Statement) -> float:
+        said, held = statement
+        return min(self._share(self.own, said), self._share(self.earlier, held))
 
     def _share(self, words: Sequence[KeyWord], held: frozenset[str]) -> float:
         weights = self.statistics.idf([part for _, parts in words for part in parts])
@@ -162,15 +164,19 @@ def _best_documents(passages: Sequence[Passage], share: Callable[[Passage], floa
     return {passage.source_id for passage, held in shares.items() if held >= max(_HELD, _NEAR_BEST * best)}
 
 
-def _read_statements(passage: Passage, *, alone: bool) -> Iterator[frozenset[str]]:
-    """Yield the terms of each sentence with those of the title and the heading.
+_Statement = tuple[frozenset[str], frozenset[str]]  # terms of a sentence; the same with those of title and heading
+
+
+def _read_statements(passage: Passage, *, alone: bool) -> Iterator[_Statement]:
+    """Yield the terms of each sentence, without and with those of the title and the heading.
 
     Unless `alone`, a sentence that refers back has the terms of the one before it: "It was closed in 1932."
     """
     before, above = frozenset[str](), frozenset(extract_terms(f"{passage.title} {passage.heading}"))
     for sentence in split_sentences(passage.text):
-        terms = above.union(extract_terms(sentence))
-        yield terms | before if _REFERENCE.search(sentence) and not alone else terms
+        terms = frozenset(extract_terms(sentence))
+        said = terms | before if _REFERENCE.search(sentence) and not alone else terms
+        yield said, said | above
         before = terms
 
 

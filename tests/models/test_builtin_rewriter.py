@@ -34,6 +34,10 @@ DOCUMENTS = {
     "手册": ("水泵保修期为三年。", "磨豆机不在保修期内。"),
     "指南": ("望月桥是古镇最古老的桥。", "未使用的年假最多可以结转五天。"),
     "휴가": ("사용하지 않은 연차 휴가는 다음 해로 이월할 수 있다.", "휴가를 쓰려면 승인을 받는다."),
+    "Lease agreement": (
+        "No dogs may be kept. One cat is allowed.",
+        "The lease runs for 24 months.",
+    ),
     "여비": (
         "국내 출장 숙박비는 9만 원이다. 해외 출장 숙박비는 200달러이다.",
         "A300의 필터 가격은 3만 원이다. A500의 필터 가격은 6만 원이다.",
@@ -150,6 +154,7 @@ def test_the_language_is_kept() -> None:
         ("望月桥呢？", (Turn("user", "水泵的保修期有多长？"),)),
         ("谢谢。那望月桥几岁了？", (Turn("user", "水泵的保修期有多长？"),)),
         ("Was ist ein Knoten?", PRICE),
+        ("How long is the lease?", (Turn("user", "May I keep a dog or a cat?"),)),  # the title names the lease
     ],
 )
 def test_a_new_topic_is_not_mixed_with_the_old_one(question: str, history: tuple[Turn, ...]) -> None:
