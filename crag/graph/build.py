@@ -59,7 +59,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
     for name in ("read_documents", "answer_parts"):
         graph.add_conditional_edges(name, _check_or_retrieve, _edge_targets("check_answer", "retrieve"))
     for name in ("list_matches", "query_table"):  # they copy and calculate: there is nothing to check
-        graph.add_conditional_edges(name, _end_or_retrieve, _edge_targets(END, "retrieve"))
+        graph.add_conditional_edges(name, _end_or_go_on, _edge_targets(END, "retrieve", "answer_parts"))
     graph.add_conditional_edges("retrieve", _after_retrieve, _edge_targets("grade_documents", "decide"))
     graph.add_edge("grade_documents", "decide")
     after_decide = _edge_targets("transform_query", "web_search", "refine_knowledge", "generate")
@@ -84,9 +84,10 @@ def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
     if detect_small_talk(state["question"]) and not state.get("extra_query"):
         return "reply"
     question = fitted_question(state)
-    route = route_nodes.select_route(state, runtime.context).route
-    if route in ("document", "list", "steps") and not runtime.context.engine.find_corrections(question):
-        return _ROUTE_NODES[route]  # it names all that it is about
+    choice = route_nodes.select_route(state, runtime.context)
+    names_all = choice.route in ("document", "list", "steps") or (choice.route == "table" and choice.parts)
+    if names_all and not runtime.context.engine.find_corrections(question):
+        return _ROUTE_NODES[choice.route]
     is_clear = not (
         is_long_question(question)
         or runtime.context.engine.find_corrections(question)
@@ -103,7 +104,9 @@ def _check_or_retrieve(state: GraphState) -> str:
     return "retrieve" if state.get("is_fact") else "check_answer"
 
 
-def _end_or_retrieve(state: GraphState) -> str:
+def _end_or_go_on(state: GraphState) -> str:
+    if state.get("no_table_answers"):
+        return "answer_parts"
     return "retrieve" if state.get("is_fact") else END
 
 

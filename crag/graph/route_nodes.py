@@ -56,9 +56,10 @@ def select_route(state: GraphState, deps: Deps) -> RouteChoice:
         if can_follow.get(judged, True):
             return replace(chosen, reason=route_reason(judged, deps))
     chosen = choose_route(question)
+    may_calculate = chosen.route in ("fact", "steps") and not state.get("no_table_answers")
     calculator = deps.engine.calculator
-    if chosen.route == "fact" and calculator and calculator.is_calculation(question) and _has_tables(deps):
-        return RouteChoice("table", "It asks for a calculation over the rows of a table.")
+    if may_calculate and calculator and calculator.is_calculation(question) and _has_tables(deps):
+        return RouteChoice("table", "It asks for a calculation over the rows of a table.", parts=chosen.parts)
     return chosen
 
 

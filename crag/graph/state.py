@@ -26,7 +26,7 @@ class GraphState(TypedDict, total=False):
     list of what no passage holds, of which `passages_read` were read. `route` is the route that a model chose.
     `begun_answer` is the text that the answer continues. `begin_at` is the first node of a run whose state comes from
     an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, for a run that was rebuilt from
-    its events.
+    its events. `no_table_answers` is set when no table holds what a comparison asks for.
     """
 
     begin_at: NodeName
@@ -48,6 +48,7 @@ class GraphState(TypedDict, total=False):
     strips: dict[int, tuple[Strip, ...]]
     begun_answer: str
     is_fact: bool
+    no_table_answers: bool
     unmatched_topic: str
     passages_read: int
     knowledge: tuple[Knowledge, ...]

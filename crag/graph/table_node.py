@@ -16,10 +16,13 @@ _MAX_CITED = 3  # passages
 
 @graph_node("query_table")
 def query_table(state: GraphState, deps: Deps) -> GraphState:
-    """Answer with the result of one read-only query over the tables of the documents."""
-    deps.emit(RouteChosen("table", select_route(state, deps).reason))
+    """Answer with the result of one read-only query over the tables; else a comparison is answered part by part."""
+    choice = select_route(state, deps)
+    deps.emit(RouteChosen("table", choice.reason))
     passages = {one.id: one for one in deps.retriever.read_all(deps.options, with_tables=True)}
     found = _calculate(state, list(passages.values()), deps)
+    if found is None and choice.parts and deps.options.route == "auto":
+        return {"no_table_answers": True}
     if found is None:
         return answer_as_fact("No table was found that answers this.", deps)
     quotes = {row.passage_id: row.sentence for row in reversed(found.rows)}  # the first row of each passage

@@ -259,6 +259,8 @@ class _QueryWriter:
         compared += [one for one in asked.column_comparison or () if isinstance(one, TableColumn)]
         shown = [column for column in asked.named if column is not label and column not in asked.values]
         measure = None
+        if _COMPARES.search(asked.question) and not (shown or asked.synonyms):
+            return None
         if not compared and not shown:
             shown = asked.synonyms if len(asked.synonyms) == 1 else []
             if not shown and is_one and (measure := self._measure()):

@@ -33,6 +33,22 @@ def test_a_figure_is_calculated_and_its_row_is_cited(bench):
     assert trace.trajectory == ["query_table"]
 
 
+REGIONS = passage(3, "Region | Month | Revenue\nNorth | May | 30\nNorth | June | 50\nSouth | May | 20", title="Sales")
+
+
+def test_a_comparison_of_values_of_a_table_is_calculated(bench):
+    trace = bench({}, passages=[PROSE, REGIONS]).ask("Compare North and South revenue")
+    assert (trace.route, trace.outcome) == ("table", "calculated")
+    assert trace.table.rows == (("North", 80), ("South", 20))
+
+
+@pytest.mark.parametrize("question", ["Compare the Mule and the mill", "Compare North and South"])
+def test_a_comparison_that_no_table_answers_is_answered_part_by_part(bench, question):
+    trace = bench({1: 1.0, 2: 1.0, 3: 1.0}, passages=[PROSE, REGIONS]).ask(question)
+    assert (trace.route, trace.outcome) == ("steps", "documents")
+    assert trace.table is None
+
+
 def test_a_text_that_came_with_the_question_is_not_read_for_a_calculation(bench):
     began = time.process_time()
     assert bench({1: 1.0}, passages=[ROBOTS]).ask("Who built the Mule? " + "1," * 15_000).route is None
