@@ -130,8 +130,11 @@ def check_sentences(text: str, knowledge: Sequence[Knowledge]) -> tuple[Support,
     """Return the support of each sentence that makes a claim: its strength and the supporting knowledge."""
     sources = {item.n: parse_source(item) for item in knowledge}
     variants = TermVariants(frozenset[str]().union(*(source.all_terms for source in sources.values())))
+    titles = {item.passage.title for item in knowledge}
     return tuple(
-        _sentence_support(sentence, sources, variants) for sentence in _claiming_sentences(answer_sentences(text))
+        _sentence_support(sentence, sources, variants)
+        for sentence in _claiming_sentences(answer_sentences(text))
+        if not (_MARKED_HEADING.fullmatch(sentence) and sentence.strip().strip("#*: ") in titles)
     )
 
 

@@ -11,6 +11,7 @@ from crag.text.coverage import Gaps, find_labelled_values
 from crag.text.language import (
     continues_item,
     extract_terms,
+    extract_words,
     is_heading,
     is_list_item,
     is_table_row,
@@ -46,7 +47,7 @@ GapFinder = Callable[[Sequence[ScoredUnit]], Gaps]
 def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUnit]], find_gaps: GapFinder) -> str:
     """Compose the Markdown answer with `[n]` after every quotation; empty when there is nothing to quote."""
     every = [unit for text in texts for unit in text]
-    prose = [unit for unit in every if not is_heading(unit.text)] or every
+    prose = [unit for text in texts for unit in text if not _is_heading(unit, text)] or every
     if not prose:
         return ""
     for text in texts:
@@ -61,17 +62,29 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
     return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
 
 
+def _is_heading(unit: ScoredUnit, text: Sequence[ScoredUnit]) -> bool:
+    """Return whether a unit is a heading; one with a number has a sentence below it: "3. Rent", "The rent is …"."""
+    if not unit.text[0].isdigit() or is_table_row(unit.text):
+        return is_heading(unit.text)
+    below = [other.text for other in text if other.place == unit.place + 1]
+    is_above_sentence = any(not (is_list_item(line) or is_heading(line)) for line in below)
+    return is_above_sentence and is_heading(strip_list_mark(unit.text))
+
+
 def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_gaps: GapFinder) -> ScoredUnit:
     """Return the best unit with a value of the kind asked for, or else the one to explain it, if about as good as any.
 
-    An explanation lacks nothing; of two, the one that begins with a name of the question is about it.
+    An explanation lacks nothing; of two, the one that begins with a name of the question is about it. Of two values,
+    the one beside the very words of the question is: "founded in 1975", not "a founding member since 2011".
     """
     near = [unit for unit in ranked if unit.score >= _LEAD_SCORE_SHARE * ranked[0].score][:MAX_SENTENCES]
 
     def lacks(unit: ScoredUnit) -> tuple[bool, ...]:
         gaps = find_gaps([unit])
         is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
-        return (gaps.value,) if question.answer_type in SINGLE_VALUE_TYPES else (gaps.value, gaps.count > 0, is_aside)
+        if question.answer_type in SINGLE_VALUE_TYPES:
+            return gaps.value, bool(gaps) or not _repeats_words(question, unit)
+        return gaps.value, gaps.count > 0, is_aside
 
     return min(near, key=lacks)
 
@@ -90,15 +103,24 @@ def _choose_units(
             chosen.append(unit)
             gaps = left
     said = set(extract_terms(" ".join(unit.text for unit in chosen)))
+    is_exact = not gaps and _repeats_words(question, lead)
     for unit in ranked:
         if len(chosen) == MAX_SENTENCES or unit.score < _SIMILAR_SCORE_SHARE * lead.score:
             break
         terms = set(extract_terms(unit.text))
-        is_needed = question.answer_type not in SINGLE_VALUE_TYPES or not find_gaps([unit])
+        is_needed = question.answer_type not in SINGLE_VALUE_TYPES or not (
+            find_gaps([unit]) or (is_exact and not _repeats_words(question, unit))
+        )
         if unit not in chosen and not terms <= said and not terms.isdisjoint(question.weights) and is_needed:
             chosen.append(unit)
             said |= terms
     return chosen
+
+
+def _repeats_words(question: AnalyzedQuestion, unit: ScoredUnit) -> bool:
+    """Return whether a unit holds the key words of the question in the same form."""
+    said = {word.casefold() for word, _ in extract_words(unit.text)}
+    return all(word.casefold() in said for word, _ in question.words)
 
 
 def _with_following_units(chosen: Sequence[ScoredUnit], texts: dict[int, Sequence[ScoredUnit]]) -> list[ScoredUnit]:

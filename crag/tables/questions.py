@@ -380,13 +380,17 @@ class _QueryWriter:
             asked.operation == "sum" and has_words(asked.question, "wording", "each_of_them")
         )
         if group and not (is_each and asked.groups == [asked.label] and asked.is_label_unique):
-            self._is_guessed |= bool(asked.each) and operation != "sum"  # of rows, or of the sums of periods
+            self._is_guessed |= self._is_by_period() and operation != "sum"  # of rows, or of the sums of periods
             name = f"{group} AS {asked.each}" if asked.each else group
             order = "1" if asked.each else f"{len(asked.groups) + 1} DESC, 1"
             return self._query("group", f"{name}, {select}", f" GROUP BY {group} ORDER BY {order}", measure=measure)
         if None in asked.cells(measure):  # they are no part of the figure
             self._rows.append(f"{measure.quoted} IS NOT NULL")
         return self._query(_AGGREGATE_KINDS[operation], select, measure=measure)
+
+    def _is_by_period(self) -> bool:
+        cells = (str(cell) for column in self._asked.groups for cell in self._asked.cells(column))
+        return bool(self._asked.each) or any(map(names_period, cells))
 
     def _each_value(self) -> TableColumn | None:
         """Return the column for whose values the question wants a figure each, as in “of North and South”."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from crag.graph.answer_support import check_sentences
@@ -33,6 +35,14 @@ def test_labelled_sentences_are_told_apart() -> None:
     right = sum(is_found and not one.carried for one, is_found in zip(SENTENCES, found, strict=True))
     assert right / sum(found) >= 0.95, "precision of what is flagged"
     assert right / len(wrong) >= 0.95, "recall of what must be flagged"
+
+
+def test_the_title_of_a_source_in_another_language_is_a_heading() -> None:
+    (korean,) = known("도서관은 월요일에 휴관한다.")
+    titled = replace(korean, passage=replace(korean.passage, title="Opening_hours of the city library.txt"))
+    text = "**Opening_hours of the city library.txt**\n\n- 도서관은 월요일에 휴관한다. [1]"
+    assert [one.strength for one in check_sentences(text, [titled])] == ["supported"]
+    assert [one.strength for one in check_sentences(text, [korean])] == ["unsupported", "supported"]
 
 
 def test_a_changed_number_is_never_supported() -> None:

@@ -426,3 +426,30 @@ def test_an_answer_with_bold_text_quotes_the_same_sentences(embedder: Embedder) 
     assert [quoted.text for quoted in collect_quotations(written, knowledge([text]))] == [text]
     assert [(one.strength, one.quote) for one in check_sentences(written, knowledge([text]))] == [("supported", text)]
     assert [cited.quote for cited in collect_citations(written, knowledge([text]))] == [text]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("What is the rent?", "3. Rent\nThe rent is 900 euros.\n\n4. Pets\nNo dogs.", "The rent is 900 euros. [1]"),
+        (
+            "What are the steps?",
+            "These are the steps:\n1. Open the lid\n2. Wait",
+            "These are the steps: [1]\n\n- Open the lid [1]\n- Wait [1]",
+        ),
+    ],
+)
+def test_a_numbered_heading_is_not_quoted_as_a_sentence(
+    embedder: Embedder, question: str, text: str, expected: str
+) -> None:
+    assert answer(embedder, question, [text]) == expected
+
+
+def test_a_value_beside_the_words_of_the_question_is_quoted_without_those_beside_their_forms(
+    embedder: Embedder,
+) -> None:
+    texts = [
+        "Orbel is a founding member of the Harbour Forum started on 23 March 2011.",
+        "Orbel was founded by Ada Finch and Tom Reed on 4 April 1975 to build and sell small looms for weavers.",
+    ]
+    assert answer(embedder, "When was Orbel founded?", texts) == f"{texts[1]} [2]"

@@ -201,6 +201,7 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Deliveries", "Which was the last delivery?"),
         ("Deliveries", "Total weight not in Odby but in Kelm"),
         ("Deliveries", "average monthly weight"),
+        ("Sales lines", "What are the average units per month?"),
         ("Sales lines", "Which regions had more than 8 units?"),
         ("Visits by town", "visits between 2022 and 2024 for Varn"),
         ("Trains", "What is the average price for Bern?"),
