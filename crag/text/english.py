@@ -57,6 +57,8 @@ _ASKS_FOR_COUNTED = lazy_regex(
     rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({'|'.join(_COUNTS[2:])})\b", re.IGNORECASE
 )
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
+_NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
+_PASSIVE = lazy_regex(r"\b(?:is|are|was|were) (?:the )?(?:[A-Z][\w’'-]* )*?([A-Z][\w’'-]*) ([a-z]+)\W*$")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
@@ -84,8 +86,34 @@ def find_missing_words(
     nearest = _find_similarities(unlike, words, embedder)
     unlike = [word for word in unlike if nearest[word] < _SIMILAR]
     names = tuple(dict.fromkeys([*missing, *_missing_years(quoted, question.text)]))
+    unlike += _find_words_of_other_names(question, quoted, held=frozenset(extract_terms(context)))
+    if (passive := _PASSIVE.search(question.text)) and _is_active_only(passive[1], passive[2], quoted):
+        unlike.append(passive[2])
     unlike += [found[0] for one in _QUALIFIERS if (found := one.search(question.text)) and not one.search(text)]
     return names, tuple(unlike)
+
+
+def _find_words_of_other_names(question: AnalyzedQuestion, quoted: str, *, held: frozenset[str]) -> list[str]:
+    """Return the words that stand only at the end of a name that is not asked about: *go* in "the Surface Go"."""
+    asked = question.weights.keys()
+    named = set[str]()
+
+    def drop_end(found: re.Match[str]) -> str:
+        if not asked.isdisjoint(extract_terms(found[1])):
+            return found[0]
+        named.update(extract_terms(found[2]))
+        return found[1]
+
+    named -= held.union(extract_terms(_NAME_PAIR.sub(drop_end, quoted)))
+    return [
+        word for word, parts in dict(question.words).items() if word.islower() and parts and named.issuperset(parts)
+    ]
+
+
+def _is_active_only(subject: str, verb: str, quoted: str) -> bool:
+    """Return whether a text says only what a thing did, as in "Orbel sold 40 looms", not what was done to it."""
+    before = re.findall(rf"(\w+) {re.escape(verb)}\b", quoted, re.IGNORECASE)
+    return bool(before) and all(word.casefold() == subject.casefold() for word in before)
 
 
 def _find_class_terms(question: AnalyzedQuestion) -> set[str]:

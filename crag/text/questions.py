@@ -309,6 +309,9 @@ def _find_dates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+_TIME_UNIT = r"(?:second|minute|hour|day|week|month|year|decade)s?"
+_COUNTS_THINGS = lazy_regex(rf"\bhow many (?!(?:\w+ )?{_TIME_UNIT}\b)\w")
+_DURATION = lazy_regex(rf"\b[\w.,]+[ -]{_TIME_UNIT}\b", re.IGNORECASE)
 _SO_FAR = lazy_regex(r"\bhow long (?:has|have)\b")
 _SINCE = lazy_regex(r"\bsince\b", re.IGNORECASE)
 
@@ -316,6 +319,7 @@ _SINCE = lazy_regex(r"\bsince\b", re.IGNORECASE)
 def _find_numbers(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     asked = question.text.lower()
     said = text if _SO_FAR.search(asked) and _SINCE.search(text) else _DATE.sub(" ", text)
+    said = _DURATION.sub(" ", said) if _COUNTS_THINGS.search(asked) else said
     numbers = (re.sub(r"[^\w%.]", "", number.lower()) for number in _NUMBER.findall(said))
     return frozenset(number for number in numbers if number.rstrip("%") not in asked)
 

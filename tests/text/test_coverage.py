@@ -35,6 +35,9 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("When was the harbour of Varnholt founded?", "Varnholt's harbour was established in 1874."),
         ("Who designed the Halden lighthouse?", "The Halden lighthouse is the design of Clara Moor."),
         ("How many boats does Halden have?", "Halden has 41 boats."),
+        ("How many days does the fair last?", "The fair lasts 4 days."),
+        ("How many boats were sold?", "In 2 years, 41 boats were sold."),
+        ("When was Halden sold?", "Halden was sold to Varn in 1980."),
         ("When is the deck scrubbed?", "The deck is scrubbed on Fridays."),
         ("When is the bell rung?", "The bell is rung daily at noon."),
         ("What does the PX-20 cost?", "PX-20 | Price: 189"),
@@ -144,6 +147,9 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("青山車站的上一任站長是誰？", "青山車站的站長為林文遠。"),
         ("青山铁路有多少名员工？", "青山铁路全长27公里，车站29座。"),
         ("2023年青山铁路的货运量是多少？", "2022年青山铁路的货运量为40万吨。"),
+        ("How many boats were repaired?", "Boats are repaired every four years."),
+        ("When was Halden sold?", "In 1980 Halden sold 41 boats."),
+        ("When did Halden go public?", "On 3 May 1980, Halden showed the Skiff Go to the public."),
     ],
 )
 def test_another_year_name_or_subject_does_not(embedder: Embedder, question: str, text: str) -> None:
