@@ -63,8 +63,9 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
 
 
 def _is_heading(unit: ScoredUnit, text: Sequence[ScoredUnit]) -> bool:
-    """Return whether a unit is a heading; one with a number has a sentence below it: "3. Rent", "The rent is …"."""
-    if not unit.text[0].isdigit() or is_table_row(unit.text):
+    """Return whether a unit is a heading; "3. Rent" is one, and no list item, if a sentence stands below it."""
+    is_numbered = unit.text[0].isdigit() and is_list_item(unit.text)
+    if not is_numbered:
         return is_heading(unit.text)
     below = [other.text for other in text if other.place == unit.place + 1]
     is_above_sentence = any(not (is_list_item(line) or is_heading(line)) for line in below)

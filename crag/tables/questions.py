@@ -259,7 +259,7 @@ class _QueryWriter:
         compared += [one for one in asked.column_comparison or () if isinstance(one, TableColumn)]
         shown = [column for column in asked.named if column is not label and column not in asked.values]
         measure = None
-        if _COMPARES.search(asked.question) and not (shown or asked.synonyms):
+        if has_words(asked.question, "wording", "compare") and not (shown or asked.synonyms):
             return None
         if not compared and not shown:
             shown = asked.synonyms if len(asked.synonyms) == 1 else []
@@ -375,6 +375,8 @@ class _QueryWriter:
             return self._write_filter() if measure else None
         if operation == "sum" and _is_rate(measure):
             return None
+        if operation == "mean" and self._asks_per_period() and _is_additive(measure):
+            return self._query("mean", f"sum({measure.quoted}) / count(DISTINCT {group}) AS mean", measure=measure)
         select = f"{_AGGREGATES[operation]}({measure.quoted}) AS {operation}"
         is_each = operation == "mean" or (
             asked.operation == "sum" and has_words(asked.question, "wording", "each_of_them")
@@ -391,6 +393,13 @@ class _QueryWriter:
     def _is_by_period(self) -> bool:
         cells = (str(cell) for column in self._asked.groups for cell in self._asked.cells(column))
         return bool(self._asked.each) or any(map(names_period, cells))
+
+    def _asks_per_period(self) -> bool:
+        """Return whether the question asks for the mean of the totals of periods, as in “average revenue per month”."""
+        asked, column = self._asked, only_one(self._asked.groups)
+        if column is None or column not in asked.named or None in asked.cells(column) or not self._is_by_period():
+            return False
+        return has_words(asked.question[: asked.named[column]], "wording", "per")
 
     def _each_value(self) -> TableColumn | None:
         """Return the column for whose values the question wants a figure each, as in “of North and South”."""
@@ -591,3 +600,8 @@ def _change_columns(first: str, last: str) -> str:
 def _is_rate(measure: TableColumn) -> bool:
     """Return whether a sum of the column would be meaningless, as of prices and percentages."""
     return measure.unit == "%" or has_words(measure.name, "columns", "rate")
+
+
+def _is_additive(measure: TableColumn) -> bool:
+    """Return whether figures of a column are certainly amounts, so that those of one month make a total."""
+    return any(has_words(measure.name, "columns", kind) for kind in ("account", "quantity"))
