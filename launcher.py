@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -53,10 +53,10 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
 
 
 def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
-    """Return the application behind the middlewares that decide which requests reach it."""
+    """Return the application behind the middlewares that decide which requests reach it. Raises `HomeFault`."""
     hosts = [urlsplit(origin).hostname or "" for origin in origins] or LOCAL_NAMES
     is_secure = bool(origins) and all(origin.startswith("https:") for origin in origins)
-    token = load_page_token(settings.home)
+    token = _load_shared_token(settings) if settings.database_url else load_page_token(settings.home)
     pages = {
         "document": Path(get_static_dir(), "index.html").read_text(encoding="utf-8"),
         "pages": [page.address for page in Page],
@@ -79,6 +79,17 @@ def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
         Middleware(PageRequests, **pages),
     ]
     return st.App(SCRIPT, lifespan=lifespan, middleware=middleware, on_script_error=draw_fault)
+
+
+def _load_shared_token(settings: Settings) -> str:
+    """Return the token of the first process on this database: a page of one reaches the WebSocket of another."""
+    from crag.storage.engine import Database
+    from crag.storage.shared_files import SharedFiles
+
+    with closing(Database(settings.home, settings.database_url)) as database:
+        keys = SharedFiles(database, "key")
+        keys.put("page", load_page_token(settings.home).encode())
+        return (keys.get("page") or b"").decode()
 
 
 def _count_uploaded_bytes(session_id: str) -> int:
@@ -122,8 +133,13 @@ def main(arguments: list[str] | None = None) -> int:
         "logger.hideWelcomeMessage": True,  # it repeats the address
         "logger.level": "warning",  # it reports each timer of a part of a page that has been drawn anew
     }
-    with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to stop; everything is closed by then
+    try:
         create_app(settings, origins).run(config=config)
+    except KeyboardInterrupt:  # the usual way to stop; everything is closed by then
+        pass
+    except CragError as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

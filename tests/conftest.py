@@ -77,7 +77,12 @@ def _homes_on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 
     server = request.getfixturevalue("postgres")
     open_store = engine._open_store
-    monkeypatch.setattr(engine, "_open_store", lambda home, url: open_store(home, url or home_url(server, home)))
+
+    def open_on_postgres(home: Path, url: str) -> engine.Store:
+        is_cache = "evaluations" in home.parts  # of documents split in another way: a folder that is moved when made
+        return open_store(home, url if is_cache else url or home_url(server, home))
+
+    monkeypatch.setattr(engine, "_open_store", open_on_postgres)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,9 +2,11 @@
 
 import os
 import sys
+from hashlib import sha256
 
 from sqlalchemy import select, text
 
+from crag.storage.shared_files import open_shared_files
 from crag.storage.tables import passages, vectors
 from tests.doubles.library import index_of
 from tests.forks import FORKS, start
@@ -64,8 +66,20 @@ def check_whole(library):
         ids = set(connection.scalars(select(passages.c.id)))
         assert set(connection.scalars(select(vectors.c.passage_id))) == ids
         assert set(connection.scalars(text("SELECT rowid FROM passage_terms"))) == ids
-        assert connection.scalar(text("PRAGMA integrity_check")) == "ok"
+        if connection.dialect.name == "postgresql":
+            counted = (
+                "SELECT term, count(DISTINCT rowid) FROM passage_terms, unnest(words) term WHERE term <> '' GROUP BY 1"
+            )
+            kept = connection.execute(text("SELECT term, doc FROM passage_vocabulary")).all()
+            assert dict(connection.execute(text(counted)).all()) == dict(kept)
+        else:
+            assert connection.scalar(text("PRAGMA integrity_check")) == "ok"
     assert index_of(library).ids() == ids
+    if files := open_shared_files(library._database, "original"):  # those of removed documents are swept once old
+        assert {sha256(files.get(source.sha256)).hexdigest() for source in library.sources()} == {
+            source.sha256 for source in library.sources()
+        }
+        return
     kept = {path.name for path in (library.home / "originals").rglob("*") if path.is_file()}
     kept = {name for name in kept if not name.endswith(".unfinished")}  # swept once they are old
     assert kept == {source.sha256 for source in library.sources()}

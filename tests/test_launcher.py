@@ -21,6 +21,8 @@ from websockets.sync.client import connect
 from crag.server.connections import ServerConfig
 from crag.server.page_requests import OWNER_COOKIE
 from tests.crashing import Forked
+from tests.doubles.postgres import home_url
+from tests.forked import forked
 from tests.served import ROOT, free_port, served, socket_path, wait_for
 from tests.waiting import PATIENCE, wait_until
 
@@ -153,6 +155,26 @@ def _handshake(port: int, host: str) -> str:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(_UPGRADE.format(host=host, path=path).encode())
         return connection.recv(64).split()[1].decode()
+
+
+@pytest.mark.postgres
+def test_a_page_of_one_process_reaches_the_websocket_of_another_on_the_same_database(tmp_path, postgres):
+    url = home_url(postgres, tmp_path)
+    common = {"CRAG_DATABASE_URL": url, "OLLAMA_HOST": "127.0.0.1:9"}
+    with forked(tmp_path / "a", **common) as first, forked(tmp_path / "b", **common) as second:
+        path = socket_path(httpx.get(first, headers={"Accept": "text/html"}).text)
+        for address in (first, second):
+            with connect(f"{address.replace('http', 'ws')}{path}", origin=address):
+                pass
+
+
+def test_a_database_that_does_not_answer_is_said_at_the_start(tmp_path):
+    database = {"CRAG_DATABASE_URL": "postgresql://user:secret@127.0.0.1:9/crag", "CRAG_HOME": str(tmp_path)}
+    command = [sys.executable, "launcher.py", "--port", str(free_port())]
+    ended = subprocess.run(command, cwd=ROOT, env=os.environ | database, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "The database does not answer" in ended.stderr
+    assert "secret" not in ended.stderr
 
 
 def test_a_timer_of_a_part_that_is_gone_leaves_the_console_quiet(tmp_path):

@@ -82,13 +82,16 @@ class BackgroundWorker:
             self._thread = thread
 
     def _run(self) -> None:
+        fault = ""
         while self._await_pass():
             try:
                 self._work(self._closing)
+                fault = ""
             except Stopped:
                 pass
             except CragError as error:
-                _log.warning("%s: %s", self._name, error)
+                if fault != (fault := str(error)):  # once, however many passes meet it
+                    _log.warning("%s: %s", self._name, error)
             except Exception:  # noqa: BLE001 — the thread must survive for the next pass
                 _log.exception("%s failed", self._name)
 

@@ -20,6 +20,7 @@ from crag.storage.tables import events, runs
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
+_UNFINISHED = ("running", "waiting")
 # Each commit waits for the disk and competes with the run for the processor; `flush` does not wait for this.
 _GROUP_SECONDS = 0.05
 
@@ -47,7 +48,7 @@ class GroupWriter:
         self._thread.start()
 
     def append(self, table: Table, run_id: str, make: Callable[[], dict[str, Any]]) -> None:
-        """Queue one row for writing; it is dropped if its run no longer exists by then."""
+        """Queue one row for writing; it is dropped if its run no longer exists by then, an event also if it has ended."""
         self._pending.put(PendingRow(table, run_id, make))
 
     def flush(self) -> None:
@@ -84,8 +85,10 @@ class GroupWriter:
             if not rows:
                 return
             with self._database.write() as connection:
-                there = _existing_runs(connection, {item.run_id for item, _ in rows})
+                states = _read_states(connection, {item.run_id for item, _ in rows})
+                unfinished = {run_id for run_id, state in states.items() if state in _UNFINISHED}
                 for table in {item.table for item, _ in rows}:
+                    there = unfinished if table is events else states  # another process may have recorded its end
                     kept = [row for item, row in rows if item.table is table and item.run_id in there]
                     if kept:
                         connection.execute(insert(table), kept)
@@ -95,9 +98,10 @@ class GroupWriter:
             _log.exception("Could not save the events of a run")
 
 
-def _existing_runs(connection: Connection, run_ids: set[str]) -> set[str]:
-    """Return those of these runs that still exist: a conversation may be deleted while it is being answered."""
-    return set(connection.execute(select(runs.c.id).where(runs.c.id.in_(run_ids))).scalars())
+def _read_states(connection: Connection, run_ids: set[str]) -> dict[str, str]:
+    """Return the states of those of these runs that exist: a conversation may be deleted while it is being answered."""
+    found = connection.execute(select(runs.c.id, runs.c.state).where(runs.c.id.in_(run_ids)))
+    return {row.id: row.state for row in found}
 
 
 def _build_row(item: PendingRow) -> dict[str, Any] | None:

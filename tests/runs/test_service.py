@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, text
 
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.events import NodeStarted, RunEnded, TokensWritten
@@ -15,8 +15,10 @@ from crag.runs.records import RunRecords
 from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
+from crag.storage.tables import runs
 from tests.crashing import Forked
 from tests.doubles.engine import QuotingWriter
+from tests.doubles.postgres import home_url
 from tests.runs.conftest import House, wait
 from tests.waiting import PATIENCE
 
@@ -212,6 +214,24 @@ def test_a_killed_run_is_marked_and_keeps_its_text(house, tmp_path):
     reopened.runs.start(conversation.id, "Again?", OPTIONS)
 
 
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def test_another_process_ends_the_run_of_one_that_dies_and_asks_what_is_queued(house, tmp_path, kind):
+    """A killed process keeps its lease for four seconds, which its database does not know to be its last."""
+    watching = house()
+    assert watching.database.dialect == kind
+    run_id, noticed = "0" * 32, threading.Event()
+    watching.runs.on_end = noticed.set
+    with watching.database.write() as connection:
+        if kind == "postgresql":
+            connection.execute(text("INSERT INTO process_leases VALUES ('dead-dead', clock_timestamp())"))
+        owned = {"state": "running", "owner": "dead-dead" if kind == "postgresql" else "999999-1", "started_at": 1.0}
+        connection.execute(insert(runs).values(id=run_id, question="What holds?", **owned))
+    began = time.monotonic()
+    assert wait(watching.runs.attach(run_id)).state == "interrupted"
+    assert time.monotonic() - began < 6
+    assert noticed.wait(PATIENCE)
+
+
 def test_closing_stops_what_runs(tmp_path):
     home = House(tmp_path, QuotingWriter(gate=threading.Event()))
     run = home.runs.start(None, "What holds?", OPTIONS)
@@ -404,6 +424,26 @@ def test_a_run_whose_checkpoint_is_lost_goes_on_from_its_events(house, tmp_path)
     assert again.web.queries == ["finals"]
     for name in ("text", "outcome", "citations", "verdicts", "passages", "trajectory", "notes", "query_sent"):
         assert getattr(trace, name) == getattr(usual, name), name
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("query", ["finals", None])
+def test_a_waiting_run_goes_on_in_a_process_with_another_folder(postgres, tmp_path, query):
+    url = home_url(postgres, tmp_path)
+    first, second = (House(tmp_path / name, scores=NO_ANSWER, url=url) for name in ("a", "b"))
+    try:
+        _, run, _ = ask(first)
+        assert second.runs.draft(run.id) == "question of Who won?"
+        trace = wait(second.runs.answer_consent(run.id, query))
+        assert (trace.state, trace.outcome == "web") == ("done", query is not None)
+        assert (first.web.queries, second.web.queries) == ([], [query] if query else [])
+        assert second.grader.graded == [-1] * (query is not None), "passages are not graded again"
+        assert wait(first.runs.attach(run.id)).text == trace.text
+        with pytest.raises(BadRequest, match="decided already"):
+            first.runs.answer_consent(run.id, "finals")
+    finally:
+        first.close()
+        second.close()
 
 
 def test_a_search_for_a_sentence_goes_on_without_its_checkpoint(house, tmp_path):
