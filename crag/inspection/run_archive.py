@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ _PROGRESS_STAGE = "Reading earlier runs"
 _log = logging.getLogger(__name__)
 
 # Joins a run with its summary. SQLite accepts any type in a column; a row with a wrong type counts as missing.
-HAS_SUMMARY = and_(run_summaries.c.run_id == runs.c.id, func.typeof(run_summaries.c.seconds) == "real")
+HAS_SUMMARY = and_(run_summaries.c.run_id == runs.c.id, run_summaries.c.seconds <= sys.float_info.max)
 
 
 class SummaryBackfill:

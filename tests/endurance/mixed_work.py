@@ -26,6 +26,7 @@ from crag.settings import Settings
 
 THREADS = 2
 _KINDS = {"add": 8, "change": 3, "remove": 2, "move": 2, "search": 2, "save": 1, "submit": 3, "ask": 4}  # and how often
+_UPLOAD = "u"  # at the end of the name of a document that cannot be read again
 COLLECTIONS = ("Documents", "Papers", "Contracts")
 _WORDS = ("river", "stone", "lamp", "cloud", "winter", "harbour", "engine", "letter", "garden", "copper", "violin")
 
@@ -82,11 +83,11 @@ class Worker:
 
     def _choose(self, number: int) -> dict[str, Any]:
         kind = self._chance.choices([*_KINDS], [*_KINDS.values()])[0]
-        known = sorted(self._ids)
+        known = sorted(name for name in self._ids if kind != "change" or not name.endswith(_UPLOAD))
         if not known and kind in ("change", "remove", "move"):
             kind = "add"
         is_new = not known or kind in ("add", "submit", "ask")
-        name = f"{self._own}x{number}" if is_new else self._chance.choice(known)
+        name = f"{self._own}x{number}{_UPLOAD * (kind == 'submit')}" if is_new else self._chance.choice(known)
         return {
             "kind": kind,
             "name": name,
