@@ -48,7 +48,7 @@ class GroupWriter:
         self._thread.start()
 
     def append(self, table: Table, run_id: str, make: Callable[[], dict[str, Any]]) -> None:
-        """Queue one row for writing. It is dropped if its run no longer exists by then; an event also if it has ended."""
+        """Queue one row for writing. It is dropped if its run no longer exists; an event also if its run has ended."""
         self._pending.put(PendingRow(table, run_id, make))
 
     def flush(self) -> None:

@@ -169,10 +169,10 @@ class RunRecords:
             connection.execute(insert(events).values(run_id=run_id, number=number, body=encode_event(ended).decode()))
             save_summary(connection, run_id, trace, ended.at)
 
-    def close_orphans(self, log: EventLog, unsaved: Container[str] = ()) -> bool:
+    def close_orphans(self, log: EventLog, unsaved: Container[str] = ()) -> list[str]:
         """Mark runs whose process died, or that are in `unsaved`, as interrupted; keep their text so far.
 
-        Returns whether there were any.
+        Returns their ids.
         """
         with self._database.read() as connection:
             running = connection.execute(_RUNNING).all()
@@ -182,7 +182,7 @@ class RunRecords:
             trace = Trace().apply_all(event for _, event in kept)
             seconds = max((step.started + (step.seconds or 0) for step in trace.steps), default=0.0)
             self.close(row.id, kept[-1][0] + 1 if kept else 1, RunEnded("interrupted", seconds), trace)
-        return bool(orphans)
+        return [row.id for row in orphans]
 
     def history(self, conversation_id: str) -> tuple[Turn, ...]:
         """Return the last few answered turns of the shown branch, oldest first, as models should see them."""

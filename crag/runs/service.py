@@ -297,8 +297,8 @@ class RunService(UserScoped):
             for run_id in self._records.stop_requests():
                 if live := self._live.get(run_id):
                     live.stop.cancel()
-        if self._records.close_orphans(self._log, self._worker.unsaved_run_ids):
-            self.on_end()
+        for run_id in self._records.close_orphans(self._log, self._worker.unsaved_run_ids):
+            self.on_end(run_id)
 
     def _check_own(self, run_id: str) -> None:
         check_visible(self._database, runs, run_id, self._user)
