@@ -296,6 +296,7 @@ def wrongs_of_ben(home: Home, outcome: Outcome) -> Iterator[str]:
 
 
 SAME_FOR_BOTH = {
+    "RunService.count_live",  # counts of the whole process, for its metrics
     "ConversationOwners.has_others",  # each is another one to the other
     "Evaluations.cutoffs",  # too few labels to fit any
     "PassageExchange.backup_bytes",
