@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
         "client.allowedOrigins": [],  # no other site may embed the application and send it messages
         "server.maxUploadSize": settings.max_upload_mb,
         "logger.hideWelcomeMessage": True,  # it repeats the address
-        "logger.level": "warning",  # it reports each timer of a part of a page that has been drawn anew
+        "logger.level": "warning",  # it reports each timer of a part of the page that was redrawn
     }
     try:
         create_app(settings, origins).run(config=config)

@@ -45,7 +45,7 @@ class SourceRefused(CragError):
 
 
 class NotLoggedIn(CragError):
-    """Nobody is logged in, or whoever is cannot be admitted. The page to log in says why."""
+    """The visitor is not logged in, or may not use this server. The login page says why."""
 
 
 class ServiceFault(CragError):
