@@ -74,10 +74,6 @@ class JobQueue(UserScoped):
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def owner_name(self) -> str:
-        """Return the name under which this process owns jobs."""
-        return self._database.owner_name()
-
     def add(self, job: Job) -> None:
         """Append a new job to the queue."""
         names = ("id", "kind", "spec", "name", "collection", "state", "submitted_at")

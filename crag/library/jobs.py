@@ -105,11 +105,11 @@ class JobWorkers:
     Each claimed job ends as done, failed or cancelled, or waits again when the process closes.
     """
 
-    def __init__(self, rows: JobQueue, spool: FileExchange, library: Library) -> None:
+    def __init__(self, rows: JobQueue, spool: FileExchange, library: Library, process: str) -> None:
         self._rows = rows
         self._spool = spool
         self._library = library
-        self._owner = f"{rows.owner_name()}-{secrets.token_hex(4)}"
+        self._owner = f"{process}-{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._tasks: dict[str, _RunningJob] = {}
         self._polls = 0
@@ -265,7 +265,7 @@ class IngestJobs(UserScoped):
         self._library = library
         self._rows = JobQueue(database)
         self._spool = open_shared_files(database, "upload") or UploadSpool(library.home / "incoming")
-        self._workers = JobWorkers(self._rows, self._spool, library)
+        self._workers = JobWorkers(self._rows, self._spool, library, database.owner_name())
         self.check_limit: Callable[[str | None], object] = lambda _: None  # raises `BadRequest` if a user adds too much
 
     def submit_bytes(self, name: str, data: bytes, collection: str = "") -> str:
