@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from crag.evaluation.regression import RegressionMonitor
     from crag.evaluation.runner import Judge
     from crag.inspection.coverage_gaps import CoverageGaps
+    from crag.sharing.notes import Notes
     from crag.sharing.passage_exchange import PassageExchange
     from crag.sharing.service import ConversationExchange
 
@@ -242,6 +243,13 @@ class Application(UserScoped):
         from crag.sharing.service import ConversationExchange
 
         return ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
+
+    @DeferredPart
+    def notes(self) -> Notes:
+        """What users keep."""
+        from crag.sharing.notes import Notes
+
+        return Notes(self.database, self.conversations, self.runs)
 
     @DeferredPart
     def gaps(self) -> CoverageGaps:

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "library": ("list", "remove", "search", "collections", "export", "import", "backup", "restore", "move"),
     "ask": ("ask", "grade"),
     "conversations": ("conversations",),
+    "notes": ("notes",),
     "calibrate": ("calibrate",),
     "evaluate": ("evaluate",),
     "evaluations": ("evaluations", "datasets"),

@@ -1,4 +1,4 @@
-"""Chat sidebar: trace or conversation list, and the menu of the open conversation."""
+"""Chat sidebar: trace, conversation list or notes, and the menu of the open conversation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crag.runs.run import Run
 from crag.text.formatting import current_date, format_count, to_local_time
 from crag.types import Conversation
 from pages.chat import state
-from pages.parts import dialogs, labels, markdown, sharing
+from pages.parts import dialogs, labels, markdown, notes, sharing
 from pages.parts.layout import draw_search_field
 from pages.parts.services import application
 from pages.parts.session import NOT_REMEMBERED, has_other_users, is_browser_remembered, is_phone
@@ -219,7 +219,7 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             view = st.segmented_control(
                 "Show",
-                [state.TRACE_VIEW, state.CONVERSATIONS_VIEW],
+                [state.TRACE_VIEW, state.CONVERSATIONS_VIEW, state.NOTES_VIEW],
                 key=state.SIDEBAR_VIEW_KEY,
                 required=True,
                 label_visibility="collapsed",
@@ -231,6 +231,10 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
     if view == state.CONVERSATIONS_VIEW:
         with place:
             _draw_conversations()
+        return None
+    if view == state.NOTES_VIEW:
+        with place:
+            notes.draw_conversation_notes(state.current_conversation())
         return None
     shown = state.shown_run_id() or last_run
     if active is not None and shown == active.id:

@@ -28,6 +28,7 @@ from tests.waiting import PATIENCE, wait_until
 
 OPENED = {
     Page.CHAT,
+    Page.NOTES,
     Page.DOCUMENTS,
     Page.GAPS,
     Page.COMPARE,
@@ -73,7 +74,7 @@ class Browsers:
         app = self._tab(user).switch_page(page.path)
         app.query_params.clear()
         app.query_params.update(query or {})
-        app.session_state["dialog"] = dialog
+        app.session_state["dialog"] = dialog or ("", None)
         self.downloads.clear()
         app.run()
         self.monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))  # as outside of a script run
