@@ -219,7 +219,7 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             view = st.segmented_control(
                 "Show",
-                [state.TRACE_VIEW, state.CONVERSATIONS_VIEW, state.NOTES_VIEW],
+                [state.TRACE_VIEW, state.HISTORY_VIEW, state.NOTES_VIEW],
                 key=state.SIDEBAR_VIEW_KEY,
                 required=True,
                 label_visibility="collapsed",
@@ -228,7 +228,7 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
             )
             st.button("New", icon=":material/edit_square:", type="tertiary", on_click=_start_conversation)
         place = st.container(gap="small")
-    if view == state.CONVERSATIONS_VIEW:
+    if view == state.HISTORY_VIEW:
         with place:
             _draw_conversations()
         return None
@@ -254,7 +254,7 @@ def draw_trace(run_id: str | None, prefix: str = "trace") -> None:
 
 def _first_view() -> str:
     """Return the initial view; on a phone the trace has a drawer instead."""
-    return state.CONVERSATIONS_VIEW if is_phone() else state.TRACE_VIEW
+    return state.HISTORY_VIEW if is_phone() else state.TRACE_VIEW
 
 
 def _start_conversation() -> None:

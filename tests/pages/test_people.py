@@ -84,7 +84,7 @@ class Browsers:
     def _tab(self, user: str) -> AppTest:
         if user not in self.tabs:
             app = self.tabs[user] = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
-            app.session_state["sidebar_view"] = "Conversations"
+            app.session_state["sidebar_view"] = "History"
             app.run()
         return self.tabs[user]
 

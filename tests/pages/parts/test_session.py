@@ -34,7 +34,7 @@ def browser(monkeypatch):
         monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {OWNER_COOKIE: key} if key else {}))
         page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
         page.query_params.update(query)
-        page.session_state["sidebar_view"] = "Conversations"
+        page.session_state["sidebar_view"] = "History"
         return page.run()
 
     return opened
