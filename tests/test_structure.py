@@ -49,7 +49,8 @@ MAY_IMPORT = {
 """What each package of `crag/` may import besides itself; a new file falls under the row of its folder."""
 EVERYTHING_BELOW = {
     "app": tuple(MAY_IMPORT),
-    "cli": (*MAY_IMPORT, "app"),
+    "cli": (*MAY_IMPORT, "app", "mcp"),
+    "mcp": (*MAY_IMPORT, "app", "cli"),
     "__main__": (*MAY_IMPORT, "app", "cli"),
 }
 

@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("evaluate",),
     "evaluations": ("evaluations", "datasets"),
     "models": ("models", "spaces"),
+    "mcp": ("mcp",),
     "home": ("settings", "presets", "gaps", "ledger", "doctor"),
 }
 """The commands in each module of this package; running one imports only its module."""
