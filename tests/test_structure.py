@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "models": (*VALUES, "concurrency", "prompts", "storage", "text"),
     "retrieval": (*VALUES, "concurrency", "storage", "text"),
     "websearch": (*VALUES, "storage", "text"),
-    "tables": (*VALUES, "text"),
+    "tables": (*VALUES, "concurrency", "text"),
     "ingest": (*VALUES, "concurrency", "storage", "text", "retrieval", "ingest.parse"),
     "ingest.parse": (*VALUES, "text"),
     "runs": (*VALUES, "concurrency", "storage", "text", "conversations", "graph"),

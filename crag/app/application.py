@@ -50,6 +50,7 @@ from crag.storage.accounts import Accounts
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import Preferences
+from crag.storage.summary_parts import SummaryParts
 from crag.storage.user_scope import DeferredPart, UserScoped
 from crag.types import ProgressCallback
 from crag.websearch.quota import SearchQuota
@@ -128,7 +129,13 @@ class Application(UserScoped):
     def _open_runs(self) -> None:
         settings, log = self.settings, self.outbound_log
         self.engines = Engines(
-            settings, self.library, self._builtin_embedder, log, self.preferences.may_send_to, self.evaluator
+            settings,
+            self.library,
+            self._builtin_embedder,
+            log,
+            self.preferences.may_send_to,
+            self.evaluator,
+            SummaryParts(self.database),
         )
         self.web = WebAccess(settings, self.library, self._builtin_embedder, log)
         self.traces = TraceUploader(settings.langsmith, log, self.preferences.may_trace)

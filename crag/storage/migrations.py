@@ -126,6 +126,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             conversation_id TEXT NOT NULL UNIQUE REFERENCES conversations (id) ON DELETE CASCADE,
             created_at FLOAT NOT NULL
         )""",
+        """CREATE TABLE summary_parts (
+            model TEXT NOT NULL,
+            prompt TEXT NOT NULL,
+            notes TEXT NOT NULL,
+            sources TEXT NOT NULL,
+            added_at FLOAT NOT NULL,
+            PRIMARY KEY (model, prompt)
+        )""",
+        "CREATE INDEX ix_summary_parts_added_at ON summary_parts (added_at)",
     ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""

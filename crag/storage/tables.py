@@ -342,6 +342,17 @@ collections = Table(
     Column("public", Integer, nullable=False, server_default="0"),
 )
 
+# What models noted on parts of documents while they summed them up; `sources` are the ids of these documents.
+summary_parts = Table(
+    "summary_parts",
+    metadata,
+    Column("model", Text, primary_key=True),
+    Column("prompt", Text, primary_key=True),
+    Column("notes", Text, nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("added_at", Float, nullable=False, index=True),
+)
+
 # What users keep: texts of their own, answers and passages with their sources. A note outlives its conversation.
 notes = Table(
     "notes",

@@ -34,7 +34,7 @@ from tests.test_structure import CRAG, imports
 SHARED = {
     *("active_spaces", "calibrations", "collections", "downloads", "embedder_choices", "epochs", "jobs", "passages"),
     *("preferences", "presets", "removed_passages", "removed_sources", "removed_vectors", "rulings", "sources"),
-    *("collection_members", "file_pieces", "spaces", "users", "vectors"),
+    *("collection_members", "file_pieces", "spaces", "summary_parts", "users", "vectors"),
 }
 """Tables without an owner: documents, models, settings, and what is measured about all of them."""
 COMMON = {
