@@ -102,7 +102,7 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
 def _outbound_notices(plan: EvaluationPlan) -> Iterable[OutboundNotice]:
     options = [variant.options for variant in plan.variants]
     if any(one.web == "auto" for one in options):
-        yield OutboundNotice("Questions that the documents do not answer are rewritten and go", "Tavily")
+        yield OutboundNotice("Questions that the documents do not answer are rewritten and go", web_search_label())
     if host := application().environments.embedding_host():
         yield OutboundNotice("To find passages, questions go", host)
     if application().traces.on:

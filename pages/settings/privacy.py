@@ -133,7 +133,7 @@ def draw_privacy() -> None:
             "Everything sent from this machine is logged here first. "
             + labels.grey_text("Data for models on this machine stays here and is not listed.")
         )
-        if application().settings.tavily_api_key and may_administer():
+        if application().settings.web_search_provider == "tavily" and may_administer():
             _draw_quota()
         _draw_outbound_log()
     with st.container(gap=None):
@@ -262,6 +262,6 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
 def _draw_cleared_entries() -> None:
     count = application().outbound_log.count_since()
     st.markdown(f"{format_count(count, 'entry', 'entries')} will be deleted permanently.")
-    if application().settings.tavily_api_key:
+    if application().settings.web_search_provider == "tavily":
         st.caption("This month's search count restarts at 0 here, but not at Tavily.")
     st.caption("This does not undo what was sent; recipients may keep it.")
