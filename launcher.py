@@ -24,6 +24,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from crag.concurrency.workers import run_in_background
 from crag.errors import CragError
+from crag.server.browser_identity import BrowserIdentity
 from crag.server.connections import ServerConfig
 from crag.server.health import HealthEndpoints
 from crag.server.limits import LimitRequests, RequestLimits
@@ -37,7 +38,13 @@ from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
 from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages
 from pages.parts.routes import Page
-from pages.parts.services import close_application, is_database_answering, preload_application, render_metrics
+from pages.parts.services import (
+    adopt_former_key,
+    close_application,
+    is_database_answering,
+    preload_application,
+    render_metrics,
+)
 
 SCRIPT = Path(__file__).with_name("app.py")
 _UPLOADS = 4  # largest files that one tab may have in memory at once
@@ -77,6 +84,11 @@ def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
         Middleware(RequestGuard, token=token, origins=origins),
         Middleware(LimitRequests, limits=RequestLimits(_count_uploaded_bytes, _UPLOADS * settings.max_upload_mb << 20)),
         Middleware(PageRequests, **pages),
+        Middleware(
+            BrowserIdentity,
+            adopt=adopt_former_key if settings.people == "many" else None,
+            login_secret=settings.login["cookie_secret"] if settings.people == "accounts" else "",
+        ),
     ]
     return st.App(SCRIPT, lifespan=lifespan, middleware=middleware, on_script_error=draw_fault)
 

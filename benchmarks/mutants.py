@@ -50,6 +50,7 @@ GUARDED = {
     "server": [
         *("crag/server/limits.py", "crag/server/connections.py", "crag/server/request_guard.py"),
         *("crag/server/security_headers.py", "crag/server/page_requests.py", "crag/models/destinations.py"),
+        "crag/server/browser_identity.py",
     ],
     "many at once": [
         *("crag/conversations/conversations.py", "crag/runs/question_queue.py"),

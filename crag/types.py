@@ -653,12 +653,12 @@ def strip_unstorable(text: str) -> str:
     return text.encode("utf-8", "ignore").decode().replace("\x00", "")
 
 
-_USER_KEY = re.compile(r"[\w-]{43}", re.ASCII)
+_USER_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 def generate_user_key() -> str:
-    """Return a random key of 256 bits, which cannot be guessed."""
-    return secrets.token_urlsafe(32)
+    """Return a random key, as a browser has one."""
+    return secrets.token_hex(32)
 
 
 def is_user_key(text: str) -> bool:

@@ -175,6 +175,18 @@ def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):
         people.transfer("newest", [one])
 
 
+def test_what_a_former_key_owned_is_adopted_once(home, people):
+    one, other = conversation(home, "former"), conversation(home, "other")
+    sent = OutboundLog(home.database)
+    with on_behalf_of("former"):
+        sent.record("example.org", "web search", "cats")
+    people.adopt("former", NEW)
+    people.adopt("former", NEWEST)
+    assert (seen(home, NEW), seen(home, "former"), seen(home, NEWEST)) == ({one}, set(), set())
+    assert [entry.what for entry in sent.for_user(NEW).entries()] == ["cats"]
+    assert seen(home, "other") == {other}
+
+
 def test_the_command_transfers_all_named_conversations_or_none(home, capsys):
     one, other = conversation(home, "old"), conversation(home, "old")
 

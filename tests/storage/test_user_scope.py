@@ -39,6 +39,7 @@ SHARED = {
 """Tables without an owner: documents, models, settings, and what is measured about all of them."""
 COMMON = {
     *("Calibrator.run", "Calibrator.save", "Library.discard", "Library.purge_removed", "Library.remove"),
+    "ConversationOwners.adopt",  # everything of a former key, whoever asks
     "ConversationOwners.claim_unowned",  # what belongs to nobody goes to the first visitor
     "Conversations.rename_collection",
     *("Evaluations.close", "Evaluations.close_orphans"),
@@ -211,7 +212,7 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "thresholds": Thresholds(0.3, 0.7),
         "title": "Another title",
         "up": True,
-        "user": "c" * 43,
+        "user": "c" * 64,
     }
     return values | special_values(home).get(method, {})
 
