@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -680,6 +681,17 @@ def is_account(user: str | None) -> bool:
 
 
 Role = Literal["admin", "member"]
+
+
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def fold_email(address: str) -> str:
+    """Return the address in the spelling by which people are compared.
+
+    Only ASCII letters are folded: to Unicode, the Kelvin sign is a capital *k*, but to mail servers another mailbox.
+    """
+    return address.strip().translate(_ASCII_LOWER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def _read_identity(claims: Mapping[str, Any]) -> Identity:
     if time.time() - float(claims.get("iat") or time.time()) > _LOGIN_SECONDS:
         raise NotLoggedIn("You were logged in a week ago.", "Log in again.")
     issuer, subject, email = (str(claims.get(name) or "") for name in ("iss", "sub", "email"))
-    if not subject or not email or claims.get("email_verified") is False:
+    if not subject or not email or str(claims.get("email_verified", True)).lower() != "true":  # some send it as text
         raise NotLoggedIn(
             "The login service does not confirm your e-mail address, by which others share documents with you.",
             "Confirm it there, or ask an administrator.",
