@@ -164,6 +164,11 @@ def test_a_login_that_fails_leads_back_with_the_reason(logging_in, asked, status
     assert (answer.headers.get("location"), answer.text) == (("/", "") if status == 303 else (None, "passed on"))
 
 
+def test_a_server_with_accounts_starts(logging_in):
+    with logging_in as started:  # what is no request passes, too
+        assert started.get("/auth/login").text == "passed on"
+
+
 def test_without_accounts_there_is_no_address_to_log_in(client):
     assert client.get("/auth/login", headers=HTML).headers["location"] == "/"
     assert client.get("/oauth2callback", headers=HTML).headers["location"] == "/"

@@ -77,6 +77,13 @@ def lose_document(members, manifest):
     del members[original(members)]
 
 
+def swap_documents(members, manifest):
+    """Each under the name of the other, with its own size and checksum."""
+    one, other = [name for name in members if name.startswith("originals/")][:2]
+    members[one], members[other] = members[other], members[one]
+    manifest["members"][one], manifest["members"][other] = manifest["members"][other], manifest["members"][one]
+
+
 def spoil_database(members, _):
     body = bytearray(members["crag.sqlite"])
     body[5000:9000] = b"\xff" * 4000
@@ -104,6 +111,7 @@ HOSTILE = {
     "of another name": rename("originals/" + "ab/" + "ab" * 32),
     "no database": lambda members, manifest: (members.pop("crag.sqlite"), manifest["members"].pop("crag.sqlite")),
     "lacks a document": lose_document,
+    "swapped documents": swap_documents,
     "not listed": lambda members, manifest: members.update({"evil": b"x"}) or manifest.update({"keep evil": {}}),
     "lying size": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": 10, "sha256": "0" * 64}}),
     "lying checksum": lambda members, manifest: manifest.update({"keep crag.sqlite": {"sha256": "0" * 64}}),
