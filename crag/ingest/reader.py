@@ -23,6 +23,8 @@ _NEW_SECTION_FILL = 0.4  # how full a chunk must be for a heading to begin the n
 _NEW_BLOCK_FILL = 0.6  # and for a paragraph's end to close it, though another sentence would fit
 _CONTEXT_SIZES = 3
 _MAX_CHARS_PER_TOKEN = 16  # characters; a longer sentence is cut before it is counted
+_MAX_SENTENCES = 2_000_000  # each takes about 200 bytes until the text is split
+_SENTENCE_MARKS = (". ", "! ", "? ", "\n", "。", "！", "？", "…")
 _NO_SPACE_AFTER = tuple("。！？…”』」")
 
 
@@ -271,6 +273,14 @@ def _context_range(n: int, spans: list[_Span], sections: list[tuple[str, str]], 
     return start, end
 
 
+def _check_sentences(document: Document) -> None:
+    """Refuse what falls into so many sentences that splitting would exhaust memory. Raises `SourceRefused`."""
+    from crag.ingest.parse.document import too_large_refusal
+
+    if sum(block.text.count(mark) for block in document.blocks for mark in _SENTENCE_MARKS) > _MAX_SENTENCES:
+        raise too_large_refusal(f"holds more than {_MAX_SENTENCES:,} sentences")
+
+
 @dataclass(frozen=True, slots=True)
 class RawDocument:
     """A raw document. `content_type` is empty and `charset` None if the source did not state them."""
@@ -337,6 +347,7 @@ class GuardedReader:
             limits=ParseLimits(size=self._limit_bytes),
             progress=report,
         )
+        _check_sentences(parsed)
         report(Progress("Splitting"))
 
         def count_tokens(text: str) -> int:

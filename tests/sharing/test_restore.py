@@ -169,6 +169,13 @@ def test_a_backup_with_other_files_than_those_in_its_list_is_refused(saved, tmp_
         restore(saved, tmp_path / "new")
 
 
+@pytest.mark.parametrize(("name", "said"), [("no database", "no database"), ("enormous", "not enough space")])
+def test_an_altered_backup_is_refused_with_the_reason(saved, tmp_path, name, said):
+    repacked(saved, HOSTILE[name])
+    with pytest.raises(CragError, match=said):
+        restore(saved, tmp_path / "new")
+
+
 def test_a_list_of_files_that_is_too_long_is_not_read(saved, tmp_path, monkeypatch):
     monkeypatch.setattr("crag.sharing.backup._MAX_MANIFEST_BYTES", 100)
     with pytest.raises(BadRequest, match="not a backup"):
