@@ -115,6 +115,8 @@ def _unpack(file: Path, folder: Path, report: ProgressCallback, stop: Cancellati
 
 def _open_archive(file: Path) -> zipfile.ZipFile:
     try:
+        if not file.is_file():  # a device would be read without end
+            raise FileNotFoundError(file)
         return zipfile.ZipFile(file)
     except OSError as error:
         raise BadRequest(f"“{file.name}” cannot be read.", "Check the path.") from error

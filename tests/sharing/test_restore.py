@@ -1,6 +1,7 @@
 """Damaged, hostile or foreign backups: refused, with nothing changed."""
 
 import json
+import os
 import sqlite3
 import stat
 import zipfile
@@ -254,8 +255,9 @@ def test_a_link_is_refused(saved, tmp_path):
         restore(saved, tmp_path / "new")
 
 
-@pytest.mark.parametrize("name", ["nowhere", "home", "home/crag.sqlite"])
+@pytest.mark.parametrize("name", ["nowhere", "home", "home/crag.sqlite", "pipe"])
 def test_another_kind_of_file_is_refused(saved, tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")  # reading it, like some devices, never ends
     with pytest.raises(BadRequest, match=r"cannot be read|not a backup"):
         restore(tmp_path / name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
