@@ -190,7 +190,7 @@ def _find_border(pieces: list[_Piece], start: int, size: int) -> int:
         piece = pieces[n]
         if piece.block.kind == "heading" and n > start and tokens >= _NEW_SECTION_FILL * size:
             return n
-        if n > start and (piece.starts_sheet or _begins_other_table(pieces[start : n + 1])):
+        if n > start and (piece.starts_sheet or _begins_other_table(pieces, start, n)):
             return n
         if piece.starts_block and tokens >= _NEW_BLOCK_FILL * size:
             border = n
@@ -200,10 +200,16 @@ def _find_border(pieces: list[_Piece], start: int, size: int) -> int:
     return len(pieces)
 
 
-def _begins_other_table(pieces: Sequence[_Piece]) -> bool:
-    """Return whether the last piece is a row under other columns than a row before it: one chunk names one table's."""
-    rows = [piece for piece in pieces if piece.block.kind in ("header", "row") and is_table_row(piece.text)]
-    return len(rows) > 1 and rows[-1] is pieces[-1] and rows[-1].columns != rows[-2].columns
+def _begins_other_table(pieces: Sequence[_Piece], start: int, at: int) -> bool:
+    """Return whether a piece is a row under other columns than the row before it: one chunk names one table's."""
+    if not _is_row(pieces[at]):
+        return False
+    before = next((pieces[n] for n in range(at - 1, start - 1, -1) if _is_row(pieces[n])), None)
+    return before is not None and before.columns != pieces[at].columns
+
+
+def _is_row(piece: _Piece) -> bool:
+    return piece.block.kind in ("header", "row") and is_table_row(piece.text)
 
 
 def _keep_lead_ins_together(pieces: list[_Piece], start: int, end: int) -> int:
