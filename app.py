@@ -37,7 +37,7 @@ def main() -> None:
     st.logo(LOGO, size="large")
     if session.pop_unknown_page() and pages[chosen] is Page.CHAT:  # another page may be opened meanwhile
         st.toast("There is no page at this address. This is the start page.", icon=":material/info:", duration="long")
-    dialogs.show_refusal()
+    dialogs.show_notice()
     try:
         if login.draw_login_page():
             return

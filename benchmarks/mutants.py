@@ -71,6 +71,10 @@ EXEMPT = {
     ("crag/ingest/fetch.py", "without _default_ssl_context(): ssl_context or _default_ssl_context()"): (
         "saves reading the certificates for each page; the library uses the same ones"
     ),
+    ("crag/library/job_queue.py", "never: if not self.count('waiting')"): "saves a write transaction",
+    ("crag/storage/ownership.py", "never: if f'{name}-'.startswith(f'{current_process_name()}-')"): (
+        "saves looking up the process that asks, which redraws do often"
+    ),
     ("crag/models/destinations.py", "without self.outbound_log: self.host and self.outbound_log"): (
         "tells the type checker what `__post_init__` has checked"
     ),

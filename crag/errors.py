@@ -122,6 +122,10 @@ class HomeFault(CragError):
     code = "home"
 
 
+class DatabaseUnreachable(HomeFault):
+    """The database server does not answer at the moment; nothing was saved."""
+
+
 class Stopped(Exception):
     """Raised inside cancelled work; never shown."""
 

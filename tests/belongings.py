@@ -11,6 +11,7 @@ from crag.app.application import Application
 from crag.evaluation.types import Dataset, Evaluation, EvaluationPlan, EvaluationResult, Variant
 from crag.options import RunOptions
 from crag.runs.run import Run
+from crag.sharing.notes import Note
 from crag.storage.outbound_log import on_behalf_of
 from crag.storage.tables import sources
 from crag.types import Conversation
@@ -51,6 +52,8 @@ class Belongings:
     dataset: Dataset
     evaluation: Evaluation
     result: EvaluationResult
+    note: Note
+    link_id: str
 
 
 def make_belongings(app: Application, user: str) -> Belongings:
@@ -79,6 +82,8 @@ def make_belongings(app: Application, user: str) -> Belongings:
     wait_until_done(own)
     (result,) = own.evaluations.results(evaluation.id)
     own.evaluations.label(evaluation.id, result, True)
+    note = own.notes.keep_answer(asked.run.id)
+    link_id = own.sharing.create_link(asked.conversation.id)
     with on_behalf_of(user):
         app.outbound_log.record("example.org", "model", f"About {WORD}")
     return Belongings(
@@ -91,6 +96,8 @@ def make_belongings(app: Application, user: str) -> Belongings:
         queued_id=own.queue.questions(pending.id)[-1].id,
         deleted=others[2][0],
         dataset=dataset,
+        note=note,
+        link_id=link_id,
         evaluation=own.evaluations.get(evaluation.id),
         result=own.evaluations.results(evaluation.id)[0],
     )

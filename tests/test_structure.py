@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "models": (*VALUES, "concurrency", "prompts", "storage", "text"),
     "retrieval": (*VALUES, "concurrency", "storage", "text"),
     "websearch": (*VALUES, "storage", "text"),
-    "tables": (*VALUES, "text"),
+    "tables": (*VALUES, "concurrency", "text"),
     "ingest": (*VALUES, "concurrency", "storage", "text", "retrieval", "ingest.parse"),
     "ingest.parse": (*VALUES, "text"),
     "runs": (*VALUES, "concurrency", "storage", "text", "conversations", "graph"),
@@ -49,7 +49,8 @@ MAY_IMPORT = {
 """What each package of `crag/` may import besides itself; a new file falls under the row of its folder."""
 EVERYTHING_BELOW = {
     "app": tuple(MAY_IMPORT),
-    "cli": (*MAY_IMPORT, "app"),
+    "cli": (*MAY_IMPORT, "app", "mcp"),
+    "mcp": (*MAY_IMPORT, "app", "cli"),
     "__main__": (*MAY_IMPORT, "app", "cli"),
 }
 

@@ -50,6 +50,7 @@ from crag.storage.accounts import Accounts
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import Preferences
+from crag.storage.summary_parts import SummaryParts
 from crag.storage.user_scope import DeferredPart, UserScoped
 from crag.types import ProgressCallback
 from crag.websearch.quota import SearchQuota
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from crag.evaluation.regression import RegressionMonitor
     from crag.evaluation.runner import Judge
     from crag.inspection.coverage_gaps import CoverageGaps
+    from crag.sharing.notes import Notes
     from crag.sharing.passage_exchange import PassageExchange
     from crag.sharing.service import ConversationExchange
 
@@ -127,7 +129,13 @@ class Application(UserScoped):
     def _open_runs(self) -> None:
         settings, log = self.settings, self.outbound_log
         self.engines = Engines(
-            settings, self.library, self._builtin_embedder, log, self.preferences.may_send_to, self.evaluator
+            settings,
+            self.library,
+            self._builtin_embedder,
+            log,
+            self.preferences.may_send_to,
+            self.evaluator,
+            SummaryParts(self.database),
         )
         self.web = WebAccess(settings, self.library, self._builtin_embedder, log)
         self.traces = TraceUploader(settings.langsmith, log, self.preferences.may_trace)
@@ -242,6 +250,13 @@ class Application(UserScoped):
         from crag.sharing.service import ConversationExchange
 
         return ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
+
+    @DeferredPart
+    def notes(self) -> Notes:
+        """What users keep."""
+        from crag.sharing.notes import Notes
+
+        return Notes(self.database, self.conversations, self.runs)
 
     @DeferredPart
     def gaps(self) -> CoverageGaps:

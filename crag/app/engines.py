@@ -16,13 +16,14 @@ from crag.protocols import ChatModel, Embedder, Engine, Grader
 from crag.reference_systems import find_system
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
+from crag.storage.summary_parts import SummaryParts
+from crag.tables.data_table import TableCache
 from crag.text.questions import TermStatistics
 from crag.types import Grade, Route
 
 _CACHE_SECONDS = 10.0
 _MAX_CACHED_GRADES = 10_000
 _MAX_CACHED_ROUTES = 2_000
-_MAX_CACHED_NOTES = 2_000  # parts of documents, a few hundred characters each
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Engines:
         outbound_log: OutboundLog,
         may_send_to: Callable[[str], bool],
         evaluator: InstalledEvaluator,
+        summary_parts: SummaryParts,
     ) -> None:
         """Create the factory. `may_send_to` says whether the user allowed the hosted model of this name."""
         self._settings = settings
@@ -66,7 +68,8 @@ class Engines:
         self._evaluator = evaluator
         self._grades: LRUCache[tuple[str, str, str], Grade] = LRUCache(_MAX_CACHED_GRADES)
         self._routes: LRUCache[tuple[str, str], Route | None] = LRUCache(_MAX_CACHED_ROUTES)
-        self._notes: LRUCache[tuple[str, str], str] = LRUCache(_MAX_CACHED_NOTES)
+        self._summary_parts = summary_parts
+        self._tables = TableCache()
         self._engines = TTLCache(self._build_engine, _CACHE_SECONDS)
 
     def open(self, answering: str, options: RunOptions) -> Engine:
@@ -185,9 +188,11 @@ class Engines:
             coverage=BuiltinCoverageCheck(self._embedder, self._library),
             quoting_writer=quoting_writer if answering else None,
             assessor=open_assessor(grader, resources),
-            calculator=TableCalculator(ModelQueryWriter(answering) if answering else None),
+            calculator=TableCalculator(self._tables, ModelQueryWriter(answering) if answering else None),
             route_judge=ModelRouteJudge(answering, self._routes) if answering else None,
-            summarizer=ModelSummarizer(answering, self._notes) if answering else BuiltinSummarizer(self._embedder),
+            summarizer=(
+                ModelSummarizer(answering, self._summary_parts) if answering else BuiltinSummarizer(self._embedder)
+            ),
         )
 
     def _cached(self, grader: Grader) -> Grader:

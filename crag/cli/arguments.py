@@ -144,11 +144,11 @@ def check_new_file(path: Path) -> None:
         raise BadRequest(f"There is no folder for {path.name}.", "Create it, or choose another.")
 
 
-def write_new_file(path: Path, content: str) -> None:
-    """Write a new file. Raises `BadRequest` if it exists or cannot be written."""
+def write_new_file(path: Path, content: str | bytes) -> None:
+    """Write a new file, text as UTF-8. Raises `BadRequest` if it exists or cannot be written."""
     try:
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(content)
+        with path.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
     except FileExistsError as error:
         raise _file_exists_error(path) from error
     except OSError as error:

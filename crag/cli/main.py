@@ -20,10 +20,12 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "library": ("list", "remove", "search", "collections", "export", "import", "backup", "restore", "move"),
     "ask": ("ask", "grade"),
     "conversations": ("conversations",),
+    "notes": ("notes",),
     "calibrate": ("calibrate",),
     "evaluate": ("evaluate",),
     "evaluations": ("evaluations", "datasets"),
     "models": ("models", "spaces"),
+    "mcp": ("mcp",),
     "home": ("settings", "presets", "gaps", "ledger", "doctor"),
 }
 """The commands in each module of this package; running one imports only its module."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby, islice
+from pathlib import PurePath
 
 from crag.events import (
     AnswerWritten,
@@ -23,7 +24,7 @@ from crag.graph.state import Deps, GraphState, retrieval_question
 from crag.prompts import fill_template
 from crag.protocols import CalculationFailed, PromptFit, ReadingProgress, SummarySources
 from crag.text.citation_marks import escape_brackets
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_location
 from crag.text.language import detect_written_language, extract_terms, is_heading, is_table_row, split_sentences
 from crag.text.matches import MatchFinder
 from crag.text.questions import extract_asking_sentences
@@ -205,18 +206,24 @@ def answer_as_fact(reason: str, deps: Deps) -> GraphState:
 def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> list[Passage]:
     """Return the passages of the documents or chapters that a request names, or all if it names none."""
     asked = frozenset(extract_terms(request.scope))
-    titles = {passage.title: len(asked & set(extract_terms(passage.title))) for passage in passages}
-    best = max(titles.values(), default=0)
+    one_of_each = {passage.source_id: passage for passage in passages}
+    named = {source_id: len(asked & _name_terms(one)) for source_id, one in one_of_each.items()}
+    best = max(named.values(), default=0)
     if asked and best >= _NAMED_SHARE * len(asked):
-        passages = [passage for passage in passages if titles[passage.title] == best]
+        passages = [passage for passage in passages if named[passage.source_id] == best]
         asked = frozenset()
     if request.chapter:
         texts = ((passage, [*section_titles(passage), *split_sentences(passage.text)]) for passage in passages)
         return [passage for passage, named in texts if any(is_numbered(text, request.chapter) for text in named)]
     if not asked:
         return list(passages)
-    named = [passage for passage in passages if _is_in_chapter(passage, asked)]
-    return named or (list(passages) if request.is_whole else [])
+    in_chapter = [passage for passage in passages if _is_in_chapter(passage, asked)]
+    return in_chapter or (list(passages) if request.is_whole else [])
+
+
+def _name_terms(passage: Passage) -> frozenset[str]:
+    """Return the terms by which people call a document: those of its title and of its file."""
+    return frozenset(extract_terms(f"{passage.title} {PurePath(format_location(passage.location)).stem}"))
 
 
 def _is_in_chapter(passage: Passage, asked: frozenset[str]) -> bool:

@@ -14,7 +14,7 @@ from typing import TypedDict
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
-from crag.errors import CragError, HomeFault, NotFound, SourceRefused, Stopped
+from crag.errors import CragError, DatabaseUnreachable, HomeFault, NotFound, SourceRefused, Stopped
 from crag.ingest.intake import complete_url, strip_credentials
 from crag.ingest.site import SiteLimits
 from crag.library.job_queue import Job, JobKind, JobQueue, JobState, UploadSpool, new_job
@@ -93,6 +93,12 @@ class _RunningJob:
     progress: Progress = field(default_factory=lambda: Progress("Starting"))
     results: list[AddResult] = field(default_factory=list)
     reported_at: float = field(default_factory=time.monotonic)
+
+    def begin_again(self, stage: str) -> None:
+        """Prepare for another attempt; what was added already stays in the results of the job."""
+        self.job = replace(self.job, resumed=True, results=tuple(self.results))
+        self.results.clear()
+        self.progress = Progress(stage)
 
     def snapshot(self) -> Job:
         """Return the job in its current state."""
@@ -188,7 +194,7 @@ class JobWorkers:
                 self._tasks[job.id] = task
             try:
                 with closing.on_cancel(task.stop.cancel):
-                    if state := self._add(task):
+                    if state := self._add(task, closing):
                         self._end(task, state, closing)
                     else:
                         self._report(task)
@@ -198,18 +204,24 @@ class JobWorkers:
         if not self._rows.count("waiting", "working"):
             self._library.save()
 
-    def _add(self, task: _RunningJob) -> JobState | None:
+    def _add(self, task: _RunningJob, closing: Cancellation) -> JobState | None:
         """Run the job and return its final state, or None if it was interrupted because this process closes."""
-        try:
-            self._add_all(task)
-        except Stopped:
-            return "cancelled" if task.cancelled else None
-        except CragError as error:
-            self._fail(task, error.code, str(error))
-        except Exception:  # noqa: BLE001 — a dead worker would block all later jobs
-            _log.exception("Unexpected error while adding a document")
-            self._fail(task, "corrupt", "Something unexpected went wrong. Nothing was added.")
-        return "failed" if all(result.error for result in task.results) else "done"
+        while True:
+            try:
+                self._add_all(task)
+            except Stopped:
+                return "cancelled" if task.cancelled else None
+            except DatabaseUnreachable:  # it may be restarted just now
+                task.begin_again("Waiting for the database")
+                if closing.wait(_REPORT_SECONDS):
+                    return None
+                continue
+            except CragError as error:
+                self._fail(task, error.code, str(error))
+            except Exception:  # noqa: BLE001 — a dead worker would block all later jobs
+                _log.exception("Unexpected error while adding a document")
+                self._fail(task, "corrupt", "Something unexpected went wrong. Nothing was added.")
+            return "failed" if all(result.error for result in task.results) else "done"
 
     def _add_all(self, task: _RunningJob) -> None:
         def report(progress: Progress) -> None:

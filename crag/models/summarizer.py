@@ -8,25 +8,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from crag.cancellation import Cancellation
-from crag.concurrency.caches import LRUCache
 from crag.models.prompt_fit import TOKENS_PER_MESSAGE
 from crag.prompts import compose_prompt, format_knowledge
 from crag.protocols import ChatModel, PromptFit, ReadingProgress, ReplyPiece, SummarySources
+from crag.storage.summary_parts import SummaryParts
 from crag.text.citation_marks import CITATION
 from crag.text.language import detect_language
 from crag.types import Knowledge, Passage, Prompt
 
 _WINDOW_SHARE = 0.9  # of what is left beside the reply: token counts are estimates
-Notes = LRUCache[tuple[str, str], str]
-"""Notes on parts of documents, by the model's fingerprint and the digest of its prompt."""
 
 
 class ModelSummarizer:
-    """`Summarizer` over a chat model. Parts that were read before are not read again while `notes` keeps them."""
+    """`Summarizer` over a chat model. Parts that were read before, also by another process, are not read again."""
 
-    def __init__(self, model: ChatModel, notes: Notes) -> None:
+    def __init__(self, model: ChatModel, parts: SummaryParts) -> None:
         self._model = model
-        self._notes = notes
+        self._parts = parts
 
     def summarize(
         self, question: str, passages: Sequence[Passage], stop: Cancellation
@@ -71,9 +69,9 @@ class ModelSummarizer:
         numbered = [replace(item, n=n) for n, item in enumerate(part, start=1)]
         prompts = self._prompts("summarize_part", "", numbered, language_of=question)
         key = self._model.fingerprint, hashlib.sha256("\0".join(one.text for one in prompts).encode()).hexdigest()
-        if (written := self._notes.get(key)) is None:
+        if (written := self._parts.get(*key)) is None:
             written = self._model.complete(prompts, stop).text
-            self._notes.put(key, written)
+            self._parts.put(*key, written, (item.passage.source_id for item in part))
         by_number = {item.n: item for item in numbered}
         notes: dict[int, list[str]] = {}
         for line in written.splitlines():

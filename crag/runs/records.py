@@ -155,7 +155,7 @@ class RunRecords:
     def close(self, run_id: str, number: int, ended: RunEnded, trace: Trace) -> None:
         """Store the answer, even a partial one, the run's end and its summary, in one commit; ignore a deleted run.
 
-        The streamed pieces of an answer that was written in full are deleted.
+        The end gets a higher `number` if its owner, taken for dead, stored another event meanwhile. The streamed pieces of an answer that was written in full are deleted.
         """
         of_run = events.c.run_id == run_id
         with self._database.write() as connection:
@@ -166,7 +166,9 @@ class RunRecords:
             connection.execute(update(messages).where(messages.c.run_id == run_id).values(text=trace.text))
             if trace.outcome is not None:
                 connection.execute(delete(events).where(of_run, events.c.body.like(_WRITTEN_EVENT_PATTERN)))
-            connection.execute(insert(events).values(run_id=run_id, number=number, body=encode_event(ended).decode()))
+            last = connection.scalar(select(func.max(events.c.number)).where(of_run)) or 0
+            body = encode_event(ended).decode()
+            connection.execute(insert(events).values(run_id=run_id, number=max(number, last + 1), body=body))
             save_summary(connection, run_id, trace, ended.at)
 
     def close_orphans(self, log: EventLog, unsaved: Container[str] = ()) -> list[str]:

@@ -64,9 +64,9 @@ def _question_heading(text: str) -> str:
 def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
     trace = Trace().apply_all(run.events)
     if trace.text:
-        yield _close_code_fence(neutralize_markdown(strip_invisible(trace.text)).replace("$", r"\$"))
+        yield close_code_fence(neutralize_markdown(strip_invisible(trace.text)).replace("$", r"\$"))
     if trace.table and not trace.table.is_figure:
-        yield _result_table(trace.table)
+        yield write_result_table(trace.table)
         yield from filter(None, [describe_cut(trace.table)])
     if trace.state in UNFINISHED_NOTES:
         yield f"*{UNFINISHED_NOTES[trace.state]}*"
@@ -75,7 +75,7 @@ def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
     yield _answer_facts(run, trace, shared)
     if trace.citations:
         yield "**Sources**"
-        yield "\n".join(map(_source_item, trace.citations))
+        yield "\n".join(map(write_source_item, trace.citations))
     if sent := describe_sent_query(trace):
         yield f"> {escape_line(sent)}"
     for note in trace.notes:
@@ -94,7 +94,8 @@ def describe_cut(result: TableResult) -> str:
     return f"First {len(result.rows):,} of {format_count(result.total_rows, 'row')}."
 
 
-def _result_table(result: TableResult) -> str:
+def write_result_table(result: TableResult) -> str:
+    """Return the table of a calculated answer."""
     rows = [
         [escape_line(cell) if isinstance(cell, str) else write_cell(cell) for cell in row]
         for row in (result.columns, *result.rows)
@@ -115,8 +116,8 @@ def _answer_facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> s
     return " · ".join(facts)
 
 
-def _source_item(cited: Citation) -> str:
-    """Render one source as a list item with its own number and the quote below."""
+def write_source_item(cited: Citation) -> str:
+    """Render a source as a list item with its own number and the quote below."""
     entry = escape_line(format_place(cited.title, cited.locator))
     if is_web_address(cited.location):
         entry += f"  \n   {_code_span(cited.location)}"
@@ -131,7 +132,7 @@ def _code_span(text: str) -> str:
     return f"{fence} {line} {fence}" if "`" in line else f"`{line}`"
 
 
-def _close_code_fence(text: str) -> str:
+def close_code_fence(text: str) -> str:
     """Close a code block that the answer left open; otherwise it would swallow the text that follows."""
     from markdown_it import MarkdownIt
 

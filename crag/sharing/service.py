@@ -1,19 +1,25 @@
-"""Export of conversations and runs as Markdown, JSON and HTML, and import of conversations from JSON."""
+"""Export of conversations and runs as Markdown, JSON and HTML, links to conversations, and import from JSON."""
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sqlalchemy import delete, insert, select
+
 from crag.conversations.conversations import Conversations
-from crag.errors import BadRequest
+from crag.errors import BadRequest, NotFound
 from crag.storage.engine import Database
+from crag.storage.tables import shared_links
 from crag.storage.user_scope import UserScoped
 from crag.text.formatting import format_size
 from crag.text.sanitization import TERMINAL_CONTROLS
 from crag.types import Conversation
 
 if TYPE_CHECKING:
+    from crag.sharing.conversation_document import SharedConversation
     from crag.types import ModelCall
 
 
@@ -21,7 +27,7 @@ _MAX_IMPORT_BYTES = 100_000_000
 
 
 class ConversationExchange(UserScoped):
-    """Exports and imports of one home.
+    """Exports, links and imports of one home.
 
     The modules it needs are imported on first use because they load slowly.
     """
@@ -70,6 +76,40 @@ class ConversationExchange(UserScoped):
         self._conversations.find_by_run(run_id)  # raises for a run of another user
         run, versions = read_run(self._database, run_id)
         return render_run_page(run, versions, self._calls(run_id), self._may_link)
+
+    def link(self, conversation_id: str) -> str:
+        """Return the id of the link to the conversation; empty if it has none. Raises `NotFound`."""
+        conversation = self._conversations.get(conversation_id)
+        query = select(shared_links.c.id).where(shared_links.c.conversation_id == conversation.id)
+        with self._database.read() as connection:
+            return connection.scalar(query) or ""
+
+    def create_link(self, conversation_id: str) -> str:
+        """Let everyone who logs in and has the link read the conversation; return its id. Raises `NotFound`."""
+        conversation = self._conversations.get(conversation_id)
+        if existing := self.link(conversation_id):
+            return existing
+        made = {"id": secrets.token_urlsafe(24), "conversation_id": conversation.id, "created_at": time.time()}
+        with self._database.write() as connection:
+            connection.execute(insert(shared_links).values(made))
+        return str(made["id"])
+
+    def remove_link(self, conversation_id: str) -> None:
+        """End what `create_link` began. Raises `NotFound`."""
+        conversation = self._conversations.get(conversation_id)
+        with self._database.write() as connection:
+            connection.execute(delete(shared_links).where(shared_links.c.conversation_id == conversation.id))
+
+    def read_link(self, link_id: str) -> SharedConversation:
+        """Return the conversation of a link, whoever owns it. Raises `NotFound`."""
+        from crag.sharing.conversation_document import read_conversation
+
+        query = select(shared_links.c.conversation_id).where(shared_links.c.id == link_id)
+        with self._database.read() as connection:
+            conversation_id = connection.scalar(query)
+        if conversation_id is None:
+            raise NotFound("This link leads nowhere.", "Ask who sent it for a new one.")
+        return read_conversation(self._database, conversation_id)
 
     def import_json(self, data: bytes) -> Conversation:
         """Store an exported JSON conversation as a new one, under new ids.

@@ -108,6 +108,34 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE jobs ADD COLUMN person TEXT DEFAULT '' NOT NULL",
         "ALTER TABLE rulings ADD COLUMN person TEXT DEFAULT '' NOT NULL",
     ),
+    (
+        """CREATE TABLE notes (
+            id TEXT NOT NULL PRIMARY KEY,
+            person TEXT DEFAULT '' NOT NULL,
+            conversation_id TEXT REFERENCES conversations (id) ON DELETE SET NULL,
+            title TEXT NOT NULL,
+            text TEXT NOT NULL,
+            sources TEXT DEFAULT '[]' NOT NULL,
+            created_at FLOAT NOT NULL,
+            updated_at FLOAT NOT NULL
+        )""",
+        "CREATE INDEX ix_notes_person ON notes (person)",
+        "CREATE INDEX ix_notes_conversation_id ON notes (conversation_id)",
+        """CREATE TABLE shared_links (
+            id TEXT NOT NULL PRIMARY KEY,
+            conversation_id TEXT NOT NULL UNIQUE REFERENCES conversations (id) ON DELETE CASCADE,
+            created_at FLOAT NOT NULL
+        )""",
+        """CREATE TABLE summary_parts (
+            model TEXT NOT NULL,
+            prompt TEXT NOT NULL,
+            notes TEXT NOT NULL,
+            sources TEXT NOT NULL,
+            added_at FLOAT NOT NULL,
+            PRIMARY KEY (model, prompt)
+        )""",
+        "CREATE INDEX ix_summary_parts_added_at ON summary_parts (added_at)",
+    ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)

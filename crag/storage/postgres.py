@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, SQLAlchemyError
 
-from crag.errors import HomeFault
+from crag.errors import DatabaseUnreachable, HomeFault
 
 _POOL_SIZE = 10
 _POOL_OVERFLOW = 40
@@ -72,7 +72,7 @@ class PostgresServer:
         if state == "25006":
             return HomeFault("The database can only be read.", "Connect to the primary server with CRAG_DATABASE_URL.")
         if isinstance(error, OperationalError) and (not state or state[:2] in ("08", "28", "3D", "53", "57")):
-            return HomeFault(
+            return DatabaseUnreachable(
                 "The database does not answer, so nothing was saved.",
                 "Check that PostgreSQL is running and that CRAG_DATABASE_URL is right, then try again.",
             )

@@ -14,7 +14,17 @@ from crag.errors import BadRequest, SourceRefused
 from crag.storage.engine import Database, insert_into
 from crag.storage.passages import encode_page_starts
 from crag.storage.spaces import activate_space, ensure_space, read_active_space
-from crag.storage.tables import collections, epochs, passages, removed_sources, sources, spaces, users, vectors
+from crag.storage.tables import (
+    collections,
+    epochs,
+    passages,
+    removed_sources,
+    sources,
+    spaces,
+    summary_parts,
+    users,
+    vectors,
+)
 from crag.storage.user_scope import (
     UserScoped,
     changeable_collections,
@@ -264,7 +274,11 @@ def delete_source(connection: Connection, source_id: str) -> None:
 
 
 def _delete_passages(connection: Connection, source_id: str) -> None:
-    """Delete the full-text rows first, because FTS has no foreign keys. Vectors are deleted with their passages."""
+    """Delete the full-text rows first, because FTS has no foreign keys. Vectors are deleted with their passages.
+
+    What models noted on these passages is deleted, too.
+    """
+    connection.execute(delete(summary_parts).where(func.instr(summary_parts.c.sources, source_id) > 0))
     ids = list(connection.scalars(select(passages.c.id).where(passages.c.source_id == source_id)))
     connection.execute(_REMOVE_TERMS, {"source": source_id})
     connection.execute(delete(passages).where(passages.c.source_id == source_id))

@@ -120,6 +120,11 @@ def _configure_connection(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions are always started explicitly
     for pragma in ("synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {_BUSY_SECONDS * 1000}"):
         connection.execute(f"PRAGMA {pragma}")
+    connection.create_function("lower", 1, _lower, deterministic=True)  # SQLite's own knows only ASCII letters
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
 
 
 def make_home(home: Path) -> None:

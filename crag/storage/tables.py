@@ -342,6 +342,40 @@ collections = Table(
     Column("public", Integer, nullable=False, server_default="0"),
 )
 
+# What models noted on parts of documents while they summed them up; `sources` are the ids of these documents.
+summary_parts = Table(
+    "summary_parts",
+    metadata,
+    Column("model", Text, primary_key=True),
+    Column("prompt", Text, primary_key=True),
+    Column("notes", Text, nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("added_at", Float, nullable=False, index=True),
+)
+
+# What users keep: texts of their own, answers and passages with their sources. A note outlives its conversation.
+notes = Table(
+    "notes",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False, server_default="", index=True),
+    Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="SET NULL"), index=True),
+    Column("title", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("sources", Text, nullable=False, server_default="[]"),  # `Citation`s as JSON
+    Column("created_at", Float, nullable=False),
+    Column("updated_at", Float, nullable=False),
+)
+
+# Links with which other accounts read a conversation as it is now; the id is the secret part of the address.
+shared_links = Table(
+    "shared_links",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False, unique=True),
+    Column("created_at", Float, nullable=False),
+)
+
 # The people with whom the owner of a collection shares it, also before they first log in.
 collection_members = Table(
     "collection_members",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from crag.cancellation import Cancellation
 from crag.protocols import Calculation, CalculationFailed, QueryWriter, TableDescription
 from crag.tables.continuations import continue_calculation
-from crag.tables.data_table import DataTable, TablesTooLarge, find_tables
+from crag.tables.data_table import DataTable, TableCache, TablesTooLarge
 from crag.tables.descriptions import describe_content, describe_result, describe_stated_total, describe_tables
 from crag.tables.query import QueryRefused, QueryResult, run_query
 from crag.tables.query_process import run_written_query
@@ -32,7 +32,8 @@ _COMPARABLE = frozenset({"top", "group", "filter", "max", "min"})
 class TableCalculator:
     """`Calculator` over DuckDB. Without a `query_writer`, only the built-in patterns turn questions into SQL."""
 
-    def __init__(self, query_writer: QueryWriter | None = None) -> None:
+    def __init__(self, tables: TableCache, query_writer: QueryWriter | None = None) -> None:
+        self._tables = tables
         self._query_writer = query_writer
 
     def is_calculation(self, question: str) -> bool:
@@ -54,7 +55,7 @@ class TableCalculator:
         No model is asked about a question that is as likely to ask for a fact.
         """
         try:
-            tables = find_tables(passages)
+            tables = self._tables.find(passages)
             query = write_query(question, tables) if tables else None
             if query and (query.is_certain or (accept_uncertain and self._query_writer is None)):
                 return _describe(query, run_query(query.sql, tables, stop), query.table, language)
@@ -73,7 +74,7 @@ class TableCalculator:
     def describe(self, passages: Sequence[Passage], language: WrittenLanguage) -> list[TableDescription]:
         """See `Calculator`."""
         try:
-            tables = find_tables(passages)
+            tables = self._tables.find(passages)
         except TablesTooLarge as error:
             raise CalculationFailed(str(error)) from error
         return [
@@ -86,7 +87,7 @@ class TableCalculator:
     def continue_question(self, previous: str, fragment: str, passages: Sequence[Passage]) -> str:
         """See `Calculator`."""
         try:
-            return continue_calculation(previous, fragment, find_tables(passages))
+            return continue_calculation(previous, fragment, self._tables.find(passages))
         except TablesTooLarge:
             return ""
 

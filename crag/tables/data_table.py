@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from crag.concurrency.caches import LRUCache
 from crag.tables.cell_numbers import CellNumber, read_numbers
 from crag.text.dates import parse_date
 from crag.text.language import split_sentences
@@ -18,6 +20,7 @@ from crag.text.tables import TableUnit, find_heading_columns, is_total_row, read
 from crag.types import HEADING_SEPARATOR, Passage
 
 MAX_CELLS = 200_000
+_MAX_CACHED = 4  # sets of passages
 _KIND_SHARE = 0.8  # of the filled cells of a column, which decide what it holds
 _SAMPLE = 20  # cells of which one is a date if the column holds dates
 _MAX_NAME = 40  # characters
@@ -92,6 +95,25 @@ class _RawTable:
     source_id: str
     header: tuple[str, ...]
     rows: list[tuple[tuple[str, ...], str, int]] = field(default_factory=list)
+
+
+class TableCache:
+    """Finds tables, and keeps those of the passages that were asked about last. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._found: LRUCache[bytes, list[DataTable]] = LRUCache(_MAX_CACHED)
+
+    def find(self, passages: Sequence[Passage]) -> list[DataTable]:
+        """Return what `find_tables` returns, which must not be changed. Raises `TablesTooLarge`."""
+        digest = hashlib.blake2b()
+        for passage in passages:
+            digest.update(repr((passage.id, passage.source_id, passage.title, passage.sheet, passage.heading)).encode())
+            digest.update(passage.text.encode())
+        key = digest.digest()
+        if (found := self._found.get(key)) is None:
+            found = find_tables(passages)
+            self._found.put(key, found)
+        return found
 
 
 def find_tables(passages: Sequence[Passage]) -> list[DataTable]:

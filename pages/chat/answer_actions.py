@@ -18,7 +18,7 @@ from crag.types import Citation, Feedback
 from pages.chat import state
 from pages.chat.options import open_comparison_drawer
 from pages.chat.questions import regenerate_answer
-from pages.parts import dialogs, external_hosts, labels, markdown, pins
+from pages.parts import dialogs, external_hosts, labels, markdown, notes, pins
 from pages.parts.address import open_page
 from pages.parts.components import draw_copy_button
 from pages.parts.routes import Page
@@ -129,6 +129,7 @@ _EDIT_CHOICE = ":material/edit: Edit question"
 _COPY_CHOICE = ":material/content_copy: Copy with sources"
 _TRACE_CHOICE = ":material/route: Trace"
 _INSPECT_CHOICE = f"{Page.INSPECT.icon} Open in {Page.INSPECT.title}"
+_NOTE_CHOICE = ":material/note_add: Keep as a note"
 _SHARE_CHOICE = ":material/share: Share this answer"
 SHARE_DIALOG = "share an answer"  # the dialog
 
@@ -141,7 +142,7 @@ def draw_more_menu(
     choices = [
         _EDIT_CHOICE,
         *([_TRACE_CHOICE] if with_trace else []),
-        *([_COPY_CHOICE] if trace.text else []),
+        *([_COPY_CHOICE, _NOTE_CHOICE] if trace.text else []),
         _SHARE_CHOICE,
         _CHANGE_PIN_CHOICE if run_id in marks.pinned else PIN_CHOICE,
         _INSPECT_CHOICE,
@@ -167,6 +168,8 @@ def _choose_action(key: str, run_id: str, question_id: int) -> None:
             state.open_trace(run_id)
         case chosen if chosen == _COPY_CHOICE:
             dialogs.open_dialog(COPY_DIALOG, run_id)
+        case chosen if chosen == _NOTE_CHOICE:
+            notes.keep_answer(run_id)
         case chosen if chosen == _SHARE_CHOICE:
             dialogs.open_dialog(SHARE_DIALOG, run_id)
         case chosen if chosen in (PIN_CHOICE, _CHANGE_PIN_CHOICE):

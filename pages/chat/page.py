@@ -34,7 +34,7 @@ from pages.chat.messages import (
     open_place_above,
     shown_messages,
 )
-from pages.parts import dialogs, layout, reruns, setup_checklist, sharing, source_drawer
+from pages.parts import dialogs, layout, notes, reruns, setup_checklist, sharing, source_drawer
 from pages.parts.components import clicked_citation, install_history, sync_page
 from pages.parts.services import application
 
@@ -46,6 +46,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
     options.OPTIONS_DRAWER: options.draw_options_drawer,
     options.COMPARISON_DRAWER: options.draw_comparison_drawer,
     **sidebar.CONVERSATION_DIALOGS,
+    **notes.NOTE_DIALOGS,
 }
 
 
@@ -85,7 +86,7 @@ def _draw_current_part(selected_id: str, above: Sequence[Message]) -> None:
     last_run = messages[-1].run_id if messages else None
     _follow(conversation, active, last_run)
     trace_place = sidebar.draw_sidebar(running, last_run)
-    dialogs.show_refusal()
+    dialogs.show_notice()
     frames = open_message_frames(conversation, newest)
     live = None
     if running is not None and running.id == last_run:

@@ -1,4 +1,4 @@
-"""Chat sidebar: trace or conversation list, and the menu of the open conversation."""
+"""Chat sidebar: trace, conversation list or notes, and the menu of the open conversation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crag.runs.run import Run
 from crag.text.formatting import current_date, format_count, to_local_time
 from crag.types import Conversation
 from pages.chat import state
-from pages.parts import dialogs, labels, markdown, sharing
+from pages.parts import dialogs, labels, markdown, notes, sharing
 from pages.parts.layout import draw_search_field
 from pages.parts.services import application
 from pages.parts.session import NOT_REMEMBERED, has_other_users, is_browser_remembered, is_phone
@@ -219,7 +219,7 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             view = st.segmented_control(
                 "Show",
-                [state.TRACE_VIEW, state.CONVERSATIONS_VIEW],
+                [state.TRACE_VIEW, state.HISTORY_VIEW, state.NOTES_VIEW],
                 key=state.SIDEBAR_VIEW_KEY,
                 required=True,
                 label_visibility="collapsed",
@@ -228,9 +228,13 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
             )
             st.button("New", icon=":material/edit_square:", type="tertiary", on_click=_start_conversation)
         place = st.container(gap="small")
-    if view == state.CONVERSATIONS_VIEW:
+    if view == state.HISTORY_VIEW:
         with place:
             _draw_conversations()
+        return None
+    if view == state.NOTES_VIEW:
+        with place:
+            notes.draw_conversation_notes(state.current_conversation())
         return None
     shown = state.shown_run_id() or last_run
     if active is not None and shown == active.id:
@@ -250,7 +254,7 @@ def draw_trace(run_id: str | None, prefix: str = "trace") -> None:
 
 def _first_view() -> str:
     """Return the initial view; on a phone the trace has a drawer instead."""
-    return state.CONVERSATIONS_VIEW if is_phone() else state.TRACE_VIEW
+    return state.HISTORY_VIEW if is_phone() else state.TRACE_VIEW
 
 
 def _start_conversation() -> None:

@@ -20,7 +20,7 @@ from pages.parts.services import application
 from pages.parts.session import is_phone
 from pages.parts.source_drawer import SourceView
 
-TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
+TRACE_VIEW, HISTORY_VIEW, NOTES_VIEW = "Trace", "History", "Notes"
 MESSAGES_AT_ONCE = 40  # shown at first, and added by each “Show earlier messages”
 CURRENT_PART = "current_part"  # fragment of all but the messages above the newest ones
 _SELECTION = AddressSelection("c")

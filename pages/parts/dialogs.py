@@ -96,12 +96,18 @@ def toast_error(error: object) -> None:
     st.toast(markdown.escape_line(str(error)), icon=":material/error:", duration="long")
 
 
-_REFUSAL_KEY = "refused"
+_NOTICE_KEY = "notice"
+_REFUSAL_ICON = ":material/error:"
 
 
 def keep_refusal(reason: object) -> None:
     """Keep an error or message to be shown with the next draw."""
-    st.session_state[_REFUSAL_KEY] = str(reason)
+    st.session_state[_NOTICE_KEY] = (str(reason), _REFUSAL_ICON)
+
+
+def keep_notice(text: str, icon: str) -> None:
+    """Keep what a callback did to be shown with the next draw, since callbacks of a fragment cannot draw."""
+    st.session_state[_NOTICE_KEY] = (text, icon)
 
 
 @contextmanager
@@ -113,7 +119,8 @@ def catch_refusals() -> Iterator[None]:
         keep_refusal(error)
 
 
-def show_refusal() -> None:
-    """Show the kept refusal once, as a toast."""
-    if reason := st.session_state.pop(_REFUSAL_KEY, None):
-        toast_error(reason)
+def show_notice() -> None:
+    """Show the kept refusal or notice once, as a toast."""
+    text, icon = st.session_state.pop(_NOTICE_KEY, ("", ""))
+    if text:
+        st.toast(markdown.escape_line(text), icon=icon, duration="long" if icon == _REFUSAL_ICON else "short")

@@ -17,6 +17,8 @@ class Page(Enum):
     DOCUMENTS = "Documents", ":material/folder_open:", "wide"
     RETRIEVAL = "Try search", ":material/manage_search:", "centered", "DOCUMENTS"
     GAPS = "Coverage gaps", ":material/content_paste_search:", "centered", "DOCUMENTS"
+    NOTES = "Notes", ":material/note_stack:", "centered", "CHAT"
+    SHARED = "Shared conversation", ":material/link:", "centered", "CHAT"
     COMPARE = "Compare", ":material/compare_arrows:", "wide", "CHAT"
     CALIBRATION = "Calibrate", ":material/straighten:", "centered", "DOCUMENTS"
     INSPECT = "Inspect", ":material/account_tree:", "wide"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from urllib.parse import urljoin
 
 import streamlit as st
 
@@ -11,7 +12,8 @@ from crag.errors import CragError
 from crag.types import Conversation
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_file_download
-from pages.parts.services import application
+from pages.parts.routes import Page
+from pages.parts.services import application, current_account
 
 
 def draw_export_dialog(conversation_id: str) -> None:
@@ -34,6 +36,24 @@ def _draw_export_choices(conversation_id: str) -> None:
     ):
         draw_file_download(name, meaning, title, ending, partial(make, conversation_id), conversation_id)
     st.caption("Includes quoted passages of your documents, but no folders or keys.")
+    if current_account() is not None:
+        _draw_link(conversation_id)
+
+
+def _draw_link(conversation_id: str) -> None:
+    """Draw the link with which others on this server read the conversation, or the button that makes one."""
+    sharing = application().sharing
+    link_id = sharing.link(conversation_id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if not link_id:
+            make = partial(sharing.create_link, conversation_id)
+            st.button("Create a link", icon=":material/link:", on_click=make)
+            st.caption("Everyone who logs in here and has it can read this conversation.", width="content")
+            return
+        st.button("Remove the link", icon=":material/link_off:", on_click=partial(sharing.remove_link, conversation_id))
+        st.caption("It shows the conversation as it is when opened.", width="content")
+    host = st.context.url or ""
+    st.code(f"{urljoin(host, '/')}{Page.SHARED.address}?link={link_id}", language=None)
 
 
 @dialogs.dialog("Share this answer", icon=":material/share:")

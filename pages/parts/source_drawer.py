@@ -15,7 +15,7 @@ from crag.inspection.run_labels import STRENGTH_BADGES, VERDICT_BADGES
 from crag.runs.trace import Trace
 from crag.text.formatting import format_date
 from crag.types import Passage, Ruling, Source, Strip, Verdict
-from pages.parts import dialogs, labels, markdown, page_view, pins
+from pages.parts import dialogs, labels, markdown, notes, page_view, pins
 from pages.parts.services import application
 from pages.parts.session import is_phone
 from pages.parts.trace import highlight_quote, strip_markdown
@@ -154,6 +154,7 @@ def _draw_run_passage(view: SourceView, trace: Trace, passage: Passage, actions:
         ):
             actions.only(passage.source_id)
             st.rerun()
+        notes.draw_keep_button(view.run_id, passage)
         pins.draw_pin_switch(view.run_id, passage)
     _draw_supported_sentences(passage, trace)
     if passage.origin == "web":

@@ -67,6 +67,17 @@ def test_search_covers_titles_and_texts_and_takes_signs_as_is(database, conversa
     assert [found.id for found in conversations.list("penguin")] == [other.id]
 
 
+@pytest.mark.parametrize(
+    ("text", "search"),
+    [("Über Öl", "über öl"), ("ΣΊΣΥΦΟΣ", "σίσυφο"), ("한국어 문서", "국어"), ("ДОГОВОР " * 9_000, "договор " * 8_000)],
+)
+def test_search_ignores_the_case_of_every_alphabet_however_long_the_text(database, conversations, text, search):
+    conversation = conversations.create()
+    say(database, conversation, text)
+    assert [found.id for found in conversations.list(search)] == [conversation.id]
+    assert conversations.find(search, 1).snippets.keys() == {conversation.id}
+
+
 def test_last_messages_oldest_first(database, conversations):
     conversation = conversations.create()
     say(database, conversation, *"abcde")

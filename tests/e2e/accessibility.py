@@ -107,7 +107,7 @@ def _chat(sweep: Sweep) -> None:
     sweep.press("Don't search")
     page.get_by_text("Nearest passages:").wait_for()
     sweep.look("chat, not answered")
-    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_text("History", exact=True).click()
     sweep.look("chat, conversations")
     sweep.press("Web: ask")
     sweep.look("chat, a menu")
@@ -129,7 +129,7 @@ def _dialogs(sweep: Sweep) -> None:
     settled(page)
     page.get_by_role("radio", name="Thumbs down").click()
     sweep.look_into("what was wrong")
-    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_text("History", exact=True).click()
     for option in ("Rename", "Export"):
         sweep.choose("Edit", option)
         sweep.look_into(option)

@@ -180,7 +180,7 @@ def _walk_through_chat(page: Page, watch: Watch) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("descaled with acid")
     watch.check("the source drawer")
     page.keyboard.press("Escape")
-    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_text("History", exact=True).click()
     settled(page)
     watch.check("the conversations")
     ask(page, UNCOVERED)

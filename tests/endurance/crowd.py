@@ -115,7 +115,7 @@ class Person:
         self.seen.answers += 1
 
     async def _look_at_conversations(self, tab: Tab) -> None:
-        await tab.choose("Conversations")
+        await tab.choose("History")
         await tab.until(lambda: any(f"mark{self.number}x" in one.button.label for one in tab.elements("button")))
         await tab.press("New")
         await tab.until(lambda: not tab.shows("Asked by"))

@@ -17,6 +17,7 @@ from crag.options import RunOptions
 from crag.protocols import CoverageCheck, PageReader, QueryWriter, Summarizer, WebSearch
 from crag.runs.trace import Trace
 from crag.tables.calculator import TableCalculator
+from crag.tables.data_table import TableCache
 from crag.types import Assessment, Passage, Turn
 from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableAssessor, TableGrader, engine, passage
 
@@ -52,7 +53,7 @@ class Bench:
             quoting_writer=self.quoting_writer,
             assessor=self.assessor,
             summarizer=self.summarizer,
-            calculator=TableCalculator(self.query_writer),
+            calculator=TableCalculator(TableCache(), self.query_writer),
         )
         self.rewriter = played.rewriter
         trace = Trace()

@@ -9,7 +9,9 @@ from crag.types import Turn, Usage
 from tests.doubles.engine import QuotingWriter, passage
 
 LEASE = passage(1, "Duties\n\n- The tenant sweeps the yard.\n- The tenant feeds the hens.", title="Lease")
-LETTER = passage(2, "The landlord paints the door. Hens are allowed.", title="Letter")
+LETTER = passage(
+    2, "The landlord paints the door. Hens are allowed.", title="Letter", location="/post/reply_of_may_答复.pdf"
+)
 
 
 class FirstSentences:
@@ -45,7 +47,13 @@ def test_a_summary_by_a_model_is_checked_against_its_sources(bench):
 
 @pytest.mark.parametrize(
     ("question", "read"),
-    [("Summarize the lease", [1]), ("Summarize the chapter on duties", [1]), ("Summarize the report", [1, 2])],
+    [
+        ("Summarize the lease", [1]),
+        ("Summarize the chapter on duties", [1]),
+        ("Summarize the report", [1, 2]),
+        ("Summarize the reply of May", [2]),
+        ("总结一下答复", [2]),
+    ],
 )
 def test_only_what_the_request_names_is_summed_up(bench, question, read):
     summarizer = FirstSentences()

@@ -28,6 +28,7 @@ from tests.waiting import PATIENCE, wait_until
 
 OPENED = {
     Page.CHAT,
+    Page.NOTES,
     Page.DOCUMENTS,
     Page.GAPS,
     Page.COMPARE,
@@ -73,7 +74,7 @@ class Browsers:
         app = self._tab(user).switch_page(page.path)
         app.query_params.clear()
         app.query_params.update(query or {})
-        app.session_state["dialog"] = dialog
+        app.session_state["dialog"] = dialog or ("", None)
         self.downloads.clear()
         app.run()
         self.monkeypatch.setattr(type(st.context), "headers", property(lambda _: {}))  # as outside of a script run
@@ -83,7 +84,7 @@ class Browsers:
     def _tab(self, user: str) -> AppTest:
         if user not in self.tabs:
             app = self.tabs[user] = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
-            app.session_state["sidebar_view"] = "Conversations"
+            app.session_state["sidebar_view"] = "History"
             app.run()
         return self.tabs[user]
 

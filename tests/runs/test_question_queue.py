@@ -189,6 +189,7 @@ def test_each_conversation_has_its_own_queue(asking):
     other = asking.home.conversations.create().id
     assert asking.queue.submit(other, "Elsewhere?") is not None
     assert asking.queue.questions(other) == []
+    assert asking.queue.for_user("ben").questions(asking.conversation) == []
     asking.queue.submit(other, "Elsewhere, too?")
     (elsewhere,) = asking.queue.questions(other)
     for up in (True, False):

@@ -300,6 +300,17 @@ def test_two_processes_may_find_the_same_orphan(house):
     assert RunService(home.database, home.build).trace(run.id).state == "done"
 
 
+def test_the_end_of_a_run_follows_what_its_process_stored_while_it_was_taken_for_dead(house):
+    home = house()
+    records, log = RunRecords(home.database), EventLog(home.database)
+    records.open("r1", None, "First?", None, None, None)
+    for number in (1, 2):
+        log.append("r1", number, NodeStarted("retrieve", 0.1))
+    log.flush()
+    records.close("r1", 1, RunEnded("interrupted", 0.1), Trace())
+    assert [number for number, _ in log.read("r1")] == [1, 2, 3]
+
+
 def ask(home, question="Who won?"):
     conversation = home.conversations.create()
     run = home.runs.start(conversation.id, question, ASK)

@@ -91,6 +91,12 @@ def spoil_database(members, _):
     members["crag.sqlite"] = bytes(body)
 
 
+def miscount_free_pages(members, _):
+    body = bytearray(members["crag.sqlite"])
+    body[36:40] = (9).to_bytes(4, "big")  # number of free pages: SQLite's file format, 1.3
+    members["crag.sqlite"] = bytes(body)
+
+
 def state_of_runs(*statements):
     """Puts another database in the place of the state of runs."""
 
@@ -126,6 +132,7 @@ HOSTILE = {
     "members are a list": lambda members, manifest: manifest.update(missing=3),
     "garbage database": lambda members, manifest: members.update({"crag.sqlite": b"garbage" * 1000}),
     "damaged database": spoil_database,
+    "database with a wrong count": miscount_free_pages,
     "trigger": sql("CREATE TRIGGER t AFTER INSERT ON sources BEGIN DELETE FROM passages; END"),
     "view": sql("CREATE VIEW v AS SELECT * FROM sources"),
     "virtual table": sql("CREATE VIRTUAL TABLE other USING fts5(a)"),

@@ -6,18 +6,22 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import DataError
 
+from crag.app.application import open_application
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
+from crag.library import jobs
 from crag.library.jobs import IngestJobs
 from crag.library.library import Library
+from crag.settings import Settings
 from crag.sharing.backup import write_backup
 from crag.storage.accounts import Accounts
 from crag.storage.engine import Database, is_owner_alive
@@ -26,7 +30,7 @@ from crag.storage.shared_files import SharedFiles, open_shared_files
 from crag.storage.tables import preferences
 from crag.types import CollectionSharing, Identity, ignore_progress
 from tests.doubles.library import open_library
-from tests.doubles.postgres import home_url
+from tests.doubles.postgres import crash_server, home_url, postgres_server
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.postgres
@@ -276,3 +280,43 @@ def test_documents_of_an_account_are_found_by_those_with_whom_it_shares_them(lib
     own.restore([added.id])
     assert other.search("fox") == []  # it is private again
     assert [hit.source_id for hit in own.search("fox", 1)] == [added.id]
+
+
+def test_a_document_is_added_once_the_server_is_back_from_a_crash(tmp_path, monkeypatch):
+    """The server is down for a while after the job has begun."""
+    run_job, crashes = jobs.run_job, []
+
+    def run_while_down(*given):
+        if not crashes:
+            crashes.append(threading.Thread(target=crash_server, args=(tmp_path / "server", 1.0)))
+            crashes[0].start()
+            wait_until(lambda: not is_answering(address))
+        yield from run_job(*given)
+
+    monkeypatch.setattr(jobs, "run_job", run_while_down)
+    with postgres_server(tmp_path / "server") as address:
+        home = tmp_path / "home"
+        settings = Settings(home, chat_model="builtin", embedder="builtin", database_url=home_url(address, home))
+        with closing(open_application(settings)) as application:
+            application.jobs.submit_bytes("notes.md", NOTES)
+            wait_until(lambda: crashes)
+            crashes[0].join()
+            wait_until(lambda: is_done(application.jobs))
+            assert [result.status for job in application.jobs.jobs() for result in job.results] == ["added"]
+            assert [source.title for source in application.library.sources()] == ["Robots"]
+
+
+def is_answering(address):
+    try:
+        psycopg.connect(address).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def is_done(adding):
+    """Whether nothing is left to do; the first statement after a crash still finds the connections cut."""
+    try:
+        return not adding.active
+    except HomeFault:
+        return False

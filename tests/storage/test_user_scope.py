@@ -7,7 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ from crag.runs.run import LiveRun, LoggedRun
 from crag.settings import Settings
 from crag.storage.tables import metadata, model_calls, queued_questions
 from crag.storage.user_scope import DeferredPart, UserScoped, visible_rows
-from crag.types import Thresholds
+from crag.types import Passage, Thresholds
 from tests.belongings import ANN, BEN, OFF, PAGE, WORD, Belongings, finish, make_belongings, wait_until_done
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
@@ -34,12 +34,13 @@ from tests.test_structure import CRAG, imports
 SHARED = {
     *("active_spaces", "calibrations", "collections", "downloads", "embedder_choices", "epochs", "jobs", "passages"),
     *("preferences", "presets", "removed_passages", "removed_sources", "removed_vectors", "rulings", "sources"),
-    *("collection_members", "file_pieces", "spaces", "users", "vectors"),
+    *("collection_members", "file_pieces", "spaces", "summary_parts", "users", "vectors"),
 }
 """Tables without an owner: documents, models, settings, and what is measured about all of them."""
 COMMON = {
     *("Calibrator.run", "Calibrator.save", "Library.discard", "Library.purge_removed", "Library.remove"),
     "ConversationOwners.adopt",  # everything of a former key, whoever asks
+    "ConversationExchange.read_link",  # who has the link may read
     "ConversationOwners.claim_unowned",  # what belongs to nobody goes to the first visitor
     "Conversations.rename_collection",
     *("Evaluations.close", "Evaluations.close_orphans"),
@@ -57,7 +58,7 @@ SHARED_SERVICES = {
 """Services of what all browsers share; `test_accounts` is about people who do not."""
 IDS = {
     *("conversation_id", "conversation_ids", "dataset_id", "edited", "evaluation_id", "found_by", "message_id"),
-    *("question_id", "queued", "result", "run_id", "run_ids"),
+    *("note_id", "question_id", "queued", "result", "run_id", "run_ids"),
 }
 """Parameters that name something of a user."""
 
@@ -190,8 +191,11 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "model": "builtin",
         "name": "Another name",
         "node": "decide",
+        "note": anns.note,
+        "note_id": anns.note.id,
         "on": True,
         "options": OFF,
+        "passage": runs_passage(home),
         "passage_id": anns.passage_id,
         "pinned": True,
         "plan": EvaluationPlan(Dataset("", "Other", "uploaded", (Example("1", "Why?"),)), (Variant("as it is", OFF),)),
@@ -209,12 +213,17 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "sentence": f"{WORD} ferry",
         "since": 0.0,
         "source_id": home.application.library.sources()[0].id,
+        "text": "Again",
         "thresholds": Thresholds(0.3, 0.7),
         "title": "Another title",
         "up": True,
         "user": "c" * 64,
     }
     return values | special_values(home).get(method, {})
+
+
+def runs_passage(home: Home) -> Passage:
+    return home.application.runs.trace(home.anns.run.id).passages[home.anns.passage_id]
 
 
 def special_values(home: Home) -> dict[str, dict[str, Any]]:
@@ -232,6 +241,7 @@ def special_values(home: Home) -> dict[str, dict[str, Any]]:
         "Conversations.restore": {"conversation_id": anns.deleted.id},
         "CoverageGaps.close": {"run_ids": [anns.unanswered.id]},
         "CoverageGaps.reopen": {"run_ids": [anns.closed.id]},
+        "Notes.restore": {"note": replace(anns.note, id="removed")},
         "RunService.start queued": pending,
     }
 

@@ -157,6 +157,8 @@ def test_a_question_in_several_steps_is_divided(question, parts):
         ("Summarize the chapter on risks", SummaryRequest("risks", False)),
         ("Summarize this as a table for a beginner", SummaryRequest(form="table")),
         ("Briefly summarize it", SummaryRequest(sentences=3, form="sentences")),
+        ("总结一下使用说明", SummaryRequest("使用说明", False)),
+        ("總結一下要點", SummaryRequest()),
         ("用三句话总结这份文件", SummaryRequest(sentences=3, form="sentences")),
         ("Who wrote the summary?", None),
     ],

@@ -76,7 +76,10 @@ def _word_table_blocks(table: Any) -> list[Block]:
     return table_blocks(rows)
 
 
-_DEFAULT_TITLE = "PowerPoint Presentation"  # PowerPoint's default title
+# Titles that programs give to every presentation.
+_DEFAULT_TITLE = re.compile(
+    r"(?:PowerPoint (?:Presentation|演示文稿|簡報|프레젠테이션)|(?:Slide|幻灯片|投影片|슬라이드) ?\d+)?", re.IGNORECASE
+)
 
 
 def read_pptx(request: ParseRequest) -> Document:
@@ -92,7 +95,7 @@ def read_pptx(request: ParseRequest) -> Document:
         request.progress("Reading slide", number, count)
         blocks += _slide_blocks(slide, number)
     title = (presentation.core_properties.title or "").strip()
-    return Document(choose_title("" if title == _DEFAULT_TITLE else title, blocks), count, tuple(blocks))
+    return Document(choose_title("" if _DEFAULT_TITLE.fullmatch(title) else title, blocks), count, tuple(blocks))
 
 
 def _slide_blocks(slide: Any, number: int) -> Iterator[Block]:

@@ -88,6 +88,15 @@ def test_slides_are_pages_with_titles_lists_tables_and_notes() -> None:
     )
 
 
+@pytest.mark.parametrize("title", ["PowerPoint Presentation", "Slide 1", "슬라이드 1", ""])
+def test_a_title_that_programs_give_to_every_presentation_is_none(title) -> None:
+    presentation = Presentation(io.BytesIO(slides(1)))
+    presentation.core_properties.title = title
+    out = io.BytesIO()
+    presentation.save(out)
+    assert read("a.pptx", out.getvalue()).title == "Foxes 1"
+
+
 def test_sheets_give_their_names_and_rows_as_a_reader_sees_them() -> None:
     document = read("a.xlsx", sheets())
     assert (document.kind, document.pages) == ("xlsx", None)

@@ -116,7 +116,7 @@ def test_the_conversation_is_in_the_address_and_comes_back(chat, notes, services
     ask(chat, QUESTION)
     conversation = services.conversations.list()[0]
     assert chat.query_params["c"] == conversation.id
-    chat.session_state["sidebar_view"] = "Conversations"
+    chat.session_state["sidebar_view"] = "History"
     chat.run()
     opened = next(button for button in chat.button if button.key == f"open-{conversation.id}")
     assert "espresso machine" in opened.label
@@ -134,7 +134,7 @@ def test_the_open_one_of_two_conversations_with_the_same_title_is_bold(chat, not
     ask(chat, QUESTION)
     for one in services.conversations.list():
         services.conversations.rename(one.id, "What was the income of the harbour in the first half, and who …")
-    chat.session_state["sidebar_view"] = "Conversations"
+    chat.session_state["sidebar_view"] = "History"
     chat.run()
     label = next(button.label for button in chat.button if button.key == f"open-{chat.query_params['c']}")
     assert "**" in label
@@ -258,7 +258,7 @@ def test_a_conversation_is_found_renamed_pinned_and_deleted(chat, notes, service
     chat.run()
     ask(chat, QUESTION)
     conversation = services.conversations.list()[0]
-    chat.session_state["sidebar_view"] = "Conversations"
+    chat.session_state["sidebar_view"] = "History"
     chat.run()
     chat.text_input(key="conversation_search").set_value("nothing of the kind").run()
     assert said(chat, "No conversations found.")

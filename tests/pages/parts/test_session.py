@@ -34,7 +34,7 @@ def browser(monkeypatch):
         monkeypatch.setattr(type(st.context), "headers", property(lambda _: headers_of(key, kept=kept) if key else {}))
         page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
         page.query_params.update(query)
-        page.session_state["sidebar_view"] = "Conversations"
+        page.session_state["sidebar_view"] = "History"
         return page.run()
 
     return opened

@@ -1,0 +1,1 @@
+"""Other ways in: the Model Context Protocol."""

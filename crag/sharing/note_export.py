@@ -1,0 +1,140 @@
+"""Export of notes as Markdown and as a Word document."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from crag.sharing.markdown import close_code_fence, escape_line, write_source_item
+from crag.sharing.notes import Note
+from crag.text.formatting import format_date, format_place
+from crag.text.sanitization import clean_text, is_web_address, neutralize_markdown, strip_invisible, to_one_line
+from crag.types import Citation
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.text.paragraph import Paragraph
+    from markdown_it.token import Token
+
+_DEEPEST_LIST = 3  # levels for which Word's template has a style
+
+
+def write_notes_markdown(notes: Sequence[Note]) -> str:
+    """Render the notes as Markdown: title, date, text and sources."""
+    parts = ["# Notes"]
+    for note in notes:
+        parts += [f"## {escape_line(note.title)}", format_date(note.created_at)]
+        parts.append(close_code_fence(neutralize_markdown(strip_invisible(note.text)).replace("$", r"\$")))
+        if note.sources:
+            parts += ["**Sources**", "\n".join(map(write_source_item, note.sources))]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_notes_word(notes: Sequence[Note]) -> bytes:
+    """Render the notes as a Word document, in which web addresses are text, not links."""
+    import docx
+
+    document = docx.Document()
+    document.add_heading("Notes", 0)
+    for note in notes:
+        document.add_heading(_clean(note.title), 1)
+        document.add_paragraph(format_date(note.created_at))
+        _MarkdownWriter(document).write(note.text)
+        if note.sources:
+            document.add_heading("Sources", 2)
+        for cited in note.sources:
+            _add_source(document, cited)
+    written = io.BytesIO()
+    document.save(written)
+    return written.getvalue()
+
+
+class _MarkdownWriter:
+    """Writes Markdown into a Word document: paragraphs, headings, lists, quotes, code, tables, bold and italic."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._lists: list[str] = []
+        self._quotes = 0
+        self._rows: list[list[str]] = []
+        self._heading = 0
+
+    def write(self, text: str) -> None:
+        """Append the text."""
+        from markdown_it import MarkdownIt
+
+        for token in MarkdownIt("commonmark", {"html": False}).enable("table").parse(text):
+            self._write_token(token)
+
+    def _write_token(self, token: Token) -> None:
+        match token.type:
+            case "bullet_list_open" | "ordered_list_open":
+                self._lists.append("List Bullet" if token.type.startswith("bullet") else "List Number")
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+            case "blockquote_open":
+                self._quotes += 1
+            case "blockquote_close":
+                self._quotes -= 1
+            case "heading_open":
+                self._heading = int(token.tag[1:])
+            case "tr_open":
+                self._rows.append([])
+            case "table_close":
+                self._write_table()
+            case "fence" | "code_block":
+                code = self._document.add_paragraph(style="No Spacing").add_run(_clean(token.content.rstrip()))
+                code.font.name = "Consolas"
+            case "inline":
+                self._write_inline(token)
+
+    def _write_inline(self, token: Token) -> None:
+        if self._rows:
+            self._rows[-1].append(_clean(token.content))
+        elif self._heading:
+            self._document.add_heading(_clean(token.content), min(self._heading + 2, 9))
+            self._heading = 0
+        else:
+            _add_runs(self._document.add_paragraph(style=self._style()), token.children or [])
+
+    def _style(self) -> str | None:
+        if self._lists:
+            level = min(len(self._lists), _DEEPEST_LIST)
+            return self._lists[-1] if level == 1 else f"{self._lists[-1]} {level}"
+        return "Quote" if self._quotes else None
+
+    def _write_table(self) -> None:
+        table = self._document.add_table(len(self._rows), max(map(len, self._rows)), "Table Grid")
+        for row, cells in zip(table.rows, self._rows, strict=True):
+            for cell, text in zip(row.cells, cells, strict=False):
+                cell.text = text
+        self._rows = []
+
+
+def _add_runs(paragraph: Paragraph, parts: Sequence[Token]) -> None:
+    bold = italic = False
+    for part in parts:
+        match part.type:
+            case "strong_open" | "strong_close":
+                bold = part.type == "strong_open"
+            case "em_open" | "em_close":
+                italic = part.type == "em_open"
+            case "hardbreak" | "softbreak":
+                paragraph.add_run("\n")
+            case _ if part.content:
+                run = paragraph.add_run(_clean(part.content))
+                run.bold, run.italic = bold, italic
+
+
+def _add_source(document: Document, cited: Citation) -> None:
+    place = _clean(to_one_line(format_place(cited.title, cited.locator)))
+    address = f"\n{_clean(to_one_line(cited.location))}" if is_web_address(cited.location) else ""
+    document.add_paragraph(f"[{cited.n}] {place}{address}")
+    if cited.quote.strip():
+        document.add_paragraph(_clean(to_one_line(cited.quote)), "Quote")
+
+
+def _clean(text: str) -> str:
+    """Drop what XML cannot hold, and characters that nobody sees."""
+    return clean_text(strip_invisible(text))

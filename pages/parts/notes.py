@@ -1,0 +1,223 @@
+"""Notes: keeping answers and passages, and the list of notes with its dialogs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.text.formatting import format_count, format_date, format_place
+from crag.types import Conversation, Passage
+from pages.parts import dialogs, labels, markdown
+from pages.parts.address import open_page
+from pages.parts.layout import draw_file_download
+from pages.parts.routes import Page
+from pages.parts.services import application
+
+if TYPE_CHECKING:
+    from crag.sharing.notes import Note, Notes
+
+_TEXT_LENGTH = 100_000
+_NEW_KEY = "new_note"
+_REMOVED_KEY = "removed_note"
+_EDIT_DIALOG = "edit a note"
+_EXPORT_DIALOG = "export notes"
+_PREVIEW_LENGTH = 160
+_LINE_END = re.compile(r"(?<!\n)\n(?!\n)")  # people expect a line of their own where they wrote one
+
+
+def keep_answer(run_id: str) -> None:
+    """Keep an answer as a note; a callback."""
+    with dialogs.catch_refusals():
+        application().notes.keep_answer(run_id)
+        _say_kept()
+
+
+def draw_keep_button(run_id: str, passage: Passage) -> None:
+    """Draw the button that keeps a passage of a run as a note."""
+    if run_id and st.button(
+        "Keep as a note", icon=":material/note_add:", type="tertiary", on_click=_keep_passage, args=(run_id, passage)
+    ):
+        st.rerun()
+
+
+def _keep_passage(run_id: str, passage: Passage) -> None:
+    with dialogs.catch_refusals():
+        application().notes.keep_passage(run_id, passage)
+        _say_kept()
+
+
+def _say_kept() -> None:
+    dialogs.keep_notice("Kept. Find it under “Notes” in the sidebar.", ":material/note_add:")
+
+
+def draw_conversation_notes(conversation: Conversation | None) -> None:
+    """Draw a field for a new note, and the notes of this conversation, each with its beginning."""
+    conversation_id = conversation.id if conversation else ""
+    with st.form("note", border=False):
+        st.text_area(
+            "New note",
+            key=_NEW_KEY,
+            height=90,
+            max_chars=_TEXT_LENGTH,
+            placeholder="Write a note",
+            label_visibility="collapsed",
+        )
+        st.form_submit_button("Add note", icon=":material/add:", on_click=_add_note, args=(conversation_id,))
+    _draw_undo()
+    kept = application().notes.list(conversation_id=conversation_id) if conversation_id else []
+    for note in kept:
+        with st.container(gap=None):
+            dialogs.draw_opener(
+                markdown.escape_line(note.title, 100),
+                None,
+                _EDIT_DIALOG,
+                note.id,
+                type="tertiary",
+                key=f"note-{note.id}",
+            )
+            st.caption(markdown.escape_line(_preview(note), _PREVIEW_LENGTH))
+    if not kept:
+        st.caption("Notes of this conversation appear here. To keep an answer, choose *More*, *Keep as a note*.")
+    st.page_link(Page.NOTES.path, label="All notes", icon=Page.NOTES.icon)
+
+
+def _preview(note: Note) -> str:
+    return note.text.replace("> ", "") or format_date(note.created_at)
+
+
+def _add_note(conversation_id: str) -> None:
+    typed = st.session_state[_NEW_KEY]
+    try:
+        application().notes.add(typed, conversation_id)
+    except CragError as error:
+        dialogs.keep_refusal(error)
+        return
+    st.session_state[_NEW_KEY] = ""
+
+
+def draw_note(note: Note) -> None:
+    """Draw a whole note with its sources and actions."""
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            title = f"**{markdown.escape_line(note.title)}** {labels.grey_text(format_date(note.created_at))}"
+            st.markdown(title, width="content")
+            _draw_note_menu(note)
+        text = note.text if note.sources else _LINE_END.sub("  \n", note.text)
+        st.markdown(markdown.sanitize_answer(text))
+        if note.sources:
+            sources = (
+                f"{cited.n} {markdown.escape_line(format_place(cited.title, cited.locator))}" for cited in note.sources
+            )
+            st.caption("  \n".join(sources))
+
+
+_EDIT, _OPEN, _EXPORT, _REMOVE = (
+    ":material/edit: Edit",
+    f"{Page.CHAT.icon} Open conversation",
+    ":material/download: Export…",
+    ":material/delete: Remove",
+)
+
+
+def _draw_note_menu(note: Note) -> None:
+    key = f"menu-{note.id}"
+    choices = [_EDIT, *([_OPEN] if note.conversation_id else []), _EXPORT, _REMOVE]
+    chosen = st.menu_button(
+        "More", choices, icon=":material/more_horiz:", type="tertiary", key=key, on_click=_choose, args=(key, note)
+    )
+    if chosen == _OPEN:
+        open_page(Page.CHAT, c=note.conversation_id)
+
+
+def _choose(key: str, note: Note) -> None:
+    match st.session_state[key]:
+        case chosen if chosen == _EDIT:
+            dialogs.open_dialog(_EDIT_DIALOG, note.id)
+        case chosen if chosen == _EXPORT:
+            dialogs.open_dialog(_EXPORT_DIALOG, (note.id,))
+        case chosen if chosen == _REMOVE:
+            _remove(note)
+
+
+def _remove(note: Note) -> None:
+    application().notes.remove(note.id)
+    st.session_state[_REMOVED_KEY] = note
+
+
+def _draw_undo() -> None:
+    """Draw the row that keeps the note removed last again."""
+    removed: Note | None = st.session_state.get(_REMOVED_KEY)
+    if removed is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        st.caption(f"Removed “{markdown.escape_line(removed.title, 100)}”", wrap=False)
+        st.button("Undo", icon=":material/undo:", type="tertiary", on_click=_undo)
+
+
+def _undo() -> None:
+    if removed := st.session_state.pop(_REMOVED_KEY, None):
+        with dialogs.catch_refusals():
+            application().notes.restore(removed)
+
+
+def draw_notes(notes: Sequence[Note]) -> None:
+    """Draw the notes with the number of them, their export, and the way to undo a removal."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.caption(format_count(len(notes), "note"), width="content")
+        if notes:
+            about = tuple(note.id for note in notes)
+            dialogs.draw_opener("Export", ":material/download:", _EXPORT_DIALOG, about, type="tertiary")
+    _draw_undo()
+    for note in notes:
+        draw_note(note)
+
+
+@dialogs.dialog("Note", icon=Page.NOTES.icon, width="large")
+def _draw_edit_dialog(note_id: str) -> None:
+    note = next((one for one in application().notes.list() if one.id == note_id), None)
+    if note is None:
+        st.caption("This note no longer exists.")
+        return
+    with st.form("edit-note", border=False):
+        title = st.text_input("Title", value=note.title, max_chars=80)
+        text = st.text_area("Text", value=note.text, height=300, max_chars=_TEXT_LENGTH)
+        with st.container(horizontal=True):
+            saved = st.form_submit_button("Save", icon=":material/check:")
+            removed = st.form_submit_button("Remove", icon=":material/delete:")
+    if removed:
+        _remove(note)
+    if saved:
+        try:
+            application().notes.edit(note.id, title or "", text or "")
+        except CragError as error:
+            dialogs.draw_error(error)
+            return
+    if saved or removed:
+        dialogs.close_and_rerun()
+
+
+@dialogs.dialog("Export notes", icon=":material/download:")
+def _draw_export_dialog(note_ids: Sequence[str]) -> None:
+    for name, ending in (("Markdown", "md"), ("Word", "docx")):
+        make = partial(_export, application().notes, note_ids, ending)
+        draw_file_download(name, "titles, texts and sources", "Notes", ending, make, "notes")
+    st.caption("Includes quoted passages of your documents, but no folders or keys.")
+
+
+def _export(notes: Notes, note_ids: Sequence[str], ending: str) -> str | bytes:
+    """Return the file; called outside of the session, when it is downloaded."""
+    from crag.sharing.note_export import write_notes_markdown, write_notes_word  # Word's library loads slowly
+
+    chosen = [note for note in notes.list() if note.id in note_ids]
+    return write_notes_word(chosen) if ending == "docx" else write_notes_markdown(chosen)
+
+
+NOTE_DIALOGS: dict[str, Callable[[Any], None]] = {
+    _EDIT_DIALOG: _draw_edit_dialog,
+    _EXPORT_DIALOG: _draw_export_dialog,
+}

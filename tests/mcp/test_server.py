@@ -1,0 +1,177 @@
+"""The server of the Model Context Protocol, used by the official client."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import ElicitResult
+
+from crag.app.application import open_application
+from crag.mcp.server import Access, CragServer
+from crag.settings import Settings
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.tavily import TavilyServer
+
+TEXT = b"# Light\n\nThe lighthouse of Brill was built in 1931. It is 42 metres tall.\n"
+QUESTION = {"question": "When was the lighthouse built?"}
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def application(tmp_path):
+    opened = open_application(
+        Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", ollama_host=closed_address())
+    )
+    opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+    yield opened
+    opened.close()
+
+
+def serve(application, **access):
+    return CragServer(application, Access(**access), in_conversations=False)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_question_is_answered_with_verdicts_and_sources(application, mode):
+    steps = []
+
+    async def note_progress(progress, total, message):
+        steps.append((progress, message))
+
+    async with Client(serve(application), mode=mode) as client:
+        result = await client.call_tool("ask", QUESTION, progress_callback=note_progress)
+        answer = result.structured_content
+        assert "1931" in answer["answer"]
+        assert (answer["outcome"], answer["sources"][0]["title"]) == ("quoted", "Light")
+        assert answer["verdicts"][0]["verdict"] == "relevant"
+        assert [step for step, _ in steps] == [*range(1, len(steps) + 1)]
+        assert "retrieve" in [message for _, message in steps]
+        read = await client.call_tool("read_passage", {"passage_id": answer["verdicts"][0]["passage_id"]})
+        assert "42 metres" in read.structured_content["context"]
+        declined = await client.call_tool("ask", {"question": "Who won the 2024 NBA finals?"})
+        assert declined.structured_content["outcome"] == "not_answered"
+        assert not declined.is_error
+
+
+@pytest.mark.anyio
+async def test_documents_are_added_listed_searched_and_read(application):
+    async with Client(serve(application)) as client:
+        added = await client.call_tool("add_document", {"text": "The ferry leaves at nine.", "title": "Ferry"})
+        assert [source["status"] for source in added.structured_content["sources"]] == ["added"]
+        listed = (await client.call_tool("list_documents", {})).structured_content["sources"]
+        assert [source["title"] for source in listed] == ["Ferry", "Light"]
+        hits = (await client.call_tool("search", {"query": "ferry", "passages": 1})).structured_content["hits"]
+        assert [hit["title"] for hit in hits] == ["Ferry"]
+        resources = (await client.list_resources()).resources
+        assert {one.name for one in resources} == {"Ferry", "Light"}
+        light = next(one for one in resources if one.name == "Light")
+        (content,) = (await client.read_resource(light.uri)).contents
+        assert "built in 1931" in content.text
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("ask", {"question": " "}, "question"),
+        (
+            "ask",
+            {"question": "Why?", "collection": "Nowhere"},
+            "There is no collection “Nowhere”. There are: Documents.",
+        ),
+        ("ask", {"question": "Why?", "conversation": "unknown"}, "This conversation no longer exists."),
+        ("search", {"query": "x", "passages": 1000}, "20"),
+        ("read_passage", {"passage_id": 999}, "There is no such passage."),
+        ("add_document", {}, "Give either a location or a text."),
+        ("add_document", {"location": "/etc/hostname"}, "Files of the server cannot be named from here."),
+    ],
+)
+async def test_what_cannot_be_done_is_said_in_words(application, tool, arguments, words):
+    async with Client(serve(application, local_files=False)) as client:
+        result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert words in result.content[0].text
+    assert "Traceback" not in result.content[0].text
+
+
+@pytest.mark.anyio
+async def test_a_client_that_may_only_read_cannot_add(application):
+    async with Client(serve(application, may_add=False)) as client:
+        assert "add_document" not in [tool.name for tool in (await client.list_tools()).tools]
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_call_stops_the_answer(tmp_path):
+    with ScriptedOllama() as ollama:
+        ollama.first_token_after = 60.0
+        opened = open_application(
+            Settings(home=tmp_path / "home", chat_model="ollama:llama3", embedder="builtin", ollama_host=ollama.url)
+        )
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        async with Client(serve(opened)) as client:
+            with anyio.move_on_after(1.5):
+                await client.call_tool("ask", QUESTION)
+        with anyio.fail_after(10):
+            while sum(opened.runs.count_live()):
+                await anyio.sleep(0.05)
+        opened.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("reply", ["allow", "refuse", "decline", None])
+async def test_the_web_is_searched_only_if_the_user_agrees(tmp_path, mode, reply):
+    page = {
+        "title": "Finals",
+        "url": "http://127.0.0.1:9/",
+        "content": "The Celtics won the 2024 NBA finals.",
+        "score": 1,
+    }
+    asked = []
+
+    async def answer(_context, params):
+        asked.append(params.message)
+        if reply == "decline":
+            return ElicitResult(action="decline")
+        return ElicitResult(action="accept", content={"allow": reply == "allow"})
+
+    with TavilyServer(results=[page]) as tavily:
+        opened = open_application(
+            Settings(
+                home=tmp_path / "home",
+                chat_model="builtin",
+                embedder="builtin",
+                ollama_host=closed_address(),
+                tavily_api_key="tvly-x",
+                tavily_url=tavily.url,
+            )
+        )
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        async with Client(serve(opened), mode=mode, elicitation_callback=answer if reply else None) as client:
+            question = {"question": "Who won the 2024 NBA finals?", "web": "ask"}
+            result = await client.call_tool("ask", question)
+        opened.close()
+        assert not result.is_error, result.content[0].text
+        assert result.structured_content["web"]["used"] == (reply == "allow")
+        assert len(tavily.requests) == (1 if reply == "allow" else 0)
+        assert len(asked) == (1 if reply else 0)
+
+
+@pytest.mark.anyio
+async def test_the_command_speaks_over_standard_input_and_output(application, tmp_path):
+    command = ["-m", "crag", "mcp", "--home", str(tmp_path / "home")]
+    server = StdioServerParameters(command=sys.executable, args=command, cwd=Path(__file__).parents[2])
+    async with Client(stdio_client(server)) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} >= {"ask", "search", "add_document"}
+        result = await client.call_tool("ask", QUESTION)
+    assert "1931" in result.structured_content["answer"]

@@ -1,0 +1,55 @@
+"""Notes: kept in the chat, changed and removed on their page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pages.conftest import click, said
+
+PAGE = "pages/notes/page.py"
+
+
+def choose(app, key, label):
+    """Choose from a menu, whose options are written with their icon."""
+    menu = next(one for one in app.get("menu_button") if one.key.startswith(key))
+    menu.set_value(next(option for option in menu.options if label in option)).run()
+    assert not app.exception
+
+
+@pytest.fixture
+def kept(asked, services):
+    """The page of notes after an answer was kept in the chat."""
+    choose(asked, "more-", "Keep as a note")
+    return asked.switch_page(PAGE).run()
+
+
+def test_an_answer_is_kept_from_its_menu(kept):
+    assert said(kept, "How often is the espresso machine descaled?")
+    assert said(kept, "citric acid")
+    assert said(kept, "Brewing notes")
+
+
+def test_a_note_is_written_beside_the_conversation(asked, services):
+    asked.session_state["sidebar_view"] = "Notes"
+    asked.run()
+    asked.text_area(key="new_note").set_value("Buy acid\nbefore May")
+    click(asked, "Add note")
+    assert asked.text_area(key="new_note").value == ""
+    (note,) = services.notes.list()
+    assert (note.title, note.text) == ("Buy acid", "before May")
+    assert note.conversation_id == services.conversations.list()[0].id
+    click(asked, "Add note")
+    assert [one.value for one in asked.toast] == ["A note needs text\\. Write some and try again\\."]
+
+
+def test_a_note_is_changed_removed_and_brought_back(kept, services):
+    (note,) = services.notes.list()
+    choose(kept, "menu-", "Edit")
+    kept.text_input[-1].set_value("Descaling")
+    click(kept, "Save")
+    assert services.notes.list()[0].title == "Descaling"
+    choose(kept, "menu-", "Remove")
+    assert services.notes.list() == []
+    assert said(kept, "Removed “Descaling”")
+    click(kept, "Undo")
+    assert [one.id for one in services.notes.list()] == [note.id]
