@@ -120,6 +120,8 @@ def test_the_revision_changes_with_what_the_user_sees(conversations):
     longer = revision()
     conversations.delete(made.id)
     assert len({first, renamed, longer, revision()}) == 4
+    others = [conversations.for_user("ben").revision(one) for one in (made.id, "unknown")]
+    assert others[0] == others[1], "of another's conversation it says nothing"
 
 
 def test_feedback_is_changed_and_taken_back(database, conversations):

@@ -91,10 +91,15 @@ def spoil_database(members, _):
     members["crag.sqlite"] = bytes(body)
 
 
-def miscount_free_pages(members, _):
-    body = bytearray(members["crag.sqlite"])
-    body[36:40] = (9).to_bytes(4, "big")  # number of free pages: SQLite's file format, 1.3
-    members["crag.sqlite"] = bytes(body)
+def empty_titles():
+    """Leaves a value out that the statement of its table requires, which only a check of every row notices."""
+    required, optional = "title TEXT NOT NULL", "title TEXT"
+    changes = [(required, optional), (optional, required)]
+    first, last = (
+        f"UPDATE sqlite_master SET sql = replace(sql, '{old}', '{new}') WHERE name = 'sources'" for old, new in changes
+    )
+    on, reset = "PRAGMA writable_schema = ON", "PRAGMA writable_schema = RESET"
+    return sql(on, first, reset, "UPDATE sources SET title = NULL", on, last, reset)
 
 
 def state_of_runs(*statements):
@@ -132,7 +137,7 @@ HOSTILE = {
     "members are a list": lambda members, manifest: manifest.update(missing=3),
     "garbage database": lambda members, manifest: members.update({"crag.sqlite": b"garbage" * 1000}),
     "damaged database": spoil_database,
-    "database with a wrong count": miscount_free_pages,
+    "values missing": empty_titles(),
     "trigger": sql("CREATE TRIGGER t AFTER INSERT ON sources BEGIN DELETE FROM passages; END"),
     "view": sql("CREATE VIEW v AS SELECT * FROM sources"),
     "virtual table": sql("CREATE VIRTUAL TABLE other USING fts5(a)"),
