@@ -42,6 +42,7 @@ from crag.storage.tables import (
     evaluations,
     feedback,
     messages,
+    metadata,
     runs,
 )
 from crag.storage.user_scope import UserScoped, check_visible
@@ -351,7 +352,7 @@ class ConversationOwners(UserScoped):
 
     def adopt(self, former: str, user: str) -> None:
         """Give this user everything that belongs to a former key, which owns nothing afterwards."""
-        owned = (conversations, datasets, evaluations, departures)
+        owned = [table for table in metadata.sorted_tables if "person" in table.c]
         asked = [select(literal(1)).where(table.c.person == former).limit(1) for table in owned]
         with self._database.read() as connection:
             if not any(connection.execute(query).first() for query in asked):

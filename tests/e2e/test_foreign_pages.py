@@ -126,7 +126,7 @@ async def _list_conversations(address: str, cookies: Mapping[str, str], secret: 
     for name, value in cookies.items():
         kept.set(name, value, domain="127.0.0.1")
     async with opened_tab(address, cookies=kept, secret=secret) as tab:
-        await tab.choose("Conversations")
+        await tab.choose("History")
         await tab.until(lambda: tab.shows("Search conversations"))
         return {one for one in (QUESTION, "Your conversations appear here.") if tab.shows(one)}
 

@@ -67,7 +67,7 @@ def test_a_browser_that_stores_nothing_works_until_its_tab_is_closed(other: Page
     open_page(other, app_with_notes)
     ask(other, QUESTION)
     expect(badge(other, "from your documents")).to_be_visible()
-    other.get_by_text("Conversations", exact=True).click()
+    other.get_by_text("History", exact=True).click()
     expect(other.get_by_role("button", name=QUESTION)).to_be_visible()
     expect(other.get_by_text("This browser does not remember who you are")).to_be_visible()
 

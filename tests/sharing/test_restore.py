@@ -95,9 +95,8 @@ def empty_titles():
     """Leaves a value out that the statement of its table requires, which only a check of every row notices."""
     required, optional = "title TEXT NOT NULL", "title TEXT"
     changes = [(required, optional), (optional, required)]
-    first, last = (
-        f"UPDATE sqlite_master SET sql = replace(sql, '{old}', '{new}') WHERE name = 'sources'" for old, new in changes
-    )
+    replacement = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name = 'sources'"
+    first, last = (replacement.format(*change) for change in changes)
     on, reset = "PRAGMA writable_schema = ON", "PRAGMA writable_schema = RESET"
     return sql(on, first, reset, "UPDATE sources SET title = NULL", on, last, reset)
 
