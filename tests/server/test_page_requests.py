@@ -154,6 +154,7 @@ def logging_in():
         ("/oauth2callback?code=1&state=2", 200, "refused"),
         ("/oauth2callback?error=access_denied&state=2", 200, "refused"),
         ("/oauth2callback?code=1&status=500", 303, "refused"),
+        ("/auth/login?provider=x&code=1", 200, None),
         ("/oauth2callback", 200, None),  # the way back after logging out
     ],
 )

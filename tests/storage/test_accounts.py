@@ -536,3 +536,11 @@ def test_what_is_counted_and_suggested_is_what_the_user_may_read(people):
     for account, is_shown in ((people.ann, True), (people.ben, False)):  # also where the search finds everything
         offered = suggest_questions(people.application.database, lambda _: [*range(1000)], 9, account.id)
         assert (SECRET in repr(offered)) == is_shown
+
+
+def test_questions_are_suggested_about_the_newest_documents_of_the_user(people, monkeypatch):
+    monkeypatch.setattr("crag.library.suggestions._NEWEST_SOURCES", 1)
+    for account, animal in ((people.ben, "parrot"), (people.ann, SECRET)):
+        text = f"# Cages\n\nThe {animal} cage is cleaned every six weeks with citric acid.\n"
+        people.of(account).library.pipeline.add_bytes(f"{animal} cages.md", text.encode())
+    assert "parrot" in repr(people.of(people.ben).library.suggest_questions())
