@@ -49,7 +49,7 @@ def clients(adopted):
 
     def serve(login_secret: str) -> TestClient:
         routes = [WebSocketRoute("/{path:path}", tell), Route("/oauth2callback", log_in), Route("/other", log_in)]
-        identity = Middleware(BrowserIdentity, adopt=adopt, login_secret=login_secret)
+        identity = Middleware(BrowserIdentity, adopt=None if login_secret else adopt, login_secret=login_secret)
         return TestClient(Starlette(routes=routes, middleware=[identity]), follow_redirects=False)
 
     return {"keys": serve(""), "accounts": serve("of this server")}
@@ -84,6 +84,12 @@ def test_cookies_alone_make_no_key(clients, adopted):
     for cookie in (SECRET, key, FORMER):
         assert connected(clients["keys"], **{FORMER_COOKIE: cookie})[:2] == ("", False)
     assert not adopted
+    assert connected(clients["keys"], **{LOGIN_COOKIE: "x"})[3] == {LOGIN_COOKIE: "x"}, "nobody logs in here"
+
+
+def test_a_server_where_nothing_is_adopted_starts_and_answers(clients):
+    with clients["accounts"] as started:
+        assert connected(started, f"crag-kept.{SECRET}", **{FORMER_COOKIE: FORMER})[3] == {FORMER_COOKIE: FORMER}
 
 
 def test_a_cookie_of_an_earlier_version_is_adopted_and_removed(clients, adopted):
@@ -142,6 +148,8 @@ def test_a_login_that_is_split_or_follows_a_longer_one_counts(clients):
     left = {f"{LOGIN_COOKIE}_2": "b", LOGIN_COOKIE: "one"}
     proof = logged_in(client, f"{LOGIN_COOKIE}=old; {LOGIN_COOKIE}_2=b", **{LOGIN_COOKIE: "one"})
     assert connected(client, f"crag-login.{proof}", **left)[3] == left
+    removed = logged_in(client, f"{LOGIN_COOKIE}_1=a", **{LOGIN_COOKIE: "one", f"{LOGIN_COOKIE}_1": ""})
+    assert connected(client, f"crag-login.{removed}", **{LOGIN_COOKIE: "one"})[3] == {LOGIN_COOKIE: "one"}
 
 
 def test_a_quoted_cookie_smuggles_in_no_login(clients):
@@ -150,8 +158,15 @@ def test_a_quoted_cookie_smuggles_in_no_login(clients):
     assert cookies == {"other": "a; _streamlit_user=evil"}
 
 
-@pytest.mark.parametrize(("mode", "asked"), [("accounts", "/other?a=1"), ("accounts", "/oauth2callback?a=1"),
-                                             ("accounts", f"/oauth2callback?{LOGIN_COOKIE}="),
-                                             ("keys", f"/oauth2callback?{LOGIN_COOKIE}=ann")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "asked"),
+    [
+        ("accounts", "/other?a=1"),
+        ("accounts", f"/other?{LOGIN_COOKIE}=ann"),
+        ("accounts", "/oauth2callback?a=1"),
+        ("accounts", f"/oauth2callback?{LOGIN_COOKIE}="),
+        ("keys", f"/oauth2callback?{LOGIN_COOKIE}=ann"),
+    ],
+)
 def test_only_a_login_is_answered_with_a_proof(clients, mode, asked):
     assert clients[mode].get(asked).headers["location"] == "/"
