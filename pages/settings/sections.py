@@ -11,7 +11,17 @@ import streamlit as st
 from crag.options import MODEL_OPTIONS, SAVED_OPTIONS, OptionSection
 from pages.parts import login, setup_checklist
 from pages.parts.services import current_account, may_administer
-from pages.settings import embeddings, evaluators, library, model_settings, ollama, presets, privacy, setting_row
+from pages.settings import (
+    api_tokens,
+    embeddings,
+    evaluators,
+    library,
+    model_settings,
+    ollama,
+    presets,
+    privacy,
+    setting_row,
+)
 from pages.settings.setting_row import SettingsRow
 
 _SHORTCUTS = {
@@ -85,7 +95,7 @@ def _section_rows(section: OptionSection, without: Sequence[str] = ()) -> tuple[
 _EVALUATORS = SettingsRow(evaluators.EVALUATOR_WORDS, evaluators.draw_evaluators, framed=False)
 
 
-_OF_EVERYONE = ("Account", "Privacy", "Keyboard")
+_OF_EVERYONE = ("Account", "API tokens", "Privacy", "Keyboard")
 
 
 def shown_sections() -> tuple[Section, ...]:
@@ -116,5 +126,6 @@ def all_sections() -> tuple[Section, ...]:
         Section("Backup", "archive", (SettingsRow(library.BACKUP_WORDS, library.draw_backup, framed=False),)),
         Section("Set-up", "checklist", (SettingsRow(_CHECKLIST_WORDS, setup_checklist.draw_checklist),)),
         Section("Account", "person", (SettingsRow(login.ACCOUNT_WORDS, login.draw_account, framed=False),)),
+        Section("API tokens", "key", (SettingsRow(api_tokens.API_WORDS, api_tokens.draw_api_tokens, framed=False),)),
         Section("Keyboard", "keyboard", _keyboard_rows()),
     )
