@@ -23,10 +23,10 @@ from pages.parts.session import NOT_REMEMBERED, is_browser_remembered
 from pages.settings import setting_row
 
 _KEY_INTRODUCTION = "Conversations started in this browser are visible only here. Its key:"
-_KEY_WARNING = "Anyone with this key can read your conversations. Keep it secret."
+_KEY_MEANING = "The key names this browser. It opens nothing by itself."
 _TAKING_OVER = """
-To use conversations from another browser here, or after clearing cookies: on the server, list all
-conversations, then transfer the ones you name, or all with `--all`.
+To use conversations from another browser here, from another port, or from before you cleared site data: on the
+server, list all conversations, then transfer the ones you name, or all with `--all`.
 """
 
 
@@ -40,7 +40,7 @@ def _draw_browser_key() -> None:
         with st.container(border=True):
             st.markdown(_KEY_INTRODUCTION)
             st.code(key, language=None)
-            st.caption(_KEY_WARNING)
+            st.caption(_KEY_MEANING)
             if not is_browser_remembered():
                 st.markdown(f":orange[:material/info:] {NOT_REMEMBERED}")
             with st.expander("Transfer conversations from another browser", type="compact"):
@@ -121,7 +121,7 @@ _FORMULA_STARTS = (
 CLEAR_LOG_DIALOG = "forget_departures"
 PRIVACY_WORDS = (
     "what left this machine departures ledger meter of searches Tavily quota export as CSV forget this list "
-    "models that may be sent to allowed take back cloud provider this browser key cookie people conversations "
+    "models that may be sent to allowed take back cloud provider this browser key site data people conversations "
     f"{_LANGSMITH_WORDS}"
 )
 
