@@ -81,8 +81,10 @@ class WebAccess:
     def open_search(self) -> ProviderSearch | None:
         """Return the web search that is set up, if any."""
         provider = find_provider(self._settings)
+        if provider is None:
+            return None
         may_link = partial(is_safe_link, allow=self._settings.allow_private_urls)
-        return provider and ProviderSearch(provider.open(self._settings), self._outbound_log, may_link)
+        return ProviderSearch(provider.open(self._settings), self._outbound_log, may_link)
 
     def pages(self, options: RunOptions) -> PageReader | None:
         """Return a reader for the pages that a search found, if the options ask for it."""

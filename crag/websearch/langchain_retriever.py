@@ -17,7 +17,7 @@ class RetrieverBackend:
         self.name = self._attribute or dotted_name
         self.host = dotted_name
 
-    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:
+    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:  # noqa: ARG002 — as all backends are called
         """See `SearchBackend`."""
         try:
             retriever = getattr(importlib.import_module(self._module), self._attribute)

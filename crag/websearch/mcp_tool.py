@@ -22,7 +22,7 @@ class McpToolBackend:
         self.name = self._tool
         self.host = url_host(self._url)
 
-    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:
+    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:  # noqa: ARG002 — as all backends are called
         """See `SearchBackend`."""
         import anyio
 

@@ -15,7 +15,7 @@ class SearxngBackend:
         self._url = f"{base_url}/search"
         self.host = url_host(base_url)
 
-    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:
+    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:  # noqa: ARG002 — as all backends are called
         """See `SearchBackend`."""
         asked = {"q": query, "format": "json"}
         reply = fetch_json(self.name, self._url, asked, timeout, faults={403: "searxng.no_json"})

@@ -15,6 +15,7 @@ from crag.evaluation.types import Dataset, Evaluation, EvaluationKind, Evaluatio
 from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
+from crag.websearch.providers import find_provider
 from pages.evaluate import results, selection, start_options
 from pages.parts import dialogs, document_intake, external_hosts, ingest_jobs, labels, markdown
 from pages.parts.address import open_page
@@ -101,8 +102,9 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
 
 def _outbound_notices(plan: EvaluationPlan) -> Iterable[OutboundNotice]:
     options = [variant.options for variant in plan.variants]
-    if any(one.web == "auto" for one in options):
-        yield OutboundNotice("Questions that the documents do not answer are rewritten and go", web_search_label())
+    provider = find_provider(application().settings)
+    if provider and any(one.web == "auto" for one in options):
+        yield OutboundNotice("Questions that the documents do not answer are rewritten and go", provider.label)
     if host := application().environments.embedding_host():
         yield OutboundNotice("To find passages, questions go", host)
     if application().traces.on:
