@@ -156,7 +156,7 @@ _RESTRICTION = lazy_regex(
 
 
 def restricts_previous(sentence: str) -> bool:
-    """Return whether a sentence limits or denies the one before: "However, …", "It is closed on Mondays.", "다만, …"."""
+    """Return whether a sentence limits or denies the one before: "However, …", "It is closed on …", "다만, …"."""
     text = strip_list_mark(sentence)
     is_item = text != sentence.strip()
     return bool(_RESTRICTION.match(text.lstrip("※*( "))) or (text.startswith("Only ") and not is_item)
