@@ -43,6 +43,7 @@ PASS_SECONDS = 1.0  # between two passes of the worker
 _LOOK_SECONDS = 2.0  # shortest time between two looks at a folder in which nothing happens
 _MAX_LOOK_SECONDS = 60.0
 _PROCESSOR_SHARE = 1 / 130  # of a core, for looking at a folder in which nothing happens
+_LOOKS_AVERAGED = 16
 _FILES_PER_JOB = 500
 _MAX_NAMED = 200  # files named in a preview, of each kind
 _REPORT_SECONDS = 30.0
@@ -244,6 +245,35 @@ class WatchedFolders(UserScoped):
         return folder
 
 
+def reset_watched_folders(database: Database) -> None:
+    """Pause all folders and forget what was found in them: a backup must not choose which files are read."""
+    forgotten = {
+        "files": "{}",
+        "changes": "{}",
+        "devices": "{}",
+        "job": "",
+        "owner": "",
+        "fault": "",
+        "looked_at": None,
+    }
+    with database.write() as connection:
+        for row in connection.execute(select(watched_folders)).all():
+            own = watched_folders.c.id == row.id
+            if _are_patterns(row.include) and _are_patterns(row.exclude):
+                changed = update(watched_folders).where(own)
+                connection.execute(changed.values(**forgotten, paused=1, started=0, applying=0))
+            else:
+                connection.execute(delete(watched_folders).where(own))
+
+
+def _are_patterns(stored: str) -> bool:
+    try:
+        patterns = json.loads(stored)
+    except ValueError:
+        return False
+    return isinstance(patterns, list) and all(isinstance(one, str) for one in patterns)
+
+
 def _clean_patterns(patterns: Sequence[str]) -> list[str]:
     cleaned = [one.strip().removeprefix("./") for one in patterns if one.strip()]
     if len(cleaned) > _MAX_PATTERNS:
@@ -274,6 +304,22 @@ def _folder_from_row(row: Row[Any]) -> WatchedFolder:
 _AppliedFile = tuple[int, int, str, str]  # modification time in nanoseconds, size, SHA-256, why it could not be added
 
 
+class LookPace:
+    """Chooses the pauses between looks, so that looking takes less than a hundredth of a core."""
+
+    def __init__(self) -> None:
+        self._cost: float | None = None
+
+    def next_pause(self, spent: float, *, is_settled: bool = True) -> float:
+        """Return the seconds until the next look, after one that took `spent` seconds of a core.
+
+        Costs are averaged, since some looks list everything again. Files that still change are looked at soon.
+        """
+        self._cost = spent if self._cost is None else self._cost + (spent - self._cost) / _LOOKS_AVERAGED
+        pause = self._cost / _PROCESSOR_SHARE
+        return min(max(_LOOK_SECONDS, pause), _MAX_LOOK_SECONDS) if is_settled else max(PASS_SECONDS, pause / 10)
+
+
 class _FolderState:
     """What this process knows of a folder that it looks after."""
 
@@ -291,6 +337,7 @@ class _FolderState:
         self.stored = row.changes
         self.due = self.reported_at = 0.0
         self.looks = 0
+        self.pace = LookPace()
         self.examined: set[tuple[str, FileState]] = set()
 
 
@@ -374,8 +421,7 @@ class FolderWorker:
         changes = state.detector.compare(look, state.applied)
         state.looks += 1
         spent = time.thread_time() - began
-        pause = PASS_SECONDS if not changes.is_settled else max(_LOOK_SECONDS, spent / _PROCESSOR_SHARE)
-        state.due = time.monotonic() + min(pause, _MAX_LOOK_SECONDS)
+        state.due = time.monotonic() + state.pace.next_pause(spent, is_settled=changes.is_settled)
         state.changes = self._adopt(row, state, look, changes)
         if state.looks == 1 and not changes.is_settled:
             return  # the first look cannot tell which files still change

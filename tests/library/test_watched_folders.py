@@ -9,7 +9,7 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, NotFound
 from crag.library.jobs import IngestJobs
-from crag.library.watched_folders import FolderWorker, WatchedFolders
+from crag.library.watched_folders import FolderWorker, WatchedFolders, reset_watched_folders
 from crag.settings import Settings
 from tests.doubles.library import HashEmbedder, open_library
 from tests.waiting import wait_until
@@ -338,3 +338,24 @@ def test_it_follows_its_collection(home, folder):
     assert home.folders.get(folder_id).collection == "Reports"
     home.library.delete_collection("Reports")
     assert home.folders.list() == []
+
+
+def test_a_restored_folder_waits_for_its_owner(home, folder, watched):
+    reset_watched_folders(home.database)
+    (folder / "c.txt").write_text("The roof is checked in May.")
+    home.look(3)
+    restored = home.folders.get(watched)
+    assert (restored.state, restored.is_started, restored.files) == ("Paused", False, 0)
+    home.folders.pause(watched, False)
+    home.look(3)
+    assert home.folders.get(watched).preview.new == ["c.txt"]
+    assert len(home.documents()) == 2
+
+
+def test_a_cancelled_job_pauses_its_folder(home, folder):
+    folder_id = home.folders.add(str(folder), automatic=True)
+    home.look()
+    home.embedder.before_batch = lambda: home.jobs.cancel_all()
+    home.folders.apply(folder_id)
+    assert home.settle().state == "Paused"
+    assert home.folders.get(folder_id).files < 2

@@ -35,7 +35,7 @@ from tests.test_structure import CRAG, imports
 SHARED = {
     *("active_spaces", "calibrations", "collections", "downloads", "embedder_choices", "epochs", "jobs", "passages"),
     *("preferences", "presets", "removed_passages", "removed_sources", "removed_vectors", "rulings", "sources"),
-    *("collection_members", "file_pieces", "spaces", "summary_parts", "users", "vectors"),
+    *("collection_members", "file_pieces", "spaces", "summary_parts", "users", "vectors", "watched_folders"),
 }
 """Tables without an owner: documents, models, settings, and what is measured about all of them."""
 COMMON = {
@@ -55,7 +55,7 @@ COMMON = {
 """Methods that do not depend on the user: they run the process, or change only what is shared."""
 SHARED_SERVICES = {
     *("CalibrationJob", "CalibrationRows", "HybridSearch", "IngestJobs", "IngestPipeline", "Preferences"),
-    "RechunkedLibraries",
+    *("RechunkedLibraries", "WatchedFolders"),
 }
 """Services of what all browsers share; `test_accounts` is about people who do not."""
 IDS = {
