@@ -5,51 +5,71 @@ Nothing is embedded: the files count as applied after the first look.
 
 from __future__ import annotations
 
-import statistics
+import json
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from crag.ingest.folder_watch import ChangeDetector, FolderRules, FolderScanner, hash_file
-from crag.library.watched_folders import LookPace
+from sqlalchemy import update
 
-FILES, PER_FOLDER, LOOKS = 10_000, 100, 32
+from crag.app.application import Application
+from crag.cancellation import Cancellation
+from crag.ingest.folder_watch import FolderRules, FolderScanner, hash_file
+from crag.library.watched_folders import PASS_SECONDS, FolderWorker
+from crag.settings import Settings
+from crag.storage.tables import watched_folders
+
+FILES, PER_FOLDER, SECONDS = 10_000, 100, 60.0
 
 
 def main() -> None:
-    """Write the files, look at them and print the times."""
+    """Write the files, look after them for a minute and print what it took."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        root = Path(folder)
+        root = Path(folder) / "reports"
         _write_files(root)
+        application = Application(Settings(home=Path(folder) / "home", embedder="builtin"))
+        worker = FolderWorker(application.database, application.library, application.jobs, 10**8, lambda: None)
         began = time.perf_counter()
-        scanner, detector = FolderScanner(root, FolderRules()), ChangeDetector(root)
-        look = scanner.look()
-        detector.compare(look, {})
-        first = time.perf_counter() - began
+        application.watched_folders.add(str(root))
+        _run_until(worker, lambda: application.watched_folders.list()[0].preview.counts.get("new") == FILES)
+        print(f"preview of {FILES:,} new files after {time.perf_counter() - began:.1f} s")
         began = time.perf_counter()
-        known = {path: (*state, hash_file(root / path)) for path, state in look.files.items()}
-        hashed = time.perf_counter() - began
-        time.sleep(2.5)  # a folder that changed just now is listed again
-        spent = []
-        for _ in range(LOOKS):
-            cpu = time.thread_time()
-            detector.compare(scanner.look(), known)
-            spent.append(time.thread_time() - cpu)
-        pace = LookPace()
-        pauses = [pace.next_pause(one) for one in spent]
-        share = sum(spent) / sum(pauses)
-        print(f"{len(look.files):,} files in {FILES // PER_FOLDER} folders")
-        print(f"first look {first:.2f} s, hashing all of them {hashed:.2f} s")
-        print(f"idle look: median {statistics.median(spent) * 1000:.0f} ms, most {max(spent) * 1000:.0f} ms of a core")
-        print(f"looks every {statistics.median(pauses):.1f} s, at most {max(pauses):.1f} s: {share:.2%} of a core")
-        (root / "17" / "new.txt").write_text("new")
+        look = FolderScanner(root, FolderRules()).look()
+        print(f"one look {time.perf_counter() - began:.2f} s")
         began = time.perf_counter()
-        scanner.look()
-        print(f"a look after a change {time.perf_counter() - began:.2f} s")
+        applied = {path: (*state, hash_file(root / path), "") for path, state in look.files.items()}
+        print(f"hashing all of them {time.perf_counter() - began:.2f} s")
+        worker.close()
+        with application.database.write() as connection:
+            connection.execute(update(watched_folders).values(files=json.dumps(applied)))
+        _run_until(worker, lambda: application.watched_folders.list()[0].files == FILES)
+        cpu, began = time.thread_time(), time.perf_counter()
+        _run_until(worker, lambda: time.perf_counter() - began > SECONDS)
+        print(f"idle: {(time.thread_time() - cpu) / (time.perf_counter() - began):.2%} of a core for {SECONDS:.0f} s")
+        waits = []
+        for number in range(5):
+            (root / "17" / f"new {number}.txt").write_text("new")
+            began = time.perf_counter()
+            _run_until(worker, lambda wanted=number + 1: _count_seen(application) == wanted)
+            waits.append(time.perf_counter() - began)
+        print("a new file is in the preview after " + ", ".join(f"{one:.1f}" for one in waits) + " s")
+        application.close()
+
+
+def _count_seen(application: Application) -> int:
+    counts = application.watched_folders.list()[0].preview.counts
+    return counts["new"] + counts["writing"]
+
+
+def _run_until(worker: FolderWorker, condition: Callable[[], bool]) -> None:
+    while not condition():
+        worker.run(Cancellation())
+        time.sleep(PASS_SECONDS)
 
 
 def _write_files(root: Path) -> None:
     for number in range(FILES):
         folder = root / str(number // PER_FOLDER)
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(exist_ok=True, parents=True)
         (folder / f"{number}.txt").write_text(f"Report {number}: the lift was serviced. " * 50)

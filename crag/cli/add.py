@@ -72,7 +72,7 @@ class _WatchSession:
     def follow_renamed(self, files: Sequence[tuple[Path, Path]]) -> None:
         """Note the new locations of renamed files; their documents stay as they are."""
         for old, new in files:
-            self._application.library.relocate(str(old), str(new), self._collection)
+            self._application.library.relocate(old, new, self._collection)
             self.say(f"→ {old}: is now {new}")
 
     def report_deleted(self, files: Sequence[Path]) -> None:

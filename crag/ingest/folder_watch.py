@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import os
-import stat
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,14 +61,6 @@ class FolderRules:
         if path in self.skipped:
             return "Data of this application"
         return "Excluded" if _matches(path, self.exclude) else ""
-
-    def refuse_size(self, size: int) -> str:
-        """Return why a file of this size is ignored; empty if it counts."""
-        if size == 0:
-            return "Empty"
-        if self.max_bytes and size > self.max_bytes:
-            return f"Larger than {self.max_bytes / 1_048_576:,.0f} MB"
-        return ""
 
 
 def _matches(path: str, patterns: Sequence[str]) -> bool:
@@ -147,15 +139,16 @@ class FolderScanner:
             self._look_at(folder, found.st_dev, is_whole, look, seen)
 
     def _check_files(self, listing: _Listing, look: FolderLook) -> None:
+        files, lstat, limit = look.files, os.lstat, self._rules.max_bytes or sys.maxsize
         for path, place in listing.files:
             try:
-                state = os.lstat(place)
+                state = lstat(place)
             except OSError:  # gone since it was listed
                 continue
-            if refusal := self._rules.refuse_size(state.st_size):
-                look.ignored[path] = refusal
-            elif stat.S_ISREG(state.st_mode):
-                look.files[path] = (state.st_mtime_ns, state.st_size)
+            if 0 < (size := state.st_size) <= limit:
+                files[path] = (state.st_mtime_ns, size)
+            else:
+                look.ignored[path] = f"Larger than {limit / 1_048_576:,.0f} MB" if size else "Empty"
 
     def _list(self, place: Path, above: str, changed_at: int) -> _Listing:
         listing = _Listing(changed_at, time.time_ns() - changed_at > _TRUSTED_AFTER_NS, [], [], {})

@@ -210,20 +210,20 @@ class Library(UserScoped):
         """
         self._collections.share(name, sharing)
 
-    def relocate(self, old: str, new: str, collection: str = "") -> None:
+    def relocate(self, old: Path, new: Path, collection: str = "") -> None:
         """Note that the file at `old` is at `new` now: its documents keep their ids and passages.
 
         What was added from `new` before is discarded. Raises as `discard` does.
         """
         target = self.find_target(collection)
-        if moved := self._store.at_path(old, target):
-            self.discard([source.id for source in self._store.at_path(new, target)])
-            titles = clean_display_name(Path(old).name), clean_display_name(Path(new).name)
-            self._store.relocate([source.id for source in moved], old, new, titles)
+        if moved := self._store.at_path(str(old), target):
+            self.discard([source.id for source in self._store.at_path(str(new), target)])
+            titles = clean_display_name(old.name), clean_display_name(new.name)
+            self._store.relocate([source.id for source in moved], str(old), str(new), titles)
 
-    def documents_at(self, path: str, collection: str) -> list[Source]:
+    def documents_at(self, path: Path, collection: str) -> list[Source]:
         """Return the documents of a collection that were added from a file or archive."""
-        return self._hide_questions(self._store.at_path(path, collection))
+        return self._hide_questions(self._store.at_path(str(path), collection))
 
     def rename_collection(self, name: str, new_name: str) -> str:
         """Rename a collection; return its normalized new name. Raises `BadRequest`, `NotFound`."""

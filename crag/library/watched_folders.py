@@ -39,15 +39,16 @@ from crag.storage.tables import sources, watched_folders
 from crag.storage.user_scope import UserScoped, check_admin, document_owner
 from crag.types import is_account
 
-PASS_SECONDS = 1.0  # between two passes of the worker
+PASS_SECONDS = 0.5  # between two passes of the worker
 _LOOK_SECONDS = 2.0  # shortest time between two looks at a folder in which nothing happens
 _MAX_LOOK_SECONDS = 60.0
-_PROCESSOR_SHARE = 1 / 130  # of a core, for looking at a folder in which nothing happens
+_SETTLE_SECONDS = 1.0  # a file must be unchanged this long
+_PROCESSOR_SHARE = 1 / 120  # of a core, for looking at a folder in which nothing happens
 _LOOKS_AVERAGED = 16
 _FILES_PER_JOB = 500
 _MAX_NAMED = 200  # files named in a preview, of each kind
 _REPORT_SECONDS = 30.0
-_PASSES_PER_RECOVERY = 5  # passes between two searches for folders of dead processes
+_PASSES_PER_RECOVERY = 10  # passes between two searches for folders of dead processes
 _MAX_PATTERNS = 50
 
 
@@ -78,7 +79,7 @@ class FolderPreview:
 class WatchedFolder:
     """A watched folder. `looked_at` is in seconds since the epoch, None before the first look is complete.
 
-    Nothing is applied before `is_started`: the first preview waits for a click. `files` are those that were applied.
+    Nothing is applied before `is_started`: the first preview waits for a click.
     """
 
     id: str
@@ -94,8 +95,12 @@ class WatchedFolder:
     is_reachable: bool
     fault: str
     looked_at: float | None
-    files: int
     preview: FolderPreview
+
+    @property
+    def files(self) -> int:
+        """Number of files that were applied."""
+        return self.preview.counts.get("applied", 0)
 
     @property
     def state(self) -> str:
@@ -138,13 +143,14 @@ class WatchedFolders(UserScoped):
 
     def list(self) -> list[WatchedFolder]:
         """Return all folders, the first added first."""
-        query = select(watched_folders).where(self._visible(watched_folders)).order_by(watched_folders.c.created_at)
+        columns = [one for one in watched_folders.c if one.name not in ("files", "devices")]
+        query = select(*columns).where(self._visible(watched_folders)).order_by(watched_folders.c.created_at)
         with self._database.read() as connection:
             return [_folder_from_row(row) for row in connection.execute(query)]
 
     def revision(self) -> object:
-        """Return a value that changes with what `list` returns."""
-        kept = [one for one in watched_folders.c if one.name not in ("files", "devices")]
+        """Return a value that changes with what `list` returns, except for the time of the last look."""
+        kept = [one for one in watched_folders.c if one.name not in ("files", "devices", "owner", "looked_at")]
         with self._database.read() as connection:
             rows = connection.execute(select(*kept).where(self._visible(watched_folders)))
             return hash(tuple(sorted(map(repr, rows))))
@@ -296,7 +302,6 @@ def _folder_from_row(row: Row[Any]) -> WatchedFolder:
         is_reachable=bool(row.reachable),
         fault=row.fault,
         looked_at=row.looked_at,
-        files=sum(not entry[3] for entry in json.loads(row.files).values()),
         preview=FolderPreview(**json.loads(row.changes)),
     )
 
@@ -313,11 +318,13 @@ class LookPace:
     def next_pause(self, spent: float, *, is_settled: bool = True) -> float:
         """Return the seconds until the next look, after one that took `spent` seconds of a core.
 
-        Costs are averaged, since some looks list everything again. Files that still change are looked at soon.
+        Costs are averaged, since some looks list everything again, as the first one does.
         """
-        self._cost = spent if self._cost is None else self._cost + (spent - self._cost) / _LOOKS_AVERAGED
+        self._cost = spent / 2 if self._cost is None else self._cost + (spent - self._cost) / _LOOKS_AVERAGED
         pause = self._cost / _PROCESSOR_SHARE
-        return min(max(_LOOK_SECONDS, pause), _MAX_LOOK_SECONDS) if is_settled else max(PASS_SECONDS, pause / 10)
+        if not is_settled:
+            return max(_SETTLE_SECONDS, pause / 10)
+        return min(max(_LOOK_SECONDS, pause), _MAX_LOOK_SECONDS)
 
 
 class _FolderState:
@@ -342,7 +349,7 @@ class _FolderState:
 
 
 class FolderWorker:
-    """Looks after the watched folders that no other process looks after. `run` is called about once a second."""
+    """Looks after the watched folders that no other process looks after. `run` is called every `PASS_SECONDS`."""
 
     def __init__(
         self, database: Database, library: Library, jobs: IngestJobs, max_bytes: int, on_removal: Callable[[], None]
@@ -470,7 +477,7 @@ class FolderWorker:
         library = self._library.for_user(row.person or None)
         if changes.renamed or changes.vanished:
             for old, new in changes.renamed:
-                library.relocate(str(state.root / old), str(state.root / new), row.collection)
+                library.relocate(state.root / old, state.root / new, row.collection)
                 state.applied[new] = (*look.files[new], state.applied.pop(old)[2], "")
             self._remove_vanished(library, row, state)
             self._store(row.id, files=json.dumps(state.applied), fault="")
@@ -489,9 +496,9 @@ class FolderWorker:
         others = {entry[2]: path for path, entry in state.applied.items() if entry[2]}
         discarded: list[str] = []
         for path, entry in gone.items():
-            place = str(state.root / path)
+            place = state.root / path
             if entry[2] in others:
-                library.relocate(place, str(state.root / others[entry[2]]), row.collection)
+                library.relocate(place, state.root / others[entry[2]], row.collection)
             else:
                 discarded += [one.id for one in library.documents_at(place, row.collection)]
         if discarded:
@@ -548,4 +555,5 @@ def _encode_preview(state: _FolderState, look: FolderLook) -> str:
     }
     found = {kind: list(those) for kind, those in kinds.items()}
     named = {kind: those[:_MAX_NAMED] for kind, those in found.items()}
-    return json.dumps({"counts": {kind: len(those) for kind, those in found.items()}, **named})
+    counts = {kind: len(those) for kind, those in found.items()}
+    return json.dumps({"counts": counts | {"applied": len(state.applied) - counts["refused"]}, **named})

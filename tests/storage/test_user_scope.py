@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,6 +201,7 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "options": OFF,
         "passage": runs_passage(home),
         "passage_id": anns.passage_id,
+        "path": Path(home.application.library.sources()[0].location),
         "pinned": True,
         "plan": EvaluationPlan(Dataset("", "Other", "uploaded", (Example("1", "Why?"),)), (Variant("as it is", OFF),)),
         "query": f"{WORD} ferry",

@@ -1,0 +1,207 @@
+"""Watched folders: the dialog that lists them with what was found, and adds another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.library.watched_folders import FolderPreview, WatchedFolder
+from crag.text.formatting import format_count, format_time
+from pages.parts import dialogs, labels, layout, markdown
+from pages.parts.services import application
+
+FOLDERS_DIALOG = "watched folders"
+_REDRAW_SECONDS = 2.0
+_MAX_PATH_LENGTH, _MAX_PATTERNS_LENGTH = 4_096, 2_000
+_KINDS = {
+    "new": "new",
+    "changed": "changed",
+    "renamed": "renamed",
+    "vanished": "vanished",
+    "writing": "still being written",
+    "refused": "could not be added",
+    "ignored": "ignored",
+}
+_STATE_ICONS = {
+    "Up to date": ":green[:material/check_circle:]",
+    "Changes found": ":blue[:material/change_circle:]",
+    "Not reachable": ":orange[:material/link_off:]",
+    "Paused": ":gray[:material/pause_circle:]",
+}
+_ON_CLICK, _AUTOMATIC = "When I click Apply", "By themselves, after the first time"
+_REMOVAL_LABELS = {
+    False: ":material/folder_off: Stop watching, keep its documents",
+    True: ":material/delete: Stop watching and remove its documents",
+}
+
+
+def draw_opener() -> None:
+    """Draw the button that opens the dialog, with the number of changes that wait for a click; none where not offered.
+
+    A folder is a path of the machine of the server, so only its owner or an administrator may name one.
+    """
+    folders = application().watched_folders
+    if not folders.is_offered:
+        return
+    waiting = sum(one.preview.pending for one in folders.list() if not (one.is_paused or one.is_applying))
+    label = "Watched folders" + (f" ({format_count(waiting, 'change')})" if waiting else "")
+    dialogs.draw_opener(label, ":material/folder_managed:", FOLDERS_DIALOG, key="watched-folders")
+
+
+@dialogs.dialog("Watched folders", width="large", icon=":material/folder_managed:")
+def draw_folders_dialog(_about: None) -> None:
+    """Draw the folders with what was found in each, and the form that adds one."""
+    st.caption("Files of these folders are added to a collection, and follow what changes in the folder.")
+    folders = application().watched_folders
+    layout.draw_watching(None, lambda: None, _REDRAW_SECONDS if folders.list() else None, _draw_folders)
+    _draw_add_form()
+
+
+def _draw_folders() -> None:
+    for folder in application().watched_folders.list():
+        with st.container(border=True):
+            _draw_folder(folder)
+
+
+def _draw_folder(folder: WatchedFolder) -> None:
+    st.markdown(f"**{markdown.escape_line(folder.path, 200)}**")
+    looked = f" · last look {format_time(folder.looked_at)}" if folder.looked_at else ""
+    into = labels.collection_label(folder.collection)
+    icon = _STATE_ICONS.get(folder.state, ":gray[:material/progress_activity:]")
+    facts = f"{format_count(folder.files, 'file')} in *{into}*{looked}{_describe_rules(folder)}"
+    st.markdown(f"{icon} {folder.state} {labels.grey_text(f'· {facts}')}")
+    if folder.state == "Not reachable":
+        st.caption("The folder is missing or not mounted. Its documents stay; looking goes on.")
+    if folder.fault:
+        st.markdown(f":red[{markdown.escape_line(folder.fault, 300)}]")
+    _draw_preview(folder)
+    _draw_actions(folder)
+
+
+def _describe_rules(folder: WatchedFolder) -> str:
+    rules = [
+        f"only {', '.join(folder.include)}" if folder.include else "",
+        f"without {', '.join(folder.exclude)}" if folder.exclude else "",
+        "" if folder.subfolders else "no subfolders",
+    ]
+    return "".join(f" · {markdown.escape_line(rule, 120)}" for rule in rules if rule)
+
+
+def _draw_preview(folder: WatchedFolder) -> None:
+    counts = folder.preview.counts
+    found = [f"{counts[kind]:,} {words}" for kind, words in _KINDS.items() if counts.get(kind)]
+    if found:
+        layout.draw_folded(", ".join(found), f"preview-{folder.id}", lambda: _draw_files(folder.preview))
+
+
+def _draw_files(preview: FolderPreview) -> None:
+    groups: dict[str, Iterable[str]] = {
+        "new": map(_name, preview.new),
+        "changed": map(_name, preview.changed),
+        "renamed": (f"{_name(old)} → {_name(new)}" for old, new in preview.renamed),
+        "vanished": map(_name, preview.vanished),
+        "writing": map(_name, preview.writing),
+        "refused": map(_name_with_reason, preview.refused),
+        "ignored": map(_name_with_reason, preview.ignored),
+    }
+    with st.container(height="content" if sum(preview.counts.values()) < 12 else 280, gap="xsmall"):
+        for kind, names in groups.items():
+            if lines := list(names):
+                st.markdown(f"**{_KINDS[kind].capitalize()}**")
+                more = preview.counts[kind] - len(lines)
+                st.markdown("\n".join(f"- {line}" for line in lines) + (f"\n- and {more:,} more" if more > 0 else ""))
+
+
+def _name(path: str) -> str:
+    return markdown.escape_line(path, 160)
+
+
+def _name_with_reason(refused: Sequence[str]) -> str:
+    path, reason = refused
+    return f"{_name(path)} {labels.grey_text(markdown.escape_line(reason, 160))}"
+
+
+def _draw_actions(folder: WatchedFolder) -> None:
+    folders, pending = application().watched_folders, folder.preview.pending
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if pending and not (folder.is_paused or folder.is_applying or (folder.is_automatic and folder.is_started)):
+            st.button(
+                f"Apply {format_count(pending, 'change')}",
+                icon=":material/check:",
+                type="primary",
+                key=f"apply-{folder.id}",
+                on_click=_act,
+                args=(folders.apply, folder.id),
+            )
+        st.button(
+            "Go on" if folder.is_paused else "Pause",
+            icon=":material/play_arrow:" if folder.is_paused else ":material/pause:",
+            key=f"pause-{folder.id}",
+            on_click=_act,
+            args=(folders.pause, folder.id, not folder.is_paused),
+        )
+        st.menu_button(
+            "Remove",
+            [*_REMOVAL_LABELS],
+            format_func=_REMOVAL_LABELS.__getitem__,
+            icon=":material/delete:",
+            key=f"remove-{folder.id}",
+            on_click=_remove,
+            args=(folder.id,),
+        )
+        st.toggle(
+            "Apply by itself",
+            folder.is_automatic,
+            key=f"automatic-{folder.id}",
+            on_change=_set_automatic,
+            args=(folder.id,),
+            help="The first preview always waits for a click. Removed documents can be brought back for ten minutes.",
+        )
+
+
+def _act(change: Callable[..., object], *arguments: object) -> None:
+    with dialogs.catch_refusals():
+        change(*arguments)
+
+
+def _set_automatic(folder_id: str) -> None:
+    _act(application().watched_folders.set_automatic, folder_id, st.session_state[f"automatic-{folder_id}"])
+
+
+def _remove(folder_id: str) -> None:
+    with dialogs.catch_refusals():
+        with_documents = st.session_state[f"remove-{folder_id}"]
+        application().watched_folders.remove(folder_id, with_documents=with_documents)
+
+
+def _draw_add_form() -> None:
+    names = [one.name for one in application().library.collections()]
+    with st.form("watched-folder", border=True):
+        path = st.text_input(
+            "Folder of this machine", max_chars=_MAX_PATH_LENGTH, placeholder=str(Path.home() / "Documents")
+        )
+        collection = st.selectbox("Collection", names, accept_new_options=True)
+        left, right = st.columns(2)
+        include = left.text_input("Only these names", max_chars=_MAX_PATTERNS_LENGTH, placeholder="*.pdf, *.docx")
+        exclude = right.text_input("Without these", max_chars=_MAX_PATTERNS_LENGTH, placeholder="drafts, old/*")
+        subfolders = st.checkbox("Include subfolders", value=True)
+        when = st.radio("Apply changes", [_ON_CLICK, _AUTOMATIC], horizontal=True)
+        sent = st.form_submit_button("Watch", icon=":material/visibility:")
+    if not sent:
+        return
+    try:
+        application().watched_folders.add(
+            path,
+            collection or "",
+            include=include.split(","),
+            exclude=exclude.split(","),
+            subfolders=subfolders,
+            automatic=when == _AUTOMATIC,
+        )
+    except CragError as error:
+        dialogs.draw_error(error)
+        return
+    st.rerun()
