@@ -47,7 +47,7 @@ def draw_opener() -> None:
     if not folders.is_offered:
         return
     waiting = sum(one.preview.pending for one in folders.list() if not (one.is_paused or one.is_applying))
-    label = "Watched folders" + (f" ({format_count(waiting, 'change')})" if waiting else "")
+    label = "Watched folders" + (f" ({waiting:,})" if waiting else "")
     dialogs.draw_opener(label, ":material/folder_managed:", FOLDERS_DIALOG, key="watched-folders")
 
 
@@ -179,7 +179,8 @@ def _remove(folder_id: str) -> None:
 
 def _draw_add_form() -> None:
     names = [one.name for one in application().library.collections()]
-    with st.form("watched-folder", border=True):
+    # A new form after each folder, so that its fields are empty.
+    with st.form(f"watched-folder-{len(application().watched_folders.list())}", border=True):
         path = st.text_input(
             "Folder of this machine", max_chars=_MAX_PATH_LENGTH, placeholder=str(Path.home() / "Documents")
         )

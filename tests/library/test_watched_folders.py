@@ -8,6 +8,7 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, NotFound
+from crag.library import watched_folders
 from crag.library.jobs import IngestJobs
 from crag.library.watched_folders import FolderWorker, WatchedFolders, reset_watched_folders
 from crag.settings import Settings
@@ -359,3 +360,33 @@ def test_a_cancelled_job_pauses_its_folder(home, folder):
     home.folders.apply(folder_id)
     assert home.settle().state == "Paused"
     assert home.folders.get(folder_id).files < 2
+
+
+def test_many_files_are_applied_in_several_jobs(home, folder, monkeypatch):
+    monkeypatch.setattr(watched_folders, "_FILES_PER_JOB", 1)
+    folder_id = home.folders.add(str(folder))
+    home.look()
+    home.folders.apply(folder_id)
+    assert home.settle().state == "Up to date"
+    assert len(home.documents()) == 2
+    assert len(home.jobs.jobs()) == 2
+
+
+def test_a_job_that_was_dismissed_at_once_is_not_repeated(home, folder):
+    folder_id = home.folders.add(str(folder))
+    home.look()
+    home.folders.apply(folder_id)
+    home.look(1)
+    wait_until(lambda: not home.jobs.active)
+    home.jobs.dismiss_finished()
+    assert home.settle().files == 2
+    assert home.jobs.jobs() == []
+
+
+def test_a_link_that_takes_the_place_of_a_file_is_not_read(home, folder, tmp_path):
+    (tmp_path / "secret.txt").write_text("The secret is in the lift.")
+    (folder / "a.txt").unlink()
+    (folder / "a.txt").symlink_to(tmp_path / "secret.txt")
+    home.jobs.submit_files(folder, {"a.txt": (1, 1), "old/b.txt": (1, 1)})
+    wait_until(lambda: not home.jobs.active)
+    assert [*home.documents()] == [str(folder / "old" / "b.txt")]

@@ -58,6 +58,7 @@ def watch(app, folder):
 
 def test_a_folder_is_previewed_applied_paused_and_removed(dialog, services, papers, look):
     watch(dialog, papers)
+    assert field(dialog, "Folder of this machine").value == ""
     (added,) = services.watched_folders.list()
     assert added.exclude == ("old", "*.md")
     look()
@@ -99,4 +100,4 @@ def test_the_button_counts_the_changes_that_wait(chat, services, papers, look):
     look()
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    assert "Watched folders (1 change)" in labels(chat)
+    assert "Watched folders (1)" in labels(chat)
