@@ -111,7 +111,9 @@ class FolderScanner:
         self._looks += 1
         look, seen = FolderLook(), dict[str, _Listing]()
         self._look_at("", 0, is_whole, look, seen)
-        self._listings, self._devices = seen, look.devices | self._devices | look.devices
+        look.unreadable += [path for path in self._devices if path and not (path in seen or path in look.unreadable)]
+        look.ignored |= dict.fromkeys(look.unreadable, "Cannot be read now")
+        self._listings, self._devices = seen, self._devices | look.devices
         look.devices = self._devices
         return look
 

@@ -226,6 +226,15 @@ def test_an_empty_mount_point_is_no_deletion(home, folder, watched):
     assert home.documents() == before
 
 
+def test_a_mount_within_the_folder_that_is_away_has_lost_nothing(home, folder, watched):
+    before = home.documents()
+    home.worker._states[watched].scanner._devices["old"] = 1  # as if another file system had been mounted there
+    shutil.rmtree(folder / "old")
+    preview = home.look(3)
+    assert dict(preview.ignored) == {"old": "Cannot be read now"}
+    assert home.documents() == before
+
+
 def test_links_out_of_the_folder_are_not_followed(home, folder, tmp_path):
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "key.txt").write_text("secret")
