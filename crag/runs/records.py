@@ -155,7 +155,8 @@ class RunRecords:
     def close(self, run_id: str, number: int, ended: RunEnded, trace: Trace) -> None:
         """Store the answer, even a partial one, the run's end and its summary, in one commit; ignore a deleted run.
 
-        The end gets a higher `number` if its owner, taken for dead, stored another event meanwhile. The streamed pieces of an answer that was written in full are deleted.
+        The end gets a higher `number` if its owner, taken for dead, stored another event meanwhile. The streamed pieces
+        of an answer that was written in full are deleted.
         """
         of_run = events.c.run_id == run_id
         with self._database.write() as connection:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.server.page_requests import UNKNOWN_PAGE_COOKIE, key_from_cookies
+from crag.translation import N_
 from crag.types import is_account
 from pages.parts.services import application, current_owner
 
-NOT_REMEMBERED = (
-    "No cookie came from this browser, so your conversations are lost when you close the tab. "
-    "Start CRAG Chat with `make run`, and allow cookies for its page."
+NOT_REMEMBERED = N_(
+    "No cookie came from this browser, so your conversations are lost when you close the "
+    "tab. Start CRAG Chat with `make run`, and allow cookies for its page."
 )
 _NOTICE_KEY = "unknown_page_told"
 

@@ -7,7 +7,8 @@ import time
 import streamlit as st
 
 from crag.settings import format_command, url_host
-from crag.text.formatting import format_count, format_size
+from crag.text.formatting import format_count, format_number, format_size
+from crag.translation import _
 from pages.parts import labels
 from pages.parts.services import application
 from pages.parts.session import has_other_users
@@ -18,24 +19,26 @@ def library_rows() -> tuple[SettingsRow, ...]:
     """Return folder, size, upload limit and private networks."""
     return (
         read_only_row(
-            "Folder",
-            "All data is stored here.",
+            _("Folder"),
+            _("All data is stored here."),
             lambda: str(application().settings.home),
             "CRAG_HOME",
             "home",
         ),
-        read_only_row("Size", "Disk space used by documents, passages and embeddings.", _library_size),
+        read_only_row(_("Size"), _("Disk space used by documents, passages and embeddings."), _library_size),
         read_only_row(
-            "Upload limit",
-            "Larger files are rejected.",
-            lambda: f"{application().settings.max_upload_mb:,} MB per file",
+            _("Upload limit"),
+            _("Larger files are rejected."),
+            lambda: _("{max_upload_mb} MB per file").format(
+                max_upload_mb=format_number(application().settings.max_upload_mb)
+            ),
             "CRAG_MAX_UPLOAD_MB",
             "max_upload_mb",
         ),
         read_only_row(
-            "Private addresses",
-            "Private networks that pages may be added from.",
-            lambda: ", ".join(map(str, application().settings.allow_private_urls)) or "None",
+            _("Private addresses"),
+            _("Private networks that pages may be added from."),
+            lambda: ", ".join(map(str, application().settings.allow_private_urls)) or _("None"),
             "CRAG_ALLOW_PRIVATE_URLS",
             "allow_private_urls",
         ),
@@ -47,14 +50,14 @@ def web_rows() -> tuple[SettingsRow, ...]:
     return (
         read_only_row(
             "Tavily",
-            "Without a key nothing is sent. With a key, only the query is sent, and only where you allow it.",
-            lambda: "Key present" if application().settings.tavily_api_key else "No key",
+            _("Without a key nothing is sent. With a key, only the query is sent, and only where you allow it."),
+            lambda: _("Key present") if application().settings.tavily_api_key else _("No key"),
             "TAVILY_API_KEY",
             "tavily_api_key",
         ),
         read_only_row(
-            "Tavily's address",
-            "Where queries are sent.",
+            _("Tavily's address"),
+            _("Where queries are sent."),
             lambda: url_host(application().settings.tavily_url),  # without a password
             "CRAG_TAVILY_URL",
             "tavily_url",
@@ -73,27 +76,31 @@ _MOST_BYTES = 500_000_000  # a download is held in memory completely
 
 def draw_backup() -> None:
     """Draw what a backup contains, its maximum size, and the download button."""
-    _, _, size = application().library.counts()
+    _unused, _unused, size = application().library.counts()
     command = format_command("backup FILE", application().settings.home)
     with st.container(border=True):
         st.markdown(
-            "Documents, passages, embeddings and conversations in one file. You can keep working. "
-            + labels.grey_text("Settings and keys are not included.")
+            _("Documents, passages, embeddings and conversations in one file. You can keep working. ")
+            + labels.grey_text(_("Settings and keys are not included."))
         )
         if has_other_users():
-            st.caption("It contains the questions of several people, so make it in a terminal on the server:")
+            st.caption(_("It contains the questions of several people, so make it in a terminal on the server:"))
             st.code(command, None, wrap_lines=True)
         elif size > _MOST_BYTES:
-            st.caption(f"{format_size(size)} are too large to download here. Make it in a terminal on the server:")
+            st.caption(
+                _("{size} are too large to download here. Make it in a terminal on the server:").format(
+                    size=format_size(size)
+                )
+            )
             st.code(command, None, wrap_lines=True)
         else:
             st.download_button(
-                f"Download a backup (at most {format_size(size)})",
+                _("Download a backup (at most {size})").format(size=format_size(size)),
                 application().exchange.backup_bytes,
                 file_name=f"crag-{time.strftime('%Y-%m-%d')}.backup",
                 mime="application/octet-stream",
                 icon=":material/archive:",
                 on_click="ignore",
             )
-        st.caption("To restore it into an empty folder:")
+        st.caption(_("To restore it into an empty folder:"))
         st.code(format_command("restore FILE --home FOLDER"), None, wrap_lines=True)
