@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.translation import _
-from pages.parts import dialogs, login, session
+from pages.parts import dialogs, language, login, session
 from pages.parts.components import install_history
 from pages.parts.faults import draw_fault, install_callback_handler
 from pages.parts.routes import Page
@@ -25,11 +25,12 @@ LOGO = ICON.with_name("logo.svg").read_text(encoding="utf-8")  # one colour, rea
 
 def main() -> None:
     """Draw the page named by the address."""
+    language.apply_language()
     # Before the navigation: otherwise the browser fetches the page icon from an external host.
     st.set_page_config(
         page_icon=str(ICON),
         initial_sidebar_state=380,
-        menu_items={_("About"): _("**CRAG Chat** asks your documents, and grades every passage before it is used.")},
+        menu_items={"About": _("**CRAG Chat** asks your documents, and grades every passage before it is used.")},
     )
     pages = {_make_page(page): page for page in Page}
     chosen = st.navigation([*pages], position="top")

@@ -17,6 +17,7 @@ import streamlit as st
 import uvicorn
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.types import ASGIApp
 from streamlit.file_util import get_static_dir
 from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -24,6 +25,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from crag.concurrency.workers import run_in_background
 from crag.errors import CragError
+from crag.server.api_requests import ApiRequests
 from crag.server.connections import ServerConfig
 from crag.server.health import HealthEndpoints
 from crag.server.limits import LimitRequests, RequestLimits
@@ -37,7 +39,13 @@ from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
 from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages
 from pages.parts.routes import Page
-from pages.parts.services import close_application, is_database_answering, preload_application, render_metrics
+from pages.parts.services import (
+    close_application,
+    is_database_answering,
+    preload_application,
+    render_metrics,
+    shared_application,
+)
 
 SCRIPT = Path(__file__).with_name("app.py")
 _UPLOADS = 4  # largest files that one tab may have in memory at once
@@ -76,9 +84,17 @@ def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts]),
         Middleware(RequestGuard, token=token, origins=origins),
         Middleware(LimitRequests, limits=RequestLimits(_count_uploaded_bytes, _UPLOADS * settings.max_upload_mb << 20)),
+        *([Middleware(ApiRequests, create=_open_api)] if settings.api else []),
         Middleware(PageRequests, **pages),
     ]
     return st.App(SCRIPT, lifespan=lifespan, middleware=middleware, on_script_error=draw_fault)
+
+
+def _open_api() -> ASGIApp:
+    """Return the API; imported late, since most servers never need it."""
+    from crag.api.app import create_api
+
+    return create_api(shared_application)
 
 
 def _load_shared_token(settings: Settings) -> str:

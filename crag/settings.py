@@ -135,8 +135,9 @@ class Settings:
     the e-mail addresses of those who then administer the server, and `login` is what Streamlit's secrets say of the
     service that they log in with. The server listens on the address `host`; where others can reach it, `public_urls`
     are what they open, `trusted_proxies` the addresses that may say whom they pass a request on for, and `open` admits
-    everyone. With `metrics` the server counts questions, steps and tokens for Prometheus. `keys` holds the other
-    entries of `.env` and Streamlit's secrets by name, such as provider keys.
+    everyone. With `metrics` the server counts questions, steps and tokens for Prometheus, and with `api` programs that
+    have a token may use it. `keys` holds the other entries of `.env` and Streamlit's secrets by name, such as provider
+    keys.
     """
 
     home: Path = _DEFAULT_HOME
@@ -158,6 +159,7 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()
     open: bool = False
     metrics: bool = False
+    api: bool = True
     login: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     database_url: str = field(default="", repr=False)  # of PostgreSQL; it may hold a password
     langsmith: LangSmithAccount = field(default_factory=LangSmithAccount)
@@ -226,6 +228,7 @@ def load_settings(
         ),
         open=_parse_yes("CRAG_OPEN", get("CRAG_OPEN")),
         metrics=_parse_on_off("CRAG_METRICS", get("CRAG_METRICS")),
+        api=_parse_on_off("CRAG_API", get("CRAG_API", "on")),
         login=_read_login(secrets_file),
         database_url=parse_database_url("CRAG_DATABASE_URL", get("CRAG_DATABASE_URL")),
         langsmith=read_langsmith_account(get),

@@ -55,11 +55,10 @@ def use_language(language: str) -> Iterator[None]:
 def current_language() -> str:
     """Return the language of the current context, such as `zh_Hant`; English if none was set."""
     if (language := _language.get()) is None:
+        _language.set(ENGLISH)  # meanwhile, so that what finds it may use texts
         language = _LanguageSource.find()
-        if language is None:
-            return ENGLISH
         _language.set(language)
-    return language
+    return language or ENGLISH
 
 
 def _(message: str) -> str:
@@ -104,6 +103,7 @@ def load_catalogue(language: str) -> gettext.NullTranslations:
     return gettext.GNUTranslations(compiled)
 
 
+@cache
 def list_languages() -> dict[str, str]:
     """Return the languages with their names in the languages themselves, English first."""
     from babel import Locale
@@ -115,17 +115,12 @@ def list_languages() -> dict[str, str]:
 
 def match_language(tags: Iterable[str]) -> str:
     """Return the language of the first of these tags, such as `ko-KR` or `en_US.UTF-8`, that there is one for."""
-    known = _known_languages()
+    known = list_languages()
     for tag in tags:
         for candidate in _candidates(tag):
             if candidate in known:
                 return candidate
     return ENGLISH
-
-
-@cache
-def _known_languages() -> frozenset[str]:
-    return frozenset(list_languages())
 
 
 def _candidates(tag: str) -> tuple[str, ...]:

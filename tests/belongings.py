@@ -12,6 +12,7 @@ from crag.evaluation.types import Dataset, Evaluation, EvaluationPlan, Evaluatio
 from crag.options import RunOptions
 from crag.runs.run import Run
 from crag.sharing.notes import Note
+from crag.storage.api_tokens import ApiToken
 from crag.storage.outbound_log import on_behalf_of
 from crag.storage.tables import sources
 from crag.types import Conversation
@@ -54,6 +55,7 @@ class Belongings:
     result: EvaluationResult
     note: Note
     link_id: str
+    token: ApiToken
 
 
 def make_belongings(app: Application, user: str) -> Belongings:
@@ -84,6 +86,7 @@ def make_belongings(app: Application, user: str) -> Belongings:
     own.evaluations.label(evaluation.id, result, True)
     note = own.notes.keep_answer(asked.run.id)
     link_id = own.sharing.create_link(asked.conversation.id)
+    token, _ = own.api_tokens.make(f"{WORD} editor", ["read"])
     with on_behalf_of(user):
         app.outbound_log.record("example.org", "model", f"About {WORD}")
     return Belongings(
@@ -98,6 +101,7 @@ def make_belongings(app: Application, user: str) -> Belongings:
         dataset=dataset,
         note=note,
         link_id=link_id,
+        token=token,
         evaluation=own.evaluations.get(evaluation.id),
         result=own.evaluations.results(evaluation.id)[0],
     )

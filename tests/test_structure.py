@@ -60,7 +60,8 @@ MAY_IMPORT = {
 EVERYTHING_BELOW = {
     "app": tuple(MAY_IMPORT),
     "cli": (*MAY_IMPORT, "app", "mcp"),
-    "mcp": (*MAY_IMPORT, "app", "cli"),
+    "mcp": (*MAY_IMPORT, "app"),
+    "api": (*MAY_IMPORT, "app"),
     "__main__": (*MAY_IMPORT, "app", "cli"),
 }
 

@@ -47,6 +47,7 @@ from crag.runs.question_queue import QuestionQueue
 from crag.runs.service import RunService
 from crag.settings import Settings, load_settings
 from crag.storage.accounts import Accounts
+from crag.storage.api_tokens import ApiTokens
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import Preferences
@@ -115,6 +116,7 @@ class Application(UserScoped):
         if settings.people == "accounts":
             self.accounts.apply_roles()
         self.preferences = Preferences(self.database, settings)
+        self.api_tokens = ApiTokens(self.database)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.outbound_log)
         self._limits = RateLimits(_HOURLY_LIMITS)
         self._open_runs()

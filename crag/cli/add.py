@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from crag.app import reports
 from crag.app.application import Application
 from crag.cancellation import Cancellation
-from crag.cli import reports
 from crag.cli.arguments import FAILED, OK, AddCommand, check_document_ids, parse_text
 from crag.cli.tasks import IngestTask, cancel_on_signals, create_add_task, run_tasks
 from crag.cli.terminal import print_json, print_note, print_text, progress_lines

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from crag.app.application import Application
-from crag.cli.reports import Json
+from crag.app.reports import Json
 from crag.cli.terminal import print_json, print_result
 from crag.errors import BadRequest
 from crag.options import OPTIONS, Option, OptionChanges, RunOptions, apply_changes

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from crag.app import reports
 from crag.app.application import Application
 from crag.cancellation import Cancellation
-from crag.cli import reports
 from crag.cli.arguments import (
     FAILED,
     OK,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import get_args
 
 from crag.app.application import Application
+from crag.app.reports import Json
 from crag.cancellation import Cancellation
 from crag.cli.arguments import FAILED, OK, AddCommand, check_collection, parse_count, parse_text, whole_number
-from crag.cli.reports import Json
 from crag.cli.terminal import print_failure, print_result, progress_line
 from crag.errors import BadRequest
 from crag.evaluation.calibration_probes import read_provided_questions

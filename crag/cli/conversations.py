@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Literal, get_args
 
+from crag.app import reports
 from crag.app.application import Application
-from crag.cli import reports
 from crag.cli.arguments import OK, AddCommand, parse_path, parse_text, read_input_file, write_or_print
 from crag.cli.terminal import print_result
 from crag.errors import BadRequest

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from crag.app import reports
 from crag.app.application import Application
 from crag.cancellation import Cancellation
-from crag.cli import reports
 from crag.cli.arguments import (
     FAILED,
     OK,

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from crag.app.application import Application
+from crag.app.reports import Json
 from crag.cli.arguments import OK, AddCommand, parse_path, parse_positive, parse_text, read_input_file, write_or_print
 from crag.cli.evaluate import (
     EXPORT_FORMATS,
@@ -18,7 +19,6 @@ from crag.cli.evaluate import (
     print_evaluation,
 )
 from crag.cli.evaluation_report import comparison_text, evaluation_line
-from crag.cli.reports import Json
 from crag.cli.terminal import print_result
 from crag.errors import BadRequest, NotFound
 from crag.evaluation.summary import compare_results

@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from crag.app import reports
 from crag.app.application import Application
-from crag.cli import reports
 from crag.cli.arguments import FAILED, OK, AddCommand, parse_positive, parse_text
 from crag.cli.terminal import print_result
 from crag.errors import NotFound

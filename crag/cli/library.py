@@ -9,9 +9,9 @@ from pathlib import Path
 from textwrap import indent
 from typing import get_args
 
+from crag.app import reports
 from crag.app.application import Application
 from crag.cancellation import Cancellation
-from crag.cli import reports
 from crag.cli.arguments import (
     FAILED,
     OK,

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evaluations": ("evaluations", "datasets"),
     "models": ("models", "spaces"),
     "mcp": ("mcp",),
+    "tokens": ("tokens",),
     "home": ("settings", "presets", "gaps", "ledger", "doctor"),
 }
 """The commands in each module of this package; running one imports only its module."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from crag.app import reports
 from crag.app.application import Application
 from crag.cancellation import Cancellation
-from crag.cli import reports
 from crag.cli.arguments import FAILED, OK, AddCommand, parse_text
 from crag.cli.tasks import cancel_on_signals
 from crag.cli.terminal import print_result, progress_line

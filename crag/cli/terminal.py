@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from crag.cli import reports
-from crag.cli.reports import printable
+from crag.app import reports
+from crag.app.reports import printable
 from crag.text.log_format import PlainLogFormatter
 from crag.types import Progress, ProgressCallback, ignore_progress
 

@@ -171,7 +171,9 @@ def _view_change(difference: MetricDifference) -> View:
 def _view_questions(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[View]:
     """Return all questions in order, each with its answers by variant and repetition."""
     ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
-    return [_view_question(evaluation, list(group), cutoffs) for _, group in groupby(ordered, lambda one: one.number)]
+    return [
+        _view_question(evaluation, list(group), cutoffs) for _number, group in groupby(ordered, lambda one: one.number)
+    ]
 
 
 def _view_question(evaluation: Evaluation, answers: Sequence[EvaluationResult], cutoffs: Cutoffs) -> View:
@@ -186,7 +188,7 @@ def _view_question(evaluation: Evaluation, answers: Sequence[EvaluationResult], 
             for one, n in counted.most_common()
         ],
         "expected": _describe_expected(example),
-        "answers": [_view_answer(evaluation, list(alike), cutoffs) for _, alike in same],
+        "answers": [_view_answer(evaluation, list(alike), cutoffs) for _identity, alike in same],
     }
 
 

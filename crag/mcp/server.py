@@ -26,9 +26,10 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, Field
 
+from crag.app import reports
 from crag.app.application import Application
+from crag.app.followed_runs import follow_run
 from crag.cancellation import Cancellation
-from crag.cli import reports
 from crag.errors import CragError
 from crag.events import NodeStarted
 from crag.graph.policy import NOBODY_TO_ASK
@@ -48,7 +49,6 @@ _INSTRUCTIONS = (
 _MAY_SEARCH_WEB = ToolAnnotations(read_only_hint=True, open_world_hint=True)
 _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _MAX_PASSAGES = 20
-_SLICE_SECONDS = 0.5  # how long one look at a run may take before a cancellation is noticed
 _NODES = 8  # about the number of steps of an answer, for a progress bar
 
 Result = TypeVar("Result")
@@ -134,29 +134,22 @@ class CragServer(MCPServer):
 
         When the client cancels its call, the run is stopped.
         """
-        trace, seen, steps = Trace(), 0, 0
-        try:
-            while not run.ended:
-                fresh = await anyio.to_thread.run_sync(lambda: list(run.follow(seen, _SLICE_SECONDS)))  # noqa: B023
-                for number, event in fresh:
-                    seen = number
-                    trace.apply(event)
-                    if isinstance(event, NodeStarted):
-                        steps += 1
-                        await context.report_progress(steps, max(_NODES, steps), trace.steps[-1].node)
-                if trace.waiting:
-                    allowed = None
-                    if _can_ask(context):
-                        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                            return trace
-                        reply = await context.elicit(_ask_leave(trace), Leave)
-                        allowed = reply.action == "accept" and reply.data.allow
-                    run = await self._answer_consent(run.id, allowed)
-        except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._application.runs.stop, run.id)
-            raise
-        return trace
+        trace, steps = Trace(), 0
+        while True:
+            async for event in follow_run(self._application, run):
+                trace.apply(event)
+                if isinstance(event, NodeStarted):
+                    steps += 1
+                    await context.report_progress(steps, max(_NODES, steps), trace.steps[-1].node)
+            if trace.waiting is None:
+                return trace
+            allowed = None
+            if _can_ask(context):
+                if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                    return trace
+                reply = await context.elicit(_ask_leave(trace), Leave)
+                allowed = reply.action == "accept" and reply.data.allow
+            run, trace = await self._answer_consent(run.id, allowed), Trace()
 
     async def _answer_consent(self, run_id: str, allowed: bool | None) -> Run:
         """Let the query go or not; None if there is nobody to ask."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -79,8 +79,11 @@ class RunService(UserScoped):
         evaluation_id: str | None = None,
         edited: int | None = None,
         queued: int | None = None,
+        history: Sequence[Turn] = (),
     ) -> Run:
         """Store the question, then start to answer it. Without a conversation only the run itself is stored.
+
+        `history` precedes the question where its conversation is new or there is none.
 
         With the id of an `edited` question, the question starts a sibling branch; with the id of a `queued` one, it
         leaves the queue. A run of an evaluation is deleted with it and not listed among the questions of users. Raises
@@ -94,11 +97,11 @@ class RunService(UserScoped):
         run = LiveRun(uuid.uuid4().hex, normalize_question(question), self._log)
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
-            history = self._history(conversation_id, edited)
+            turns = self._history(conversation_id, edited) or tuple(history)
             self._records.open(run.id, conversation_id, run.question, edited, evaluation_id, queued)
             self._live[run.id] = run
         self._workers.submit(
-            self._execute, RunTask(run, options, start=GraphState(question=run.question, history=history))
+            self._execute, RunTask(run, options, start=GraphState(question=run.question, history=turns))
         )
         return run
 

@@ -135,6 +135,24 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (model, prompt)
         )""",
         "CREATE INDEX ix_summary_parts_added_at ON summary_parts (added_at)",
+        """CREATE TABLE api_tokens (
+            id TEXT NOT NULL PRIMARY KEY,
+            person TEXT DEFAULT '' NOT NULL,
+            name TEXT NOT NULL,
+            digest TEXT NOT NULL UNIQUE,
+            scopes TEXT NOT NULL,
+            created_at FLOAT NOT NULL,
+            used_at FLOAT
+        )""",
+        "CREATE INDEX ix_api_tokens_person ON api_tokens (person)",
+        """CREATE TABLE api_replies (
+            token_id TEXT NOT NULL REFERENCES api_tokens (id) ON DELETE CASCADE,
+            key TEXT NOT NULL,
+            request TEXT NOT NULL,
+            reply TEXT NOT NULL,
+            at FLOAT NOT NULL,
+            PRIMARY KEY (token_id, key)
+        )""",
     ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""

@@ -367,6 +367,28 @@ notes = Table(
     Column("updated_at", Float, nullable=False),
 )
 
+# Tokens with which programs use the API, and the replies that they get again for a request with the same key.
+api_tokens = Table(
+    "api_tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False, server_default="", index=True),
+    Column("name", Text, nullable=False),
+    Column("digest", Text, nullable=False, unique=True),
+    Column("scopes", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("used_at", Float),
+)
+api_replies = Table(
+    "api_replies",
+    metadata,
+    Column("token_id", Text, ForeignKey("api_tokens.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request", Text, nullable=False),
+    Column("reply", Text, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
 # Links with which other accounts read a conversation as it is now; the id is the secret part of the address.
 shared_links = Table(
     "shared_links",

@@ -148,7 +148,7 @@ def draw_more_menu(
         *([_(_COPY_CHOICE), _(_NOTE_CHOICE)] if trace.text else []),
         _(_SHARE_CHOICE),
         _(_CHANGE_PIN_CHOICE) if run_id in marks.pinned else _(PIN_CHOICE),
-        _INSPECT_CHOICE,
+        _(_INSPECT_CHOICE),
     ]
     chosen = st.menu_button(
         _("More"),
@@ -159,7 +159,7 @@ def draw_more_menu(
         on_click=_choose_action,
         args=(key, run_id, question_id),
     )
-    if chosen == _INSPECT_CHOICE:
+    if chosen == _(_INSPECT_CHOICE):
         open_page(Page.INSPECT, run=run_id)
 
 

@@ -149,7 +149,7 @@ def _point_value(point: TradeOffPoint, name: str, is_named: bool) -> dict[str, A
         "time": point.time.value,
         "from": point.time.low,
         "to": point.time.high,
-        _("is"): kinds[0] if point.is_pareto_optimal else kinds[1],
+        "is": kinds[0] if point.is_pareto_optimal else kinds[1],
         "told": f"{format_figure(point.figure)} · {format_figure(point.time)}",
     }
 
@@ -231,7 +231,7 @@ def draw_whiskers(whiskers: Sequence[Whisker], title: str, unit: str) -> None:
 
 def _whiskers_spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[str, Any]:
     values = [
-        {"name": one.name, "at": one.value, "low": one.low, "high": one.high, _("is"): one.meaning, "told": one.told}
+        {"name": one.name, "at": one.value, "low": one.low, "high": one.high, "is": one.meaning, "told": one.told}
         for one in whiskers
     ]
     widest = max(0.01, *(abs(end) for one in whiskers for end in (one.low, one.high)))
@@ -260,7 +260,7 @@ def _whiskers_spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[s
                 "encoding": {
                     "x": {"field": "at", **across},
                     "shape": {"field": "is", "scale": _meaning_scale(1), "legend": _meaning_legend()},
-                    "tooltip": [{"field": "name"}, {"field": "told"}, {"field": _("is")}],
+                    "tooltip": [{"field": "name"}, {"field": "told"}, {"field": "is"}],
                 },
             },
         ],

@@ -21,7 +21,6 @@ from crag.concurrency.caches import LRUCache, Once, TTLCache
 from crag.concurrency.workers import BackgroundWorker, run_in_background
 from crag.errors import BadRequest, CragError, NotLoggedIn, Stopped
 from crag.server.page_requests import key_from_cookies
-from crag.translation import _
 from crag.types import Account, Identity, generate_user_key, is_account
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def may_administer() -> bool:
 def check_administrator() -> None:
     """Raise `BadRequest` if this user may not change what concerns everyone, `NotLoggedIn`."""
     if not may_administer():
-        raise BadRequest(_("Only administrators may change this."), _("Ask one of them."))
+        raise BadRequest("Only administrators may change this.", "Ask one of them.")
 
 
 def _log_in() -> str:
@@ -112,14 +111,14 @@ def _log_in() -> str:
 def _read_identity(claims: Mapping[str, Any]) -> Identity:
     """Return who the claims of an identity token say that somebody is. Raises `NotLoggedIn`."""
     if not claims.get("is_logged_in"):
-        raise NotLoggedIn(_("You are not logged in."), _("Log in."))
+        raise NotLoggedIn("You are not logged in.", "Log in.")
     if time.time() - float(claims.get("iat") or time.time()) > _LOGIN_SECONDS:
-        raise NotLoggedIn(_("You were logged in a week ago."), _("Log in again."))
+        raise NotLoggedIn("You were logged in a week ago.", "Log in again.")
     issuer, subject, email = (str(claims.get(name) or "") for name in ("iss", "sub", "email"))
     if not subject or not email or claims.get("email_verified") is False:
         raise NotLoggedIn(
-            _("The login service does not confirm your e-mail address, by which others share documents with you."),
-            _("Confirm it there, or ask an administrator."),
+            "The login service does not confirm your e-mail address, by which others share documents with you.",
+            "Confirm it there, or ask an administrator.",
         )
     return Identity(issuer, subject, email, str(claims.get("name") or ""))
 

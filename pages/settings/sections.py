@@ -10,9 +10,19 @@ import streamlit as st
 
 from crag.options import MODEL_OPTIONS, SAVED_OPTIONS, OptionSection
 from crag.translation import N_, _
-from pages.parts import login, setup_checklist
+from pages.parts import language, login, setup_checklist
 from pages.parts.services import current_account, may_administer
-from pages.settings import embeddings, evaluators, library, model_settings, ollama, presets, privacy, setting_row
+from pages.settings import (
+    api_tokens,
+    embeddings,
+    evaluators,
+    library,
+    model_settings,
+    ollama,
+    presets,
+    privacy,
+    setting_row,
+)
 from pages.settings.setting_row import SettingsRow
 
 _SHORTCUTS = {
@@ -90,7 +100,7 @@ def _section_rows(section: OptionSection, without: Sequence[str] = ()) -> tuple[
 _EVALUATORS = SettingsRow(evaluators.EVALUATOR_WORDS, evaluators.draw_evaluators, framed=False)
 
 
-_OF_EVERYONE = ("Account", "Privacy", "Keyboard")
+_OF_EVERYONE = ("Account", "API tokens", "Privacy", "Language", "Keyboard")
 
 
 def shown_sections() -> tuple[Section, ...]:
@@ -121,5 +131,9 @@ def all_sections() -> tuple[Section, ...]:
         Section(N_("Backup"), "archive", (SettingsRow(library.BACKUP_WORDS, library.draw_backup, framed=False),)),
         Section(N_("Set-up"), "checklist", (SettingsRow(_CHECKLIST_WORDS, setup_checklist.draw_checklist),)),
         Section(N_("Account"), "person", (SettingsRow(login.ACCOUNT_WORDS, login.draw_account, framed=False),)),
+        Section(
+            N_("API tokens"), "key", (SettingsRow(api_tokens.API_WORDS, api_tokens.draw_api_tokens, framed=False),)
+        ),
+        Section(N_("Language"), "translate", (SettingsRow(language.LANGUAGE_WORDS, language.draw_language_choice),)),
         Section(N_("Keyboard"), "keyboard", _keyboard_rows()),
     )

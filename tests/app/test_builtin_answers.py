@@ -15,7 +15,7 @@ import pytest
 from openpyxl import Workbook
 
 from crag.app.application import Application, open_application
-from crag.cli.reports import answer_json, sources_text
+from crag.app.reports import answer_json, sources_text
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.settings import Settings

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from crag.app.application import Application, open_application
-from crag.cli.reports import answer_json
+from crag.app.reports import answer_json
 from crag.inspection.run_labels import answer_badge
 from crag.options import RunOptions
 from crag.runs.trace import Trace

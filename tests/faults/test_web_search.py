@@ -11,8 +11,8 @@ from functools import partial
 
 import pytest
 
+from crag.app import reports
 from crag.app.application import open_application
-from crag.cli import reports
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.settings import Settings

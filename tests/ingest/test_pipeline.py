@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
+from crag.app import reports
 from crag.cancellation import Cancellation
-from crag.cli import reports
 from crag.errors import Stopped
 from crag.ingest.site import SiteLimits
 from crag.library.jobs import IngestJobs

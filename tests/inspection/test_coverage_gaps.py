@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from crag.cli import reports
+from crag.app import reports
 from crag.errors import BadRequest, NotFound
 from crag.inspection.coverage_gaps import CoverageGaps, GapPage
 from crag.models.embedders import DeferredEmbedder

@@ -23,6 +23,7 @@ from crag.library.library import Library
 from crag.runs.revisions import Revision
 from crag.runs.run import LiveRun, LoggedRun
 from crag.settings import Settings
+from crag.storage.api_tokens import ApiReplies
 from crag.storage.tables import metadata, model_calls, queued_questions
 from crag.storage.user_scope import DeferredPart, UserScoped, visible_rows
 from crag.types import Passage, Thresholds
@@ -38,6 +39,7 @@ SHARED = {
 }
 """Tables without an owner: documents, models, settings, and what is measured about all of them."""
 COMMON = {
+    "ApiTokens.find",  # who has the secret is whose it is
     *("Calibrator.run", "Calibrator.save", "Library.discard", "Library.purge_removed", "Library.remove"),
     "ConversationExchange.read_link",  # who has the link may read
     "ConversationOwners.claim_unowned",  # what belongs to nobody goes to the first visitor
@@ -57,7 +59,7 @@ SHARED_SERVICES = {
 """Services of what all browsers share; `test_accounts` is about people who do not."""
 IDS = {
     *("conversation_id", "conversation_ids", "dataset_id", "edited", "evaluation_id", "found_by", "message_id"),
-    *("note_id", "question_id", "queued", "result", "run_id", "run_ids"),
+    *("note_id", "question_id", "queued", "result", "run_id", "run_ids", "token_id"),
 }
 """Parameters that name something of a user."""
 
@@ -104,6 +106,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
             connection.execute(insert(model_calls).values(body=b"", **called))
             place = {"conversation_id": anns.conversation.id, "position": 1}
             connection.execute(insert(queued_questions).values(text=f"Which {WORD}?", **place))
+        ApiReplies(application.database).put(anns.token.id, "key", "request", "reply")
         anns_rows = read_rows(application)
         ben = application.for_user(BEN)
         conversation = ben.conversations.create()
@@ -208,6 +211,7 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "rulings": {anns.passage_id: "use"},
         "run_id": anns.run.id,
         "run_ids": [anns.run.id],
+        "scopes": ["read"],
         "search": WORD,
         "sentence": f"{WORD} ferry",
         "since": 0.0,
@@ -215,6 +219,7 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "text": "Again",
         "thresholds": Thresholds(0.3, 0.7),
         "title": "Another title",
+        "token_id": anns.token.id,
         "up": True,
         "user": "c" * 43,
     }

@@ -15,8 +15,8 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from crag.app.application import open_application
+from crag.app.reports import added_text
 from crag.cancellation import Cancellation
-from crag.cli.reports import added_text
 from crag.errors import SourceRefused, Stopped
 from crag.ingest.parse.child_process import parse_file
 from crag.ingest.parse.document import Document, ParseLimits

@@ -1,4 +1,4 @@
-"""JSON of the contract that the commands print, and the same content as text."""
+"""JSON that commands, the API and tools return, and the same content as text."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crag.cli import reports
+from crag.app import reports
 from crag.events import AnswerChecked, AnswerWritten
 from crag.runs.trace import Trace
 from crag.types import Citation, Support, Usage

@@ -1,0 +1,75 @@
+"""Runs for callers of the API: started with what they ask for, and described in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from crag.api.access import Caller, Refused
+from crag.app import reports
+from crag.errors import BadRequest
+from crag.options import RouteName, RunOptions
+from crag.runs.run import Run
+from crag.runs.trace import Trace
+from crag.types import Turn
+
+_MAX_TEXT = 200_000  # characters of one message
+Text = Annotated[str, Field(max_length=_MAX_TEXT)]
+
+
+class AskOptions(BaseModel):
+    """How to answer; what is left out is as saved in the settings, but the web is off."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    collection: Annotated[str, Field(description="Only this collection")] = ""
+    route: RouteName = "auto"
+    passages: Annotated[int | None, Field(ge=1, le=50, description="How many passages to grade")] = None
+    web: Annotated[Literal["off", "ask"], Field(description="ask: a query for the web waits for leave")] = "off"
+    preset: Annotated[str, Field(description="A preset or reference system by name")] = ""
+
+
+def start_run(
+    caller: Caller, question: str, options: AskOptions, *, conversation: str = "", history: Sequence[Turn] = ()
+) -> tuple[Run, str | None]:
+    """Start to answer; return the run and its conversation's id. Raises `CragError`."""
+    application = caller.application
+    check_collection(caller, options.collection)
+    conversation_id = conversation or None
+    if conversation == "new" or (not conversation and caller.owns_conversations):
+        conversation_id = application.conversations.create().id
+    run = application.runs.start(conversation_id, question, build_options(caller, options), history=history)
+    return run, conversation_id
+
+
+def build_options(caller: Caller, options: AskOptions) -> RunOptions:
+    """Return the options of a run. Raises `BadRequest` for an unknown preset."""
+    preferences = caller.application.preferences
+    changes: dict[str, Any] = {}
+    if options.preset:
+        presets = preferences.presets()
+        if options.preset not in presets:
+            raise BadRequest(f"There is no preset “{options.preset}”.", f"There are: {', '.join(presets)}.")
+        changes |= {**presets[options.preset], "preset": options.preset}
+    changes |= {"web": options.web, "collection": options.collection}
+    if options.route != "auto":
+        changes["route"] = options.route
+    if options.passages:
+        changes["k"] = options.passages
+    return preferences.options(changes)
+
+
+def check_collection(caller: Caller, name: str) -> None:
+    """Raise `Refused` if there is no such collection."""
+    if name and name not in {one.name for one in caller.application.library.collections()}:
+        raise Refused(HTTPStatus.NOT_FOUND, f"There is no collection “{name}”.", "List them at /api/v1/collections.")
+
+
+def run_json(run_id: str, trace: Trace, conversation_id: str | None = None) -> dict[str, Any]:
+    """Return a run as `ask --json` prints it, with its status and, while it waits for leave, the query."""
+    waiting = trace.waiting and {"query": trace.waiting.query, "host": trace.waiting.host}
+    document = {"status": trace.state, "waiting": waiting, "conversation_id": conversation_id}
+    return document | reports.answer_json(run_id, trace)

@@ -1,0 +1,261 @@
+"""`/api/v1`: collections, documents, jobs, search, runs and evaluations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import anyio
+import anyio.to_thread
+from fastapi import APIRouter, File, Form, Query, Request, UploadFile
+from fastapi.responses import Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from crag.api.access import Asker, Caller, Permitter, Reader, Refused, Writer, reply_once
+from crag.api.questions import AskOptions, Text, check_collection, run_json, start_run
+from crag.app import reports
+from crag.app.followed_runs import follow_run
+from crag.errors import BadRequest, NotFound
+from crag.evaluation.types import Evaluation
+from crag.events import encode_event
+from crag.library.job_queue import Job
+
+_POLL_SECONDS = 0.2
+_EVENT_STREAM = "text/event-stream"
+Listed = Annotated[int, Query(ge=1, le=200, description="How many at most")]
+router = APIRouter(prefix="/api/v1")
+
+
+class NewDocument(BaseModel):
+    """A web page to fetch, or a text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: Annotated[str, Field(max_length=8_000)] = ""
+    text: Annotated[str, Field(max_length=5_000_000)] = ""
+    title: Annotated[str, Field(max_length=200)] = "Note"
+    collection: Annotated[str, Field(max_length=200)] = ""
+
+
+class NewRun(AskOptions):
+    """A question, and how to answer it."""
+
+    question: Text
+    conversation: Annotated[str, Field(description="Id of a conversation to go on with, or new; empty: none")] = ""
+
+
+class Consent(BaseModel):
+    """Whether a waiting query may leave, perhaps reworded."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    allow: bool
+    query: Annotated[str, Field(max_length=400)] = ""
+
+
+@router.get("/collections", tags=["Documents"])
+def list_collections(caller: Reader) -> dict[str, Any]:
+    """List the collections with their numbers of documents and passages."""
+    return {"collections": [asdict(one) for one in caller.application.library.collections()]}
+
+
+@router.get("/documents", tags=["Documents"])
+def list_documents(caller: Reader, collection: str = "") -> dict[str, Any]:
+    """List the documents, newest first."""
+    check_collection(caller, collection)
+    found = caller.application.library.sources(collection)
+    return {"documents": [reports.source_json(source) for source in found]}
+
+
+@router.get("/documents/{document_id}", tags=["Documents"])
+def get_document(caller: Reader, document_id: str) -> dict[str, Any]:
+    """Return one document."""
+    return reports.source_json(caller.application.library.source(document_id))
+
+
+@router.post("/documents", tags=["Documents"], status_code=HTTPStatus.ACCEPTED, response_model=None)
+def add_document(caller: Writer, request: Request, document: NewDocument) -> Response:
+    """Add a web page or a text; the reply names the job that reads it."""
+    if bool(document.url) == bool(document.text):
+        raise BadRequest("Give either a url or a text.")
+    jobs = caller.application.jobs
+
+    def add() -> dict[str, Any]:
+        if document.url:
+            return {"job": jobs.submit_url(document.url, document.collection)}
+        text = document.text if document.text.lstrip().startswith("#") else f"# {document.title}\n\n{document.text}"
+        return {"job": jobs.submit_bytes(f"{document.title}.md", text.encode(), document.collection)}
+
+    return reply_once(request, caller, document.model_dump(), add)
+
+
+@router.post("/documents/files", tags=["Documents"], status_code=HTTPStatus.ACCEPTED, response_model=None)
+def add_file(
+    caller: Writer, request: Request, file: Annotated[UploadFile, File()], collection: Annotated[str, Form()] = ""
+) -> Response:
+    """Add an uploaded file, perhaps an archive; the reply names the job that reads it."""
+    data, limit = file.file.read(), caller.application.settings.max_upload_bytes
+    if len(data) > limit:
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A file may have {limit:,} bytes.", "", "too_large")
+    name = file.filename or "upload"
+    content = (name, collection, data)
+    return reply_once(
+        request, caller, content, lambda: {"job": caller.application.jobs.submit_bytes(name, data, collection)}
+    )
+
+
+@router.delete("/documents/{document_id}", tags=["Documents"], response_model=None)
+def remove_document(caller: Writer, request: Request, document_id: str) -> Response:
+    """Remove a document; on the page Documents this can be undone for a while."""
+    caller.application.library.source(document_id)
+    return reply_once(request, caller, "", lambda: _discard(caller, document_id))
+
+
+def _discard(caller: Caller, document_id: str) -> dict[str, Any]:
+    caller.application.library.discard([document_id])
+    return {"removed": document_id}
+
+
+@router.get("/jobs/{job_id}", tags=["Documents"])
+def get_job(caller: Writer, job_id: str) -> dict[str, Any]:
+    """Return the progress of a job, and its result for each file once it has one."""
+    return _job_json(_find_job(caller, job_id))
+
+
+@router.get("/jobs/{job_id}/events", tags=["Documents"], response_model=None)
+def follow_job(caller: Writer, job_id: str) -> Response:
+    """Stream the progress of a job as server-sent events, until it has ended."""
+    _find_job(caller, job_id)
+    return StreamingResponse(_job_events(caller, job_id), media_type=_EVENT_STREAM)
+
+
+async def _job_events(caller: Caller, job_id: str) -> AsyncIterator[str]:
+    last = ""
+    while True:
+        job = await anyio.to_thread.run_sync(_find_job, caller, job_id)
+        if (said := json.dumps(_job_json(job))) != last:
+            last = said
+            yield f"data: {said}\n\n"
+        if job.finished:
+            return
+        await anyio.sleep(_POLL_SECONDS)
+
+
+def _find_job(caller: Caller, job_id: str) -> Job:
+    found = next((job for job in caller.application.jobs.jobs() if job.id == job_id), None)
+    if found is None:
+        raise NotFound("There is no such job.", "It may have been dismissed.")
+    return found
+
+
+def _job_json(job: Job) -> dict[str, Any]:
+    progress = {"stage": job.progress.stage, "done": job.progress.done, "total": job.progress.total}
+    return {"id": job.id, "state": job.state, **progress, "results": [asdict(result) for result in job.results]}
+
+
+@router.get("/search", tags=["Search"])
+def search(
+    caller: Reader,
+    q: Annotated[str, Query(min_length=1, max_length=2_000)],
+    passages: Annotated[int, Query(ge=1, le=50)] = 4,
+    collection: str = "",
+) -> dict[str, Any]:
+    """Find passages without grading them."""
+    check_collection(caller, collection)
+    hits = caller.application.library.search(q, passages, collection)
+    return {"hits": [reports.hit_json(hit) for hit in hits]}
+
+
+@router.get("/passages/{passage_id}", tags=["Search"])
+def get_passage(caller: Reader, passage_id: int) -> dict[str, Any]:
+    """Return a passage with the text around it."""
+    passage = caller.application.library.passage(passage_id) if abs(passage_id) < 1 << 63 else None
+    if passage is None:
+        raise NotFound("There is no such passage.", "Its document may have been removed.")
+    return reports.hit_json(passage) | {"context": passage.context}
+
+
+@router.post("/runs", tags=["Runs"], status_code=HTTPStatus.ACCEPTED, response_model=None)
+def ask(caller: Asker, request: Request, asked: NewRun) -> Response:
+    """Ask a question; the reply names the run, which goes on by itself."""
+
+    def start() -> dict[str, Any]:
+        run, conversation_id = start_run(caller, asked.question, asked, conversation=asked.conversation)
+        return {"run_id": run.id, "conversation_id": conversation_id}
+
+    return reply_once(request, caller, asked.model_dump(), start)
+
+
+@router.get("/runs/{run_id}", tags=["Runs"])
+def get_run(caller: Reader, run_id: str) -> dict[str, Any]:
+    """Return a run: its status, and the answer with verdicts and citations as far as it goes."""
+    return _read_run(caller, run_id)
+
+
+def _read_run(caller: Caller, run_id: str) -> dict[str, Any]:
+    conversation = caller.application.conversations.find_by_run(run_id)
+    trace = caller.application.runs.trace(run_id)
+    return run_json(run_id, trace, conversation.id if conversation else None)
+
+
+@router.get("/runs/{run_id}/events", tags=["Runs"], response_model=None)
+def follow_run_events(caller: Reader, run_id: str) -> Response:
+    """Stream the events of a run, past ones first, until it ends or waits for leave."""
+    run = caller.application.runs.attach(run_id)
+
+    async def events() -> AsyncIterator[str]:
+        async for event in follow_run(caller.application, run, stops=False):
+            yield f"data: {encode_event(event).decode()}\n\n"
+
+    return StreamingResponse(events(), media_type=_EVENT_STREAM)
+
+
+@router.post("/runs/{run_id}/stop", tags=["Runs"])
+def stop_run(caller: Asker, run_id: str) -> dict[str, Any]:
+    """Stop a run; its text so far stays."""
+    caller.application.runs.stop(run_id)
+    return {"stopped": run_id}
+
+
+@router.post("/runs/{run_id}/consent", tags=["Runs"])
+def answer_consent(caller: Permitter, run_id: str, consent: Consent) -> dict[str, Any]:
+    """Let the query of a waiting run go, or not; the run then goes on."""
+    runs = caller.application.runs
+    waiting = runs.trace(run_id).waiting
+    if waiting is None:
+        raise Refused(HTTPStatus.CONFLICT, "This run does not wait for leave.")
+    runs.answer_consent(run_id, (consent.query or waiting.query) if consent.allow else None)
+    return {"run_id": run_id, "allowed": consent.allow}
+
+
+@router.get("/evaluations", tags=["Evaluations"])
+def list_evaluations(caller: Reader, limit: Listed = 50) -> dict[str, Any]:
+    """List the evaluations, newest first."""
+    return {"evaluations": [_evaluation_json(one) for one in caller.application.evaluations.list(limit)]}
+
+
+@router.get("/evaluations/{evaluation_id}", tags=["Evaluations"])
+def get_evaluation(caller: Reader, evaluation_id: str) -> dict[str, Any]:
+    """Return an evaluation with the scores of each answer."""
+    evaluations = caller.application.evaluations
+    found = evaluations.get(evaluation_id)
+    answers = [
+        {
+            "run_id": one.run_id,
+            "question": one.example.question,
+            "variant": one.variant,
+            "repetition": one.repetition,
+            "state": one.state,
+            "scores": dict(one.scored.scores),
+        }
+        for one in evaluations.results(evaluation_id)
+    ]
+    return _evaluation_json(found) | {"answers": answers}
+
+
+def _evaluation_json(one: Evaluation) -> dict[str, Any]:
+    names = ("id", "name", "kind", "dataset", "state", "started_at", "ended_at", "done", "total", "failed")
+    return {name: getattr(one, name) for name in names}

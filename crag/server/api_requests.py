@@ -1,0 +1,29 @@
+"""Passes requests of programs to the API, which is loaded when the first one comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+_PREFIXES = ("/v1/", "/api/v1/")
+
+
+class ApiRequests:
+    """Middleware that lets the API answer what is below its addresses. `create` may block for a moment."""
+
+    def __init__(self, app: ASGIApp, create: Callable[[], ASGIApp]) -> None:
+        self._app = app
+        self._create = create
+        self._loading: asyncio.Task[ASGIApp] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the API answer, or pass the request on."""
+        if scope["type"] != "http" or not scope["path"].startswith(_PREFIXES):
+            await self._app(scope, receive, send)
+            return
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(self._create))
+        api = await asyncio.shield(self._loading)
+        await api(scope, receive, send)

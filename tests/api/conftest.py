@@ -1,0 +1,66 @@
+"""A server with the API, as the launcher puts it together, in a thread of the test."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import contextmanager
+
+import httpx
+import pytest
+import uvicorn
+
+from crag.api.app import create_api
+from crag.app.application import open_application
+from crag.settings import Settings
+from tests.doubles.ollama import closed_address
+from tests.waiting import wait_until
+
+TEXT = b"# Light\n\nThe lighthouse of Brill was built in 1931. It is 42 metres tall.\n"
+EVERYTHING = ("ask", "read", "write", "web")
+
+
+@contextmanager
+def serve(application):
+    """Yield the address of a server."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(create_api(lambda: application), log_level="error", lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        wait_until(lambda: server.started)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", ollama_host=closed_address())
+
+
+@pytest.fixture
+def application(settings):
+    opened = open_application(settings)
+    opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def address(application):
+    with serve(application) as address:
+        yield address
+
+
+def secret_of(application, scopes=EVERYTHING):
+    return application.api_tokens.make("test", scopes)[1]
+
+
+@pytest.fixture
+def api(application, address):
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {secret_of(application)}"}) as client:
+        yield client

@@ -1,0 +1,25 @@
+"""Requests made up from the description of the API: whatever comes, nothing ends in a server error."""
+
+from __future__ import annotations
+
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import not_a_server_error
+
+from crag.api.app import create_api
+from tests.api.conftest import secret_of
+
+_LIGHT = settings(max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+
+
+def test_no_request_ends_in_a_server_error(application):
+    described = schemathesis.openapi.from_asgi("/api/v1/openapi.json", create_api(lambda: application))
+    headers = {"Authorization": f"Bearer {secret_of(application)}"}
+    operations = [found.ok() for found in described.get_all_operations()]
+
+    def send(case):
+        case.validate_response(case.call(headers=headers), checks=[not_a_server_error])
+
+    for operation in operations:
+        _LIGHT(given(operation.as_strategy())(send))()
+    assert len(operations) > 15

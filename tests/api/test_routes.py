@@ -1,0 +1,161 @@
+"""Documents, runs and evaluations over HTTP."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from crag.app.application import open_application
+from tests.api.conftest import secret_of, serve
+from tests.belongings import ANN, BEN, PAGE, make_belongings
+from tests.doubles.tavily import TavilyServer
+from tests.waiting import wait_until
+
+
+def events_of(api, path):
+    with api.stream("GET", path) as reply:
+        return [json.loads(line.removeprefix("data: ")) for line in reply.iter_lines() if line]
+
+
+def test_a_document_is_added_followed_found_and_removed(api):
+    reply = api.post("/api/v1/documents", json={"text": "The ferry leaves at nine.", "title": "Ferry"})
+    assert reply.status_code == 202
+    events = events_of(api, f"/api/v1/jobs/{reply.json()['job']}/events")
+    assert (events[-1]["state"], events[-1]["results"][0]["status"]) == ("done", "added")
+    file = {"file": ("plan.md", b"# Plan\n\nThe bridge opens in May.\n")}
+    reply = api.post("/api/v1/documents/files", files=file)
+    assert events_of(api, f"/api/v1/jobs/{reply.json()['job']}/events")[-1]["state"] == "done"
+    listed = api.get("/api/v1/documents").json()["documents"]
+    assert {one["title"] for one in listed} == {"Light", "Ferry", "Plan"}
+    hits = api.get("/api/v1/search", params={"q": "ferry", "passages": 1}).json()["hits"]
+    assert hits[0]["title"] == "Ferry"
+    assert "nine" in api.get(f"/api/v1/passages/{hits[0]['passage_id']}").json()["context"]
+    removed = hits[0]["source_id"]
+    assert api.delete(f"/api/v1/documents/{removed}").status_code == 202
+    assert api.get(f"/api/v1/documents/{removed}").status_code == 404
+    assert api.get("/api/v1/collections").json()["collections"][0]["sources"] == 2
+
+
+def test_a_run_is_followed_and_read(api):
+    started = api.post("/api/v1/runs", json={"question": "When was the lighthouse built?"}).json()
+    events = events_of(api, f"/api/v1/runs/{started['run_id']}/events")
+    assert (events[0]["type"], events[-1]["type"], events[-1]["state"]) == ("run_started", "run_ended", "done")
+    run = api.get(f"/api/v1/runs/{started['run_id']}").json()
+    assert (run["status"], run["outcome"]) == ("done", "quoted")
+    assert "1931" in run["answer"]
+
+
+def test_a_request_that_is_sent_again_has_no_second_effect(api, application):
+    asked = {"text": "The ferry leaves at nine.", "title": "Ferry"}
+    key = {"Idempotency-Key": "k1"}
+    first, again = (api.post("/api/v1/documents", json=asked, headers=key) for _ in range(2))
+    assert first.json() == again.json()
+    assert "idempotent-replayed" not in first.headers
+    assert again.headers["idempotent-replayed"] == "true"
+    other = api.post("/api/v1/documents", json=asked | {"title": "Boat"}, headers=key)
+    assert (other.status_code, other.headers["content-type"]) == (422, "application/problem+json")
+    wait_until(lambda: not application.jobs.active)
+    assert len(application.jobs.jobs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "words"),
+    [
+        ("GET", "/api/v1/documents/unknown", None, 404, "no longer"),
+        ("GET", "/api/v1/documents?collection=Nowhere", None, 404, "Nowhere"),
+        ("GET", "/api/v1/runs/unknown", None, 404, "This answer no longer exists."),
+        ("GET", "/api/v1/jobs/unknown", None, 404, "There is no such job."),
+        ("GET", "/api/v1/passages/99999999999999999999", None, 404, "There is no such passage."),
+        ("GET", "/api/v1/evaluations/unknown", None, 404, "no longer"),
+        ("GET", "/api/v1/nothing", None, 404, "Not Found"),
+        ("POST", "/api/v1/documents", {}, 400, "Give either a url or a text."),
+        ("POST", "/api/v1/documents", {"url": "file:///etc/passwd"}, 400, ""),
+        ("POST", "/api/v1/runs", {"question": " "}, 400, "question"),
+        ("POST", "/api/v1/runs", {"question": "Why?", "preset": "none"}, 400, "no preset “none”"),
+        ("POST", "/api/v1/runs", {"wrong": 1}, 422, "question"),
+        ("POST", "/api/v1/runs/unknown/consent", {"allow": True}, 404, "no longer"),
+    ],
+)
+def test_errors_are_problem_details(api, method, path, body, status, words):
+    reply = api.request(method, path, json=body)
+    if status == 400 and path.endswith("documents") and body.get("url"):  # refused when it is fetched, by the job
+        assert events_of(api, f"/api/v1/jobs/{reply.json()['job']}/events")[-1]["state"] == "failed"
+        return
+    assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
+    assert words in reply.json()["detail"]
+    assert reply.json()["status"] == status
+
+
+def test_a_token_opens_what_its_scopes_say_until_it_is_revoked(application, address):
+    secret = secret_of(application, ["read"])
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {secret}"}) as client:
+        assert client.get("/api/v1/documents").status_code == 200
+        assert client.post("/api/v1/documents", json={"text": "x"}).status_code == 403
+        assert client.post("/api/v1/runs", json={"question": "Why?"}).status_code == 403
+        (token,) = application.api_tokens.list()
+        assert token.used_at
+        application.api_tokens.revoke(token.id)
+        refused = client.get("/api/v1/documents")
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+    with application.database.read() as connection:
+        stored = connection.exec_driver_sql("SELECT group_concat(digest) FROM api_tokens").scalar() or ""
+    assert secret not in stored
+
+
+def test_the_description_needs_no_scripts(api):
+    page = api.get("/api/v1/docs")
+    assert "/api/v1/documents" in page.text
+    assert "<script" not in page.text
+    assert api.get("/api/v1/openapi.json").json()["openapi"].startswith("3.1")
+
+
+def test_a_query_for_the_web_waits_for_a_token_that_may_let_it_go(settings):
+    with TavilyServer(results=[PAGE]) as tavily:
+        opened = open_application(replace(settings, tavily_api_key="tvly-x", tavily_url=tavily.url))
+        asking, permitting = secret_of(opened, ["ask", "read"]), secret_of(opened, ["web"])
+        with serve(opened) as address, httpx.Client(base_url=address) as client:
+
+            def send(secret, method, path, **body):
+                return client.request(method, path, json=body or None, headers={"Authorization": f"Bearer {secret}"})
+
+            question = {"question": "Where is the zanzibar ferry?", "web": "ask"}
+            run = send(asking, "POST", "/api/v1/runs", **question).json()["run_id"]
+            wait_until(lambda: send(asking, "GET", f"/api/v1/runs/{run}").json()["status"] == "waiting")
+            waiting = send(asking, "GET", f"/api/v1/runs/{run}").json()["waiting"]
+            assert "zanzibar ferry" in waiting["query"]
+            assert not tavily.requests
+            consent = f"/api/v1/runs/{run}/consent"
+            assert send(asking, "POST", consent, allow=True).status_code == 403
+            assert send(permitting, "POST", consent, allow=True).status_code == 200
+            wait_until(lambda: send(asking, "GET", f"/api/v1/runs/{run}").json()["status"] == "done")
+            assert send(permitting, "POST", consent, allow=True).status_code == 409
+            assert send(asking, "GET", f"/api/v1/runs/{run}").json()["outcome"] == "web"
+        assert [record.what for record in opened.outbound_log.entries(10)] == [waiting["query"]]
+        opened.close()
+
+
+def test_nobody_reads_what_belongs_to_somebody_else(settings):
+    with TavilyServer(results=[PAGE]) as tavily:
+        opened = open_application(replace(settings, tavily_api_key="tvly-x", tavily_url=tavily.url))
+        anns = make_belongings(opened, ANN)
+        _, secret = opened.for_user(BEN).api_tokens.make("Ben's", ["ask", "read", "write", "web"])
+        _, own = opened.for_user(ANN).api_tokens.make("Ann's", ["ask", "read", "write", "web"])
+        paths = [f"/api/v1/runs/{run}" for run in (anns.run.id, anns.waiting.id, anns.searched.id)]
+        paths += [f"{path}/events" for path in paths] + [f"/api/v1/evaluations/{anns.evaluation.id}"]
+        with serve(opened) as address, httpx.Client(base_url=address) as client:
+            for path in paths:
+                assert client.get(path, headers={"Authorization": f"Bearer {secret}"}).status_code == 404, path
+                assert client.get(path, headers={"Authorization": f"Bearer {own}"}).status_code == 200, path
+            for deed, body in (("stop", None), ("consent", {"allow": True})):
+                path = f"/api/v1/runs/{anns.waiting.id}/{deed}"
+                assert client.post(path, json=body, headers={"Authorization": f"Bearer {secret}"}).status_code == 404
+            listed = client.get("/api/v1/evaluations", headers={"Authorization": f"Bearer {secret}"})
+            assert listed.json() == {"evaluations": []}
+            body = {"question": "Why?", "conversation": anns.conversation.id}
+            refused = client.post("/api/v1/runs", json=body, headers={"Authorization": f"Bearer {secret}"})
+            assert refused.status_code == 404
+        assert opened.runs.trace(anns.waiting.id).state == "waiting"
+        opened.close()
