@@ -26,6 +26,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from crag.concurrency.workers import run_in_background
 from crag.errors import CragError
 from crag.server.api_requests import ApiRequests
+from crag.server.browser_identity import BrowserIdentity
 from crag.server.connections import ServerConfig
 from crag.server.health import HealthEndpoints
 from crag.server.limits import LimitRequests, RequestLimits
@@ -40,6 +41,7 @@ from pages.parts.faults import draw_fault
 from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages
 from pages.parts.routes import Page
 from pages.parts.services import (
+    adopt_former_key,
     close_application,
     is_database_answering,
     preload_application,
@@ -86,6 +88,11 @@ def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
         Middleware(LimitRequests, limits=RequestLimits(_count_uploaded_bytes, _UPLOADS * settings.max_upload_mb << 20)),
         *([Middleware(ApiRequests, create=_open_api)] if settings.api else []),
         Middleware(PageRequests, **pages),
+        Middleware(
+            BrowserIdentity,
+            adopt=adopt_former_key if settings.people == "many" else None,
+            login_secret=settings.login["cookie_secret"] if settings.people == "accounts" else "",
+        ),
     ]
     return st.App(SCRIPT, lifespan=lifespan, middleware=middleware, on_script_error=draw_fault)
 

@@ -413,6 +413,27 @@ FAULTS = {
     "tavily.432": _TAVILY_FORBIDDEN,
     "tavily.433": _TAVILY_FORBIDDEN,
     "tavily.other": FaultText("Tavily reported an error.", _TRY_AGAIN),
+    # Other providers of web search
+    "search.unreachable": FaultText("{name} cannot be reached.", "Check its address and the connection."),
+    "search.redirected": FaultText(
+        "{name}'s address redirects elsewhere. The redirect was not followed.", "Check the address."
+    ),
+    "search.timeout": FaultText("{name} did not answer in time.", _TRY_AGAIN),
+    "search.bad_reply": FaultText("{name}'s reply could not be read.", "Check that its address is that of the API."),
+    "search.400": FaultText("{name} did not accept the query.", "Rephrase the question."),
+    "search.401": FaultText("{name} refused the key.", "Check the key."),
+    "search.402": FaultText("{name}'s quota is used up.", "Wait for the next month, or change the plan."),
+    "search.403": FaultText("{name} refused the search.", "Check the key and its plan."),
+    "search.404": FaultText("{name} does not search at this address.", "Check the address."),
+    "search.422": FaultText("{name} refused the key.", "Check the key."),  # as Brave does
+    "search.429": FaultText("{name}'s rate limit is reached.", "Wait {wait}, then ask again."),
+    "search.other": FaultText("{name} reported an error.", _TRY_AGAIN),
+    "searxng.no_json": FaultText(
+        "SearXNG does not send JSON.", "Add json to search.formats in its settings.yml, then restart it."
+    ),
+    "retriever.not_found": FaultText("The retriever {name} cannot be loaded.", "Check CRAG_SEARCH_RETRIEVER."),
+    "mcp.no_tool": FaultText("{host} has no tool called {name}.", "Check CRAG_MCP_SEARCH."),
+    "mcp.tool_error": FaultText("The tool {name} reported an error.", _TRY_AGAIN),
     # LangSmith
     "langsmith.unreachable": FaultText("{host} cannot be reached.", "Check the connection and LANGSMITH_ENDPOINT."),
     "langsmith.redirected": FaultText("{host} redirects elsewhere. The redirect was not followed.", _CHECK_ENDPOINT),

@@ -323,7 +323,7 @@ POLICIES: dict[PolicyName, tuple[str, str]] = {
 WEB_MODES: dict[WebMode, tuple[str, str]] = {
     "off": ("Off", "answers from your documents only"),
     "ask": ("Ask first", "you see and edit each query"),
-    "auto": ("On", "sends queries to Tavily without asking"),
+    "auto": ("On", "sends queries without asking"),
 }
 REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
     "question": ("Question", "your question in better words"),

@@ -118,13 +118,14 @@ _LOOPBACK = "127.0.0.1"
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 _ALL_INTERFACES = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
 DEFAULT_TAVILY_URL = "https://api.tavily.com"
+DEFAULT_BRAVE_URL = "https://api.search.brave.com"
 # The checksum is the one that nomic-ai/gpt4all publishes in gpt4all-chat/metadata/models3.json.
 DEFAULT_NOMIC_URL = "https://gpt4all.io/models/gguf/nomic-embed-text-v1.5.f16.gguf#md5=a5401e7f7e46ed9fcaed5b60a281d547"
 DEFAULT_EVALUATOR_URL = "https://huggingface.co"
 _HOST_URL = re.compile(r"https?://[^\s/#?]+(/[^\s#?]*)?")
 _CHECKSUMMED_URL = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
 # Not passed on as keys: own variables are read here, and LangSmith's would send it every prompt.
-_OWN_PREFIXES = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
+_OWN_PREFIXES = ("CRAG_", "OLLAMA_", "TAVILY_", "BRAVE_", "LANGCHAIN_", "LANGSMITH_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,12 @@ class Settings:
     ollama_host: str = DEFAULT_OLLAMA_HOST
     tavily_api_key: str = field(default="", repr=False)
     tavily_url: str = DEFAULT_TAVILY_URL
+    web_search: str = "auto"
+    brave_api_key: str = field(default="", repr=False)
+    brave_url: str = DEFAULT_BRAVE_URL
+    searxng_url: str = ""
+    search_retriever: str = ""
+    mcp_search: str = ""
     nomic_url: str = DEFAULT_NOMIC_URL
     evaluator_url: str = DEFAULT_EVALUATOR_URL
     allow_private_urls: tuple[Network, ...] = ()
@@ -164,6 +171,19 @@ class Settings:
     database_url: str = field(default="", repr=False)  # of PostgreSQL; it may hold a password
     langsmith: LangSmithAccount = field(default_factory=LangSmithAccount)
     keys: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def web_search_provider(self) -> str:
+        """Name of the provider that searches the web: the one chosen, else the first that is set up; or empty."""
+        set_up = {
+            "tavily": self.tavily_api_key,
+            "brave": self.brave_api_key,
+            "searxng": self.searxng_url,
+            "mcp": self.mcp_search,
+            "retriever": self.search_retriever,
+        }
+        names = [name for name, value in set_up.items() if value and self.web_search in ("auto", name)]
+        return names[0] if names else ""
 
     @property
     def ollama_is_local(self) -> bool:
@@ -215,6 +235,12 @@ def load_settings(
         ollama_host=_parse_ollama_host(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
         tavily_api_key=get("TAVILY_API_KEY"),
         tavily_url=get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL).rstrip("/"),
+        web_search=get("CRAG_WEB_SEARCH", "auto"),
+        brave_api_key=get("BRAVE_API_KEY"),
+        brave_url=get("CRAG_BRAVE_URL", DEFAULT_BRAVE_URL).rstrip("/"),
+        searxng_url=get("CRAG_SEARXNG_URL").rstrip("/"),
+        search_retriever=get("CRAG_SEARCH_RETRIEVER"),
+        mcp_search=get("CRAG_MCP_SEARCH"),
         nomic_url=_validate_checksummed_url("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
         evaluator_url=_parse_host_url("CRAG_EVALUATOR_URL", get("CRAG_EVALUATOR_URL", DEFAULT_EVALUATOR_URL)),
         allow_private_urls=_parse_networks(get("CRAG_ALLOW_PRIVATE_URLS")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -653,12 +654,12 @@ def strip_unstorable(text: str) -> str:
     return text.encode("utf-8", "ignore").decode().replace("\x00", "")
 
 
-_USER_KEY = re.compile(r"[\w-]{43}", re.ASCII)
+_USER_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 def generate_user_key() -> str:
-    """Return a random key of 256 bits, which cannot be guessed."""
-    return secrets.token_urlsafe(32)
+    """Return a random key, as a browser has one."""
+    return secrets.token_hex(32)
 
 
 def is_user_key(text: str) -> bool:
@@ -680,6 +681,17 @@ def is_account(user: str | None) -> bool:
 
 
 Role = Literal["admin", "member"]
+
+
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def fold_email(address: str) -> str:
+    """Return the address in the spelling by which people are compared.
+
+    Only ASCII letters are folded: to Unicode, the Kelvin sign is a capital *k*, but to mail servers another mailbox.
+    """
+    return address.strip().translate(_ASCII_LOWER)
 
 
 @dataclass(frozen=True, slots=True)

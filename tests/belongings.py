@@ -19,7 +19,7 @@ from crag.types import Conversation
 from tests.waiting import PATIENCE, wait_until
 
 WORD = "zanzibar"
-ANN, BEN = "a" * 43, "b" * 43
+ANN, BEN = "a" * 64, "b" * 64
 OFF = RunOptions(web="off")
 NOTES = b"The grinder is cleaned on Fridays. Beans are ordered from Lisbon on the first Monday of each month.\n"
 PAGE = {

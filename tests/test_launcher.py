@@ -19,7 +19,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from crag.server.connections import ServerConfig
-from crag.server.page_requests import OWNER_COOKIE
 from tests.crashing import Forked
 from tests.doubles.postgres import home_url
 from tests.forked import forked
@@ -44,21 +43,6 @@ def test_its_own_names_are_served(address, host):
     port = address.rpartition(":")[2]
     assert httpx.get(address, headers={"Host": f"{host}:{port}"}).status_code == 200
     assert _handshake(int(port), f"{host}:{port}") == "101"
-
-
-def test_a_page_gives_each_browser_a_key_that_it_keeps(address):
-    pages = {"Accept": "text/html,*/*"}
-    first, second = (httpx.get(address, headers=pages) for _ in range(2))
-    key = first.cookies[OWNER_COOKIE]
-    assert len({key, second.cookies[OWNER_COOKIE]}) == 2
-    flags = first.headers["set-cookie"].lower()
-    assert all(flag in flags for flag in ("httponly", "samesite=lax", "path=/", "max-age=34560000"))
-    assert "secure" not in flags, "it must hold on 127.0.0.1"
-    again = httpx.get(f"{address}/documents", headers=pages | {"Cookie": f"{OWNER_COOKIE}={key}"})
-    assert again.cookies[OWNER_COOKIE] == key
-    forged = httpx.get(address, headers=pages | {"Cookie": f"{OWNER_COOKIE}=x; {OWNER_COOKIE}=y"})
-    assert len(forged.cookies[OWNER_COOKIE]) == len(key)
-    assert OWNER_COOKIE not in httpx.get(f"{address}/_stcore/health").cookies
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1"])

@@ -28,6 +28,7 @@ from crag.models.model_choice import model_label
 from crag.models.nomic_weights import is_nomic_usable, weights_path
 from crag.models.ollama_server import model_folders
 from crag.text.formatting import format_count, format_size
+from crag.websearch.providers import find_provider
 
 _MIN_FREE_BYTES = 2_000_000_000  # for documents, and on top of a model download
 _TESSERACT_SECONDS = 5.0
@@ -128,7 +129,10 @@ def _check_builtin_engine(*, in_use: bool) -> Check:
 
 
 def _check_web_search(facts: ChecklistFacts) -> Check:
-    if facts.settings.tavily_api_key:
+    provider = find_provider(facts.settings)
+    if provider and provider.label != "Tavily":
+        return Check("Web search", "ok", f"{provider.label} is set up; searches only when you allow it")
+    if provider:
         searches = facts.searches
         limit = f" of {searches.limit:,}" if searches.limit else ""
         used = f"{searches.used:,}{limit} searches used this month"
@@ -136,7 +140,7 @@ def _check_web_search(facts: ChecklistFacts) -> Check:
     return Check(
         "Web search",
         "warn",
-        "no Tavily key, so nothing is sent",
+        "not set up, so nothing is sent",
         "Get a key at app.tavily.com, add it to the file `.env` in the project folder as TAVILY_API_KEY, then restart.",
         CheckAction("key", "Add a key", commands="TAVILY_API_KEY=tvly-YOUR-KEY"),
     )

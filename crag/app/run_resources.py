@@ -25,7 +25,8 @@ from crag.runs.worker import RunResources, no_callbacks
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Passage, ProgressCallback, Thresholds, ignore_progress
-from crag.websearch.tavily import TavilySearch
+from crag.websearch.providers import find_provider
+from crag.websearch.search import ProviderSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class LimitedSearch:
 
 
 WEB_SEARCH_OFF = "Web search is off"
-NO_TAVILY_KEY = "There is no Tavily key"
+NO_WEB_SEARCH = "No web search is set up"
 
 
 class WebAccess:
@@ -72,14 +73,18 @@ class WebAccess:
 
     def search(self, options: RunOptions) -> tuple[WebSearch | None, str]:
         """Return the web search, or None and the reason as a clause."""
-        key, url = self._settings.tavily_api_key, self._settings.tavily_url
         if options.web == "off":
             return None, WEB_SEARCH_OFF
-        if not key:
-            return None, NO_TAVILY_KEY
-        return TavilySearch(
-            key, url, self._outbound_log, partial(is_safe_link, allow=self._settings.allow_private_urls)
-        ), ""
+        search = self.open_search()
+        return (search, "") if search else (None, NO_WEB_SEARCH)
+
+    def open_search(self) -> ProviderSearch | None:
+        """Return the web search that is set up, if any."""
+        provider = find_provider(self._settings)
+        if provider is None:
+            return None
+        may_link = partial(is_safe_link, allow=self._settings.allow_private_urls)
+        return ProviderSearch(provider.open(self._settings), self._outbound_log, may_link)
 
     def pages(self, options: RunOptions) -> PageReader | None:
         """Return a reader for the pages that a search found, if the options ask for it."""

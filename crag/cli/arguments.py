@@ -83,6 +83,7 @@ parse_positive = whole_number(1, 1_000_000)
 
 
 _RUN_OPTIONS = tuple(option for option in OPTIONS.values() if option.flag)
+_MAX_INPUT_BYTES = 512 << 20
 _NO_CHANGES: OptionChanges = MappingProxyType({})
 
 
@@ -166,11 +167,15 @@ def write_or_print(path: Path | None, header: Json, content: str, *, as_json: bo
 
 
 def read_input_file(path: Path) -> bytes:
-    """Read a file that an argument names. Raises `BadRequest`."""
+    """Read a file, pipe or device that an argument names. Raises `BadRequest`."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_MAX_INPUT_BYTES + 1)
     except OSError as error:
         raise BadRequest(f"The file {path.name} cannot be read.", "Check its name and its permissions.") from error
+    if len(content) > _MAX_INPUT_BYTES:
+        raise BadRequest(f"The file {path.name} has more than {_MAX_INPUT_BYTES >> 20} MB.", "Check its name.")
+    return content
 
 
 def _file_exists_error(path: Path) -> BadRequest:

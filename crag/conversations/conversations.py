@@ -42,6 +42,7 @@ from crag.storage.tables import (
     evaluations,
     feedback,
     messages,
+    metadata,
     runs,
 )
 from crag.storage.user_scope import UserScoped, check_visible
@@ -348,6 +349,17 @@ class ConversationOwners(UserScoped):
                 connection.execute(update(conversations).values(person=user))
                 asked = departures.c.kind.in_(_QUESTION_KINDS) & (departures.c.person == "")
                 connection.execute(update(departures).where(asked).values(person=user))
+
+    def adopt(self, former: str, user: str) -> None:
+        """Give this user everything that belongs to a former key, which owns nothing afterwards."""
+        owned = [table for table in metadata.sorted_tables if "person" in table.c]
+        asked = [select(literal(1)).where(table.c.person == former).limit(1) for table in owned]
+        with self._database.read() as connection:
+            if not any(connection.execute(query).first() for query in asked):
+                return
+        with self._database.write() as connection:
+            for table in owned:
+                connection.execute(update(table).values(person=user).where(table.c.person == former))
 
     def transfer(self, user: str, conversation_ids: Sequence[str]) -> int:
         """Transfer conversations to the user with this key, and return how many.

@@ -33,7 +33,8 @@ _ROUTES: tuple[Route, ...] = get_args(Route)
 def read_dataset(path: Path) -> Dataset:
     """Read a dataset named after its file. Raises `BadRequest`, naming the unreadable line and field."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MAX_DATASET_BYTES + 1)
     except (OSError, ValueError) as error:
         raise BadRequest(
             f"{clean_display_name(path.name)} cannot be read.", "Give the path of a JSON Lines file."
@@ -49,7 +50,7 @@ def parse_examples(data: bytes) -> tuple[Example, ...]:
     """
     if len(data) > MAX_DATASET_BYTES:
         raise BadRequest(
-            f"The file has {len(data) / 1e6:,.0f} MB; a dataset may have {MAX_DATASET_BYTES / 1e6:,.0f} MB.",
+            f"The file has more than the {MAX_DATASET_BYTES / 1e6:,.0f} MB that a dataset may have.",
             "Split it into several datasets.",
         )
     found: dict[str, list[Example]] = {}

@@ -23,6 +23,8 @@ _NEW_SECTION_FILL = 0.4  # how full a chunk must be for a heading to begin the n
 _NEW_BLOCK_FILL = 0.6  # and for a paragraph's end to close it, though another sentence would fit
 _CONTEXT_SIZES = 3
 _MAX_CHARS_PER_TOKEN = 16  # characters; a longer sentence is cut before it is counted
+_MAX_SENTENCES = 2_000_000  # each takes about 200 bytes until the text is split
+_SENTENCE_MARKS = (". ", "! ", "? ", "\n", "。", "！", "？", "…")
 _NO_SPACE_AFTER = tuple("。！？…”』」")
 
 
@@ -188,7 +190,7 @@ def _find_border(pieces: list[_Piece], start: int, size: int) -> int:
         piece = pieces[n]
         if piece.block.kind == "heading" and n > start and tokens >= _NEW_SECTION_FILL * size:
             return n
-        if n > start and (piece.starts_sheet or _begins_other_table(pieces[start : n + 1])):
+        if n > start and (piece.starts_sheet or _begins_other_table(pieces, start, n)):
             return n
         if piece.starts_block and tokens >= _NEW_BLOCK_FILL * size:
             border = n
@@ -198,10 +200,16 @@ def _find_border(pieces: list[_Piece], start: int, size: int) -> int:
     return len(pieces)
 
 
-def _begins_other_table(pieces: Sequence[_Piece]) -> bool:
-    """Return whether the last piece is a row under other columns than a row before it: one chunk names one table's."""
-    rows = [piece for piece in pieces if piece.block.kind in ("header", "row") and is_table_row(piece.text)]
-    return len(rows) > 1 and rows[-1] is pieces[-1] and rows[-1].columns != rows[-2].columns
+def _begins_other_table(pieces: Sequence[_Piece], start: int, at: int) -> bool:
+    """Return whether a piece is a row under other columns than the row before it: one chunk names one table's."""
+    if not _is_row(pieces[at]):
+        return False
+    before = next((pieces[n] for n in range(at - 1, start - 1, -1) if _is_row(pieces[n])), None)
+    return before is not None and before.columns != pieces[at].columns
+
+
+def _is_row(piece: _Piece) -> bool:
+    return piece.block.kind in ("header", "row") and is_table_row(piece.text)
 
 
 def _keep_lead_ins_together(pieces: list[_Piece], start: int, end: int) -> int:
@@ -271,6 +279,14 @@ def _context_range(n: int, spans: list[_Span], sections: list[tuple[str, str]], 
     return start, end
 
 
+def _check_sentences(document: Document) -> None:
+    """Refuse what falls into so many sentences that splitting would exhaust memory. Raises `SourceRefused`."""
+    from crag.ingest.parse.document import too_large_refusal
+
+    if sum(block.text.count(mark) for block in document.blocks for mark in _SENTENCE_MARKS) > _MAX_SENTENCES:
+        raise too_large_refusal(f"holds more than {_MAX_SENTENCES:,} sentences")
+
+
 @dataclass(frozen=True, slots=True)
 class RawDocument:
     """A raw document. `content_type` is empty and `charset` None if the source did not state them."""
@@ -337,6 +353,7 @@ class GuardedReader:
             limits=ParseLimits(size=self._limit_bytes),
             progress=report,
         )
+        _check_sentences(parsed)
         report(Progress("Splitting"))
 
         def count_tokens(text: str) -> int:

@@ -1,11 +1,11 @@
-"""Answers requests for pages: unknown addresses, the cookie of each browser, and the document with its policy."""
+"""Answers requests for pages: unknown addresses, and the document with its scripts and policy."""
 
 from __future__ import annotations
 
 import json
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from http import HTTPStatus
 from urllib.parse import parse_qs
 
@@ -14,28 +14,26 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from crag.server.browser_identity import BROWSER_SCRIPT, LOGIN_COOKIE
 from crag.server.public_access import CALLBACK_PATH
 from crag.server.request_guard import QUERY_PARAMETER
-from crag.types import generate_user_key, is_user_key
 
-OWNER_COOKIE = "crag_person"
 LOGIN_FAILED_COOKIE = "crag_login_failed"  # set with the reason when logging in did not work
 UNKNOWN_PAGE_COOKIE = "crag_unknown_page"  # set when an address without a page led to the start page
-_COOKIE_SECONDS = 400 * 24 * 3600  # the longest lifetime that browsers accept; renewed with each page
 _NOTICE_COOKIES = (LOGIN_FAILED_COOKIE, UNKNOWN_PAGE_COOKIE)
 _NOTICE_SECONDS = 10  # long enough for the start page to load
 _FRAMEWORK_FOLDERS = ("_stcore", "app", "component", "media", "static")
 _LOGIN_PATH = "/auth/login"
 _LOGIN_FOLDERS = ("auth", CALLBACK_PATH.strip("/"))
-_LOGGED_IN_COOKIE = "_streamlit_user="
 
-# Adds the token to the address of Streamlit's WebSocket, the only part of its handshake that a page can extend.
+# Adds the token to the address of Streamlit's WebSocket, and the secret of this browser to its protocols.
 _SOCKET_SCRIPT = """
 window.WebSocket = class extends WebSocket {
   constructor(address, protocols) {
     const url = new URL(address, location.href)
-    if (url.host === location.host) url.searchParams.set(%s, %s)
-    super(url, protocols)
+    const isOwn = url.host === location.host
+    if (isOwn) url.searchParams.set(%s, %s)
+    super(url, isOwn ? withSecret(protocols) : protocols)
     let isOpen = false
     this.addEventListener("open", () => {
       isOpen = true
@@ -144,12 +142,6 @@ _DIRECTIVES = (
 )
 
 
-def key_from_cookies(cookies: Mapping[str, str]) -> str:
-    """Return the key among a browser's cookies; empty when missing or malformed."""
-    key = cookies.get(OWNER_COOKIE, "")
-    return key if is_user_key(key) else ""
-
-
 class PageRequests:
     """Middleware that answers requests for HTML pages and passes all others on.
 
@@ -172,8 +164,12 @@ class PageRequests:
         self._logs_in = logs_in
         self._pages = pages
         self._start = start
-        script = _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token), json.dumps(_NOTICE_COOKIES))
-        script += _SIDEBAR_SCRIPT + _REFUSAL_SCRIPT + _CONNECTION_SCRIPT
+        script = (
+            "{"
+            + BROWSER_SCRIPT
+            + _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token), json.dumps(_NOTICE_COOKIES))
+        )
+        script += "}" + _SIDEBAR_SCRIPT + _REFUSAL_SCRIPT + _CONNECTION_SCRIPT
         document = re.sub(
             '<!--.*?-->|<noscript>.*?</noscript>|<link rel="service-desc"[^>]*>', "", document, flags=re.DOTALL
         )
@@ -211,8 +207,6 @@ class PageRequests:
             response = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
             if address != self._start:
                 response.set_cookie(UNKNOWN_PAGE_COOKIE, "1", max_age=_NOTICE_SECONDS, samesite="lax")
-        key = key_from_cookies(request.cookies) or generate_user_key()
-        response.set_cookie(OWNER_COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
         return response
 
 
@@ -250,4 +244,4 @@ def _add_reason(headers: MutableHeaders, reason: str) -> None:
 def _is_logged_in(headers: MutableHeaders) -> bool:
     """Return whether an answer keeps who is logged in; a cookie that is deleted has no time to live."""
     cookies = headers.getlist("set-cookie")
-    return any(one.startswith(_LOGGED_IN_COOKIE) and "max-age=0" not in one.lower() for one in cookies)
+    return any(one.startswith(f"{LOGIN_COOKIE}=") and "max-age=0" not in one.lower() for one in cookies)

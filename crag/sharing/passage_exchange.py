@@ -287,6 +287,8 @@ class PassageExchange(UserScoped):
         try:
             folder = path
             if not path.is_dir():
+                if not path.is_file():  # to tell whether it is a ZIP file, a device would be read without end
+                    raise FileNotFoundError(path)
                 if not is_zipfile(path):
                     return LinesBySource(path, name, stop)
                 folder = lines.with_name("folder")

@@ -14,7 +14,7 @@ from crag.errors import NotFound
 from crag.storage.engine import Database
 from crag.storage.sources import OWNER_SEPARATOR, advance_epoch, ensure_collection
 from crag.storage.tables import collections, users
-from crag.types import DEFAULT_COLLECTION, Account, Identity, new_account_id, strip_unstorable
+from crag.types import DEFAULT_COLLECTION, Account, Identity, fold_email, new_account_id, strip_unstorable
 
 _NOT_IN_HANDLES = re.compile(r"[^a-z0-9._-]+")
 _MAX_HANDLE_LENGTH = 30
@@ -25,7 +25,7 @@ class Accounts:
 
     def __init__(self, database: Database, admins: Collection[str] = ()) -> None:
         self._database = database
-        self._admins = frozenset(admin.lower() for admin in admins)
+        self._admins = frozenset(fold_email(admin) for admin in admins)
 
     def apply_roles(self) -> None:
         """Give every account the role that the settings say now."""
@@ -36,7 +36,7 @@ class Accounts:
     def log_in(self, identity: Identity) -> Account:
         """Return the account of somebody who has just logged in; at the first time, create it with a collection."""
         known = (users.c.issuer == identity.issuer) & (users.c.subject == identity.subject)
-        email = identity.email.lower()
+        email = fold_email(identity.email)
         said = {"email": email, "name": strip_unstorable(identity.name), "last_seen": time.time()}
         said["role"] = "admin" if email in self._admins else "member"
         with self._database.write() as connection:
@@ -63,7 +63,7 @@ class Accounts:
 
     def find(self, email: str) -> Account:
         """Return the account that was last seen with this e-mail address. Raises `NotFound`."""
-        wanted = select(users).where(users.c.email == email.strip().lower()).order_by(users.c.last_seen.desc())
+        wanted = select(users).where(users.c.email == fold_email(email)).order_by(users.c.last_seen.desc())
         with self._database.read() as connection:
             row = connection.execute(wanted).first()
         if row is None:

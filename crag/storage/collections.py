@@ -34,6 +34,7 @@ from crag.types import (
     CollectionAccess,
     CollectionSharing,
     MoveResult,
+    fold_email,
     is_account,
     strip_unstorable,
 )
@@ -218,7 +219,7 @@ def _member_rows(name: str, members: Mapping[str, bool]) -> list[dict[str, objec
     """Return the rows of `collection_members`. Raises `BadRequest` for what is no e-mail address."""
     if wrong := next((one for one in members if not _EMAIL.fullmatch(one.strip())), None):
         raise BadRequest(f"“{strip_unstorable(wrong)}” is not an e-mail address.", "Write one such as ann@example.org.")
-    by_email = {email.strip().lower(): int(may_add) for email, may_add in members.items()}
+    by_email = {fold_email(email): int(may_add) for email, may_add in members.items()}
     return [{"collection": name, "email": email, "may_add": may_add} for email, may_add in by_email.items()]
 
 

@@ -67,7 +67,7 @@ class Preferences(UserScoped):
         set_there = {name: option.settings_field for name, option in OPTIONS.items() if option.variable}
         named = {name: getattr(settings, field) for name, field in set_there.items()}
         self._environment = {name: value for name, value in named.items() if value not in ("", "auto")}
-        self._defaults = RunOptions(web="ask" if settings.tavily_api_key else "off")
+        self._defaults = RunOptions(web="ask" if settings.web_search_provider else "off")
 
     def options(self, changes: OptionChanges | None = None) -> RunOptions:
         """Return the effective options in a conversation with these changes.

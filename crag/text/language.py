@@ -50,6 +50,7 @@ _STATED_AMOUNT = lazy_regex(
 _HEADING = lazy_regex(r"\s*#{1,6}\s+\S")
 _MARKED_LINE = lazy_regex(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
 _SENTENCE_END = lazy_regex(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
+_MAX_JOINED_LINES = 10_000  # characters; without end, each of a million lines would be compared with all before it
 _SENTENCE_BOUNDARY = lazy_regex(  # starts with a single character class because the engine can search for that quickly
     r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*(?:\[\d{1,3}\])*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
 )
@@ -202,7 +203,11 @@ def join_sentences(parts: Sequence[str]) -> str:
 
 
 def _stands_alone(line: str) -> bool:
-    return bool(_MARKED_LINE.match(line)) or is_heading(line) or not _SENTENCE_END.search(line[-20:])
+    return bool(_MARKED_LINE.match(line)) or is_heading(line) or not _ends_sentence(line)
+
+
+def _ends_sentence(line: str) -> bool:
+    return bool(_SENTENCE_END.search(line[-20:]))
 
 
 def extract_terms(text: str) -> list[str]:
@@ -249,7 +254,7 @@ def _join_wrapped_lines(text: str) -> list[str]:
         line = raw.strip()
         if not line:
             lines.append("")
-        elif lines and lines[-1] and _continues_line(lines[-1], line):
+        elif lines and 0 < len(lines[-1]) < _MAX_JOINED_LINES and _continues_line(lines[-1], line):
             lines[-1] += " " + line
         else:
             lines.append(line)
@@ -258,7 +263,7 @@ def _join_wrapped_lines(text: str) -> list[str]:
 
 def _continues_line(before: str, line: str) -> bool:
     """Return whether `line` continues `before`, which was wrapped at the page width."""
-    if _MARKED_LINE.match(line) or _HEADING.match(before) or is_table_row(before) or _SENTENCE_END.search(before):
+    if _MARKED_LINE.match(line) or _HEADING.match(before) or is_table_row(before) or _ends_sentence(before):
         return False
     if is_label_border(before, line):
         return False

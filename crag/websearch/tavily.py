@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from crag.cancellation import Cancellation, call_cancellable
-from crag.errors import HomeFault, WebSearchFailed
-from crag.protocols import MAX_QUERY_LENGTH
+from crag.errors import WebSearchFailed
 from crag.settings import url_host
-from crag.storage.outbound_log import OutboundLog
 from crag.text.formatting import format_retry_after
-from crag.types import Passage, strip_unstorable
+from crag.websearch.search import FoundPage
 
 
 def fault_from_status(status: int, retry_after: str = "") -> WebSearchFailed:
@@ -46,61 +42,28 @@ def fault_from_exception(error: Exception, retry_after: str = "") -> WebSearchFa
     return WebSearchFailed.make("tavily.bad_reply")
 
 
-_TIMEOUT_SECONDS = 20
-_TEXT_LIMIT = 6_000
-_TITLE_LIMIT = 200
-_UNTITLED = "Web result"
-
-
-class TavilySearch:
-    """Web search by Tavily. One search is one request to `host` with only the query; it is never retried."""
+class TavilyBackend:
+    """Asks Tavily with a key. Raises `ValueError` without one, because the client would send the query anyway."""
 
     name = "Tavily"
 
-    def __init__(
-        self,
-        key: str,
-        base_url: str,
-        outbound_log: OutboundLog,
-        may_link: Callable[[str], bool],
-        timeout: float = _TIMEOUT_SECONDS,
-    ) -> None:
-        """Set up the client. `may_link` judges the URLs of results: those of private networks are not shown.
-
-        Raises `ValueError` without a key, because the client would send the query anyway.
-        """
+    def __init__(self, key: str, base_url: str) -> None:
         if not key:
             raise ValueError("a search without a key would still leave the machine")
         self._key = key
         self._base_url = base_url
-        self._outbound_log = outbound_log
-        self._may_link = may_link
-        self._timeout = timeout
         self.host = url_host(base_url)
 
-    def search(self, query: str, results: int, stop: Cancellation) -> list[Passage]:
-        """Return at most `results` passages, best first, with ids -1, -2, …. The query is logged before it is sent.
-
-        Raises `WebSearchFailed`, also if the query cannot be logged, and `Stopped`.
-        """
-        stop.check()
-        stop.begin_external_call()
-        sent = query[:MAX_QUERY_LENGTH]
-        try:
-            self._outbound_log.record(self.host, "web search", sent)
-        except HomeFault as fault:
-            raise WebSearchFailed(fault.message, fault.remedy) from fault
-        try:
-            answer = call_cancellable(lambda: self._request(sent, results), stop, self._timeout)
-        except TimeoutError as error:
-            raise WebSearchFailed.make("tavily.timeout") from error
+    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:
+        """See `SearchBackend`."""
+        answer = self._request(query, results, timeout)
         found = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(found, list):
             raise WebSearchFailed.make("tavily.bad_reply")
-        usable = [item for item in found if isinstance(item, dict) and _clean_string(item.get("content"))][:results]
-        return [self._passage(-number, item) for number, item in enumerate(usable, start=1)]
+        pages = [item for item in found if isinstance(item, dict)]
+        return [FoundPage(one.get("title"), one.get("url"), one.get("content"), one.get("score")) for one in pages]
 
-    def _request(self, query: str, results: int) -> Any:
+    def _request(self, query: str, results: int, timeout: float) -> Any:
         import requests  # imported late because only a search needs it
         from tavily import TavilyClient
 
@@ -110,26 +73,6 @@ class TavilySearch:
             session.hooks["response"].append(lambda reply, **_: waits.append(reply.headers.get("Retry-After", "")))
             client = TavilyClient(api_key=self._key, api_base_url=self._base_url, session=session)
             try:
-                return client.search(query, max_results=results, timeout=self._timeout)
+                return client.search(query, max_results=results, timeout=timeout)
             except Exception as error:
                 raise fault_from_exception(error, "".join(waits)) from error
-
-    def _passage(self, number: int, item: dict[str, Any]) -> Passage:
-        text, url = _clean_string(item.get("content"))[:_TEXT_LIMIT], _clean_string(item.get("url"))
-        location = url if self._may_link(url) else ""
-        score = item.get("score")
-        return Passage(
-            id=number,
-            source_id="",
-            title=_clean_string(item.get("title"))[:_TITLE_LIMIT] or location or _UNTITLED,
-            location=location,
-            text=text,
-            context=text,
-            origin="web",
-            score=float(score) if isinstance(score, int | float) else 0.0,
-        )
-
-
-def _clean_string(value: Any) -> str:
-    """Return a string without characters that the database cannot store. Anything but a string becomes empty."""
-    return strip_unstorable(value).strip() if isinstance(value, str) else ""

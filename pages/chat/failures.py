@@ -49,7 +49,7 @@ _COMMAND = re.compile(r"`((?:ollama|pip) [^`\n]+)`")
 
 def failure_title(trace: Trace) -> str:
     """Return what went wrong, in a few words."""
-    return _(_TITLES.get(trace.error_code, _DEFAULT_TITLE))
+    return _(_TITLES.get(trace.error_code) or _DEFAULT_TITLE)
 
 
 def kept_sentence(trace: Trace) -> str:

@@ -127,7 +127,9 @@ def _draw_web_chip(options: RunOptions) -> None:
 def _choose_web_mode() -> None:
     chosen: WebMode = st.session_state.chip_web
     if chosen != "off" and not state.has_web_search():
-        dialogs.keep_refusal(_("Web search is not set up. Add TAVILY_API_KEY to .env, then restart."))
+        dialogs.keep_refusal(
+            _("Web search is not set up. Add TAVILY_API_KEY or CRAG_SEARXNG_URL to .env, then restart.")
+        )
         return
     state.change_options(web=chosen)
 

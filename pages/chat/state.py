@@ -116,7 +116,7 @@ def current_options() -> RunOptions:
 
 def has_web_search() -> bool:
     """Return whether a web search is set up."""
-    return bool(application().settings.tavily_api_key)
+    return bool(application().settings.web_search_provider)
 
 
 def change_options(**values: Any) -> None:

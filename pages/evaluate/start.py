@@ -16,6 +16,7 @@ from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
 from crag.translation import N_, _
+from crag.websearch.providers import find_provider
 from pages.evaluate import results, selection, start_options
 from pages.parts import dialogs, document_intake, external_hosts, ingest_jobs, labels, markdown
 from pages.parts.address import open_page
@@ -112,8 +113,9 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
 
 def _outbound_notices(plan: EvaluationPlan) -> Iterable[OutboundNotice]:
     options = [variant.options for variant in plan.variants]
-    if any(one.web == "auto" for one in options):
-        yield OutboundNotice(_("Questions that the documents do not answer are rewritten and go"), "Tavily")
+    provider = find_provider(application().settings)
+    if provider and any(one.web == "auto" for one in options):
+        yield OutboundNotice(_("Questions that the documents do not answer are rewritten and go"), provider.label)
     if host := application().environments.embedding_host():
         yield OutboundNotice(_("To find passages, questions go"), host)
     if application().traces.on:
@@ -276,7 +278,7 @@ def _draw_missing_posts_hint() -> None:
     lacks = (
         _(", which are")
         if missing == len(urls)
-        else _("; {missing} of them {value}").format(missing=missing, value=_("is") if missing == 1 else "are")
+        else _("; {missing} of them {value}").format(missing=missing, value=_("is") if missing == 1 else _("are"))
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(

@@ -20,7 +20,7 @@ import streamlit as st
 from crag.concurrency.caches import LRUCache, Once, TTLCache
 from crag.concurrency.workers import BackgroundWorker, run_in_background
 from crag.errors import BadRequest, CragError, NotLoggedIn, Stopped
-from crag.server.page_requests import key_from_cookies
+from crag.server.browser_identity import key_from_headers
 from crag.types import Account, Identity, generate_user_key, is_account
 
 if TYPE_CHECKING:
@@ -68,16 +68,19 @@ def _limited_applications() -> LRUCache[str, Application]:
 def current_owner() -> str | None:
     """Return the account of this browser session, or the key of this browser, or None in single-user mode.
 
-    Raises `NotLoggedIn` where there are accounts. Without a cookie the key lasts as long as the browser tab. The first
-    browser with a cookie takes over the conversations from before keys existed.
+    Raises `NotLoggedIn` where there are accounts. Without a secret the key lasts as long as the session. The first
+    browser with a secret takes over the conversations from before keys existed.
     """
     if shared_application().settings.people == "one":
         return None
     if shared_application().settings.people == "accounts":
         return _log_in()
-    if _SESSION_KEY not in st.session_state:
-        st.session_state[_SESSION_KEY] = _claim_session_key()
-    key: str = st.session_state[_SESSION_KEY]
+    known: str = st.session_state.get(_SESSION_KEY, "")
+    key = key_from_headers(st.context.headers) or known or generate_user_key()
+    if key != known:  # also where another browser continues this session
+        st.session_state[_SESSION_KEY] = key
+        if key_from_headers(st.context.headers):
+            shared_application().people.claim_unowned(key)
     return key
 
 
@@ -115,19 +118,12 @@ def _read_identity(claims: Mapping[str, Any]) -> Identity:
     if time.time() - float(claims.get("iat") or time.time()) > _LOGIN_SECONDS:
         raise NotLoggedIn("You were logged in a week ago.", "Log in again.")
     issuer, subject, email = (str(claims.get(name) or "") for name in ("iss", "sub", "email"))
-    if not subject or not email or claims.get("email_verified") is False:
+    if not subject or not email or str(claims.get("email_verified", True)).lower() != "true":  # some send it as text
         raise NotLoggedIn(
             "The login service does not confirm your e-mail address, by which others share documents with you.",
             "Confirm it there, or ask an administrator.",
         )
     return Identity(issuer, subject, email, str(claims.get("name") or ""))
-
-
-def _claim_session_key() -> str:
-    if key := key_from_cookies(st.context.cookies):
-        shared_application().people.claim_unowned(key)
-        return key
-    return generate_user_key()
 
 
 @Once
@@ -141,6 +137,11 @@ def shared_application() -> Application:
     opened = open_application()
     opened.jobs.resume()
     return opened
+
+
+def adopt_former_key(former: str, key: str) -> None:
+    """Give the key of a browser what a former key owned. Raises `CragError`."""
+    shared_application().people.adopt(former, key)
 
 
 def preload_application() -> None:

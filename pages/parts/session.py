@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.server.page_requests import UNKNOWN_PAGE_COOKIE, key_from_cookies
+from crag.server.browser_identity import is_kept
+from crag.server.page_requests import UNKNOWN_PAGE_COOKIE
 from crag.translation import N_
 from crag.types import is_account
 from pages.parts.services import application, current_owner
 
 NOT_REMEMBERED = N_(
-    "No cookie came from this browser, so your conversations are lost when you close the "
-    "tab. Start CRAG Chat with `make run`, and allow cookies for its page."
+    "This browser does not remember who you are, so your conversations are lost when you "
+    "close the tab. Start CRAG Chat with `make run`, and allow its page to store data."
 )
 _NOTICE_KEY = "unknown_page_told"
 
@@ -19,7 +20,7 @@ _NOTICE_KEY = "unknown_page_told"
 def is_browser_remembered() -> bool:
     """Return whether this browser will be recognized when it comes back."""
     owner = current_owner()
-    return owner is None or is_account(owner) or key_from_cookies(st.context.cookies) == owner
+    return owner is None or is_account(owner) or is_kept(st.context.headers)
 
 
 def has_other_users() -> bool:

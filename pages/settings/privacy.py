@@ -24,10 +24,11 @@ from pages.parts.session import NOT_REMEMBERED, is_browser_remembered
 from pages.settings import setting_row
 
 _KEY_INTRODUCTION = N_("Conversations started in this browser are visible only here. Its key:")
-_KEY_WARNING = N_("Anyone with this key can read your conversations. Keep it secret.")
+_KEY_MEANING = N_("The key names this browser. It opens nothing by itself.")
 _TAKING_OVER = N_(
-    "\nTo use conversations from another browser here, or after clearing cookies: on the "
-    "server, list all\nconversations, then transfer the ones you name, or all with `--all`.\n"
+    "\nTo use conversations from another browser here, from another port, or from before "
+    "you cleared site data: on the\nserver, list all conversations, then transfer the ones "
+    "you name, or all with `--all`.\n"
 )
 
 
@@ -41,7 +42,7 @@ def _draw_browser_key() -> None:
         with st.container(border=True):
             st.markdown(_(_KEY_INTRODUCTION))
             st.code(key, language=None)
-            st.caption(_(_KEY_WARNING))
+            st.caption(_(_KEY_MEANING))
             if not is_browser_remembered():
                 st.markdown(f":orange[:material/info:] {_(NOT_REMEMBERED)}")
             with st.expander(_("Transfer conversations from another browser"), type="compact"):
@@ -126,7 +127,7 @@ _FORMULA_STARTS = (
 CLEAR_LOG_DIALOG = "forget_departures"
 PRIVACY_WORDS = (
     "what left this machine departures ledger meter of searches Tavily quota export as CSV forget this list "
-    "models that may be sent to allowed take back cloud provider this browser key cookie people conversations "
+    "models that may be sent to allowed take back cloud provider this browser key site data people conversations "
     f"{_LANGSMITH_WORDS}"
 )
 
@@ -138,7 +139,7 @@ def draw_privacy() -> None:
             _("Everything sent from this machine is logged here first. ")
             + labels.grey_text(_("Data for models on this machine stays here and is not listed."))
         )
-        if application().settings.tavily_api_key and may_administer():
+        if application().settings.web_search_provider == "tavily" and may_administer():
             _draw_quota()
         _draw_outbound_log()
     with st.container(gap=None):
@@ -279,6 +280,6 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
 def _draw_cleared_entries() -> None:
     count = application().outbound_log.count_since()
     st.markdown(_("{entries} will be deleted permanently.").format(entries=format_count(count, "entry", "entries")))
-    if application().settings.tavily_api_key:
+    if application().settings.web_search_provider == "tavily":
         st.caption(_("This month's search count restarts at 0 here, but not at Tavily."))
     st.caption(_("This does not undo what was sent; recipients may keep it."))

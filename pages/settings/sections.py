@@ -9,7 +9,7 @@ from functools import cache
 import streamlit as st
 
 from crag.options import MODEL_OPTIONS, SAVED_OPTIONS, OptionSection
-from crag.translation import N_, _
+from crag.translation import N_, _, current_language
 from pages.parts import language, login, setup_checklist
 from pages.parts.services import current_account, may_administer
 from pages.settings import (
@@ -111,9 +111,14 @@ def shown_sections() -> tuple[Section, ...]:
     return tuple(section for section in own if section.name not in hidden)
 
 
-@cache
 def all_sections() -> tuple[Section, ...]:
     """Return all sections in sidebar order."""
+    return _sections_in(current_language())
+
+
+@cache
+def _sections_in(_language: str) -> tuple[Section, ...]:
+    """Return all sections with the texts of this language, which is that of the context."""
     return (
         Section(N_("Models"), "memory", _model_rows()),
         Section(N_("Model parameters"), "tune", model_settings.tuning_rows(), model_settings.draw_role_choice),

@@ -4,7 +4,18 @@ import ast
 
 import pytest
 
-from benchmarks.mutants import GUARDED, OWNERSHIP, ROOT, Marks, Mutant, add_marks, find_guards, list_mutants, mutate
+from benchmarks.mutants import (
+    EXEMPT,
+    GUARDED,
+    OWNERSHIP,
+    ROOT,
+    Marks,
+    Mutant,
+    add_marks,
+    find_guards,
+    list_mutants,
+    mutate,
+)
 
 SOURCE = """
 FOLDERS = ("static", "media")
@@ -46,6 +57,15 @@ def test_a_guard_is_switched_off(change, left):
     assert guard.change.startswith(change)
     assert left in mutated
     assert len(changes) == 13
+
+
+def test_every_exempt_guard_exists():
+    changes = {
+        (module, guard.change)
+        for module in {module for module, _ in EXEMPT}
+        for guard in find_guards(ast.parse((ROOT / module).read_text(encoding="utf-8")))
+    }
+    assert EXEMPT.keys() <= changes
 
 
 def test_each_person_s_rows_are_the_only_guards_of_ownership():

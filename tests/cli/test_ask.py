@@ -30,7 +30,7 @@ def test_without_a_key_nothing_is_sent_to_the_web(crag, notes, monkeypatch):
         crag("add", notes)
         _, answer = crag("ask", ELSEWHERE, "--web", "auto")
     assert (answer["action"], answer["outcome"], tavily.requests) == ("incorrect", "not_answered", [])
-    assert answer["web"]["why"] == "There is no Tavily key, so the web was not searched."
+    assert answer["web"]["why"] == "No web search is set up, so the web was not searched."
 
 
 def test_with_a_key_and_leave_it_is_answered_from_the_web(crag, notes, monkeypatch):

@@ -52,11 +52,13 @@ def test_list_export_import_delete_restore(home, crag, tmp_path, capsys):
     assert len(crag("list", "--search", "whales")[1]["conversations"]) == 2
 
 
-def test_what_cannot_be_done_is_said(home, crag, tmp_path):
+def test_what_cannot_be_done_is_said(home, crag, tmp_path, monkeypatch):
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     assert crag("import", str(broken))[1]["error"]["code"] == "bad_request"
     assert crag("import", str(tmp_path / "nowhere.json"))[0] == 1
+    monkeypatch.setattr("crag.cli.arguments._MAX_INPUT_BYTES", 1 << 20)
+    assert "more than 1 MB" in crag("import", "/dev/zero")[1]["error"]["message"]
     for action in ("export", "delete", "restore"):
         code, said = crag(action, "nothing")
         assert (code, said["error"]["code"]) == (1, "not_found")

@@ -5,7 +5,7 @@ import pytest
 from crag.concurrency.rate_limits import RateLimits
 from crag.errors import BadRequest
 
-ANN, BEN, BROWSER = "account:ann", "account:ben", "b" * 43
+ANN, BEN, BROWSER = "account:ann", "account:ben", "b" * 64
 
 
 def test_each_account_has_its_own_limit_and_room_again_after_an_hour():

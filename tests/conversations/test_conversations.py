@@ -120,6 +120,8 @@ def test_the_revision_changes_with_what_the_user_sees(conversations):
     longer = revision()
     conversations.delete(made.id)
     assert len({first, renamed, longer, revision()}) == 4
+    others = [conversations.for_user("ben").revision(one) for one in (made.id, "unknown")]
+    assert others[0] == others[1], "of another's conversation it says nothing"
 
 
 def test_feedback_is_changed_and_taken_back(database, conversations):
@@ -184,6 +186,18 @@ def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):
     assert seen(home, NEWEST) == {one, other}
     with pytest.raises(BadRequest):
         people.transfer("newest", [one])
+
+
+def test_what_a_former_key_owned_is_adopted_once(home, people):
+    one, other = conversation(home, "former"), conversation(home, "other")
+    sent = OutboundLog(home.database)
+    with on_behalf_of("former"):
+        sent.record("example.org", "web search", "cats")
+    people.adopt("former", NEW)
+    people.adopt("former", NEWEST)
+    assert (seen(home, NEW), seen(home, "former"), seen(home, NEWEST)) == ({one}, set(), set())
+    assert [entry.what for entry in sent.for_user(NEW).entries()] == ["cats"]
+    assert seen(home, "other") == {other}
 
 
 def test_the_command_transfers_all_named_conversations_or_none(home, capsys):

@@ -99,6 +99,10 @@ def notes_address(notes_home: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def app_with_notes(notes_address: str, context: BrowserContext) -> str:
     """The application on the notes, with nothing configured, where this browser has not been yet."""
     context.clear_cookies()
+    opened = context.new_page()
+    stored = {"origin": notes_address, "storageTypes": "local_storage"}
+    context.new_cdp_session(opened).send("Storage.clearDataForOrigin", stored)
+    opened.close()
     return notes_address
 
 

@@ -88,6 +88,11 @@ def test_people_log_in_share_a_collection_and_log_out(browsers: dict[str, Page],
     uploader(ann).set_input_files({"name": "brewing.md", "mimeType": "text/markdown", "buffer": NOTES.encode()})
     expect(ann.get_by_text("added", exact=False).first).to_be_visible()
 
+    eve = browsers["eve"]
+    eve.context.add_cookies(ann.context.cookies())  # as a program behind another port gets and sets them
+    eve.goto(f"{address}/documents")
+    expect(eve.get_by_text("Log in to ask your documents")).to_be_visible()
+
     log_in(ben, address, "ben")
     open_page(ben, f"{address}/documents")
     expect(ben.get_by_role("button", name="ben/Documents")).to_be_visible()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.e2e.conftest import QUESTION
+from tests.endurance.tab import opened_tab
 
 ATTACK = """
 const results = {}
@@ -52,8 +57,17 @@ run()
 """
 
 
+class _Server(ThreadingHTTPServer):
+    """The other program; it keeps the cookies that the browser sends to it."""
+
+    cookies = ""
+
+
 class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
     def do_GET(self) -> None:
+        self.server.cookies = self.headers.get("Cookie", "")
         target = "http://" + self.path.partition("?")[2]
         script = f"<body><script>const TARGET = {json.dumps(target)};{ATTACK}</script>"
         if self.path.startswith("/sandboxed"):
@@ -69,14 +83,19 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def foreign_port() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+def foreign_server() -> Iterator[_Server]:
+    server = _Server(("127.0.0.1", 0), _Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield server.server_port
+    yield server
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def foreign_port(foreign_server: _Server) -> int:
+    return foreign_server.server_port
 
 
 OTHER_PAGES = {
@@ -99,6 +118,36 @@ def test_another_page_reads_and_does_nothing(page: Page, app_with_notes: str, fo
         results = json.loads(attacked.locator("#results").inner_text())
         assert len(results) == 10, other
         assert set(results.values()) == {"refused"}, (other, results)
+
+
+async def _list_conversations(address: str, cookies: Mapping[str, str], secret: str = "") -> set[str]:
+    """Return what a program without a browser finds in the list of conversations with these cookies."""
+    kept = httpx.Cookies()
+    for name, value in cookies.items():
+        kept.set(name, value, domain="127.0.0.1")
+    async with opened_tab(address, cookies=kept, secret=secret) as tab:
+        await tab.choose("History")
+        await tab.until(lambda: tab.shows("Search conversations"))
+        return {one for one in (QUESTION, "Your conversations appear here.") if tab.shows(one)}
+
+
+def test_a_program_that_gets_the_cookies_of_the_browser_is_somebody_else(
+    page: Page, app_with_notes: str, foreign_server: _Server
+):
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    secret = page.evaluate("localStorage.getItem('crag-secret')")
+    page.goto(f"http://127.0.0.1:{foreign_server.server_port}/attack?127.0.0.1:1")
+    cookies = {name: one.value for name, one in SimpleCookie(foreign_server.cookies).items()}
+    assert "_streamlit_xsrf" in cookies, "cookies are sent to every port"
+    with ThreadPoolExecutor(1) as programs:
+
+        def find(secret: str = "") -> set[str]:
+            return programs.submit(asyncio.run, _list_conversations(app_with_notes, cookies, secret)).result()
+
+        assert find() == {"Your conversations appear here."}
+        assert find(secret) == {QUESTION}, "what only the page of this origin can read opens them"
 
 
 def test_another_page_cannot_frame_the_application(context: BrowserContext, app_with_notes: str, foreign_port: int):

@@ -108,7 +108,7 @@ def test_a_killed_process_is_replaced_by_the_other(
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
     cookies = {cookie["name"]: cookie for cookie in context.cookies(address)}
-    assert cookies["crag_person"]["secure"]
+    assert cookies["_streamlit_xsrf"]["secure"]
     serving = cookies["crag_replica"]["value"]
 
     kill_server(servers[serving])

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import random
 import re
+import secrets
 import tempfile
 import time
 from collections.abc import Iterator
@@ -123,13 +124,13 @@ class Person:
 
 async def come_and_go(address: str, times: int) -> None:
     """Tabs of one browser that are opened and closed, some before anything is drawn."""
-    cookies = httpx.Cookies()
-    async with opened_tab(address, cookies=cookies):
+    cookies, secret = httpx.Cookies(), secrets.token_hex(32)
+    async with opened_tab(address, cookies=cookies, secret=secret):
         pass
     places = asyncio.Semaphore(AT_ONCE)
 
     async def once() -> None:
-        async with places, opened_tab(address, cookies=cookies, patient=random.random() < 0.5):
+        async with places, opened_tab(address, cookies=cookies, secret=secret, patient=random.random() < 0.5):
             pass
 
     await asyncio.gather(*(once() for _ in range(times)))

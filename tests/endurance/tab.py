@@ -198,9 +198,10 @@ async def opened_tab(
     heard: Callable[[bytes], None] = lambda _: None,
     cookies: httpx.Cookies | None = None,
     *,
+    secret: str = "",
     patient: bool = True,
 ) -> AsyncIterator[Tab]:
-    """A tab on the application's first page, of a new browser, or of the one with these cookies.
+    """A tab on the application's first page, of a new browser, or of the one with these cookies and this secret.
 
     The page is drawn by then, unless the person is not `patient`.
     """
@@ -209,10 +210,11 @@ async def opened_tab(
         document = (await http.get("/", headers={"Accept": "text/html"})).text
         await http.get("/_stcore/health")
         cookies.update(http.cookies)
+    protocols = ["streamlit", cookies.get("_streamlit_xsrf", "none"), *([f"crag-kept.{secret}"] if secret else [])]
     headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
     async with connect(
         address.replace("http", "ws", 1) + socket_path(document),
-        subprotocols=["streamlit", cookies.get("_streamlit_xsrf", "none")],  # type: ignore[list-item]
+        subprotocols=protocols,  # type: ignore[arg-type]
         origin=address,  # type: ignore[arg-type]
         additional_headers=headers,
         max_size=None,  # the browser has no limit, either

@@ -1,6 +1,7 @@
 """Dataset files: accepted field names, refusals in words, duplicate questions."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_a_line_that_cannot_be_read_is_named_with_its_field(row, field):
         (b"", "no question"),
         (b"\n \n", "no question"),
         (b"\xff\xfe{}", "cannot be read"),
-        (b" " * (MAX_DATASET_BYTES + 1), "may have 50 MB"),
+        (b" " * (MAX_DATASET_BYTES + 1), "50 MB that a dataset may have"),
         (lines({"question": "x" * 200_001}), "Line 1: The question has 200,001 characters"),
     ],
 )
@@ -169,6 +170,8 @@ def test_a_dataset_is_named_after_its_file(tmp_path):
     assert read_dataset(file).name == "my questions"
     with pytest.raises(BadRequest, match=r"absent\.jsonl cannot be read"):
         read_dataset(tmp_path / "absent.jsonl")
+    with pytest.raises(BadRequest, match="50 MB that a dataset may have"):
+        read_dataset(Path("/dev/zero"))
 
 
 @pytest.mark.parametrize("example", SEED_DATASET.examples, ids=lambda example: example.question)

@@ -101,6 +101,16 @@ def test_automatic_runs_wait_for_a_quiet_minute_and_happen_once(application):
     assert [regression.run_if_due(now) for now in (800.0, 900.0)] == [None, None]
 
 
+def test_where_questions_go_is_looked_up_for_the_user_who_asks(application):
+    regression = over(application)
+    asked: list[str | None] = []
+    regression._external_hosts = lambda _, user: asked.append(user) or []
+    for user in ("ann", "ben"):
+        regression.for_user(user).set_automatic(True)
+        regression.for_user(user).state()
+    assert asked == ["ann", "ben"]
+
+
 def over(application, *, leaving=(), busy=None, look_up=None):
     regression = RegressionMonitor(
         application.evaluations,

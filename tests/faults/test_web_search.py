@@ -16,7 +16,7 @@ from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.settings import Settings
-from crag.websearch.tavily import TavilySearch
+from crag.websearch.search import ProviderSearch
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import serving
@@ -127,7 +127,7 @@ def test_without_a_key_nothing_is_sent(tmp_path, tavily):
     add_notes(keyless)
     trace = ask(keyless)
     assert (trace.state, trace.outcome, tavily.requests) == ("done", "quoted", [])
-    assert trace.web_skipped == "There is no Tavily key, so the web was not searched."
+    assert trace.web_skipped == "No web search is set up, so the web was not searched."
     assert keyless.outbound_log.entries() == []
     keyless.close()
 
@@ -157,7 +157,7 @@ def test_a_query_that_cannot_be_written_down_is_not_sent(tmp_path, tavily, caplo
 
 
 def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, caplog, monkeypatch):
-    monkeypatch.setattr("crag.app.run_resources.TavilySearch", partial(TavilySearch, timeout=0.5))
+    monkeypatch.setattr("crag.app.run_resources.ProviderSearch", partial(ProviderSearch, timeout=0.5))
     tavily.delay = threading.Event()
     assert_answered_from_the_library(ask(application), "in time")
     tavily.delay.set()
@@ -167,7 +167,7 @@ def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, 
 
 
 def test_stop_does_not_wait_for_a_server_that_hangs(application, home, tavily, caplog, monkeypatch):
-    monkeypatch.setattr("crag.app.run_resources.TavilySearch", partial(TavilySearch, timeout=3600))
+    monkeypatch.setattr("crag.app.run_resources.ProviderSearch", partial(ProviderSearch, timeout=3600))
     tavily.delay = threading.Event()
     run = application.runs.start(None, QUESTION, WEB)
     next(event for _, event in run.follow(seconds=PATIENCE) if event.type == "web_query_sent")

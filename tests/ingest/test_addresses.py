@@ -125,6 +125,7 @@ def test_what_is_no_plain_web_address_is_refused(canary: Canary, template: str) 
 def test_an_address_with_a_zone_is_no_web_address() -> None:
     with pytest.raises(SourceRefused, match="not a valid web address"):
         parse_url("http://[2606:2800:21f:cb07::1%25eth0]/")
+    assert parse_url("http://[2606:2800:21f:cb07::1]/").host == "2606:2800:21f:cb07::1"
 
 
 @pytest.mark.parametrize("address", INNER_ADDRESSES.split())

@@ -46,6 +46,14 @@ def test_the_limit_reaches_the_parser():
     assert caught.value.code == "too_large"
 
 
+def test_a_text_of_nothing_but_the_ends_of_sentences_is_refused_before_it_takes_memory(monkeypatch):
+    monkeypatch.setattr("crag.ingest.reader._MAX_SENTENCES", 100)
+    assert read(b"A. " * 90)
+    for many in (b"A. " * 200, "好。".encode() * 200, b"A\n\n" * 200 + b"A? " * 200):
+        with pytest.raises(SourceRefused, match="more than 100 sentences"):
+            read(many)
+
+
 def test_splitting_can_be_stopped():
     stop = Cancellation()
 

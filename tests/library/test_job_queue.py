@@ -75,6 +75,15 @@ def test_a_folder_without_files_has_failed(queue):
     assert queue.all()[0].has_failed
 
 
+def test_nobody_tries_the_job_of_another_again(queue):
+    add(queue.for_user("account:ann"), "one")
+    queue.claim(DEAD)
+    queue.finish("one", DEAD, "failed", [])
+    for user, state in (("account:ben", "failed"), ("account:ann", "waiting")):
+        queue.for_user(user).retry(queue.all()[0])
+        assert states(queue) == {"one": state}
+
+
 def test_only_a_job_that_ended_is_tried_again(queue):
     add(queue, "busy")
     queue.retry(queue.claim(DEAD))

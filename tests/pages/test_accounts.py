@@ -43,6 +43,8 @@ def log_in(monkeypatch: pytest.MonkeyPatch) -> LogIn:
         ({"is_logged_in": False}, None),
         (claims("ann", iat=time.time() - 8 * 24 * 3600), "You were logged in a week ago."),
         (claims("ann", email_verified=False), "does not confirm your e-mail address"),
+        (claims("ann", email_verified="false"), "does not confirm your e-mail address"),
+        (claims("ann", email_verified=None), "does not confirm your e-mail address"),
         (claims("ann", email=None), "does not confirm your e-mail address"),
         (claims(""), "does not confirm your e-mail address"),
     ],

@@ -17,7 +17,7 @@ from crag.app.application import Application
 from crag.errors import CragError
 from crag.evaluation.calibrator import CalibrationPlan
 from crag.options import RunOptions
-from crag.server.page_requests import OWNER_COOKIE
+from crag.server.browser_identity import headers_of
 from pages.parts.routes import Page
 from pages.parts.source_drawer import SourceView
 from pages.settings.sections import all_sections
@@ -70,14 +70,14 @@ class Browsers:
         self, user: str, page: Page, query: dict[str, str] | None = None, dialog: tuple[str, Any] | None = None
     ) -> str:
         """Everything that the browser of this user is sent, files included."""
-        self.monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {OWNER_COOKIE: user}))
+        self.monkeypatch.setattr(type(st.context), "headers", property(lambda _: headers_of(user)))
         app = self._tab(user).switch_page(page.path)
         app.query_params.clear()
         app.query_params.update(query or {})
         app.session_state["dialog"] = dialog or ("", None)
         self.downloads.clear()
         app.run()
-        self.monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))  # as outside of a script run
+        self.monkeypatch.setattr(type(st.context), "headers", property(lambda _: {}))  # as outside of a script run
         files = [fetch(made) for made in self.downloads]
         return "\n".join([*sent_to(app), *(str(one) for one in files)])
 

@@ -189,6 +189,15 @@ def test_each_conversation_has_its_own_queue(asking):
     other = asking.home.conversations.create().id
     assert asking.queue.submit(other, "Elsewhere?") is not None
     assert asking.queue.questions(other) == []
+    assert asking.queue.for_user("ben").questions(asking.conversation) == []
+    asking.queue.submit(other, "Elsewhere, too?")
+    (elsewhere,) = asking.queue.questions(other)
+    for up in (True, False):
+        asking.queue.move(elsewhere.id, up=up)
+        assert (asking.waiting(), len(asking.queue.questions(other))) == (["Second?"], 1)
+    asking.queue.submit(asking.conversation, "Third?")
+    asking.queue.move(elsewhere.id, up=False)
+    assert asking.waiting() == ["Second?", "Third?"]
 
 
 def test_a_conversation_is_listed_under_its_first_question_before_it_is_asked(asking):

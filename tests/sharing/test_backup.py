@@ -165,7 +165,7 @@ def test_saving_writes_over_nothing_and_can_be_stopped(library, tmp_path):
 
 def test_an_empty_folder_will_do(saved, tmp_path):
     (tmp_path / "empty").mkdir()
-    restore(saved, tmp_path / "empty")
+    assert restore(saved, tmp_path / "empty").moved_aside is None
     assert opened_whole(tmp_path / "empty")[0] == {"notes.md", "cats.md"}
 
 

@@ -107,6 +107,8 @@ def test_an_answer_that_failed_says_so(original):
     failed = [one.model_copy(update={"events": [one.events[0], end], "state": "failed"}) for one in shared.runs]
     written = write_markdown(shared.model_copy(update={"runs": failed}))
     assert "*The answer failed.* The model is not available. Start Ollama." in written
+    page = render_conversation_page(shared.model_copy(update={"runs": failed}), lambda _: True)
+    assert "The model is not available. Start Ollama." in page
 
 
 def headings(text):

@@ -1,6 +1,7 @@
 """Collections exported and imported: LangChain's folders, read and written by LangChain, and JSON Lines."""
 
 import json
+import os
 
 import pytest
 from sqlalchemy import update
@@ -195,3 +196,9 @@ def test_a_bad_line_is_named_and_nothing_is_imported(exchange, library, tmp_path
 def test_what_is_no_export_is_refused(exchange, library, tmp_path, name):
     result = only(exchange.import_passages(tmp_path / name))
     assert result.error.code in ("unreachable", "unsupported")
+
+
+def test_a_pipe_which_may_never_end_is_refused_unread(exchange, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (result,) = exchange.import_passages(tmp_path / "pipe")
+    assert "cannot be read" in str(result.error)

@@ -1,6 +1,7 @@
 """Damaged, hostile or foreign backups: refused, with nothing changed."""
 
 import json
+import os
 import sqlite3
 import stat
 import zipfile
@@ -77,10 +78,27 @@ def lose_document(members, manifest):
     del members[original(members)]
 
 
+def swap_documents(members, manifest):
+    """Each under the name of the other, with its own size and checksum."""
+    one, other = [name for name in members if name.startswith("originals/")][:2]
+    members[one], members[other] = members[other], members[one]
+    manifest["members"][one], manifest["members"][other] = manifest["members"][other], manifest["members"][one]
+
+
 def spoil_database(members, _):
     body = bytearray(members["crag.sqlite"])
     body[5000:9000] = b"\xff" * 4000
     members["crag.sqlite"] = bytes(body)
+
+
+def empty_titles():
+    """Leaves a value out that the statement of its table requires, which only a check of every row notices."""
+    required, optional = "title TEXT NOT NULL", "title TEXT"
+    changes = [(required, optional), (optional, required)]
+    replacement = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name = 'sources'"
+    first, last = (replacement.format(*change) for change in changes)
+    on, reset = "PRAGMA writable_schema = ON", "PRAGMA writable_schema = RESET"
+    return sql(on, first, reset, "UPDATE sources SET title = NULL", on, last, reset)
 
 
 def state_of_runs(*statements):
@@ -104,6 +122,7 @@ HOSTILE = {
     "of another name": rename("originals/" + "ab/" + "ab" * 32),
     "no database": lambda members, manifest: (members.pop("crag.sqlite"), manifest["members"].pop("crag.sqlite")),
     "lacks a document": lose_document,
+    "swapped documents": swap_documents,
     "not listed": lambda members, manifest: members.update({"evil": b"x"}) or manifest.update({"keep evil": {}}),
     "lying size": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": 10, "sha256": "0" * 64}}),
     "lying checksum": lambda members, manifest: manifest.update({"keep crag.sqlite": {"sha256": "0" * 64}}),
@@ -117,6 +136,7 @@ HOSTILE = {
     "members are a list": lambda members, manifest: manifest.update(missing=3),
     "garbage database": lambda members, manifest: members.update({"crag.sqlite": b"garbage" * 1000}),
     "damaged database": spoil_database,
+    "values missing": empty_titles(),
     "trigger": sql("CREATE TRIGGER t AFTER INSERT ON sources BEGIN DELETE FROM passages; END"),
     "view": sql("CREATE VIEW v AS SELECT * FROM sources"),
     "virtual table": sql("CREATE VIRTUAL TABLE other USING fts5(a)"),
@@ -158,6 +178,13 @@ def test_a_backup_with_other_files_than_those_in_its_list_is_refused(saved, tmp_
     saved.write_bytes(whole)
     repacked(saved, list_another)
     with pytest.raises(BadRequest, match="not those in its list"):
+        restore(saved, tmp_path / "new")
+
+
+@pytest.mark.parametrize(("name", "said"), [("no database", "no database"), ("enormous", "not enough space")])
+def test_an_altered_backup_is_refused_with_the_reason(saved, tmp_path, name, said):
+    repacked(saved, HOSTILE[name])
+    with pytest.raises(CragError, match=said):
         restore(saved, tmp_path / "new")
 
 
@@ -239,8 +266,9 @@ def test_a_link_is_refused(saved, tmp_path):
         restore(saved, tmp_path / "new")
 
 
-@pytest.mark.parametrize("name", ["nowhere", "home", "home/crag.sqlite"])
+@pytest.mark.parametrize("name", ["nowhere", "home", "home/crag.sqlite", "pipe"])
 def test_another_kind_of_file_is_refused(saved, tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")  # reading it, like some devices, never ends
     with pytest.raises(BadRequest, match=r"cannot be read|not a backup"):
         restore(tmp_path / name, tmp_path / "new")
     assert not (tmp_path / "new").exists()

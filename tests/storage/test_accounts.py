@@ -23,6 +23,7 @@ from crag.evaluation.calibrator import CalibrationPlan
 from crag.evaluation.types import EvaluationPlan, Variant
 from crag.ingest.site import SiteLimits
 from crag.library.job_queue import new_job
+from crag.library.suggestions import suggest_questions
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.storage.sources import ensure_collection
@@ -418,6 +419,9 @@ def test_an_account_is_known_by_its_subject_and_shared_with_by_its_email(people)
     assert accounts.find("EVE@elsewhere.org").id == eve.id
     with pytest.raises(NotFound):
         accounts.find("eve@example.org")
+    assert accounts.log_in(Identity("idp", "other root", "ROOT@EXAMPLE.ORG")).is_admin
+    kelvin = accounts.log_in(Identity("idp", "marcus", "mar\u212a@example.org"))
+    assert kelvin.email != accounts.log_in(Identity("idp", "mark", "mark@example.org")).email
     other = accounts.log_in(Identity("idp", "ann again", "ann@elsewhere.org"))
     assert other.handle == "ann-2"
 
@@ -471,7 +475,9 @@ def test_who_asks_too_much_waits_and_nobody_else_does(people, monkeypatch):
     ben = people.application.for_user(people.ben.id)
     conversation = ben.conversations.create().id
     for _ in range(2):
-        finish(ben.queue.submit(conversation, QUESTION))
+        answered = finish(ben.queue.submit(conversation, QUESTION))
+    with pytest.raises(BadRequest, match="2 questions an hour"):
+        ben.runs.regenerate(answered.id, OFF)
     with pytest.raises(BadRequest, match="2 questions an hour"):
         ben.queue.submit(conversation, QUESTION)
     ben.jobs.submit_bytes("one.md", b"One.")
@@ -527,3 +533,14 @@ def test_what_is_counted_and_suggested_is_what_the_user_may_read(people):
         assert people.application.environments.look_up(OFF, account.id).documents == len(documents)
     assert SECRET in repr(people.of(people.ann).library.suggest_questions())
     assert SECRET not in repr(people.of(people.ben).library.suggest_questions())
+    for account, is_shown in ((people.ann, True), (people.ben, False)):  # also where the search finds everything
+        offered = suggest_questions(people.application.database, lambda _: [*range(1000)], 9, account.id)
+        assert (SECRET in repr(offered)) == is_shown
+
+
+def test_questions_are_suggested_about_the_newest_documents_of_the_user(people, monkeypatch):
+    monkeypatch.setattr("crag.library.suggestions._NEWEST_SOURCES", 1)
+    for account, animal in ((people.ben, "parrot"), (people.ann, SECRET)):
+        text = f"# Cages\n\nThe {animal} cage is cleaned every six weeks with citric acid.\n"
+        people.of(account).library.pipeline.add_bytes(f"{animal} cages.md", text.encode())
+    assert "parrot" in repr(people.of(people.ben).library.suggest_questions())

@@ -66,6 +66,12 @@ def test_the_fault_names_what_is_wrong_with_the_folder(code, words):
     assert words in write_fault(OSError(code, os.strerror(code))).message
 
 
+@pytest.mark.parametrize("name", ["../crag.sqlite", "/etc/passwd", "", "A" * 64])
+def test_what_is_no_digest_is_no_name_of_an_original(tmp_path, name):
+    with pytest.raises(ValueError, match="not a SHA-256"):
+        Originals(tmp_path).path(name)
+
+
 def test_originals_that_nothing_uses_are_removed_and_other_files_kept(tmp_path):
     used, unused = (hashlib.sha256(text).hexdigest() for text in (b"tea", b"milk"))
     originals = Originals(tmp_path)

@@ -41,6 +41,7 @@ SHARED = {
 COMMON = {
     "ApiTokens.find",  # who has the secret is whose it is
     *("Calibrator.run", "Calibrator.save", "Library.discard", "Library.purge_removed", "Library.remove"),
+    "ConversationOwners.adopt",  # everything of a former key, whoever asks
     "ConversationExchange.read_link",  # who has the link may read
     "ConversationOwners.claim_unowned",  # what belongs to nobody goes to the first visitor
     "Conversations.rename_collection",
@@ -221,7 +222,7 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "title": "Another title",
         "token_id": anns.token.id,
         "up": True,
-        "user": "c" * 43,
+        "user": "c" * 64,
     }
     return values | special_values(home).get(method, {})
 

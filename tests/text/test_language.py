@@ -88,6 +88,13 @@ def test_absurd_text_is_cut_within_bounds(text: str) -> None:
     assert isinstance(extract_terms(text), list)
 
 
+def test_lines_without_end_are_joined_within_bounds_so_that_the_time_is_too() -> None:
+    """Such lines fill logs. Each one used to be compared with all before it, which took hours for a megabyte."""
+    joined = split_sentences("level: info\n" * 5_000)
+    assert " ".join(joined) == " ".join(["level: info"] * 5_000)
+    assert 1 < len(joined) < 20
+
+
 def test_a_german_question_is_about_its_nouns() -> None:
     assert [word for word, _ in extract_words("Was ist eine Mannigfaltigkeit und wie wird sie definiert?")] == [
         "Mannigfaltigkeit",

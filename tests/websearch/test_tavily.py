@@ -7,17 +7,17 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import HomeFault, Stopped, WebSearchFailed
-from crag.websearch.tavily import TavilySearch
+from crag.websearch.search import ProviderSearch
+from crag.websearch.tavily import TavilyBackend
 from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.tavily import TavilyServer
 
 CELTICS = {"title": "2024 NBA Finals", "url": "https://example.org/finals", "content": "The Celtics won.", "score": 0.9}
 
 
-def tavily(url: str, outbound_log: ListOutboundLog | None = None, timeout: float = 5) -> TavilySearch:
-    return TavilySearch(
-        "tvly-key", url, outbound_log or ListOutboundLog(), lambda url: url.startswith("https:"), timeout
-    )
+def tavily(url: str, outbound_log: ListOutboundLog | None = None, timeout: float = 5) -> ProviderSearch:
+    backend = TavilyBackend("tvly-key", url)
+    return ProviderSearch(backend, outbound_log or ListOutboundLog(), lambda url: url.startswith("https:"), timeout)
 
 
 def search(server: TavilyServer, query: str = "2024 NBA finals", timeout: float = 5) -> list:
@@ -154,4 +154,4 @@ def test_stop_does_not_wait_for_the_reply():
 
 def test_without_a_key_there_is_no_client_at_all():
     with pytest.raises(ValueError, match="key"):
-        TavilySearch("", "http://127.0.0.1:9", ListOutboundLog(), bool)
+        TavilyBackend("", "http://127.0.0.1:9")

@@ -66,3 +66,4 @@ def test_declared_entities_are_refused(before, name):
 @pytest.mark.parametrize("name", ["toc.ncx", "a.xhtml"])
 def test_what_books_declare_is_read(name):
     assert names(packed(b'<!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "ncx.dtd"><ncx/>', name)) == {name}
+    assert names(packed(b"<x/>", "a.xml")) == {"a.xml"}

@@ -11,14 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 from crag.errors import BadRequest
 from crag.options import RunOptions
-from crag.server.page_requests import OWNER_COOKIE
+from crag.server.browser_identity import headers_of
 from crag.sharing import passage_exchange
 from crag.storage.outbound_log import on_behalf_of
 from pages.parts import components
 from tests.pages.conftest import ROOT, labels, open_settings, said
 from tests.waiting import PATIENCE
 
-ANN, BEN = "a" * 43, "b" * 43
+ANN, BEN = "a" * 64, "b" * 64
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +28,10 @@ def _many(monkeypatch):
 
 @pytest.fixture
 def browser(monkeypatch):
-    """A page that is opened by the browser with this key; empty: by one that sends no cookie."""
+    """A page that is opened by the browser with this key; empty: by one that names no secret."""
 
-    def opened(key: str, **query: str) -> AppTest:
-        monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {OWNER_COOKIE: key} if key else {}))
+    def opened(key: str, *, kept: bool = True, **query: str) -> AppTest:
+        monkeypatch.setattr(type(st.context), "headers", property(lambda _: headers_of(key, kept=kept) if key else {}))
         page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
         page.query_params.update(query)
         page.session_state["sidebar_view"] = "History"
@@ -77,19 +77,33 @@ def test_settings_show_the_key_and_outbound_log_of_one_person(services, browser)
     assert said(page, "1 more entry by other people or commands not shown.")
     assert ANN in [block.value for block in page.code]
     assert any(f"--to={ANN}" in block.value for block in page.code)
-    assert not said(page, "No cookie came")
+    assert not said(page, "does not remember who you are")
 
 
-def test_without_cookies_conversations_last_as_long_as_the_tab(services, browser):
+def test_without_a_secret_conversations_last_as_long_as_the_tab(services, browser):
     page = browser("")
     key = page.session_state["person"]
-    assert len(key) == 43
+    assert len(key) == 64
     assert page.run().session_state["person"] == key
     assert browser("").session_state["person"] != key
-    for shown in (page, open_settings(page, "privacy")):  # the launcher sets the cookie
-        assert said(shown, "No cookie came from this browser")
+    for shown in (page, open_settings(page, "privacy")):  # the launcher asks for the secret
+        assert said(shown, "This browser does not remember who you are")
         assert said(shown, "make run")
-        assert not said(shown, "blocks cookies")
+
+
+def test_a_browser_that_keeps_nothing_is_known_while_its_tab_is_open(browser):
+    page = browser(ANN, kept=False)
+    assert page.session_state["person"] == ANN
+    assert said(page, "This browser does not remember who you are")
+
+
+def test_another_browser_that_continues_a_session_is_somebody_else(services, browser, monkeypatch):
+    asked(services, ANN, "When?")
+    page = browser(ANN)
+    assert "When?" in labels(page)
+    monkeypatch.setattr(type(st.context), "headers", property(lambda _: headers_of(BEN)))
+    assert "When?" not in labels(page.run())
+    assert page.session_state["person"] == BEN
 
 
 def test_what_was_there_before_goes_to_the_first_browser_only(services, browser):
