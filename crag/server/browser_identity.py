@@ -34,11 +34,13 @@ _FORMER_KEY = re.compile(r"[\w-]{43}", re.ASCII)  # later keys are longer: what 
 _SECRET = re.compile(r"[0-9a-f]{64}")
 _LOGIN_COOKIES = re.compile(rf"{LOGIN_COOKIE}(_\d+)?")  # a long one is split
 _STORED_SECRET, _STORED_PROOF = "crag-secret", "crag-login"
+_STORED_ADDRESS = "crag-wanted"  # of the tab alone
 _IN_STORAGE, _IN_TAB, _PROOF = "crag-kept.", "crag-tab.", "crag-login."
 _PROTOCOLS = "sec-websocket-protocol"
 
 # The list of protocols is the part of a WebSocket's handshake that a page can extend and no log of a proxy repeats.
-BROWSER_SCRIPT = """
+BROWSER_SCRIPT = (
+    """
 const isSecret = (text) => /^[0-9a-f]{64}$/.test(text)
 const bytes = crypto.getRandomValues(new Uint8Array(32))
 const newSecret = Array.from(bytes, (one) => one.toString(16).padStart(2, "0")).join("")
@@ -53,12 +55,17 @@ const withSecret = (protocols) => {
     return [...named, "crag-tab." + newSecret]
   }
 }
-""".replace("SECRET", _STORED_SECRET).replace("LOGIN", _STORED_PROOF)
+try { sessionStorage.setItem("WANTED", location.pathname + location.search) } catch {}  // to go on there after a login
+""".replace("WANTED", _STORED_ADDRESS)
+    .replace("SECRET", _STORED_SECRET)
+    .replace("LOGIN", _STORED_PROOF)
+)
 _PROOF_PAGE = f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>CRAG Chat</title><body>
 <script nonce="{{nonce}}">
 try {{{{
   localStorage.setItem("{_STORED_PROOF}", "{{proof}}")
-  location.replace("/")
+  const wanted = sessionStorage.getItem("{_STORED_ADDRESS}") ?? "/"
+  location.replace(/^\\/(?!\\/)/.test(wanted) ? wanted : "/")
 }}}} catch {{{{
   document.body.textContent = "You cannot be logged in, because this browser does not let CRAG Chat store data. "
     + "Allow it for this address, then log in again."

@@ -476,16 +476,17 @@ class _QueryWriter:
         if asked.asked_period:
             return self._period(asked.asked_period)
         is_repeated = asked.label.kind == "text" and not asked.is_label_unique
-        texts = [one for one in asked.named if one.kind == "text" and one not in asked.values]
+        texts = [one for one in asked.named if one.kind == "text" and len(asked.values.get(one, ())) != 1]
         others = [one for one in texts if one is not asked.label or is_repeated]
         before = [one for one in others if has_words(asked.question[: asked.named[one]], "wording", "which")]
         choice = only_one(before or ([] if asked.label in asked.named and not is_repeated else others))
         return choice.quoted if choice else ""
 
     def _is_owner_fixed(self) -> bool:
-        """Return whether the question asks for the best value of a column of which it also names a value."""
+        """Return whether the question asks for the best value of a column of which it names only one."""
         asked = self._asked
-        fixed = [asked.named[one] for one in asked.values if one in asked.named and one not in asked.excluded]
+        single = [one for one, values in asked.values.items() if len(values) == 1 and one not in asked.excluded]
+        fixed = [asked.named[one] for one in single if one in asked.named]
         return any(has_words(asked.question[:place], "wording", "which") for place in fixed)
 
     def _is_label_counted(self) -> bool:

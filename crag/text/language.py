@@ -145,6 +145,8 @@ _RESTRICTION = lazy_regex(
     r"|(?:this|that|these|it)\b[^.]{0,30} (?:does|do|shall|will) not apply\b"
     r"|(?:he|she|it|they) (?:did|does|do|was|were|is|are) not(?=[:;,.—])|(?:in (?:fact|truth|reality)|actually),"
     r"|(?:this|that|it) (?:is|was) (?:(?:not|un)\s?(?:so|true|the case)|wrong|false|a (?:myth|mistake|legend))\b"
+    r"|(?:(?:it|they|we) (?:is|are) )?closed (?:on|every|all|for|during)\b"
+    r"|[^.。]{0,15}(?:휴무|쉽니다|쉬어요|不[营營][业業]|公休|店休)"
     r"|(?:다만|단[,，]|예외)|(?:그러나|하지만).*(?:제외|예외|제한|한하|아니|않|없|못)"
     r"|(?:이는 |그것은 )?사실이 아니|실제로는|사실은"
     r"|但|惟|唯(?!一)|不[過过][，,]|然而|例外|除(?![了夕])[^，。]{1,30}外|(?:上述|前[項项述]|本[條条]).*不[適适]用"
@@ -154,7 +156,7 @@ _RESTRICTION = lazy_regex(
 
 
 def restricts_previous(sentence: str) -> bool:
-    """Return whether a sentence limits or denies the one before: "However, …", "That is not so.", "다만, …", "但…"."""
+    """Return whether a sentence limits or denies the one before: "However, …", "It is closed on …", "다만, …"."""
     text = strip_list_mark(sentence)
     is_item = text != sentence.strip()
     return bool(_RESTRICTION.match(text.lstrip("※*( "))) or (text.startswith("Only ") and not is_item)

@@ -316,6 +316,16 @@ def test_a_source_that_the_user_chose_is_quoted_whatever_it_shares(embedder: Emb
             "주말에는 법인카드를 사용할 수 없다. [1] 다만, 출장 중인 경우에는 예외로 한다. [1]",
         ),
         (
+            "When is the coffee shop open?",
+            "The coffee shop is open from 8:00 to 16:00 on weekdays. It is closed on Sundays. It seats forty.",
+            "The coffee shop is open from 8:00 to 16:00 on weekdays. [1] It is closed on Sundays. [1]",
+        ),
+        (
+            "도서관은 언제 여나요?",
+            "도서관은 오전 9시부터 오후 6시까지 연다. 월요일은 휴무다. 좌석은 마흔 개다.",
+            "도서관은 오전 9시부터 오후 6시까지 연다. [1] 월요일은 휴무다. [1]",
+        ),
+        (
             "週末可以使用公司信用卡嗎？",
             "週末不得使用公司信用卡。但出差期間不在此限。停車場免費開放。",
             "週末不得使用公司信用卡。 [1] 但出差期間不在此限。 [1]",

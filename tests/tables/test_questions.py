@@ -154,6 +154,8 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("Sales lines", "How many fewer units did February have than March?", "change", [(-1, 11, 10)]),
         ("Sales lines", "How many regions are there?", "distinct", [(2,)]),
         ("Sales lines", "Which month had the most units?", "max", [("February", 11)]),
+        ("Sales lines", "Which region had more units, North or South?", "max", [("South", 15)]),
+        ("Sales lines", "Which region had fewer units: North or South?", "min", [("North", 13)]),
         ("Staff", "Who is the second best paid?", "max", [("Ben Elm", 60000)]),
         ("Staff", "How many people work in Sales?", "count", [(2,)]),
         ("Staff", "Who earns the most?", "max", [("Cleo Fir", 90000)]),
