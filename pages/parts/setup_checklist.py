@@ -291,7 +291,7 @@ def _draw_check_progress(check: Check) -> None:
 
 def _draw_check_facts(check: Check) -> None:
     # The built-in engine is always available; its row shows whether it is in use.
-    state, detail = check.detail.split(": ", 1) if check.name == _(_BUILTIN_CHECK) else ("", check.detail)
+    state, detail = check.detail.split(": ", 1) if check.name == _BUILTIN_CHECK else ("", check.detail)
     name = markdown.escape_line(check.name, 60)
     st.markdown(f"{_STATUS_ICONS[check.status]} {name} {labels.grey_text(markdown.escape_line(detail, 140))}")
     if state:
