@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.parts import dialogs, login, session
+from crag.translation import _
+from pages.parts import dialogs, language, login, session
 from pages.parts.components import install_history
 from pages.parts.faults import draw_fault, install_callback_handler
 from pages.parts.routes import Page
@@ -24,11 +25,12 @@ LOGO = ICON.with_name("logo.svg").read_text(encoding="utf-8")  # one colour, rea
 
 def main() -> None:
     """Draw the page named by the address."""
+    language.apply_language()
     # Before the navigation: otherwise the browser fetches the page icon from an external host.
     st.set_page_config(
         page_icon=str(ICON),
         initial_sidebar_state=380,
-        menu_items={"About": "**CRAG Chat** asks your documents, and grades every passage before it is used."},
+        menu_items={"About": _("**CRAG Chat** asks your documents, and grades every passage before it is used.")},
     )
     pages = {_make_page(page): page for page in Page}
     chosen = st.navigation([*pages], position="top")
@@ -36,7 +38,9 @@ def main() -> None:
     st.html(STYLE)
     st.logo(LOGO, size="large")
     if session.pop_unknown_page() and pages[chosen] is Page.CHAT:  # another page may be opened meanwhile
-        st.toast("There is no page at this address. This is the start page.", icon=":material/info:", duration="long")
+        st.toast(
+            _("There is no page at this address. This is the start page."), icon=":material/info:", duration="long"
+        )
     dialogs.show_notice()
     try:
         if login.draw_login_page():

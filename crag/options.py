@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from crag.errors import BadRequest
+from crag.translation import ENGLISH, _, use_language
 from crag.types import NodeName, Thresholds
 
 PolicyName = Literal["paper", "any", "none", "off"]
@@ -222,9 +223,14 @@ class Option:
         return f"--{self.name.replace('_', '-')}" if len(self.name) > 1 else f"-{self.name}"
 
     @property
+    def label(self) -> str:
+        """Title in the user's language."""
+        return _(self.title)
+
+    @property
     def heading(self) -> str:
-        """Title with the unit, for a control that shows bare numbers."""
-        return f"{self.title}, {self.unit}" if self.unit else self.title
+        """Title with the unit in the user's language, for a control that shows bare numbers."""
+        return f"{self.label}, {_(self.unit)}" if self.unit else self.label
 
     @property
     def settings_field(self) -> str:
@@ -286,25 +292,26 @@ class Option:
         return str(value) if value != "" else self.empty_means
 
     def format(self, value: Any) -> str:
-        """Return the value in words."""
+        """Return the value in words of the user's language."""
         if self.empty_means and (not value or (self.kind == "model" and value == "auto")):
-            return self.empty_means
+            return _(self.empty_means)
         if self.kind == "choice" and value in self.values:
-            return self.values[value][0]
+            return _(self.values[value][0])
         match value:
             case bool():
-                return "on" if value else "off"
+                return _("on") if value else _("off")
             case int() | float():
-                return f"{value:,} {self.unit}".rstrip()
+                return f"{value:,} {_(self.unit)}".rstrip()
             case Thresholds():
-                return f"{value.lower:g} and {value.upper:g}"
+                return _("{lower:g} and {upper:g}").format(lower=value.lower, upper=value.upper)
             case tuple():
                 return f"{len(value):,}"
         return str(value or "")
 
     def describe(self, value: Any) -> str:
-        """Return the option with its value, such as “policy any”. A choice appears as stored."""
-        return f"{self.term or self.title.lower()} {value if self.kind == 'choice' else self.format(value)}"
+        """Return the option with its value in English, such as “policy any”. A choice appears as stored."""
+        with use_language(ENGLISH):
+            return f"{self.term or self.title.lower()} {value if self.kind == 'choice' else self.format(value)}"
 
 
 POLICIES: dict[PolicyName, tuple[str, str]] = {

@@ -15,12 +15,22 @@ from pages.parts.routes import Page
 
 ROOT = Path(__file__).parent.parent
 
-VALUES = ("types", "errors", "options", "reference_systems", "settings", "cancellation", "events", "protocols")
+VALUES = (
+    "translation",
+    "types",
+    "errors",
+    "options",
+    "reference_systems",
+    "settings",
+    "cancellation",
+    "events",
+    "protocols",
+)
 """The modules of `crag/` itself; each may import those to its left."""
 
 MAY_IMPORT = {
     **{name: VALUES[:position] for position, name in enumerate(VALUES)},
-    "text": ("types", "errors", "protocols"),
+    "text": ("translation", "types", "errors", "protocols"),
     "prompts": ("types", "errors"),
     "concurrency": VALUES,
     "storage": VALUES,

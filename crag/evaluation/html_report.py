@@ -34,6 +34,7 @@ from crag.inspection.run_labels import ACTION_BADGES, answer_badges, trajectory_
 from crag.text.formatting import format_count, format_date_time, format_duration, format_score
 from crag.text.html import load_page_template
 from crag.text.sanitization import strip_invisible, to_one_line
+from crag.translation import _
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -59,7 +60,7 @@ def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cu
         "facts": _describe_evaluation(evaluation),
         "state": None if evaluation.state == "done" else STATE_BADGES[evaluation.state],
         "fault": to_one_line(evaluation.fault),
-        "headline": [METRICS[name].title for name in headline],
+        "headline": [_(METRICS[name].title) for name in headline],
         "ranking": [_view_ranked(one, headline, full_values) for one in ranked] if len(ranked) > 1 else [],
         "variants": [
             _view_variant(name, part, one.summary, full_values)
@@ -73,15 +74,19 @@ def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cu
 
 
 def _describe_rightness(cutoffs: Cutoffs, labelled: int) -> str:
-    told = f"from {cutoffs.judge:g} on by the judge, from {cutoffs.text:g} on by comparing texts"
+    told = _("from {judge:g} on by the judge, from {text:g} on by comparing texts").format(
+        judge=cutoffs.judge, text=cutoffs.text
+    )
     return f"{told}; {format_labelled(labelled)}" if labelled else told
 
 
 def _describe_evaluation(evaluation: Evaluation) -> str:
     told = [to_one_line(evaluation.dataset), format_count(evaluation.size, "question")]
-    told += [f"{evaluation.repetitions} times each"] if evaluation.repetitions > 1 else []
+    told += (
+        [_("{repetitions} times each").format(repetitions=evaluation.repetitions)] if evaluation.repetitions > 1 else []
+    )
     told += [format_count(len(evaluation.variants), "variant")] if len(evaluation.variants) > 1 else []
-    told += [f"judged by {to_one_line(evaluation.judge)}"] if evaluation.judge else []
+    told += [_("judged by {judge}").format(judge=to_one_line(evaluation.judge))] if evaluation.judge else []
     took = f"took {format_duration(evaluation.seconds)}"
     return " · ".join([*told, format_progress(evaluation), format_date_time(evaluation.started_at), took])
 
@@ -122,7 +127,7 @@ def _view_figure(figure: Figure, full_values: Mapping[str, float]) -> View:
     full = full_values[figure.metric] or 1.0
     ends = {"value": figure.value, "low": figure.low, "high": figure.high}
     return {
-        "title": metric.title,
+        "title": _(metric.title),
         "meaning": metric.meaning,
         "value": format_metric_value(figure.metric, figure.value),
         "interval": format_interval(figure),
@@ -133,7 +138,7 @@ def _view_figure(figure: Figure, full_values: Mapping[str, float]) -> View:
 
 def _view_node(name: str, cost: NodeCost, slowest: float) -> View:
     return {
-        "name": next((spec.title for node, spec in NODES.items() if node == name), to_one_line(name)),
+        "name": next((_(spec.title) for node, spec in NODES.items() if node == name), to_one_line(name)),
         "time": format_duration(cost.seconds),
         "share": round(100 * cost.seconds / slowest, 2) if slowest else 0.0,
         "read": f"{cost.prompt_tokens:,.0f}" if cost.prompt_tokens else "",
@@ -153,7 +158,7 @@ def _view_comparison(names: Sequence[str], parts: Sequence[Sequence[EvaluationRe
 
 def _view_change(difference: MetricDifference) -> View:
     return {
-        "title": METRICS[difference.metric].title,
+        "title": _(METRICS[difference.metric].title),
         "before": format_metric_value(difference.metric, difference.before),
         "after": format_metric_value(difference.metric, difference.after),
         "change": format_change(difference),
@@ -166,7 +171,9 @@ def _view_change(difference: MetricDifference) -> View:
 def _view_questions(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[View]:
     """Return all questions in order, each with its answers by variant and repetition."""
     ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
-    return [_view_question(evaluation, list(group), cutoffs) for _, group in groupby(ordered, lambda one: one.number)]
+    return [
+        _view_question(evaluation, list(group), cutoffs) for _number, group in groupby(ordered, lambda one: one.number)
+    ]
 
 
 def _view_question(evaluation: Evaluation, answers: Sequence[EvaluationResult], cutoffs: Cutoffs) -> View:
@@ -181,7 +188,7 @@ def _view_question(evaluation: Evaluation, answers: Sequence[EvaluationResult], 
             for one, n in counted.most_common()
         ],
         "expected": _describe_expected(example),
-        "answers": [_view_answer(evaluation, list(alike), cutoffs) for _, alike in same],
+        "answers": [_view_answer(evaluation, list(alike), cutoffs) for _identity, alike in same],
     }
 
 
@@ -215,15 +222,21 @@ def _answer_facts(result: EvaluationResult) -> list[str]:
     told = [badge.word for badge in answer_badges(scored.action, scored.outcome)]
     if scored.grades:
         relevant = sum(grade.relevant for grade in scored.grades)
-        told.append(f"{relevant} of {format_count(len(scored.grades), 'passage')} graded relevant")
+        told.append(
+            _("{relevant} of {passages} graded relevant").format(
+                relevant=relevant, passages=format_count(len(scored.grades), "passage")
+            )
+        )
     if result.example.has_known_passages:
-        told.append(f"{sum(grade.right for grade in scored.grades)} of them right")
-    told += [f"best score {format_score(round(scored.best, 3))}"] if scored.best is not None else []
-    told += [f"text score {scored.text_score:.2f}"] if scored.text_score is not None else []
+        told.append(_("{sum} of them right").format(sum=sum(grade.right for grade in scored.grades)))
+    told += [_("best score {best}").format(best=format_score(round(scored.best, 3)))] if scored.best is not None else []
+    told += (
+        [_("text score {text_score:.2f}").format(text_score=scored.text_score)] if scored.text_score is not None else []
+    )
     if result.judged and result.judged.score is not None:
         told.append(f"judged {result.judged.score:.2f}")
     if result.label is not None:
-        told.append(f"rated {'right' if result.label else 'wrong'} by a person")
+        told.append(_("rated {value} by a person").format(value=_("right") if result.label else _("wrong")))
     steps = ", ".join(map(trajectory_title, scored.steps))
     told += [steps, format_duration(scored.seconds)] if scored.steps else []
     told += [format_count(scored.tokens, "token")] if scored.tokens else []
@@ -232,13 +245,13 @@ def _answer_facts(result: EvaluationResult) -> list[str]:
 
 def _describe_expected(example: Example) -> list[tuple[str, str]]:
     known = (
-        ("Expected answer", " · ".join(example.references)),
-        ("Must mention", " · ".join(example.must_mention)),
-        ("Must not mention", " · ".join(example.must_not_mention)),
-        ("Expected passages", " · ".join((*example.sources, *example.phrases))),
-        ("Expected steps", " · or · ".join(map(", ".join, example.steps))),
-        ("Expected decision", ACTION_BADGES[example.action].word if example.action else ""),
-        ("Can be answered", {None: "", True: "yes", False: "no"}[example.answerable]),
+        (_("Expected answer"), " · ".join(example.references)),
+        (_("Must mention"), " · ".join(example.must_mention)),
+        (_("Must not mention"), " · ".join(example.must_not_mention)),
+        (_("Expected passages"), " · ".join((*example.sources, *example.phrases))),
+        (_("Expected steps"), " · or · ".join(map(", ".join, example.steps))),
+        (_("Expected decision"), ACTION_BADGES[example.action].word if example.action else ""),
+        (_("Can be answered"), {None: "", True: _("yes"), False: _("no")}[example.answerable]),
     )
     return [(title, strip_invisible(value)) for title, value in known if value]
 

@@ -15,7 +15,8 @@ from crag.evaluation.types import (
     MetricDifference,
 )
 from crag.inspection.run_labels import Badge
-from crag.text.formatting import format_duration
+from crag.text.formatting import format_duration, format_number
+from crag.translation import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +204,12 @@ def format_score_change(changed: ChangedExample) -> str:
 
 def format_labelled(labelled: int) -> str:
     """Format how many answers count as a person rated them: 3 rated by a person."""
-    return f"{labelled:,} rated by a person"
+    return _("{labelled} rated by a person").format(labelled=format_number(labelled))
 
 
 def format_progress(evaluation: Evaluation) -> str:
     """Format the progress of an evaluation: 120 of 800 answers, 3 failed."""
-    failed = f", {evaluation.failed:,} failed" if evaluation.failed else ""
+    failed = _(", {failed} failed").format(failed=format_number(evaluation.failed)) if evaluation.failed else ""
     return f"{evaluation.done:,} of {evaluation.total:,} {'answer' if evaluation.total == 1 else 'answers'}{failed}"
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from crag.ingest.parse.formats import READABLE_SUFFIXES
+from crag.translation import N_
 
 FileState = tuple[int, int]  # modification time in nanoseconds, size in bytes
 
@@ -43,24 +44,24 @@ class FolderRules:
         name = path.rpartition("/")[2]
         lower = name.lower()
         if lower.startswith(_TEMPORARY_PREFIXES) or lower.endswith(_TEMPORARY_SUFFIXES):
-            return "Temporary file"
+            return N_("Temporary file")
         if name.startswith("."):
-            return "Hidden"
+            return N_("Hidden")
         if _matches(path, self.exclude):
-            return "Excluded"
+            return N_("Excluded")
         if self.include and not _matches(path, self.include):
-            return "Not included"
-        return "" if PurePosixPath(lower).suffix in READABLE_SUFFIXES else "This kind of file cannot be read"
+            return N_("Not included")
+        return "" if PurePosixPath(lower).suffix in READABLE_SUFFIXES else N_("This kind of file cannot be read")
 
     def refuse_folder(self, path: str) -> str:
         """Return why a subfolder is ignored; empty if it counts."""
         if path.rpartition("/")[2].startswith("."):
-            return "Hidden"
+            return N_("Hidden")
         if not self.subfolders:
-            return "Subfolder"
+            return N_("Subfolder")
         if path in self.skipped:
-            return "Data of this application"
-        return "Excluded" if _matches(path, self.exclude) else ""
+            return N_("Data of this application")
+        return N_("Excluded") if _matches(path, self.exclude) else ""
 
 
 def _matches(path: str, patterns: Sequence[str]) -> bool:
@@ -112,7 +113,7 @@ class FolderScanner:
         look, seen = FolderLook(), dict[str, _Listing]()
         self._look_at("", 0, is_whole, look, seen)
         look.unreadable += [path for path in self._devices if path and not (path in seen or path in look.unreadable)]
-        look.ignored |= dict.fromkeys(look.unreadable, "Cannot be read now")
+        look.ignored |= dict.fromkeys(look.unreadable, N_("Cannot be read now"))
         self._listings, self._devices = seen, self._devices | look.devices
         look.devices = self._devices
         return look
@@ -150,7 +151,7 @@ class FolderScanner:
             if 0 < (size := state.st_size) <= limit:
                 files[path] = (state.st_mtime_ns, size)
             else:
-                look.ignored[path] = f"Larger than {limit / 1_048_576:,.0f} MB" if size else "Empty"
+                look.ignored[path] = N_(f"Larger than {limit / 1_048_576:,.0f} MB") if size else N_("Empty")
 
     def _list(self, place: Path, above: str, changed_at: int) -> _Listing:
         listing = _Listing(changed_at, time.time_ns() - changed_at > _TRUSTED_AFTER_NS, [], [], {})
@@ -163,7 +164,7 @@ class FolderScanner:
                     if not (refusal := self._rules.refuse_folder(path)):
                         listing.folders.append(path)
                 elif not entry.is_file(follow_symlinks=False):
-                    refusal = "Not a file"
+                    refusal = N_("Not a file")
                 elif not (refusal := self._rules.refuse_file(path)):
                     listing.files.append((path, entry.path))
                 if refusal:
@@ -175,7 +176,7 @@ class FolderScanner:
             is_within = Path(place).resolve().is_relative_to(self.root.resolve())
         except (OSError, RuntimeError):
             is_within = False
-        return "Link within the folder" if is_within else "Link out of the folder"
+        return N_("Link within the folder") if is_within else N_("Link out of the folder")
 
 
 KnownFile = tuple[int, int, str, *tuple[str, ...]]  # modification time in nanoseconds, size in bytes, SHA-256

@@ -19,6 +19,7 @@ from crag.inspection.steps import (
 from crag.options import OPTIONS, WEB_MODES, get_option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
+from crag.translation import _, translate_text
 from crag.types import NodeName, Passage, Turn
 
 NodeContent = (
@@ -53,7 +54,7 @@ def describe_node(node: NodeName, trace: Trace, history: Sequence[Turn] = ()) ->
     """Describe a node without its empty values; `history` holds the turns before the question."""
     given, came = _VALUE_READERS[node]
     inputs = (
-        [*given(trace), NodeValue("Conversation so far", tuple(history))]
+        [*given(trace), NodeValue(_("Conversation so far"), tuple(history))]
         if node == "condense_question"
         else given(trace)
     )
@@ -65,11 +66,11 @@ def _drop_empty(values: Sequence[NodeValue]) -> tuple[NodeValue, ...]:
 
 
 def _option_value(name: str, trace: Trace) -> NodeValue:
-    return NodeValue(OPTIONS[name].title, format_option_value(name, get_option(trace.options, name)))
+    return NodeValue(OPTIONS[name].label, format_option_value(name, get_option(trace.options, name)))
 
 
 def _question_value(trace: Trace) -> NodeValue:
-    return NodeValue("Question", trace.condensed or trace.question)
+    return NodeValue(_("Question"), trace.condensed or trace.question)
 
 
 def _found_passages(trace: Trace, *origins: str) -> tuple[Passage, ...]:
@@ -89,9 +90,9 @@ def _retrieve_inputs(trace: Trace) -> list[NodeValue]:
     return [
         _question_value(trace),
         _option_value("k", trace),
-        NodeValue("Searched", where or "all documents"),
+        NodeValue(_("Searched"), where or _("all documents")),
         *([_option_value("passage_size", trace)] if options.passage_size else []),
-        NodeValue("Embedder", trace.embedder),
+        NodeValue(_("Embedder"), trace.embedder),
     ]
 
 
@@ -99,18 +100,18 @@ def _retrieve_outputs(trace: Trace) -> list[NodeValue]:
     searched = format_count(trace.searched, "passage") if "library" in trace.found else ""
     scored = format_count(trace.scored, "candidate") if trace.scored else ""
     return [
-        NodeValue("Passages searched", searched),
-        NodeValue("Scored by the evaluator", scored),
-        NodeValue("Nearest passages", _found_passages(trace, "library")),
+        NodeValue(_("Passages searched"), searched),
+        NodeValue(_("Scored by the evaluator"), scored),
+        NodeValue(_("Nearest passages"), _found_passages(trace, "library")),
     ]
 
 
 def _grade_inputs(trace: Trace) -> list[NodeValue]:
     return [
         _question_value(trace),
-        NodeValue("Passages", _found_passages(trace, "library")),
-        NodeValue("Grader", describe_trace_grader(trace)),
-        NodeValue("Thresholds", _thresholds_text(trace)),
+        NodeValue(_("Passages"), _found_passages(trace, "library")),
+        NodeValue(_("Grader"), describe_trace_grader(trace)),
+        NodeValue(_("Thresholds"), _thresholds_text(trace)),
     ]
 
 
@@ -121,9 +122,9 @@ def _thresholds_text(trace: Trace) -> str:
 def _decide_inputs(trace: Trace) -> list[NodeValue]:
     return [
         _option_value("policy", trace),
-        NodeValue("Verdicts", describe_verdicts(trace, "library")),
-        NodeValue("Thresholds", _thresholds_text(trace)),
-        NodeValue("Enough to answer", describe_assessment(trace)),
+        NodeValue(_("Verdicts"), describe_verdicts(trace, "library")),
+        NodeValue(_("Thresholds"), _thresholds_text(trace)),
+        NodeValue(_("Enough to answer"), describe_assessment(trace)),
     ]
 
 
@@ -131,10 +132,12 @@ def _decide_outputs(trace: Trace) -> list[NodeValue]:
     if not trace.action_reason:
         return []
     return [
-        NodeValue("Decision", decision_badge(trace.action, trace.outcome).word),
-        NodeValue("Reason", trace.action_reason),
-        NodeValue("Web search needed", "yes" if trace.wants_web else "no"),
-        NodeValue("Web search skipped", trace.web_skipped if trace.step("web_search") is None else ""),
+        NodeValue(_("Decision"), decision_badge(trace.action, trace.outcome).word),
+        NodeValue(_("Reason"), translate_text(trace.action_reason)),
+        NodeValue(_("Web search needed"), _("yes") if trace.wants_web else _("no")),
+        NodeValue(
+            _("Web search skipped"), translate_text(trace.web_skipped) if trace.step("web_search") is None else ""
+        ),
     ]
 
 
@@ -143,22 +146,22 @@ def _web_search_inputs(trace: Trace) -> list[NodeValue]:
     written = trace.query or trace.condensed or trace.question
     edited = trace.query_sent if trace.query_sent != written else ""
     return [
-        NodeValue("Query as written", written),
-        NodeValue("Query as you edited it", edited),
-        NodeValue("Web", WEB_MODES[trace.options.web][0].lower()),
+        NodeValue(_("Query as written"), written),
+        NodeValue(_("Query as you edited it"), edited),
+        NodeValue(_("Web"), _(WEB_MODES[trace.options.web][0]).lower()),
     ]
 
 
 def _web_search_outputs(trace: Trace) -> list[NodeValue]:
     waiting = trace.waiting
     return [
-        NodeValue("Sent", trace.query_sent),
-        NodeValue("To", trace.web_provider),
-        NodeValue("Not sent yet", waiting.query if waiting else ""),
-        NodeValue("Skipped because", trace.web_skipped),
-        NodeValue("Results", _found_passages(trace, "web")),
-        NodeValue("Pages", "read in full where possible" if _read_in_full(trace) else ""),
-        NodeValue("Verdicts", describe_verdicts(trace, "web")),
+        NodeValue(_("Sent"), trace.query_sent),
+        NodeValue(_("To"), trace.web_provider),
+        NodeValue(_("Not sent yet"), waiting.query if waiting else ""),
+        NodeValue(_("Skipped because"), translate_text(trace.web_skipped)),
+        NodeValue(_("Results"), _found_passages(trace, "web")),
+        NodeValue(_("Pages"), _("read in full where possible") if _read_in_full(trace) else ""),
+        NodeValue(_("Verdicts"), describe_verdicts(trace, "web")),
     ]
 
 
@@ -167,27 +170,27 @@ def _read_in_full(trace: Trace) -> bool:
 
 
 def _refine_inputs(trace: Trace) -> list[NodeValue]:
-    return [_question_value(trace), NodeValue("Usable passages", _usable_passages(trace))]
+    return [_question_value(trace), NodeValue(_("Usable passages"), _usable_passages(trace))]
 
 
 def _generate_inputs(trace: Trace) -> list[NodeValue]:
     cut = (replace(one, strips=tuple(strip for strip in one.strips if strip.kept)) for one in describe_strips(trace))
     kept = tuple(one for one in cut if one.strips)
-    knowledge = NodeValue("Excerpts used", kept) if kept else NodeValue("Passages used", _usable_passages(trace))
-    prompt = NodeValue("Prompt", describe_prompt(trace))
-    return [_question_value(trace), knowledge, prompt, NodeValue("Model", trace.model)]
+    knowledge = NodeValue(_("Excerpts used"), kept) if kept else NodeValue(_("Passages used"), _usable_passages(trace))
+    prompt = NodeValue(_("Prompt"), describe_prompt(trace))
+    return [_question_value(trace), knowledge, prompt, NodeValue(_("Model"), trace.model)]
 
 
 def _generate_outputs(trace: Trace) -> list[NodeValue]:
     usage = trace.usage
-    counts = ((usage.prompt_tokens, "prompt token"), (usage.answer_tokens, "answer token"))
+    counts = ((usage.prompt_tokens, _("prompt token")), (usage.answer_tokens, _("answer token")))
     tokens = " · ".join(format_count(number, noun) for number, noun in counts if number is not None)
     return [
-        NodeValue("Answer", trace.text),
-        NodeValue("Reasoning", trace.thought),
-        NodeValue("Tokens counted by the server", tokens),
-        NodeValue("Stop reason", usage.finish_reason or ""),
-        NodeValue("Notes", "\n".join(trace.notes)),
+        NodeValue(_("Answer"), trace.text),
+        NodeValue(_("Reasoning"), trace.thought),
+        NodeValue(_("Tokens counted by the server"), tokens),
+        NodeValue(_("Stop reason"), usage.finish_reason or ""),
+        NodeValue(_("Notes"), "\n".join(map(translate_text, trace.notes))),
     ]
 
 

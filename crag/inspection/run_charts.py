@@ -11,6 +11,7 @@ from crag.events import NODES
 from crag.inspection.steps import summarize_step
 from crag.options import GRADERS
 from crag.runs.trace import Step, Trace
+from crag.translation import _
 from crag.types import Action, ModelCall, NodeName
 
 _DIAGRAM_LAYOUT = (
@@ -57,10 +58,10 @@ def path_diagram(trace: Trace) -> str:
 def describe_path(trace: Trace) -> str:
     """Describe the path in words, for readers who cannot see the diagram."""
     steps = [
-        f"{NODES[step.node].title}{f' ({told})' if (told := summarize_step(step, trace)) else ''}"
+        f"{_(NODES[step.node].title)}{f' ({told})' if (told := summarize_step(step, trace)) else ''}"
         for step in trace.steps
     ]
-    return f"Steps taken: {', '.join(steps)}" if steps else "No steps taken"
+    return _("Steps taken: {steps}").format(steps=", ".join(steps)) if steps else _("No steps taken")
 
 
 def edges_taken(trace: Trace) -> list[Edge]:
@@ -78,7 +79,7 @@ def _possible_edges(trace: Trace) -> list[Edge]:
     web: NodeName = "web_search" if options.rewrite == "none" else "transform_query"
     edges = [Edge("retrieve", "grade_documents"), Edge("grade_documents", "decide")]
     if options.policy != "off":
-        edges.append(Edge("decide", web, "partly or not covered"))
+        edges.append(Edge("decide", web, _("partly or not covered")))
     edges.append(Edge("decide", answer, _EDGE_LABELS["correct" if options.policy != "off" else None]))
     if options.policy != "off":
         edges += [Edge("transform_query", "web_search")] if web == "transform_query" else []
@@ -96,7 +97,7 @@ def _edge_position(edge: Edge) -> tuple[int, int]:
 def _node_box(node: NodeName, trace: Trace) -> str:
     step = trace.step(node)
     told = summarize_step(step, trace) if step else ""
-    text = "<br/>".join(part for part in (NODES[node].title, _escape_mermaid(told)) if part)
+    text = "<br/>".join(part for part in (_(NODES[node].title), _escape_mermaid(told)) if part)
     return f'{node}("{text}")' if node == "decide" else f'{node}["{text}"]'
 
 
@@ -159,7 +160,7 @@ def nodes_kept(trace: Trace) -> list[NodeName]:
 
 def _node_span(step: Step, trace: Trace, calls: Sequence[ModelCall], now: float | None) -> Span:
     return Span(
-        step.node, NODES[step.node].title, _span_kind(step.node, trace, calls), step.started, _step_end(step, now)
+        step.node, _(NODES[step.node].title), _span_kind(step.node, trace, calls), step.started, _step_end(step, now)
     )
 
 

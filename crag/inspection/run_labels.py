@@ -14,8 +14,9 @@ from crag.models.model_choice import BUILTIN_LABEL, model_label
 from crag.options import GRADERS, OPTIONS, POLICIES, PolicyName, RunOptions
 from crag.reference_systems import find_system
 from crag.runs.trace import Trace
-from crag.text.formatting import format_count, format_duration, format_score
+from crag.text.formatting import format_count, format_duration, format_number, format_score
 from crag.text.sanitization import to_one_line
+from crag.translation import N_, _, translate_text
 from crag.types import (
     HEADING_SEPARATOR,
     Action,
@@ -41,9 +42,14 @@ class Badge:
 
     colour: Colour
     icon: str
-    word: str
+    english: str
     number: str = ""
     remark: str = ""
+
+    @property
+    def word(self) -> str:
+        """Word in the user's language."""
+        return _(self.english)
 
 
 VERDICT_BADGES: dict[VerdictWord, Badge] = {
@@ -94,7 +100,7 @@ RUN_STATE_BADGES: dict[RunState, Badge] = {
 def verdict_badge(verdict: Verdict | None) -> Badge:
     """Return the badge of a verdict with the grader's score; the score is only a remark on the user's own ruling."""
     if verdict is None:
-        return Badge("gray", "pending", "not graded")
+        return Badge("gray", "pending", N_("not graded"))
     score = "" if verdict.score is None else f"{verdict.score:.2f}"
     if verdict.ruling:
         return replace(RULING_BADGES[verdict.ruling], remark=score)
@@ -123,7 +129,7 @@ def outcome_badge(action: Action | None, outcome: Outcome) -> Badge:
 
 def trajectory_title(step: str) -> str:
     """Return the title of a step of a trajectory, as in the trace; of an unknown one, its name."""
-    return next((node.title for node in NODES.values() if node.trajectory_step == step), step)
+    return next((_(node.title) for node in NODES.values() if node.trajectory_step == step), step)
 
 
 def answer_badges(action: Action | None, outcome: Outcome | None) -> list[Badge]:
@@ -136,13 +142,13 @@ def answer_badges(action: Action | None, outcome: Outcome | None) -> list[Badge]
 def answer_badge(trace: Trace) -> Badge:
     """Return the badge of an answer: where it comes from, or why there is none."""
     if trace.error_code == "consent_needed":
-        return Badge("orange", "cloud_upload", "nothing sent")
+        return Badge("orange", "cloud_upload", N_("nothing sent"))
     if trace.state == "failed":
-        return Badge("red", "error", "incomplete" if trace.text else "not answered")
+        return Badge("red", "error", N_("incomplete") if trace.text else N_("not answered"))
     if trace.state in {"stopped", "interrupted"}:
         return RUN_STATE_BADGES[trace.state]
     if trace.waiting and trace.waiting.from_answer:
-        return Badge("orange", "link_off", "no source")
+        return Badge("orange", "link_off", N_("no source"))
     if trace.waiting and trace.action == "ambiguous":
         return OUTCOME_BADGES["documents_partly"]
     return outcome_badge(trace.action, trace.outcome or "not_answered")
@@ -154,11 +160,11 @@ def answer_facts(trace: Trace) -> list[str]:
     They contain no text from documents or the web.
     """
     if trace.waiting and trace.waiting.from_answer:
-        return ["one sentence of the answer has no source"]
+        return [_("one sentence of the answer has no source")]
     if trace.outcome == "talk":
         return []
     cited = _passages_read(trace) or _passages_cited(trace)
-    told = ["no relevant passages"] if trace.action == "incorrect" and not _is_refused(trace) else []
+    told = [_("no relevant passages")] if trace.action == "incorrect" and not _is_refused(trace) else []
     told += [cited] if cited else []
     if trace.seconds is not None and trace.outcome != "not_answered":
         told.append(format_duration(trace.seconds))
@@ -176,9 +182,9 @@ def describe_engine_change(trace: Trace, earlier: Iterable[Trace]) -> str:
     if next(engines, trace.model) == trace.model:
         return ""
     return (
-        f"{trace.model} answers again."
+        _("{model} answers again.").format(model=trace.model)
         if trace.model != BUILTIN_LABEL and trace.model in engines
-        else trace.model_reason
+        else translate_text(trace.model_reason)
     )
 
 
@@ -220,7 +226,9 @@ def _passages_read(trace: Trace) -> str:
         return f"from {format_count(trace.table.used, 'row')}"
     if trace.read is None or trace.route == "fact":
         return ""
-    return f"{trace.read.read:,} of {format_count(trace.read.of, 'passage')} read"
+    return _("{read} of {passages} read").format(
+        read=format_number(trace.read.read), passages=format_count(trace.read.of, "passage")
+    )
 
 
 def _passages_cited(trace: Trace) -> str:
@@ -228,27 +236,35 @@ def _passages_cited(trace: Trace) -> str:
     cited = {one.passage_id for one in trace.citations}
     dropped = sum(trace.verdicts[found].ruling == "drop" for found in library if found in trace.verdicts)
     if _is_refused(trace) and dropped:
-        return f"you left out {dropped} of {format_count(len(library), 'passage')}"
+        return _("you left out {dropped} of {passages}").format(
+            dropped=dropped, passages=format_count(len(library), "passage")
+        )
     if trace.outcome == "not_answered" and trace.action != "incorrect":
-        return "no passage used"
+        return _("no passage used")
     if _is_refused(trace) and trace.read and trace.route == "fact":
-        return f"none of the {format_count(trace.read.read, 'passage')} read answers this"
+        return _("none of the {passages} read answers this").format(passages=format_count(trace.read.read, "passage"))
     if _is_refused(trace) and library:
         nearest = (
-            f"none of the {len(library)} nearest passages answers"
+            _("none of the {library} nearest passages answers").format(library=len(library))
             if len(library) > 1
-            else "the nearest passage does not answer"
+            else _("the nearest passage does not answer")
         )
         return f"{nearest} this"
     if cited & set(web):
-        return f"cites {len(cited & set(web))} of {format_count(len(web), 'result')}"
-    return f"cites {len(cited)} of {format_count(len(library), 'passage')}" if library and trace.outcome else ""
+        return _("cites {cited} of {results}").format(
+            cited=len(cited & set(web)), results=format_count(len(web), "result")
+        )
+    return (
+        _("cites {cited} of {passages}").format(cited=len(cited), passages=format_count(len(library), "passage"))
+        if library and trace.outcome
+        else ""
+    )
 
 
 def grading_label(policy: PolicyName) -> str:
     """Return a policy in words that need no context, such as “strict grading”."""
     label = POLICIES[policy][0].lower()
-    return f"grading {label}" if policy == "off" else f"{label} grading"
+    return translate_text(f"grading {label}" if policy == "off" else f"{label} grading")
 
 
 _CHANGE_LABELS = {
@@ -276,13 +292,17 @@ def describe_option(name: str, value: Any) -> str:
 
 def describe_change(change: str) -> str:
     """Describe a version's change with the display names of policies, graders and models."""
-    return ", ".join(_CHANGE_LABELS.get(part) or _describe_value_change(part) for part in change.split(", "))
+    return ", ".join(
+        translate_text(_CHANGE_LABELS.get(part, "")) or _describe_value_change(part) for part in change.split(", ")
+    )
 
 
 def version_label(number: int, total: int, change: str) -> str:
     """Return “Version 2 of 3” and how the version differs, on one line."""
     described = to_one_line(describe_change(change)) if change else ""
-    return " · ".join(part for part in (f"Version {number} of {total}", described) if part)
+    return " · ".join(
+        part for part in (_("Version {number} of {total}").format(number=number, total=total), described) if part
+    )
 
 
 def describe_grader(name: str, question: str = "") -> str:
@@ -290,17 +310,19 @@ def describe_grader(name: str, question: str = "") -> str:
 
     With a question that the evaluator does not read, the built-in grader is named, which graded in its place.
     """
-    kind, _, rest = name.partition(":")
+    kind, _colon, rest = name.partition(":")
     if kind not in GRADERS:
         return name
     if kind == "cascade":
-        first, _, second = rest.partition("+")
+        first, _plus, second = rest.partition("+")
         model = describe_grader(second, question).rpartition(", ")[2]
-        return f"{GRADERS[kind].label}: {describe_grader(first, question)}, then {model}"
+        return _("{label}: {grader}, then {model}").format(
+            label=_(GRADERS[kind].label), grader=describe_grader(first, question), model=model
+        )
     model = rest.partition("@")[0].rpartition("ollama:")[2]
     if kind == "evaluator" and question and not reads_question(model, question):
-        return GRADERS["builtin"].label
-    label = GRADERS[kind].label
+        return _(GRADERS["builtin"].label)
+    label = _(GRADERS[kind].label)
     return f"{label}, {model}" if model and (GRADERS[kind].asks_model or kind == "evaluator") else label
 
 
@@ -320,10 +342,16 @@ def _describe_value_change(change: str) -> str:
 def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
     """Return where the thresholds come from."""
     if options.thresholds is not None:
-        return "set by the preset" if find_system(options) else "set by you"
-    return f"calibrated for {options.collection or 'all documents'}" if calibrated else "default thresholds"
+        return _("set by the preset") if find_system(options) else _("set by you")
+    return (
+        _("calibrated for {collection}").format(collection=options.collection or _("all documents"))
+        if calibrated
+        else _("default thresholds")
+    )
 
 
 def describe_thresholds(thresholds: Thresholds) -> str:
     """Describe the scores at which verdicts change."""
-    return f"relevant from {format_score(thresholds.upper)}, not relevant below {format_score(thresholds.lower)}"
+    return _("relevant from {upper}, not relevant below {lower}").format(
+        upper=format_score(thresholds.upper), lower=format_score(thresholds.lower)
+    )

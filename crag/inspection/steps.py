@@ -21,8 +21,9 @@ from crag.inspection.run_labels import (
     verdict_badge,
 )
 from crag.runs.trace import Step, Trace
-from crag.text.formatting import describe_best_score, format_count, format_duration, format_place
+from crag.text.formatting import describe_best_score, format_count, format_duration, format_number, format_place
 from crag.text.sanitization import to_one_line
+from crag.translation import _, translate_text
 from crag.types import NodeName, Origin, Passage, RunState, SmallTalk, Strip, Sufficiency, Support
 
 _EXPANDED_NODES: frozenset[NodeName] = frozenset(
@@ -115,7 +116,7 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
     origin = _GRADED_ORIGINS.get(step.node)
     return StepDescription(
         node=step.node,
-        title=NODES[step.node].title,
+        title=_(NODES[step.node].title),
         state=step.state,
         icon=_SKIPPED_ICON if step.node == "web_search" and trace.web_skipped else RUN_STATE_BADGES[step.state].icon,
         badge=_decision_badge(trace) if step.node == "decide" and trace.action_reason else None,
@@ -140,7 +141,7 @@ def _is_reworded(step: Step, trace: Trace) -> bool:
 def _describe_skipped_search(trace: Trace) -> StepDescription:
     return StepDescription(
         node="web_search",
-        title=NODES["web_search"].title,
+        title=_(NODES["web_search"].title),
         state="done",
         icon=_SKIPPED_ICON,
         summary="skipped",
@@ -164,7 +165,9 @@ def _outcome(step: Step, trace: Trace) -> str:  # noqa: C901 — one case per no
         case "query_table" if trace.table:
             return format_count(trace.table.total_rows, "row")
         case "answer_parts" if trace.parts:
-            return f"{sum(part.answered for part in trace.parts)} of {len(trace.parts)} answered"
+            return _("{sum} of {parts} answered").format(
+                sum=sum(part.answered for part in trace.parts), parts=len(trace.parts)
+            )
         case "grade_documents":
             return _graded_count(step, trace)
         case "decide":
@@ -173,17 +176,21 @@ def _outcome(step: Step, trace: Trace) -> str:  # noqa: C901 — one case per no
             return format_count(len(trace.found["web"]), "result")
         case "refine_knowledge" if trace.strips:
             strips = [strip for cut in trace.strips.values() for strip in cut]
-            return f"{sum(strip.kept for strip in strips)} of {format_count(len(strips), 'excerpt')} kept"
+            return _("{sum} of {excerpts} kept").format(
+                sum=sum(strip.kept for strip in strips), excerpts=format_count(len(strips), "excerpt")
+            )
         case "generate" if trace.prompt and trace.prompt.window and (trace.pieces or trace.usage.answer_tokens):
             return format_count(trace.usage.answer_tokens or trace.pieces, "token")
         case "generate" if step.state == "done" and trace.prompt is None:
             quoted = f"{format_count(len(trace.citations), 'source')} quoted"
-            return quoted if trace.outcome == "conflicting" else "nothing to answer from"
+            return quoted if trace.outcome == "conflicting" else _("nothing to answer from")
         case "check_answer" if trace.sentences:
             held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
-            return f"{held} of {format_count(len(trace.sentences), 'sentence')} supported"
+            return _("{held} of {sentences} supported").format(
+                held=held, sentences=format_count(len(trace.sentences), "sentence")
+            )
         case "check_answer" if step.state == "done":
-            return "nothing to check"
+            return _("nothing to check")
     return ""
 
 
@@ -192,7 +199,7 @@ def _graded_count(step: Step, trace: Trace) -> str:
     found = trace.found.get("library", ())
     words = [trace.verdicts[one].word for one in found if one in trace.verdicts]
     if step.state == "done":
-        return f"{words.count('relevant')} of {len(found)} relevant"
+        return _("{count} of {found} relevant").format(count=words.count("relevant"), found=len(found))
     return f"{len(words)} of {len(found)}"
 
 
@@ -220,32 +227,36 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
     running = step.state == "running"
     match step.node:
         case "reply" if trace.small_talk:
-            yield f"{_SMALL_TALK_NAMES[trace.small_talk]}, so neither your documents nor the web were searched."
+            yield _("{small_talk_names}, so neither your documents nor the web were searched.").format(
+                small_talk_names=_(_SMALL_TALK_NAMES[trace.small_talk])
+            )
         case "condense_question":
             if running or not trace.condensed:
-                yield "Reading the conversation." if running else ""
+                yield _("Reading the conversation.") if running else ""
             else:
-                yield f"Understood as {_quote(trace.condensed) if _is_reworded(step, trace) else 'asked.'}"
+                yield _("Understood as {condensed}").format(
+                    condensed=_quote(trace.condensed) if _is_reworded(step, trace) else _("asked.")
+                )
                 yield to_one_line(trace.condensed_reason)
         case "read_documents" | "list_matches" | "query_table" | "answer_parts":
             yield to_one_line(trace.route_reason) if trace.route != "fact" else ""
             yield from _route_lines(step, trace)
         case "retrieve":
             yield to_one_line(trace.route_reason) if trace.route == "fact" else ""
-            yield _retrieval_line(trace) or ("Finding the nearest passages." if running else "")
+            yield _retrieval_line(trace) or (_("Finding the nearest passages.") if running else "")
         case "grade_documents" if not running and not trace.verdicts:
-            yield "No passage was graded."
+            yield _("No passage was graded.")
         case "decide":
             yield describe_assessment(trace)
-            yield to_one_line(trace.action_reason) or ("Weighing the verdicts." if running else "")
+            yield to_one_line(translate_text(trace.action_reason)) or (_("Weighing the verdicts.") if running else "")
             yield describe_grading(trace)
         case "transform_query":
-            yield _quote(trace.query) or ("Written from your question alone." if running else "")
+            yield _quote(trace.query) or (_("Written from your question alone.") if running else "")
         case "web_search":
             yield _query_line(trace)
             yield to_one_line(trace.web_skipped)
         case "refine_knowledge" if not trace.strips:
-            yield "Splitting the passages into excerpts." if running else "Nothing to split."
+            yield _("Splitting the passages into excerpts.") if running else _("Nothing to split.")
         case "generate":
             yield _prompt_line(step, trace)
         case "check_answer" if not running:
@@ -256,7 +267,9 @@ def describe_reading(trace: Trace) -> str:
     """Return how many passages were read, and how many matches were listed; empty if no document was read whole."""
     if trace.read is None:
         return ""
-    read = f"{trace.read.read:,} of {format_count(trace.read.of, 'passage')} read"
+    read = _("{read} of {passages} read").format(
+        read=format_number(trace.read.read), passages=format_count(trace.read.of, "passage")
+    )
     return f"{format_count(len(trace.listed.matches), 'match', 'matches')} · {read}" if trace.listed else read
 
 
@@ -264,15 +277,19 @@ def _route_lines(step: Step, trace: Trace) -> Iterable[str]:
     """Yield what a node found that answers another kind of question than a fact."""
     match step.node:
         case "list_matches" if trace.listed:
-            yield f"Looked for {_quote(trace.listed.topic)}: list items and columns of that name, else sentences."
+            yield _("Looked for {topic}: list items and columns of that name, else sentences.").format(
+                topic=_quote(trace.listed.topic)
+            )
         case "query_table" if trace.table:
             yield to_one_line(trace.table.title)
             yield to_one_line(trace.table.sql)
-            yield f"Rests on {format_count(trace.table.used, 'row')}."
+            yield _("Rests on {rows}.").format(rows=format_count(trace.table.used, "row"))
         case "answer_parts":
             for part in trace.parts:
-                graded = f"{part.relevant} of {format_count(len(part.passages), 'passage')} usable"
-                yield f"{_quote(part.question)}: {'answered' if part.answered else 'no answer'}, {graded}"
+                graded = _("{relevant} of {passages} usable").format(
+                    relevant=part.relevant, passages=format_count(len(part.passages), "passage")
+                )
+                yield f"{_quote(part.question)}: {_('answered') if part.answered else _('no answer')}, {graded}"
 
 
 def _quote(text: str) -> str:
@@ -282,8 +299,8 @@ def _quote(text: str) -> str:
 def _retrieval_line(trace: Trace) -> str:
     if "library" not in trace.found:
         return ""
-    nearest = f"Nearest by meaning and words, using {to_one_line(trace.embedder)}."
-    return nearest if trace.found["library"] else "Nothing found."
+    nearest = _("Nearest by meaning and words, using {embedder}.").format(embedder=to_one_line(trace.embedder))
+    return nearest if trace.found["library"] else _("Nothing found.")
 
 
 def describe_grading(trace: Trace) -> str:
@@ -292,7 +309,11 @@ def describe_grading(trace: Trace) -> str:
     if thresholds is None or not trace.grader or not trace.verdicts:
         return ""
     origin = threshold_origin(trace.options, calibrated=trace.calibrated)
-    return to_one_line(f"Graded by {describe_trace_grader(trace)} · {describe_thresholds(thresholds)} · {origin}")
+    return to_one_line(
+        _("Graded by {trace_grader} · {thresholds} · {origin}").format(
+            trace_grader=describe_trace_grader(trace), thresholds=describe_thresholds(thresholds), origin=origin
+        )
+    )
 
 
 _SUFFICIENCY_WORDS: dict[Sufficiency | None, str] = {
@@ -306,27 +327,35 @@ _SUFFICIENCY_WORDS: dict[Sufficiency | None, str] = {
 def describe_assessment(trace: Trace) -> str:
     """Return whether the excerpts together answer the question, and why; empty if that was not judged."""
     judged = trace.assessment
-    return to_one_line(f"{_SUFFICIENCY_WORDS[judged.sufficiency]}: {judged.reason}") if judged else ""
+    return (
+        to_one_line(f"{_(_SUFFICIENCY_WORDS[judged.sufficiency])}: {translate_text(judged.reason)}") if judged else ""
+    )
 
 
 def _query_line(trace: Trace) -> str:
     if trace.waiting:
-        return f"{_quote(trace.waiting.query)} has not been sent."
-    reused = "Reuses the results of an earlier version; nothing was sent this time." if "web" in trace.found else ""
+        return _("{query} has not been sent.").format(query=_quote(trace.waiting.query))
+    reused = _("Reuses the results of an earlier version; nothing was sent this time.") if "web" in trace.found else ""
     return describe_sent_query(trace) or reused
 
 
 def describe_sent_query(trace: Trace) -> str:
     """Return which query was sent to which web search; empty if none was."""
-    return f"Sent to {to_one_line(trace.web_provider)}: {_quote(trace.query_sent)}" if trace.query_sent else ""
+    return (
+        _("Sent to {web_provider}: {query_sent}").format(
+            web_provider=to_one_line(trace.web_provider), query_sent=_quote(trace.query_sent)
+        )
+        if trace.query_sent
+        else ""
+    )
 
 
 def _prompt_line(step: Step, trace: Trace) -> str:
     if trace.outcome == "conflicting":
-        return "Quoted side by side; no model chooses between them."
+        return _("Quoted side by side; no model chooses between them.")
     if trace.prompt is None:
-        return "Collecting the excerpts." if step.state == "running" else "There was nothing to answer from."
-    return "" if trace.prompt.window else "Quoted from the passages; no language model was used."
+        return _("Collecting the excerpts.") if step.state == "running" else _("There was nothing to answer from.")
+    return "" if trace.prompt.window else _("Quoted from the passages; no language model was used.")
 
 
 def describe_prompt(trace: Trace) -> PromptSize | None:
@@ -334,22 +363,26 @@ def describe_prompt(trace: Trace) -> PromptSize | None:
     prompt = trace.prompt
     if prompt is None or not prompt.window:
         return None
-    question = trace.shortened and f"{format_count(trace.shortened.left_out, 'token')} of your question left out"
-    strips = prompt.left_out and f"{format_count(prompt.left_out, 'excerpt')} left out"
-    left_out = " · ".join(part for part in (question, strips) if part) or "nothing left out"
+    question = trace.shortened and _("{tokens} of your question left out").format(
+        tokens=format_count(trace.shortened.left_out, "token")
+    )
+    strips = prompt.left_out and _("{excerpts} left out").format(excerpts=format_count(prompt.left_out, "excerpt"))
+    left_out = " · ".join(part for part in (question, strips) if part) or _("nothing left out")
     counted = trace.usage.prompt_tokens
     return PromptSize(
         share=min(1.0, prompt.tokens / prompt.window),
-        text=f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens · {left_out}",
-        counted=f"The server counted {counted:,}." if counted else "",
+        text=_("Prompt {tokens} of {window} tokens · {left_out}").format(
+            tokens=format_number(prompt.tokens), window=format_number(prompt.window), left_out=left_out
+        ),
+        counted=_("The server counted {counted}.").format(counted=format_number(counted)) if counted else "",
         cut=trace.usage.prompt_cut,
     )
 
 
 def _check_line(trace: Trace) -> str:
     if not trace.sentences:
-        return "There was nothing to check."
-    return "" if _doubtful_sentences(trace) else "Every sentence is supported by its source."
+        return _("There was nothing to check.")
+    return "" if _doubtful_sentences(trace) else _("Every sentence is supported by its source.")
 
 
 def _doubtful_sentences(trace: Trace) -> tuple[SentenceDescription, ...]:
@@ -384,7 +417,7 @@ def _describe_passage(passage: Passage, trace: Trace, cut: Sequence[Strip] = ())
         id=passage.id,
         badge=verdict_badge(verdict),
         place=format_place(to_one_line(passage.title), to_one_line(passage.locator), locator_first=True),
-        reason=to_one_line(verdict.reason) if verdict else "",
+        reason=to_one_line(translate_text(verdict.reason)) if verdict else "",
         text=to_one_line(passage.text),
         irrelevant=verdict is not None and verdict.word == "irrelevant",
         strips=tuple(Strip(to_one_line(strip.text), strip.score, strip.kept) for strip in cut),
@@ -394,8 +427,8 @@ def _describe_passage(passage: Passage, trace: Trace, cut: Sequence[Strip] = ())
 def describe_activity(trace: Trace) -> tuple[str, str]:
     """Return what a run is doing and its progress; the progress may contain the query."""
     if not trace.steps:
-        return "Getting ready", ""
-    return NODES[trace.steps[-1].node].activity, _progress(trace.steps[-1].node, trace)
+        return _("Getting ready"), ""
+    return _(NODES[trace.steps[-1].node].activity), _progress(trace.steps[-1].node, trace)
 
 
 def _progress(node: NodeName, trace: Trace) -> str:
@@ -411,7 +444,9 @@ def _progress(node: NodeName, trace: Trace) -> str:
             return f"for {_quote(trace.query_sent)}"
         case "generate" if trace.verdicts:
             usable = sum(verdict.word != "irrelevant" for verdict in trace.verdicts.values())
-            return f"from {usable} of {format_count(len(trace.verdicts), 'passage')}"
+            return _("from {usable} of {passages}").format(
+                usable=usable, passages=format_count(len(trace.verdicts), "passage")
+            )
     return ""
 
 
@@ -420,6 +455,8 @@ def describe_duration(trace: Trace) -> str:
     if trace.seconds is None:
         return ""
     taken = format_duration(trace.seconds)
-    return {"stopped": f"Stopped after {taken}", "failed": f"Failed after {taken}", "interrupted": "Interrupted"}.get(
-        trace.state, f"{taken} in total"
-    )
+    return {
+        "stopped": _("Stopped after {taken}").format(taken=taken),
+        "failed": _("Failed after {taken}").format(taken=taken),
+        "interrupted": _("Interrupted"),
+    }.get(trace.state, _("{taken} in total").format(taken=taken))

@@ -37,6 +37,7 @@ from crag.storage.engine import Database, is_owner_alive
 from crag.storage.sources import ensure_collection
 from crag.storage.tables import sources, watched_folders
 from crag.storage.user_scope import UserScoped, check_admin, document_owner
+from crag.translation import N_
 from crag.types import is_account
 
 PASS_SECONDS = 0.5  # between two passes of the worker
@@ -106,14 +107,14 @@ class WatchedFolder:
     def state(self) -> str:
         """The state in words."""
         if self.is_paused:
-            return "Paused"
+            return N_("Paused")
         if not self.is_reachable:
-            return "Not reachable"
+            return N_("Not reachable")
         if self.looked_at is None:
-            return "Looking"
+            return N_("Looking")
         if self.is_applying:
-            return "Applying"
-        return "Changes found" if self.preview.pending else "Up to date"
+            return N_("Applying")
+        return N_("Changes found") if self.preview.pending else N_("Up to date")
 
 
 class WatchedFolders(UserScoped):

@@ -28,6 +28,7 @@ from crag.text.sanitization import (
     strip_invisible,
     to_one_line,
 )
+from crag.translation import _, translate_text
 from crag.types import Citation, ModelCall, Support, TableResult
 
 if TYPE_CHECKING:
@@ -189,13 +190,13 @@ def _version_text(run: SharedRun, versions: Sequence[SharedRun]) -> str:
 def _feedback_text(run: SharedRun) -> str:
     if run.feedback is None:
         return ""
-    word = "Found helpful" if run.feedback.helpful else "Found not helpful"
+    word = _("Found helpful") if run.feedback.helpful else _("Found not helpful")
     return f"{word}: {to_one_line(run.feedback.reason)}" if run.feedback.reason else word
 
 
 def _ending_text(trace: Trace) -> str:
     if trace.state == "failed":
-        return to_one_line(f"{trace.error} {trace.remedy}") or "The answer failed."
+        return to_one_line(translate_text(f"{trace.error} {trace.remedy}")) or _("The answer failed.")
     return UNFINISHED_NOTES.get(trace.state, "")
 
 

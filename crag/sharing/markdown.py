@@ -10,8 +10,9 @@ from crag.inspection.steps import describe_sent_query
 from crag.models.model_choice import model_label
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
-from crag.text.formatting import format_count, format_date_time, format_place
+from crag.text.formatting import format_count, format_date_time, format_number, format_place
 from crag.text.sanitization import is_web_address, neutralize_markdown, strip_invisible, to_one_line
+from crag.translation import _, translate_text
 from crag.types import Citation, TableResult
 
 _FORMATTING_CHARACTERS = re.compile(r"[\\`*_\[\]<>|~$]")
@@ -58,7 +59,7 @@ def escape_line(text: str) -> str:
 
 def _question_heading(text: str) -> str:
     lines = [escape_line(line) for line in text.strip().split("\n")]
-    return f"## {lines[0]}" if len(lines) == 1 else "## Question\n\n" + "  \n".join(lines)
+    return f"## {lines[0]}" if len(lines) == 1 else _("## Question\n\n") + "  \n".join(lines)
 
 
 def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
@@ -71,10 +72,12 @@ def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
     if trace.state in UNFINISHED_NOTES:
         yield f"*{UNFINISHED_NOTES[trace.state]}*"
     if trace.state == "failed":
-        yield f"*The answer failed.* {escape_line(f'{trace.error} {trace.remedy}')}"
+        yield _("*The answer failed.* {failure}").format(
+            failure=escape_line(translate_text(f"{trace.error} {trace.remedy}"))
+        )
     yield _answer_facts(run, trace, shared)
     if trace.citations:
-        yield "**Sources**"
+        yield _("**Sources**")
         yield "\n".join(map(write_source_item, trace.citations))
     if sent := describe_sent_query(trace):
         yield f"> {escape_line(sent)}"
@@ -91,7 +94,9 @@ def describe_cut(result: TableResult) -> str:
     """Return how many rows of a result are left out; empty if none."""
     if result.total_rows <= len(result.rows):
         return ""
-    return f"First {len(result.rows):,} of {format_count(result.total_rows, 'row')}."
+    return _("First {rows} of {total}.").format(
+        rows=format_number(len(result.rows)), total=format_count(result.total_rows, "row")
+    )
 
 
 def write_result_table(result: TableResult) -> str:

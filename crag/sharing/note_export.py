@@ -10,6 +10,7 @@ from crag.sharing.markdown import close_code_fence, escape_line, write_source_it
 from crag.sharing.notes import Note
 from crag.text.formatting import format_date, format_place
 from crag.text.sanitization import clean_text, is_web_address, neutralize_markdown, strip_invisible, to_one_line
+from crag.translation import _
 from crag.types import Citation
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ _DEEPEST_LIST = 3  # levels for which Word's template has a style
 
 def write_notes_markdown(notes: Sequence[Note]) -> str:
     """Render the notes as Markdown: title, date, text and sources."""
-    parts = ["# Notes"]
+    parts = [_("# Notes")]
     for note in notes:
         parts += [f"## {escape_line(note.title)}", format_date(note.created_at)]
         parts.append(close_code_fence(neutralize_markdown(strip_invisible(note.text)).replace("$", r"\$")))
         if note.sources:
-            parts += ["**Sources**", "\n".join(map(write_source_item, note.sources))]
+            parts += [_("**Sources**"), "\n".join(map(write_source_item, note.sources))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -36,13 +37,13 @@ def write_notes_word(notes: Sequence[Note]) -> bytes:
     import docx
 
     document = docx.Document()
-    document.add_heading("Notes", 0)
+    document.add_heading(_("Notes"), 0)
     for note in notes:
         document.add_heading(_clean(note.title), 1)
         document.add_paragraph(format_date(note.created_at))
         _MarkdownWriter(document).write(note.text)
         if note.sources:
-            document.add_heading("Sources", 2)
+            document.add_heading(_("Sources"), 2)
         for cited in note.sources:
             _add_source(document, cited)
     written = io.BytesIO()

@@ -33,6 +33,7 @@ _ALL = select(preferences.c.name, preferences.c.value)  # built once, since ever
 _ONE = select(preferences.c.value).where(preferences.c.name == bindparam("named"))
 _ALLOWED_MODELS = "allowed_models"
 _TRACES_ALLOWED = "traces_allowed"
+_LANGUAGE = "language"  # followed by the user, if there are several
 _AUTO_REGRESSION = "pinned_questions_run_by_themselves"  # keys of users
 _MAX_PRESET_NAME_LENGTH = 60
 # Saved presets set the models, too; thresholds depend on the collection.
@@ -180,6 +181,20 @@ class Preferences(UserScoped):
         """Allow or forbid traces to LangSmith. What was sent stays sent."""
         check_admin(self._database, self._user)
         self._keep(_TRACES_ALLOWED, allowed)
+
+    def language(self) -> str:
+        """Return the language this user chose for the screen; empty for the one of the browser."""
+        with self._database.read() as connection:
+            kept = connection.execute(_ONE, {"named": self._language_key}).scalar()
+        return str(_parse_value(kept or "") or "")
+
+    def save_language(self, language: str) -> None:
+        """Save this user's language of the screen; empty for the one of the browser."""
+        self._keep(self._language_key, language)
+
+    @property
+    def _language_key(self) -> str:
+        return f"{_LANGUAGE}:{self._user}" if self._user else _LANGUAGE
 
     def auto_regression_users(self) -> list[str]:
         """Return the users whose pinned questions are asked automatically after a change.

@@ -6,14 +6,25 @@ import re
 from datetime import UTC, date, datetime
 
 from crag.text.sanitization import to_one_line
+from crag.translation import ENGLISH, _, current_language, ngettext
 from crag.types import Thresholds
 
 _MAX_RETRY_SECONDS = 3600
 
 
+def format_number(number: float) -> str:
+    """Format a number with thousands separators: 1,284."""
+    if current_language() == ENGLISH:
+        return f"{number:,}"
+    from babel.numbers import format_decimal
+
+    return str(format_decimal(number, locale=current_language()))
+
+
 def format_count(number: int, singular: str, plural: str = "") -> str:
-    """Format a number with its noun: 1 passage, 1,284 passages."""
-    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+    """Format a number with its English noun in the user's language: 1 passage, 1,284 passages."""
+    one, many = f"{{count}} {singular}", f"{{count}} {plural or f'{singular}s'}"
+    return ngettext(one, many, number).format(count=format_number(number))
 
 
 def format_score(value: float) -> str:
@@ -35,10 +46,12 @@ def describe_best_score(best: float, thresholds: Thresholds) -> str:
     """Return the best score with the threshold it is above or below, as in “best 0.94 ≥ 0.59”."""
     shown, lower, upper = format_best_score(best, thresholds), thresholds.lower, thresholds.upper
     if best >= upper:
-        return f"best {shown} ≥ {format_score(upper)}"
+        return _("best {shown} ≥ {upper}").format(shown=shown, upper=format_score(upper))
     if best < lower:
-        return f"best {shown} < {format_score(lower)}"
-    return f"best {shown}, between {format_score(lower)} and {format_score(upper)}"
+        return _("best {shown} < {lower}").format(shown=shown, lower=format_score(lower))
+    return _("best {shown}, between {lower} and {upper}").format(
+        shown=shown, lower=format_score(lower), upper=format_score(upper)
+    )
 
 
 def format_size(amount: int) -> str:
@@ -52,11 +65,11 @@ def format_size(amount: int) -> str:
 def format_duration(seconds: float) -> str:
     """Format a duration: 18 ms, 1.9 s, 1 min 22 s."""
     if seconds < 0.1:
-        return f"{max(1, round(seconds * 1000))} ms"
+        return _("{count} ms").format(count=max(1, round(seconds * 1000)))
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return _("{seconds:.1f} s").format(seconds=seconds)
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    return _("{minutes} min {rest} s").format(minutes=minutes, rest=rest)
 
 
 def format_retry_after(retry_after: str) -> str:
@@ -95,7 +108,11 @@ def current_date() -> date:
 
 
 def format_date(moment: float) -> str:
-    """Format as 21 Nov 2026."""
+    """Format as 21 Nov 2026, or as usual in the user's language."""
+    if current_language() != ENGLISH:
+        from babel.dates import format_date as format_local_date
+
+        return str(format_local_date(to_local_time(moment), "medium", locale=current_language()))
     return f"{to_local_time(moment).day} {to_local_time(moment):%b %Y}"
 
 

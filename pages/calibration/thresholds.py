@@ -24,7 +24,8 @@ from crag.evaluation.threshold_proposal import (
 from crag.inspection import run_labels
 from crag.options import RunOptions
 from crag.text import sanitization
-from crag.text.formatting import format_count, format_date, format_score
+from crag.text.formatting import format_count, format_date, format_number, format_score
+from crag.translation import _, translate_text
 from crag.types import Action, Thresholds
 from pages.parts import labels, markdown, score_chart
 from pages.parts.services import application
@@ -35,11 +36,10 @@ _SCORE_KINDS = ("answered", "not answered")
 
 def draw_score_distributions(scored: Sequence[ProbeScore], thresholds: Thresholds) -> None:
     """Draw the chart with both thresholds as rules."""
-    alt = (
-        "How often each score was given to answerable and to other questions;"
-        f" thresholds at {format_score(thresholds.lower)} and {format_score(thresholds.upper)}"
-    )
-    score = "best score of a question's passages"
+    alt = _(
+        "How often each score was given to answerable and to other questions; thresholds at {lower} and {upper}"
+    ).format(lower=format_score(thresholds.lower), upper=format_score(thresholds.upper))
+    score = _("best score of a question's passages")
     score_chart.draw_score_chart(
         _SCORE_KINDS, score_histograms(scored, score_chart.BINS), thresholds, score=score, alt=alt
     )
@@ -47,7 +47,7 @@ def draw_score_distributions(scored: Sequence[ProbeScore], thresholds: Threshold
 
 def draw_calibration(measured: Calibration) -> None:
     """Draw the measurement; a fragment, so that moving a threshold redraws nothing else."""
-    st.header("Scores", anchor=False)
+    st.header(_("Scores"), anchor=False)
     st.caption(_calibration_facts(measured))
     chart = st.container()
     thresholds = _choose_thresholds(measured)
@@ -63,11 +63,18 @@ def draw_calibration(measured: Calibration) -> None:
 def _calibration_facts(measured: Calibration) -> str:
     answered = sum(one.answerable for one in measured.scored)
     ruled = sum(one.kind == "ruling" for one in measured.scored)
-    where = markdown.escape_line(measured.collection, 80) or "all documents"
-    by_you = f", including {format_count(ruled, 'passage')} whose verdict you changed" if ruled else ""
-    return (
-        f"{labels.grader_label(measured.grader)} on {where}: {answered:,} answerable,"
-        f" {len(measured.scored) - answered:,} not answerable{by_you}."
+    where = markdown.escape_line(measured.collection, 80) or _("all documents")
+    by_you = (
+        _(", including {passages} whose verdict you changed").format(passages=format_count(ruled, "passage"))
+        if ruled
+        else ""
+    )
+    return _("{grader_label} on {where}: {answered} answerable, {scored} not answerable{by_you}.").format(
+        grader_label=labels.grader_label(measured.grader),
+        where=where,
+        answered=format_number(answered),
+        scored=format_number(len(measured.scored) - answered),
+        by_you=by_you,
     )
 
 
@@ -77,15 +84,19 @@ def _choose_thresholds(measured: Calibration) -> Thresholds:
     for remark in measured.proposal.remarks:
         st.markdown(f":orange[:material/info:] {markdown.escape_line(remark, 400)}")
     lower, upper = st.select_slider(
-        "Not relevant below, relevant from",
+        _("Not relevant below, relevant from"),
         THRESHOLD_GRID,
         value=(_nearest_on_grid(start.lower), _nearest_on_grid(start.upper)),
         format_func=format_score,
         key=f"thresholds-{measured.made_at}",
     )
-    own = f"Default: {_threshold_pair(measured.own)}."
-    proposed = f"Proposed: {_threshold_pair(start)}. " if measured.proposal.thresholds else ""
-    st.caption(f"{proposed}{own} Between the two, a passage is *partly relevant*.")
+    own = _("Default: {threshold_pair}.").format(threshold_pair=_threshold_pair(measured.own))
+    proposed = (
+        _("Proposed: {threshold_pair}. ").format(threshold_pair=_threshold_pair(start))
+        if measured.proposal.thresholds
+        else ""
+    )
+    st.caption(_("{proposed}{own} Between the two, a passage is *partly relevant*.").format(proposed=proposed, own=own))
     return Thresholds(lower, upper)
 
 
@@ -101,25 +112,30 @@ def _draw_precision(figures: ThresholdFigures, thresholds: Thresholds) -> None:
     correct, refused = _share_text(figures.correct), _share_text(figures.incorrect)
     upper, lower = format_score(thresholds.upper), format_score(thresholds.lower)
     st.markdown(
-        f":green[:material/check_circle:] From **{upper}** on, {correct} of the questions are answerable.  \n"
-        f":red[:material/cancel:] Below **{lower}**, {refused} of them are not."
+        _(
+            ":green[:material/check_circle:] From **{upper}** on, {correct} of the questions are answerable.  \n"
+            ":red[:material/cancel:] Below **{lower}**, {refused} of them are not."
+        ).format(upper=upper, correct=correct, lower=lower, refused=refused)
     )
 
 
 def _share_text(share: ShareEstimate) -> str:
     if share.value is None:
-        return f"none (n = {share.n})"
-    return f"**{share.value:.0%}** {labels.grey_text(f'{share.low:.0%} to {share.high:.0%}, n = {share.n:,}')}"
+        return _("none (n = {n})").format(n=share.n)
+    bounds = _("{low:.0%} to {high:.0%}, n = {n}").format(low=share.low, high=share.high, n=format_number(share.n))
+    return f"**{share.value:.0%}** {labels.grey_text(bounds)}"
 
 
 def _action_table(figures: ThresholdFigures) -> str:
     """Return the share of each action for both kinds of question as a Markdown table."""
     return "\n".join(
         [
-            f"| Question | {' | '.join(run_labels.ACTION_BADGES[action].word for action in _ACTIONS)} |",
+            _("| Question | {value} |").format(
+                value=" | ".join(run_labels.ACTION_BADGES[action].word for action in _ACTIONS)
+            ),
             "|---|--:|--:|--:|",
-            _action_row("Answerable", figures.answerable),
-            _action_row("Not answerable", figures.unanswerable),
+            _action_row(_("Answerable"), figures.answerable),
+            _action_row(_("Not answerable"), figures.unanswerable),
         ]
     )
 
@@ -131,12 +147,12 @@ def _action_row(name: str, outcomes: ActionShares) -> str:
 
 def _draw_use_button(measured: Calibration, thresholds: Thresholds) -> None:
     error = describe_calibration_error(measured.scored, measured.own)
-    st.caption(f"Both kinds count equally. Ranges are 95% intervals (bootstrap). {error}")
+    st.caption(_("Both kinds count equally. Ranges are 95% intervals (bootstrap). {error}").format(error=error))
     kept = application().calibration.saved.load(measured.collection, measured.grader)
     with st.container(horizontal=True, vertical_alignment="center"):
         if kept == thresholds:
-            st.markdown(":green[:material/check_circle:] In use", width="content")
-        elif st.button("Use these thresholds", icon=":material/check:", key="use-thresholds"):
+            st.markdown(_(":green[:material/check_circle:] In use"), width="content")
+        elif st.button(_("Use these thresholds"), icon=":material/check:", key="use-thresholds"):
             _save_thresholds(measured, thresholds)
 
 
@@ -144,38 +160,42 @@ def _save_thresholds(measured: Calibration, thresholds: Thresholds) -> None:
     try:
         application().calibration.save(measured, thresholds)
     except CragError as error:
-        st.markdown(f":red[{markdown.escape_line(str(error))}]")
+        st.markdown(f":red[{markdown.escape_line(translate_text(str(error)))}]")
     else:
         st.rerun()
 
 
 def _draw_past_questions(past: Sequence[ReplayResult]) -> None:
-    st.header("Past questions", anchor=False)
+    st.header(_("Past questions"), anchor=False)
     if not past:
-        st.caption("This grader has not graded any question yet. Ask some, then come back to see what would change.")
+        st.caption(_("This grader has not graded any question yet. Ask some, then come back to see what would change."))
         return
     changed = sum(one.changes for one in past)
-    would = f"{format_count(changed, 'question')} would" if changed else "None would"
-    st.caption(f"{would} get a different result, of the last {len(past):,} graded by this grader.")
+    would = f"{format_count(changed, 'question')} would" if changed else _("None would")
+    st.caption(
+        _("{would} get a different result, of the last {past} graded by this grader.").format(
+            would=would, past=format_number(len(past))
+        )
+    )
     rows = sorted(past, key=lambda one: not one.changes)
     st.dataframe(
         _past_question_columns(rows),
         hide_index=True,
-        alt="Past questions with their result then and now",
+        alt=_("Past questions with their result then and now"),
         key="past-questions",
         column_config={
-            "Question": st.column_config.TextColumn(width=300),
-            "Score": st.column_config.NumberColumn(format="%.2f"),
+            _("Question"): st.column_config.TextColumn(width=300),
+            _("Score"): st.column_config.NumberColumn(format="%.2f"),
         },
     )
 
 
 def _past_question_columns(past: Sequence[ReplayResult]) -> dict[str, list[Any]]:
     return {
-        "Question": [sanitization.strip_invisible(one.question) for one in past],
-        "Score": [one.best for one in past],
-        "Then": [run_labels.ACTION_BADGES[one.then].word if one.then else "" for one in past],
-        "Now": [run_labels.ACTION_BADGES[one.now].word if one.now else "" for one in past],
+        _("Question"): [sanitization.strip_invisible(one.question) for one in past],
+        _("Score"): [one.best for one in past],
+        _("Then"): [run_labels.ACTION_BADGES[one.then].word if one.then else "" for one in past],
+        _("Now"): [run_labels.ACTION_BADGES[one.now].word if one.now else "" for one in past],
         "": ["changes" if one.changes else "" for one in past],
     }
 
@@ -184,10 +204,10 @@ def draw_saved_thresholds() -> None:
     """Draw one row per saved thresholds, those of a changed grader apart; nothing if none are saved."""
     kept = application().calibration.saved.all()
     outdated = [one for one in kept if _is_outdated(one)]
-    _draw_saved_list("In use", [one for one in kept if one not in outdated], "Back to default", ":material/undo:")
-    _draw_saved_list("No longer in use", outdated, "Remove", ":material/delete:")
+    _draw_saved_list(_("In use"), [one for one in kept if one not in outdated], _("Back to default"), ":material/undo:")
+    _draw_saved_list(_("No longer in use"), outdated, _("Remove"), ":material/delete:")
     if outdated:
-        st.caption("The grader has changed since, so it uses its default thresholds. Measure again to calibrate it.")
+        st.caption(_("The grader has changed since, so it uses its default thresholds. Measure again to calibrate it."))
 
 
 def _is_outdated(one: SavedThresholds) -> bool:

@@ -13,6 +13,7 @@ from crag.inspection import run_labels
 from crag.inspection.steps import describe_sent_query
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration
+from crag.translation import N_, _
 from crag.types import Citation, Message, Support
 from pages.chat import answer_actions, consent, failures, route_result, state, versions
 from pages.chat.answer_actions import AnswerMarks
@@ -25,10 +26,10 @@ from pages.parts.session import is_phone
 
 _SPACE_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min)\b)")  # a line must not end between them
 _SENTENCE_LENGTH, _QUOTE_LENGTH = 400, 260
-_ENGINE_NOTICE = (
+_ENGINE_NOTICE = N_(
     "No language model is in use. These sentences match the words of your question: check that they answer it."
 )
-_SUMMARY_NOTICE = (
+_SUMMARY_NOTICE = N_(
     "No language model is in use, so the summary quotes the sentences that have most in common with their section."
 )
 
@@ -37,7 +38,7 @@ def _draw_support(run_id: str, trace: Trace) -> None:
     """Draw a folded row that is filled when opened; nothing for an answer without citations."""
     if not trace.sentences or not trace.citations or trace.outcome == "not_answered":
         return
-    folded = st.expander("Source of each sentence", type="compact", key=f"rests-{run_id}", on_change="rerun")
+    folded = st.expander(_("Source of each sentence"), type="compact", key=f"rests-{run_id}", on_change="rerun")
     if folded.open:
         with folded, st.container(gap="medium"):
             for number, sentence in enumerate(trace.sentences):
@@ -73,7 +74,11 @@ def _draw_thinking(run_id: str, trace: Trace) -> None:
     seconds = trace.thought_until - trace.thought_from
     taken = f" for {format_duration(seconds)}" if seconds >= 1 else ""
     folded = st.expander(
-        f"Reasoned{taken}", type="compact", icon=":material/neurology:", key=f"thought-{run_id}", on_change="rerun"
+        _("Reasoned{taken}").format(taken=taken),
+        type="compact",
+        icon=":material/neurology:",
+        key=f"thought-{run_id}",
+        on_change="rerun",
     )
     if folded.open:
         with folded:
@@ -95,7 +100,7 @@ ANSWER_AVATAR = ":material/fact_check:"
 _NEAREST_SHOWN = 4
 _SEARCHES_OFFERED = 3
 _LINK_GAP = "\u2003"
-_CUT_PROMPT_NOTE = "may be based on less than is shown"
+_CUT_PROMPT_NOTE = N_("may be based on less than is shown")
 
 
 def draw_answer(message: Message, trace: Trace, question_id: int, marks: AnswerMarks, *, last: bool) -> None:
@@ -156,10 +161,12 @@ def draw_answer_text(run_id: str, trace: Trace, *, links: bool = True) -> None:
 def outcome_sentence(trace: Trace) -> str:
     """Return how a run ended, for screen readers."""
     if trace.state != "done" or trace.outcome is None:
-        return {"stopped": "Stopped", "failed": failures.failure_title(trace)}.get(trace.state, "")
+        return {"stopped": _("Stopped"), "failed": failures.failure_title(trace)}.get(trace.state, "")
     if trace.outcome == "talk":
-        return "Reply ready"
-    return f"Answer ready, {run_labels.answer_badge(trace).word}, {format_count(len(trace.citations), 'source')}"
+        return _("Reply ready")
+    return _("Answer ready, {word}, {sources}").format(
+        word=run_labels.answer_badge(trace).word, sources=format_count(len(trace.citations), "source")
+    )
 
 
 def answer_headline(trace: Trace) -> str:
@@ -185,7 +192,7 @@ def _draw_headline(run_id: str, trace: Trace) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(answer_headline(trace), width="content")
         st.button(
-            "Trace",
+            _("Trace"),
             icon=":material/account_tree:",
             type="tertiary",
             key=f"trace-of-{run_id}",
@@ -196,14 +203,20 @@ def _draw_headline(run_id: str, trace: Trace) -> None:
 
 def _draw_notes(trace: Trace) -> None:
     if trace.state == "stopped":
-        st.caption(f"Stopped by you. {failures.kept_sentence(trace)}")
+        st.caption(_("Stopped by you. {kept_sentence}").format(kept_sentence=failures.kept_sentence(trace)))
     elif trace.state == "interrupted":
-        st.caption(f"The app closed while writing this answer. {failures.kept_sentence(trace)}")
+        st.caption(
+            _("The app closed while writing this answer. {kept_sentence}").format(
+                kept_sentence=failures.kept_sentence(trace)
+            )
+        )
     if sent := describe_sent_query(trace):
         st.caption(f":material/arrow_circle_up: {markdown.escape_line(sent, 600)}")
     for note in trace.notes:
         sign = (
-            ":orange[:material/warning:]" if trace.usage.prompt_cut and _CUT_PROMPT_NOTE in note else ":material/info:"
+            ":orange[:material/warning:]"
+            if trace.usage.prompt_cut and _(_CUT_PROMPT_NOTE) in note
+            else ":material/info:"
         )
         st.caption(f"{sign} {markdown.escape_line(note)}")
 
@@ -215,15 +228,19 @@ def _draw_unsupported_sentences(run_id: str, trace: Trace) -> None:
         return
     if not state.has_web_search():
         count = format_count(len(unsupported), "sentence")
-        st.caption(f"{count} without a source. To search the web for one, add TAVILY_API_KEY to .env.")
+        st.caption(
+            _("{count} without a source. To search the web for one, add TAVILY_API_KEY to .env.").format(count=count)
+        )
         return
     with st.container(gap="xsmall"):
         for index, sentence in enumerate(unsupported[:_SEARCHES_OFFERED]):
             which = (
-                "the sentence without a source" if len(unsupported) == 1 else f"“{markdown.escape_line(sentence, 60)}”"
+                _("the sentence without a source")
+                if len(unsupported) == 1
+                else f"“{markdown.escape_line(sentence, 60)}”"
             )
             st.button(
-                f"Search the web for {which}",
+                _("Search the web for {which}").format(which=which),
                 icon=":material/travel_explore:",
                 type="tertiary",
                 key=f"look-{run_id}-{index}",
@@ -236,7 +253,7 @@ def _draw_engine_notice(run_id: str, trace: Trace) -> None:
     """Draw, below an answer of the built-in engine, what it is and how to install a model."""
     if trace.prompt is None or trace.prompt.window or trace.outcome == "not_answered":
         return
-    notice = _SUMMARY_NOTICE if trace.route == "document" else _ENGINE_NOTICE
+    notice = _(_SUMMARY_NOTICE) if trace.route == "document" else _(_ENGINE_NOTICE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(notice, width="content")
         setup_checklist.draw_check_action(model_checks.LLAMA_CHECK, f"notice-{run_id}")
@@ -278,7 +295,7 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
     nearest = {(passage.title, passage.locator): passage for passage in reversed(passages)}
     if nearest:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.caption("Nearest passages:", width="content")
+            st.caption(_("Nearest passages:"), width="content")
             for passage in [*reversed(nearest.values())][:_NEAREST_SHOWN]:
                 st.button(
                     markdown.escape_place(passage.title, passage.locator, _place_length()),
@@ -291,7 +308,7 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
     with st.container(horizontal=True):
         if trace.wants_web and not trace.query_sent and state.has_web_search():
             st.button(
-                "Allow web search and try again",
+                _("Allow web search and try again"),
                 icon=":material/public:",
                 key=f"web-{run_id}",
                 on_click=regenerate_answer,
@@ -301,5 +318,5 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
 
 
 def _draw_add_documents(run_id: str) -> None:
-    if st.button("Add documents", icon=Page.DOCUMENTS.icon, key=f"add-{run_id}"):
+    if st.button(_("Add documents"), icon=Page.DOCUMENTS.icon, key=f"add-{run_id}"):
         open_page(Page.DOCUMENTS)

@@ -14,6 +14,7 @@ from crag.reference_systems import keep_system
 from crag.runs.trace import Trace
 from crag.text import sanitization
 from crag.text.formatting import format_place
+from crag.translation import N_, _
 from crag.types import Citation, Feedback
 from pages.chat import state
 from pages.chat.options import open_comparison_drawer
@@ -50,7 +51,7 @@ def answer_with_sources(trace: Trace) -> str:
     return "\n\n".join(part for part in (asked, trace.text.strip(), sources) if part)
 
 
-@dialogs.dialog("Copy with sources", width="large")
+@dialogs.dialog(N_("Copy with sources"), width="large")
 def draw_copy_dialog(run_id: str) -> None:
     """Draw the dialog with the text and a copy button."""
     text = answer_with_sources(application().runs.trace(run_id))
@@ -64,8 +65,8 @@ def _source_line(cited: Citation) -> str:
 
 
 PIN_DIALOG = "pin an answer"
-PIN_CHOICE = ":material/quiz: Pin as a test question"
-_CHANGE_PIN_CHOICE = ":material/quiz: Change the test question"
+PIN_CHOICE = N_(":material/quiz: Pin as a test question")
+_CHANGE_PIN_CHOICE = N_(":material/quiz: Change the test question")
 _REFERENCE_LENGTH = 20_000  # characters
 
 
@@ -75,14 +76,14 @@ def _draw_pinned(run_id: str, given: Feedback | None, *, pinned: bool) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if pinned:
-            st.caption(":material/quiz: Pinned as a test question", width="content")
-        word, icon = ("Change", ":material/edit:") if pinned else ("Pin as a test question", ":material/quiz:")
+            st.caption(_(":material/quiz: Pinned as a test question"), width="content")
+        word, icon = (_("Change"), ":material/edit:") if pinned else (_("Pin as a test question"), ":material/quiz:")
         dialogs.draw_opener(word, icon, PIN_DIALOG, run_id, type="tertiary", key=f"pin-{run_id}")
 
 
 def draw_pin_dialog(run_id: str) -> None:
     """Draw the dialog in which the reference answer is edited before it is pinned."""
-    title = "Test question" if pins.run_pins(run_id).answer else "Pin as a test question"
+    title = _("Test question") if pins.run_pins(run_id).answer else _("Pin as a test question")
     dialogs.dialog(title)(_draw_pin_content)(run_id)
 
 
@@ -91,16 +92,18 @@ def _draw_pin_content(run_id: str) -> None:
     st.markdown(f"**{markdown.escape_line(standalone_question(trace), 400)}**")
     with st.form("pin", border=False):
         right = st.text_area(
-            "Right answer",
+            _("Right answer"),
             value=(pinned.reference if pinned.answer else suggested_reference(trace))[:_REFERENCE_LENGTH],
             height=150,
             max_chars=_REFERENCE_LENGTH,
-            placeholder="The documents do not say" if trace.outcome == "not_answered" else "",
+            placeholder=_("The documents do not say") if trace.outcome == "not_answered" else "",
         )
         st.caption(_pin_hint(pinned, refused=trace.outcome == "not_answered"))
         with st.container(horizontal=True):
-            keep = st.form_submit_button("Save" if pinned.answer else "Pin", icon=":material/check:", type="primary")
-            forget = pinned.answer and st.form_submit_button("Unpin", icon=":material/close:")
+            keep = st.form_submit_button(
+                _("Save") if pinned.answer else _("Pin"), icon=":material/check:", type="primary"
+            )
+            forget = pinned.answer and st.form_submit_button(_("Unpin"), icon=":material/close:")
     if keep or forget:
         with dialogs.catch_refusals():
             _save_pin(run_id, right or "", forget=forget)
@@ -109,10 +112,10 @@ def _draw_pin_content(run_id: str) -> None:
 
 def _pin_hint(pinned: RunPins, *, refused: bool) -> str:
     if refused:
-        return "Leave it empty if declining to answer is right."
-    shorten = "Keep only the words that make an answer right."
+        return _("Leave it empty if declining to answer is right.")
+    shorten = _("Keep only the words that make an answer right.")
     if pinned.known and not pinned.answer:
-        return f"{shorten} This replaces what is pinned for this question."
+        return _("{shorten} This replaces what is pinned for this question.").format(shorten=shorten)
     return shorten
 
 
@@ -122,15 +125,15 @@ def _save_pin(run_id: str, right: str, *, forget: bool) -> None:
         pins.unpin_answer(run_id)
     else:
         pins.pin_answer(run_id, right)
-        st.toast("Pinned. Find it under “Test questions” in Evaluate.", icon=":material/quiz:")
+        st.toast(_("Pinned. Find it under “Test questions” in Evaluate."), icon=":material/quiz:")
 
 
-_EDIT_CHOICE = ":material/edit: Edit question"
-_COPY_CHOICE = ":material/content_copy: Copy with sources"
-_TRACE_CHOICE = ":material/route: Trace"
-_INSPECT_CHOICE = f"{Page.INSPECT.icon} Open in {Page.INSPECT.title}"
-_NOTE_CHOICE = ":material/note_add: Keep as a note"
-_SHARE_CHOICE = ":material/share: Share this answer"
+_EDIT_CHOICE = N_(":material/edit: Edit question")
+_COPY_CHOICE = N_(":material/content_copy: Copy with sources")
+_TRACE_CHOICE = N_(":material/route: Trace")
+_INSPECT_CHOICE = N_(":material/account_tree: Open in Inspect")
+_NOTE_CHOICE = N_(":material/note_add: Keep as a note")
+_SHARE_CHOICE = N_(":material/share: Share this answer")
 SHARE_DIALOG = "share an answer"  # the dialog
 
 
@@ -140,15 +143,15 @@ def draw_more_menu(
     """Draw the menu; `with_trace` adds the trace, for an answer without a button for it."""
     key = f"more-{run_id}"
     choices = [
-        _EDIT_CHOICE,
-        *([_TRACE_CHOICE] if with_trace else []),
-        *([_COPY_CHOICE, _NOTE_CHOICE] if trace.text else []),
-        _SHARE_CHOICE,
-        _CHANGE_PIN_CHOICE if run_id in marks.pinned else PIN_CHOICE,
-        _INSPECT_CHOICE,
+        _(_EDIT_CHOICE),
+        *([_(_TRACE_CHOICE)] if with_trace else []),
+        *([_(_COPY_CHOICE), _(_NOTE_CHOICE)] if trace.text else []),
+        _(_SHARE_CHOICE),
+        _(_CHANGE_PIN_CHOICE) if run_id in marks.pinned else _(PIN_CHOICE),
+        _(_INSPECT_CHOICE),
     ]
     chosen = st.menu_button(
-        "More",
+        _("More"),
         choices,
         icon=":material/more_horiz:",
         type="tertiary",
@@ -156,23 +159,23 @@ def draw_more_menu(
         on_click=_choose_action,
         args=(key, run_id, question_id),
     )
-    if chosen == _INSPECT_CHOICE:
+    if chosen == _(_INSPECT_CHOICE):
         open_page(Page.INSPECT, run=run_id)
 
 
 def _choose_action(key: str, run_id: str, question_id: int) -> None:
     match st.session_state[key]:
-        case chosen if chosen == _EDIT_CHOICE:
+        case chosen if chosen == _(_EDIT_CHOICE):
             state.start_editing(question_id)
-        case chosen if chosen == _TRACE_CHOICE:
+        case chosen if chosen == _(_TRACE_CHOICE):
             state.open_trace(run_id)
-        case chosen if chosen == _COPY_CHOICE:
+        case chosen if chosen == _(_COPY_CHOICE):
             dialogs.open_dialog(COPY_DIALOG, run_id)
-        case chosen if chosen == _NOTE_CHOICE:
+        case chosen if chosen == _(_NOTE_CHOICE):
             notes.keep_answer(run_id)
-        case chosen if chosen == _SHARE_CHOICE:
+        case chosen if chosen == _(_SHARE_CHOICE):
             dialogs.open_dialog(SHARE_DIALOG, run_id)
-        case chosen if chosen in (PIN_CHOICE, _CHANGE_PIN_CHOICE):
+        case chosen if chosen in (_(PIN_CHOICE), _(_CHANGE_PIN_CHOICE)):
             dialogs.open_dialog(PIN_DIALOG, run_id)
 
 
@@ -192,29 +195,29 @@ def _draw_reason(run_id: str, given: Feedback | None) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         text = (
-            f"You said: “{markdown.escape_line(given.reason, 160)}”"
+            _("You said: “{reason}”").format(reason=markdown.escape_line(given.reason, 160))
             if given.reason
-            else "You marked this as not helpful."
+            else _("You marked this as not helpful.")
         )
         st.caption(text, width="content")
-        word = "Change" if given.reason else "Say why"
+        word = _("Change") if given.reason else _("Say why")
         dialogs.draw_opener(word, ":material/edit:", REASON_DIALOG, run_id, type="tertiary", key=f"why-{run_id}")
 
 
-@dialogs.dialog("What was wrong?")
+@dialogs.dialog(N_("What was wrong?"))
 def draw_reason_dialog(run_id: str) -> None:
     """Draw the dialog that asks what was wrong with the answer."""
     given = application().conversations.feedback(run_id)
     with st.form("why", border=False):
         reason = st.text_area(
-            "What was wrong?",
+            _("What was wrong?"),
             value=given.reason if given else "",
             height=90,
             max_chars=_REASON_LENGTH,
-            placeholder="For example: leaves out the second cause",
+            placeholder=_("For example: leaves out the second cause"),
             label_visibility="collapsed",
         )
-        submitted = st.form_submit_button("Send", icon=":material/check:")
+        submitted = st.form_submit_button(_("Send"), icon=":material/check:")
     if submitted:
         with dialogs.catch_refusals():
             application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")
@@ -232,7 +235,7 @@ def _save_thumb(run_id: str) -> None:
             dialogs.open_dialog(REASON_DIALOG, run_id)
 
 
-_SAME_SETTINGS = "Same settings"
+_SAME_SETTINGS = N_("Same settings")
 _COMPARE_CHOICE = f"Compare with other settings {labels.grey_text('both answers side by side')}"
 
 
@@ -245,7 +248,7 @@ def draw_actions(run_id: str, trace: Trace, question_id: int, marks: AnswerMarks
         if trace.text:
             draw_copy_button(trace.text, key=f"copy-{run_id}")
         st.menu_button(
-            "Again",
+            _("Again"),
             [*regenerate_choices(trace.options), _COMPARE_CHOICE],
             icon=":material/refresh:",
             type="tertiary",
@@ -260,19 +263,20 @@ def draw_actions(run_id: str, trace: Trace, question_id: int, marks: AnswerMarks
 
 def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
     """Return the choices of `Again` by menu label: same settings, other models and policies."""
-    choices = {_SAME_SETTINGS: options}
+    choices = {_(_SAME_SETTINGS): options}
     used = answering_model(options)
     for model in available_models():
         if model.name != used:
-            choices[f"With {external_hosts.model_with_host(model.name)}"] = replace(
+            choices[_("With {model}").format(model=external_hosts.model_with_host(model.name))] = replace(
                 options, model=model.name, preset=keep_system(options)
             )
     for route, (label, meaning) in ROUTES.items():
         if route not in (options.route, "auto", "steps"):
-            choices[f"As a {label.lower()} {labels.grey_text(meaning)}"] = replace(options, route=route, preset="")
-    for policy, (_, meaning) in POLICIES.items():
+            kind = _("As a {kind}").format(kind=_(label).lower())
+            choices[f"{kind} {labels.grey_text(_(meaning))}"] = replace(options, route=route, preset="")
+    for policy, (_label, meaning) in POLICIES.items():
         if policy != options.policy:
-            choices[f"{run_labels.grading_label(policy).capitalize()} {labels.grey_text(meaning)}"] = replace(
+            choices[f"{run_labels.grading_label(policy).capitalize()} {labels.grey_text(_(meaning))}"] = replace(
                 options, policy=policy, preset=""
             )
     return choices

@@ -6,6 +6,7 @@ import streamlit as st
 
 from crag.protocols import MAX_QUERY_LENGTH
 from crag.runs.trace import Trace
+from crag.translation import N_, _
 from pages.chat import state
 from pages.chat.questions import decide_web_search
 from pages.parts import markdown
@@ -13,9 +14,9 @@ from pages.parts.layout import draw_watching
 from pages.parts.services import application
 
 _POLL_SECONDS = 1.5
-_PAGES_NOTE = "Then the full pages found are fetched from their sites."
-_FROM_QUESTION_NOTE = "Written from your question, never from your documents."
-_FROM_ANSWER_NOTE = (
+_PAGES_NOTE = N_("Then the full pages found are fetched from their sites.")
+_FROM_QUESTION_NOTE = N_("Written from your question, never from your documents.")
+_FROM_ANSWER_NOTE = N_(
     "Taken from a sentence of the answer, so it may contain words from your documents. Check it before you send it."
 )
 
@@ -27,9 +28,9 @@ def draw_consent_card(run_id: str, trace: Trace) -> None:
         return
     key = f"query-{run_id}"
     with st.container(border=True):
-        st.markdown("**Allow this search?**")
+        st.markdown(_("**Allow this search?**"))
         st.text_area(
-            "Query for the web",
+            _("Query for the web"),
             value=application().runs.draft(run_id),
             max_chars=MAX_QUERY_LENGTH,
             height=68,
@@ -38,15 +39,19 @@ def draw_consent_card(run_id: str, trace: Trace) -> None:
             on_change=_keep_draft,
             args=(run_id,),
         )
-        origin = _FROM_ANSWER_NOTE if asked.from_answer else _FROM_QUESTION_NOTE
+        origin = _(_FROM_ANSWER_NOTE) if asked.from_answer else _(_FROM_QUESTION_NOTE)
         host = markdown.escape_line(asked.host, 80)
-        pages = f" {_PAGES_NOTE}" if trace.options.fetch_pages else ""
-        alone = "" if pages else " and nothing else"
-        st.caption(f":material/arrow_circle_up: Sends this query{alone} to {host}. {origin}{pages}")
+        pages = f" {_(_PAGES_NOTE)}" if trace.options.fetch_pages else ""
+        alone = "" if pages else _(" and nothing else")
+        st.caption(
+            _(":material/arrow_circle_up: Sends this query{alone} to {host}. {origin}{pages}").format(
+                alone=alone, host=host, origin=origin, pages=pages
+            )
+        )
         with st.container(horizontal=True):
-            st.button("Allow", icon=":material/public:", key=f"send-{run_id}", on_click=_send_query, args=(run_id,))
-            st.button("Don't search", key=f"keep-{run_id}", on_click=decide_web_search, args=(run_id, None))
-        st.checkbox("Always allow in this conversation", key=f"always-{run_id}")
+            st.button(_("Allow"), icon=":material/public:", key=f"send-{run_id}", on_click=_send_query, args=(run_id,))
+            st.button(_("Don't search"), key=f"keep-{run_id}", on_click=decide_web_search, args=(run_id, None))
+        st.checkbox(_("Always allow in this conversation"), key=f"always-{run_id}")
     # It may also be decided in another tab.
     draw_watching(True, lambda: application().runs.trace(run_id).waiting is not None, _POLL_SECONDS)
 

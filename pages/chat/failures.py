@@ -11,6 +11,7 @@ from crag.models.model_choice import model_label
 from crag.models.ollama_api import find_by_name
 from crag.options import RunOptions
 from crag.runs.trace import Trace
+from crag.translation import N_, _, translate_text
 from pages.chat.questions import (
     allow_model_and_regenerate,
     continue_answer,
@@ -21,39 +22,39 @@ from pages.parts import downloads, external_hosts, markdown
 from pages.parts.components import draw_copy_button
 from pages.parts.services import application, available_models
 
-_MODEL_UNAVAILABLE = "The model is not available"
+_MODEL_UNAVAILABLE = N_("The model is not available")
 _TITLES = {
     "unreachable": _MODEL_UNAVAILABLE,
     "model_missing": _MODEL_UNAVAILABLE,
     "not_ollama": _MODEL_UNAVAILABLE,
-    "consent_needed": "Allow this to leave your machine?",
-    "out_of_memory": "Not enough memory for the model",
-    "busy": "The model is busy",
-    "silent": "The model does not respond",
-    "incomplete": "The answer is incomplete",
-    "key_missing": "The key is missing",
-    "package_missing": "A package is missing",
-    "question_too_long": "The question is too long",
-    "prompt_too_long": "The question is too long",
-    "nothing_written": "The model wrote no answer",
-    "only_embeds": "This model cannot answer",
-    "too_old": "Ollama is too old",
-    "no_access": "No access to this model",
-    "bad_reply": "The reply could not be read",
-    "bad_request": "This question cannot be asked",
+    "consent_needed": N_("Allow this to leave your machine?"),
+    "out_of_memory": N_("Not enough memory for the model"),
+    "busy": N_("The model is busy"),
+    "silent": N_("The model does not respond"),
+    "incomplete": N_("The answer is incomplete"),
+    "key_missing": N_("The key is missing"),
+    "package_missing": N_("A package is missing"),
+    "question_too_long": N_("The question is too long"),
+    "prompt_too_long": N_("The question is too long"),
+    "nothing_written": N_("The model wrote no answer"),
+    "only_embeds": N_("This model cannot answer"),
+    "too_old": N_("Ollama is too old"),
+    "no_access": N_("No access to this model"),
+    "bad_reply": N_("The reply could not be read"),
+    "bad_request": N_("This question cannot be asked"),
 }
-_DEFAULT_TITLE = "The answer failed"
+_DEFAULT_TITLE = N_("The answer failed")
 _COMMAND = re.compile(r"`((?:ollama|pip) [^`\n]+)`")
 
 
 def failure_title(trace: Trace) -> str:
     """Return what went wrong, in a few words."""
-    return _TITLES.get(trace.error_code, _DEFAULT_TITLE)
+    return _(_TITLES.get(trace.error_code) or _DEFAULT_TITLE)
 
 
 def kept_sentence(trace: Trace) -> str:
     """Return which text is kept: the partial answer or only the question."""
-    return "The text so far is kept." if trace.text else "Your question is kept."
+    return _("The text so far is kept.") if trace.text else _("Your question is kept.")
 
 
 def draw_failure(run_id: str, trace: Trace, *, last: bool) -> None:
@@ -75,7 +76,10 @@ def draw_failure(run_id: str, trace: Trace, *, last: bool) -> None:
 
 
 def _draw_explanation(trace: Trace) -> None:
-    text = f"{markdown.escape_line(trace.error)} {markdown.sanitize_answer(trace.remedy)} {kept_sentence(trace)}"
+    text = (
+        f"{markdown.escape_line(translate_text(trace.error))} {markdown.sanitize_answer(translate_text(trace.remedy))} "
+        f"{kept_sentence(trace)}"
+    )
     st.markdown(f"**{failure_title(trace)}**  \n{text}", anchors=False)
 
 
@@ -88,7 +92,7 @@ def _draw_remedies(run_id: str, trace: Trace, *, last: bool) -> None:
         _draw_retry(run_id, trace.options)
     command = _COMMAND.search(trace.remedy)
     if last and command:
-        draw_copy_button(command.group(1), key=f"command-{run_id}", label="Copy command")
+        draw_copy_button(command.group(1), key=f"command-{run_id}", label=_("Copy command"))
     if trace.options.model != "builtin":
         draw_builtin_offer(run_id, trace.options)
 
@@ -98,7 +102,7 @@ def _draw_model_remedy(run_id: str, trace: Trace) -> None:
     model, name = trace.error_model, markdown.escape_line(model_label(trace.error_model), 60)
     if trace.error_code == "consent_needed":
         st.button(
-            f"Allow {name}",
+            _("Allow {name}").format(name=name),
             icon=external_hosts.EXTERNAL_ICON,
             key=f"allow-{run_id}",
             on_click=allow_model_and_regenerate,
@@ -106,7 +110,13 @@ def _draw_model_remedy(run_id: str, trace: Trace) -> None:
         )
     elif trace.error_code == "model_missing" and downloads.can_download(model) and not _is_downloaded(model):
         begin = downloads.start_download
-        st.button(f"Get {name}", icon=":material/download:", key=f"get-{run_id}", on_click=begin, args=(model,))
+        st.button(
+            _("Get {name}").format(name=name),
+            icon=":material/download:",
+            key=f"get-{run_id}",
+            on_click=begin,
+            args=(model,),
+        )
 
 
 def _is_downloaded(model: str) -> bool:
@@ -120,12 +130,14 @@ def _is_downloaded(model: str) -> bool:
 
 def _draw_continue(run_id: str, trace: Trace) -> None:
     if trace.unfinished:
-        st.button("Continue", icon=":material/resume:", key=f"go-on-{run_id}", on_click=continue_answer, args=(run_id,))
+        st.button(
+            _("Continue"), icon=":material/resume:", key=f"go-on-{run_id}", on_click=continue_answer, args=(run_id,)
+        )
 
 
 def _draw_retry(run_id: str, options: RunOptions) -> None:
     st.button(
-        "Try again",
+        _("Try again"),
         icon=":material/refresh:",
         key=f"retry-{run_id}",
         on_click=regenerate_answer,
@@ -136,7 +148,7 @@ def _draw_retry(run_id: str, options: RunOptions) -> None:
 def draw_builtin_offer(run_id: str, options: RunOptions) -> None:
     """Draw the button that answers with the built-in engine; it stops an answer that is still being written."""
     st.button(
-        "Answer with the built-in engine",
+        _("Answer with the built-in engine"),
         icon=":material/memory:",
         key=f"builtin-{run_id}",
         on_click=stop_and_regenerate_answer,

@@ -20,6 +20,7 @@ from crag.models.ollama_api import find_by_name
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
+from crag.translation import _
 from crag.types import Message
 from pages.chat import answer, failures, state, versions
 from pages.chat.messages import earlier_traces
@@ -34,7 +35,7 @@ _LOADING_SECONDS, _QUEUED_SECONDS = 1.0, 0.5
 
 def _is_loaded(model: str) -> bool | None:
     """Return whether a model is in memory, as last seen; None if unknown."""
-    provider, _, name = model.partition(":")
+    provider, _unused, name = model.partition(":")
     if provider != "ollama":
         return None
     seen = server_monitor().seen(patience=0)
@@ -58,20 +59,25 @@ def _is_model_silent(wait: Wait | None) -> bool:
 
 def describe_wait(wait: Wait, loaded: bool | None, seconds: float) -> str:
     """Describe a wait of `seconds`; safe Markdown. `loaded` is None if it is unknown whether the model is in memory."""
-    name, so_far = markdown.escape_line(model_label(wait.model), 60), f"{int(seconds)} s so far"
+    name, so_far = (
+        markdown.escape_line(model_label(wait.model), 60),
+        _("{seconds} s so far").format(seconds=int(seconds)),
+    )
     if wait.kind == "queued":
         left = wait.seconds_left or 0.0
-        before = f"{format_count(wait.place, 'question')} before yours"
+        before = _("{questions} before yours").format(questions=format_count(wait.place, "question"))
         if seconds + left < _QUEUED_SECONDS:
             return ""
-        return f"{before}, about {math.ceil(left)} s" if left else before
+        return _("{before}, about {ceil} s").format(before=before, ceil=math.ceil(left)) if left else before
     if wait.kind == "retrying":
-        return f"{name} was busy. Trying again (attempt {wait.attempt})"
+        return _("{name} was busy. Trying again (attempt {attempt})").format(name=name, attempt=wait.attempt)
     if seconds < (_LOADING_SECONDS if loaded is False else _QUIET_SECONDS):
         return ""
     if loaded is None:
-        return f"{name} has not started answering, {so_far}"
-    return f"{name} is {'reading the prompt' if loaded else 'loading'}, {so_far}"
+        return _("{name} has not started answering, {so_far}").format(name=name, so_far=so_far)
+    return _("{name} is {value}, {so_far}").format(
+        name=name, value=_("reading the prompt") if loaded else "loading", so_far=so_far
+    )
 
 
 _SLICE_SECONDS = 0.4  # after half a second Streamlit shows its own running indicator in the header
@@ -219,7 +225,7 @@ class LiveDrawing:
             versions.draw_earlier_version(self.run.id)
         text = st.markdown(_answer_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
         if not followed.trace.text and _is_model_silent(wait):
-            st.caption("Nothing from the model yet. Keep waiting, or get an answer quoted from your documents now.")
+            st.caption(_("Nothing from the model yet. Keep waiting, or get an answer quoted from your documents now."))
             failures.draw_builtin_offer(self.run.id, followed.trace.options)
         return _Slice(followed, drawing, status, text)
 
@@ -254,7 +260,7 @@ def _rerun_when_ended(followed: FollowedRun) -> None:
 def _status_text(trace: Trace, waiting: str) -> str:
     waits = f"· {waiting}" if waiting else ""
     if answer.is_thinking(trace):
-        return shimmer_text("Thinking", waits or answer.last_thought(trace))
+        return shimmer_text(_("Thinking"), waits or answer.last_thought(trace))
     return current_activity(trace, waits)
 
 

@@ -12,6 +12,7 @@ from crag.errors import CragError
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
+from crag.translation import _
 from crag.types import Conversation, Message
 from pages.chat import answer, answer_actions, question_editor, state
 from pages.chat.answer_actions import AnswerMarks
@@ -29,21 +30,24 @@ def _draw_start_page() -> None:
     if state.is_conversation_missing():
         _draw_missing_conversation()
     heading = st.container(gap="xsmall")
-    heading.title("Ask your documents", anchor=False)
-    (sources, passages, _), jobs = application().library.counts(), len(application().jobs.jobs())
+    heading.title(_("Ask your documents"), anchor=False)
+    (sources, passages, _unused), jobs = application().library.counts(), len(application().jobs.jobs())
     if sources:
         _draw_suggested_questions(sources, passages)
         ingest_jobs.draw_jobs(unseen_only=True)
         setup_checklist.draw_checklist(folded=True)
         return
     heading.markdown(
-        "**CRAG Chat** grades each passage before using it. If your documents do not answer, it rewrites your question "
-        "and, if you allow it, searches the web. You see every step and can change every verdict."
+        _(
+            "**CRAG Chat** grades each passage before using it. If your documents do not answer, "
+            "it rewrites your question and, if you allow it, searches the web. You see every step "
+            "and can change every verdict."
+        )
     )
     ingest_jobs.draw_jobs(unseen_only=True)
     _draw_first_documents()
     with st.container(gap="xsmall"):
-        st.header("Set-up", anchor=False)
+        st.header(_("Set-up"), anchor=False)
         setup_checklist.draw_checklist()
     # Documents may also arrive from another tab or the command line.
     layout.draw_watching(
@@ -56,43 +60,45 @@ def _draw_start_page() -> None:
 def _draw_missing_conversation() -> None:
     """Say that the address leads to no conversation, and offer the latest one."""
     with st.container(border=True):
-        st.markdown("**There is no such conversation here.** It was deleted, or it belongs to another browser.")
+        st.markdown(_("**There is no such conversation here.** It was deleted, or it belongs to another browser."))
         listed = application().conversations.find("", _LOOKED_AT).conversations
         with st.container(horizontal=True):
             if listed:
                 latest = max(listed, key=lambda conversation: conversation.updated_at)
                 st.button(
-                    "Open the latest conversation",
+                    _("Open the latest conversation"),
                     icon=":material/forum:",
                     on_click=state.open_conversation,
                     args=(latest.id,),
                 )
-            st.button("New conversation", icon=":material/edit_square:", on_click=state.open_conversation, args=(None,))
+            st.button(
+                _("New conversation"), icon=":material/edit_square:", on_click=state.open_conversation, args=(None,)
+            )
 
 
 def _draw_first_documents() -> None:
     with st.container(border=True, gap="xsmall"):  # the start page must fit a screen of 900 pixels
-        document_intake.draw_uploader("Add documents")
+        document_intake.draw_uploader(_("Add documents"))
         # A form, so that Enter in the field adds the page.
         with st.form("first_page", border=False), st.container(horizontal=True):
             st.text_input(
-                "Or add a web page",
+                _("Or add a web page"),
                 type="url",
                 max_chars=2_000,
                 icon=":material/link:",
-                placeholder="Or a web address" if is_phone() else "Or a web address: example.com/page",
+                placeholder=_("Or a web address") if is_phone() else _("Or a web address: example.com/page"),
                 label_visibility="collapsed",
                 key="first_address",
             )
-            st.form_submit_button("Add page", icon=":material/add_link:", on_click=_add_page)
+            st.form_submit_button(_("Add page"), icon=":material/add_link:", on_click=_add_page)
         with st.container(horizontal=True, gap="small"):
             st.button(
-                "Add the example document",
+                _("Add the example document"),
                 icon=":material/description:",
                 on_click=document_intake.add_example_document,
             )
             st.button(
-                "Add three example posts",
+                _("Add three example posts"),
                 icon=":material/auto_stories:",
                 type="tertiary",
                 on_click=document_intake.add_example_posts,
@@ -107,7 +113,7 @@ def _add_page() -> None:
 
 def _draw_suggested_questions(sources: int, passages: int) -> None:
     counts = f"{format_count(sources, 'document')}, {format_count(passages, 'passage')}"
-    st.markdown(f"{counts}. CRAG Chat grades each passage before using it.")
+    st.markdown(_("{counts}. CRAG Chat grades each passage before using it.").format(counts=counts))
     suggested = application().library.suggest_questions(3)
     if not suggested:
         return
@@ -159,7 +165,7 @@ def open_place_above(conversation: Conversation | None, messages: Sequence[Messa
     """Draw the button that shows earlier messages, and return the place of those above the newest ones."""
     is_full = conversation is not None and len(messages) >= state.MESSAGES_AT_ONCE
     if is_full and application().conversations.count(conversation.id) > len(messages):
-        st.button("Show earlier messages", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
+        st.button(_("Show earlier messages"), icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
     return st.container()
 
 
@@ -275,7 +281,7 @@ def draw_next_questions(run_id: str, trace: Trace, messages: Sequence[Message]) 
     if offered:
         key = f"next-{run_id}"
         st.pills(
-            "Ask next",
+            _("Ask next"),
             offered,
             format_func=lambda question: markdown.escape_line(question, _QUESTION_LENGTH),
             key=key,

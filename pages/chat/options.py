@@ -13,6 +13,7 @@ from crag.inspection.run_labels import threshold_origin
 from crag.options import OPTIONS, ROLES, Option, OptionSection, RunOptions, apply_changes, get_option
 from crag.reference_systems import preset_title
 from crag.storage.preferences import ValueOrigin
+from crag.translation import N_, _, translate_text
 from crag.types import Thresholds
 from pages.chat import state, versions
 from pages.chat.questions import regenerate_answer
@@ -48,12 +49,16 @@ class OptionControls:
             if names := _section_options(section):
                 shown = _SECTION_SUMMARIES.get(section)
                 self._group(section, option_controls.format_value(shown, option) if shown else "", names)
-        st.caption("Model parameters")
+        st.caption(_("Model parameters"))
         for role in ROLES:
             window, limit = (
                 option_controls.format_value(f"{role}.{name}", option) for name in ("window", "answer_limit")
             )
-            self._group(role.title(), f"window {window}, replies up to {limit}", option_controls.tuning_options(role))
+            self._group(
+                role.title(),
+                _("window {window}, replies up to {limit}").format(window=window, limit=limit),
+                option_controls.tuning_options(role),
+            )
 
     def draw_only(self, names: Iterable[str]) -> None:
         """Draw those of these options that have a control, in their order, with the parameters of each role folded."""
@@ -61,7 +66,7 @@ class OptionControls:
         self._rows(name for name in known if not OPTIONS[name].role)
         for role in ROLES:
             if parameters := [name for name in known if OPTIONS[name].role == role]:
-                self._group(f"Model parameters: {role}", "", parameters)
+                self._group(_("Model parameters: {role}").format(role=role), "", parameters)
 
     def _group(self, title: str, value: str, names: Iterable[str]) -> None:
         names = list(names)
@@ -86,12 +91,12 @@ class OptionControls:
 
     def _head(self, name: str, title: str, meaning: str) -> None:
         origin = self.origins.get(name)
-        badge = option_controls.ORIGIN_BADGES[origin] if origin else ""
+        badge = _(option_controls.ORIGIN_BADGES[origin]) if origin else ""
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(f"{title} {badge}", width="content")
             if origin == "conversation" and self.forget:
                 st.button(
-                    "Use the saved value",
+                    _("Use the saved value"),
                     icon=":material/undo:",
                     type="tertiary",
                     key=self._key(f"forget-{name}"),
@@ -105,16 +110,16 @@ class OptionControls:
         try:
             judging = application().grading_setup(self.options)
         except CragError as error:
-            st.caption(f":material/info: {markdown.escape_line(str(error))}")
+            st.caption(f":material/info: {markdown.escape_line(translate_text(str(error)))}")
             return
         setting = OPTIONS["thresholds"]
         thresholds, key = judging.thresholds, self._key(setting.name)
         st.session_state[key] = thresholds.lower, thresholds.upper  # also changes with the grader
         origin = markdown.escape_line(threshold_origin(self.options, calibrated=judging.calibrated), 60)
         with st.container(gap="xxsmall"):
-            self._head(setting.name, setting.title, f"{setting.help.removesuffix('.')}: {origin}.")
+            self._head(setting.name, setting.label, f"{_(setting.help).removesuffix('.')}: {origin}.")
             st.slider(
-                "Not relevant below · relevant from",
+                _("Not relevant below · relevant from"),
                 0.0,
                 1.0,
                 step=0.01,
@@ -122,7 +127,7 @@ class OptionControls:
                 on_change=self._set_thresholds,
                 label_visibility="collapsed",
             )
-            st.caption(f"For *{labels.grader_label(judging.grader)}*.")
+            st.caption(_("For *{grader_label}*.").format(grader_label=labels.grader_label(judging.grader)))
 
     def _key(self, name: str) -> str:
         return f"{self.prefix}_{name}"
@@ -151,7 +156,7 @@ def _section_options(section: OptionSection) -> list[str]:
 
 def _option_help(setting: Option, value: object) -> str:
     """Return the explanation of the chosen value, or of the option if it has no named choices."""
-    return "{}: {}.".format(*setting.values[value]) if value in setting.values else setting.help
+    return "{}: {}.".format(*map(_, setting.values[value])) if value in setting.values else _(setting.help)
 
 
 _PRESET_NAME_KEY = "new_preset"
@@ -163,7 +168,7 @@ def _draw_presets() -> None:
         draw_preset_menu(state.current_options().preset, state.use_preset, "chosen_preset")
         if own := state.changed_options():
             st.button(
-                "Use the saved values",
+                _("Use the saved values"),
                 icon=":material/undo:",
                 type="tertiary",
                 key="forget_all",
@@ -175,7 +180,9 @@ def _draw_presets() -> None:
 def draw_preset_menu(chosen: str, choose: Callable[[str], None], key: str) -> None:
     """Draw the menu of reference systems and saved presets, labelled with the current one."""
     st.menu_button(
-        f"Preset: {markdown.escape_line(preset_title(chosen), 40)}" if chosen else "Use a preset",
+        _("Preset: {preset_title}").format(preset_title=markdown.escape_line(preset_title(chosen), 40))
+        if chosen
+        else _("Use a preset"),
         list(application().preferences.presets()),
         format_func=lambda name: markdown.escape_line(preset_title(name), 60),
         icon=":material/bookmark:",
@@ -187,12 +194,12 @@ def draw_preset_menu(chosen: str, choose: Callable[[str], None], key: str) -> No
 def _draw_preset_form() -> None:
     """Draw the form that saves the current options as a preset."""
     with (
-        st.expander("Save as a preset…", type="compact", key="saving_preset"),
+        st.expander(_("Save as a preset…"), type="compact", key="saving_preset"),
         st.form("save_preset", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        name = st.text_input("Name", max_chars=60, key=_PRESET_NAME_KEY, placeholder="Long answers")
-        if st.form_submit_button("Save", icon=":material/check:"):
+        name = st.text_input(_("Name"), max_chars=60, key=_PRESET_NAME_KEY, placeholder=_("Long answers"))
+        if st.form_submit_button(_("Save"), icon=":material/check:"):
             _save_preset(name or "")
 
 
@@ -202,7 +209,7 @@ def _save_preset(name: str) -> None:
     except CragError as error:
         dialogs.toast_error(error)
     else:
-        st.toast(f"Saved: “{markdown.escape_line(name, 60)}”", icon=":material/bookmark:")
+        st.toast(_("Saved: “{name}”").format(name=markdown.escape_line(name, 60)), icon=":material/bookmark:")
 
 
 OPTIONS_DRAWER, COMPARISON_DRAWER = "options of the conversation", "compare with other options"
@@ -210,18 +217,18 @@ _COMPARED_OPTIONS_KEY = "compared_options"
 _DRAWER_WIDTH = 480
 
 
-@dialogs.dialog("This conversation", icon=":material/tune:", position="right", width=_DRAWER_WIDTH)
-def draw_options_drawer(_: None) -> None:
+@dialogs.dialog(N_("This conversation"), icon=":material/tune:", position="right", width=_DRAWER_WIDTH)
+def draw_options_drawer(_unused: None) -> None:
     """Draw the drawer behind the last chip."""
     _draw_presets()
     OptionControls(
         state.current_options(), state.change_options, "option", state.option_origins(), state.reset_options
     ).draw()
     _draw_preset_form()
-    if st.button("Calibrate thresholds", icon=Page.CALIBRATION.icon, type="tertiary"):
+    if st.button(_("Calibrate thresholds"), icon=Page.CALIBRATION.icon, type="tertiary"):
         dialogs.close_dialog()  # otherwise the drawer would be open again after coming back
         open_page(Page.CALIBRATION)
-    st.caption("Applies to this conversation, from the next question on.")
+    st.caption(_("Applies to this conversation, from the next question on."))
 
 
 def open_comparison_drawer(run_id: str, options: RunOptions) -> None:
@@ -230,23 +237,25 @@ def open_comparison_drawer(run_id: str, options: RunOptions) -> None:
     dialogs.open_dialog(COMPARISON_DRAWER, (run_id, options))
 
 
-@dialogs.dialog("Compare with other settings", icon=":material/compare_arrows:", position="right", width=_DRAWER_WIDTH)
+@dialogs.dialog(
+    N_("Compare with other settings"), icon=":material/compare_arrows:", position="right", width=_DRAWER_WIDTH
+)
 def draw_comparison_drawer(compared: tuple[str, RunOptions]) -> None:
     """Draw the drawer in which the second options are chosen."""
     run_id, first = compared
     second: RunOptions = st.session_state[_COMPARED_OPTIONS_KEY]
-    st.caption("Answers the same question again. Your changes apply to that answer only.")
+    st.caption(_("Answers the same question again. Your changes apply to that answer only."))
     draw_preset_menu(second.preset, _use_compared_preset, "compared_preset")
     OptionControls(second, _change_compared_options, "compared").draw()
     st.button(
-        "Answer and compare",
+        _("Answer and compare"),
         icon=":material/compare_arrows:",
         disabled=second == first,
         on_click=_answer_and_compare,
         args=(run_id, second),
     )
     if second == first:
-        st.caption("Change a setting first: these are the settings of the current answer.")
+        st.caption(_("Change a setting first: these are the settings of the current answer."))
 
 
 def _answer_and_compare(run_id: str, options: RunOptions) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.errors import FragmentHandledException
 
 from crag.runs.run import Run
+from crag.translation import N_, _
 from crag.types import Conversation, Message, Ruling
 from pages.chat import (
     answer,
@@ -170,7 +171,7 @@ def _draw_open_dialog() -> None:
         setup_checklist.draw_help_dialog()
 
 
-@st.dialog("Trace", icon=":material/account_tree:", position="right", on_dismiss=state.close_drawers)
+@dialogs.dialog(N_("Trace"), icon=":material/account_tree:", position="right", on_dismiss=state.close_drawers)
 def _draw_trace_drawer(run_id: str) -> None:
     if state.opened_source():  # a passage was clicked, and only the whole page can open another drawer
         st.rerun()
@@ -207,7 +208,7 @@ def _open_clicked_citation() -> None:
 
 def _screen_reader_status(messages: Sequence[Message], active: Run | None, *, waits: bool) -> str:
     if active is not None:
-        return "Waiting for you: allow this search?" if waits else "Working on the answer"
+        return _("Waiting for you: allow this search?") if waits else _("Working on the answer")
     if not messages or not messages[-1].run_id:
         return ""
     return answer.outcome_sentence(application().runs.trace(messages[-1].run_id))

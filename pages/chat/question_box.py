@@ -16,6 +16,7 @@ from crag.reference_systems import keep_system, preset_title
 from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.text.sanitization import MAX_QUESTION_LENGTH
+from crag.translation import _
 from pages.chat import state
 from pages.chat.options import OPTIONS_DRAWER
 from pages.chat.questions import QUESTION_BOX_KEY, stop_run, submit_question
@@ -55,7 +56,9 @@ def _draw_model_chip(options: RunOptions) -> None:
 
 def _describe_model(name: str, automatic: str) -> str:
     if name == "auto":
-        return f"Automatic {labels.grey_text(f'now {markdown.escape_line(automatic, 60)}')}"
+        return _("Automatic {grey_text}").format(
+            grey_text=labels.grey_text(f"now {markdown.escape_line(automatic, 60)}")
+        )
     return external_hosts.model_with_host(name)
 
 
@@ -65,13 +68,13 @@ def _draw_collection_chip(options: RunOptions) -> None:
     def described(name: str) -> str:
         chosen = name == options.collection and not options.source_ids
         if not name:
-            return _tick(labels.ALL_COLLECTIONS, chosen=chosen)
+            return _tick(_(labels.ALL_COLLECTIONS), chosen=chosen)
         return _tick(f"{markdown.escape_line(name, 60)} {labels.grey_text(f'{names[name].sources:,}')}", chosen=chosen)
 
     st.menu_button(
         _only_sources_label(options.source_ids)
         or _collection_label(options.collection, names)
-        or labels.ALL_COLLECTIONS,
+        or _(labels.ALL_COLLECTIONS),
         ["", *names],
         format_func=described,
         icon=":material/folder_open:",
@@ -85,27 +88,33 @@ def _draw_collection_chip(options: RunOptions) -> None:
 def _collection_label(collection: str, names: Container[str]) -> str:
     """Return the name of the collection; a deleted one is marked, since questions would find nothing."""
     gone = collection and collection not in names
-    return f"{markdown.escape_line(collection, 40)} (deleted)" if gone else markdown.escape_line(collection, 40)
+    return (
+        _("{collection} (deleted)").format(collection=markdown.escape_line(collection, 40))
+        if gone
+        else markdown.escape_line(collection, 40)
+    )
 
 
 def _only_sources_label(source_ids: tuple[str, ...]) -> str:
     """Return the label for a limit to certain documents; a single one by its title."""
     if len(source_ids) != 1:
-        return f"Only {format_count(len(source_ids), 'document')}" if source_ids else ""
+        return _("Only {documents}").format(documents=format_count(len(source_ids), "document")) if source_ids else ""
     try:
-        return f"Only {markdown.escape_line(application().library.source(source_ids[0]).title, 24)}"
+        return _("Only {title}").format(
+            title=markdown.escape_line(application().library.source(source_ids[0]).title, 24)
+        )
     except CragError:  # removed since
-        return "Only 1 document"
+        return _("Only 1 document")
 
 
 def _draw_web_chip(options: RunOptions) -> None:
     now: WebMode = options.web if state.has_web_search() else "off"
     word, icon = _WEB_CHIPS[now]
     st.menu_button(
-        f"Web: {word}",
+        _("Web: {word}").format(word=word),
         list(WEB_MODES),
         format_func=lambda mode: _tick(
-            f"{WEB_MODES[mode][0]} {labels.grey_text(WEB_MODES[mode][1])}", chosen=mode == now
+            f"{_(WEB_MODES[mode][0])} {labels.grey_text(_(WEB_MODES[mode][1]))}", chosen=mode == now
         ),
         icon=icon,
         type="tertiary",
@@ -118,14 +127,16 @@ def _draw_web_chip(options: RunOptions) -> None:
 def _choose_web_mode() -> None:
     chosen: WebMode = st.session_state.chip_web
     if chosen != "off" and not state.has_web_search():
-        dialogs.keep_refusal("Web search is not set up. Add TAVILY_API_KEY or CRAG_SEARXNG_URL to .env, then restart.")
+        dialogs.keep_refusal(
+            _("Web search is not set up. Add TAVILY_API_KEY or CRAG_SEARXNG_URL to .env, then restart.")
+        )
         return
     state.change_options(web=chosen)
 
 
 def _draw_options_chip(options: RunOptions) -> None:
     own = 0 if options.preset else len(state.changed_options(options))
-    policy = "Grading off" if options.policy == "off" else POLICIES[options.policy][0]
+    policy = _("Grading off") if options.policy == "off" else _(POLICIES[options.policy][0])
     basis = markdown.escape_line(preset_title(options.preset), 30) or policy
     facts = [basis, format_count(options.k, "passage"), *([format_count(own, "change")] if own else [])]
     looks = {"type": "tertiary", "wrap": False, "key": "chip_options"}
@@ -135,8 +146,8 @@ def _draw_options_chip(options: RunOptions) -> None:
 def _placeholder(*, waits: bool) -> str:
     """Return the hint in the empty box; `pages.parts.components` listens for the key, which a phone lacks."""
     if waits:
-        return "Decide about the web search first"
-    return "Ask your documents" if is_phone() else "Ask your documents  ·  press /"
+        return _("Decide about the web search first")
+    return _("Ask your documents") if is_phone() else _("Ask your documents  ·  press /")
 
 
 def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
@@ -157,7 +168,7 @@ def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
             if active is not None:
                 icon = ":material/stop_circle:"
                 shortcut = None if is_phone() else "Esc"
-                st.button("Stop", icon=icon, shortcut=shortcut, key="stop", on_click=stop_run, args=(active.id,))
+                st.button(_("Stop"), icon=icon, shortcut=shortcut, key="stop", on_click=stop_run, args=(active.id,))
         st.chat_input(
             _placeholder(waits=waits),
             key=QUESTION_BOX_KEY,

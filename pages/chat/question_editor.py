@@ -9,6 +9,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crag.text import sanitization
+from crag.text.formatting import format_number
+from crag.translation import _
 from crag.types import Message
 from pages.chat import questions, state
 from pages.chat.questions import edit_question, show_branch
@@ -43,7 +45,12 @@ def shorten_question(text: str) -> str:
 
 
 def _draw_full_text(text: str, key: str) -> None:
-    folded = st.expander(f"Show all {len(text):,} characters", type="compact", key=f"asked-{key}", on_change="rerun")
+    folded = st.expander(
+        _("Show all {text} characters").format(text=format_number(len(text))),
+        type="compact",
+        key=f"asked-{key}",
+        on_change="rerun",
+    )
     if folded.open:
         with folded:
             st.code(sanitization.strip_invisible(text), language=None, wrap_lines=True, height=_FULL_TEXT_HEIGHT)
@@ -70,9 +77,9 @@ def open_editor_key() -> str:
 
 def _draw_editor(question: Message) -> None:
     with draw_editor(_editor_key(question.id), question.text):
-        st.form_submit_button("Ask", icon=":material/check:", on_click=_save_edit, args=(question.id,))
-        st.form_submit_button("Cancel", type="tertiary", on_click=state.stop_editing)
-        st.caption("The question as it was, and all that follows it, stays as another version.", width="content")
+        st.form_submit_button(_("Ask"), icon=":material/check:", on_click=_save_edit, args=(question.id,))
+        st.form_submit_button(_("Cancel"), type="tertiary", on_click=state.stop_editing)
+        st.caption(_("The question as it was, and all that follows it, stays as another version."), width="content")
 
 
 @contextmanager
@@ -80,7 +87,7 @@ def draw_editor(key: str, text: str) -> Iterator[None]:
     """Draw a form with the question in a text area of this widget key; its buttons are drawn inside the context."""
     with st.form(f"form-{key}", border=False, enter_to_submit=not is_phone()):  # phones have no Ctrl+Enter
         st.text_area(
-            "Edit the question",
+            _("Edit the question"),
             value=text,
             max_chars=sanitization.MAX_QUESTION_LENGTH,
             key=key,
@@ -108,9 +115,11 @@ def _draw_branches(question: Message) -> None:
     at = branches.index(question.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         place = f"{at + 1} of {len(branches)}"
-        st.caption(place if is_phone() else f"Question {place}", width="content")  # a phone has no room for more
-        _draw_branch_button("Previous question", ":material/chevron_left:", question, branches[at - 1 : at])
-        _draw_branch_button("Next question", ":material/chevron_right:", question, branches[at + 1 : at + 2])
+        st.caption(
+            place if is_phone() else _("Question {place}").format(place=place), width="content"
+        )  # a phone has no room for more
+        _draw_branch_button(_("Previous question"), ":material/chevron_left:", question, branches[at - 1 : at])
+        _draw_branch_button(_("Next question"), ":material/chevron_right:", question, branches[at + 1 : at + 2])
         if not is_phone():
             _draw_compare_button(question, branches[max(at, 1) - 1 : max(at, 1) + 1])
 
@@ -121,7 +130,7 @@ def _draw_compare_button(question: Message, pair: Sequence[int]) -> None:
     For the first variant, compare the first two.
     """
     if not st.button(
-        "Compare", icon=":material/compare_arrows:", type="tertiary", key=f"compare-branches-{question.id}"
+        _("Compare"), icon=":material/compare_arrows:", type="tertiary", key=f"compare-branches-{question.id}"
     ):
         return
     one, other = (application().conversations.find_answer_run(message_id) for message_id in pair)

@@ -11,6 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from crag.errors import BadRequest
 from crag.options import RunOptions
+from crag.translation import _
 from crag.types import Message, Ruling
 from pages.chat import state
 from pages.parts import dialogs, markdown
@@ -55,7 +56,7 @@ def _draw_files(files: Sequence[_Attachment]) -> None:
         if job.id in unfinished and job.finished:
             unfinished[job.id].became = describe_result(job.result) if job.result else f":gray[{job.state}]"
     for file in files:
-        outcome = file.became or ":gray[being added]"
+        outcome = file.became or _(":gray[being added]")
         st.markdown(f":small[:gray[:material/attach_file: {markdown.escape_line(file.name, 80)} ·] {outcome}]")
 
 
@@ -145,11 +146,13 @@ def draw_unsent_messages() -> None:
             st.markdown(markdown.escape_paragraphs(message.text), anchors=False)
             for file in message.files:
                 st.markdown(f":small[:gray[:material/attach_file: {markdown.escape_line(file.name, 80)}]]")
-            st.markdown(f":red[:material/error: **Not sent.** {markdown.escape_line(message.reason)}]")
+            st.markdown(
+                _(":red[:material/error: **Not sent.** {reason}]").format(reason=markdown.escape_line(message.reason))
+            )
             with st.container(horizontal=True):
                 keys = {"args": (position,), "type": "tertiary"}
-                st.button("Try again", icon=":material/refresh:", key=f"resend-{position}", on_click=_resend, **keys)
-                st.button("Discard", icon=":material/delete:", key=f"discard-{position}", on_click=_discard, **keys)
+                st.button(_("Try again"), icon=":material/refresh:", key=f"resend-{position}", on_click=_resend, **keys)
+                st.button(_("Discard"), icon=":material/delete:", key=f"discard-{position}", on_click=_discard, **keys)
 
 
 def _resend(position: int) -> None:
@@ -233,5 +236,5 @@ def stop_run(run_id: str) -> None:
     runs = application().runs
     with dialogs.catch_refusals():
         runs.stop(run_id)
-        for _ in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
+        for _unused in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
             pass

@@ -9,6 +9,7 @@ import streamlit as st
 from crag.runs.question_queue import QueuedQuestion
 from crag.runs.run import Run
 from crag.text.formatting import format_count
+from crag.translation import _
 from pages.chat import question_editor, questions, state
 from pages.parts import dialogs, layout, markdown
 from pages.parts.services import application
@@ -47,7 +48,7 @@ def draw_unasked_files() -> None:
         if unfinished:
             layout.draw_watching(unfinished, lambda: _count_unfinished(files), _POLL_SECONDS)
         else:
-            st.caption("Your next question is asked with these files in your documents.")
+            st.caption(_("Your next question is asked with these files in your documents."))
 
 
 def _count_unfinished(files: Container[str]) -> int:
@@ -64,23 +65,27 @@ def _reason(question: QueuedQuestion, place: int, active: Run | None, *, waits: 
     """Return why the question has not been asked yet; safe Markdown."""
     if unread := application().queue.unread_files(question):
         name = f"“{markdown.escape_line(unread[0], 60)}”"
-        return f"{name} is being read" if len(unread) == 1 else f"{format_count(len(unread), 'file')} are being read"
+        return (
+            _("{name} is being read").format(name=name)
+            if len(unread) == 1
+            else _("{files} are being read").format(files=format_count(len(unread), "file"))
+        )
     if place:
-        return "asked after the question above"
+        return _("asked after the question above")
     if waits:
-        return "decide about the web search first"
-    return "asked when this answer is done" if active else "asked next"
+        return _("decide about the web search first")
+    return _("asked when this answer is done") if active else _("asked next")
 
 
 def _draw_controls(question: QueuedQuestion, place: int, count: int, reason: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f":material/hourglass_empty: Waiting: {reason}.", width="content")
-        _draw_button("Edit", ":material/edit:", question, _hold)
+        st.caption(_(":material/hourglass_empty: Waiting: {reason}.").format(reason=reason), width="content")
+        _draw_button(_("Edit"), ":material/edit:", question, _hold)
         if place:
-            _draw_button("Move up", ":material/arrow_upward:", question, _move_up)
+            _draw_button(_("Move up"), ":material/arrow_upward:", question, _move_up)
         if place < count - 1:
-            _draw_button("Move down", ":material/arrow_downward:", question, _move_down)
-        _draw_button("Remove", ":material/close:", question, _remove)
+            _draw_button(_("Move down"), ":material/arrow_downward:", question, _move_down)
+        _draw_button(_("Remove"), ":material/close:", question, _remove)
 
 
 def _draw_button(word: str, icon: str, question: QueuedQuestion, act: Callable[[int], None]) -> None:
@@ -89,9 +94,9 @@ def _draw_button(word: str, icon: str, question: QueuedQuestion, act: Callable[[
 
 def _draw_editor(question: QueuedQuestion) -> None:
     with question_editor.draw_editor(_editor_key(question.id), question.text):
-        st.form_submit_button("Save", icon=":material/check:", on_click=_save, args=(question.id,))
-        st.form_submit_button("Cancel", type="tertiary", on_click=_cancel, args=(question.id,))
-        st.caption("It is asked after you save or cancel.", width="content")
+        st.form_submit_button(_("Save"), icon=":material/check:", on_click=_save, args=(question.id,))
+        st.form_submit_button(_("Cancel"), type="tertiary", on_click=_cancel, args=(question.id,))
+        st.caption(_("It is asked after you save or cancel."), width="content")
 
 
 def _hold(question_id: int) -> None:

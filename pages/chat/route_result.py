@@ -10,8 +10,9 @@ import streamlit as st
 from crag.inspection.match_export import export_matches, export_table
 from crag.options import ROUTES
 from crag.runs.trace import Trace
-from crag.text.formatting import export_file_name, format_count
+from crag.text.formatting import export_file_name, format_count, format_number
 from crag.text.sanitization import CsvCell, strip_invisible
+from crag.translation import _
 from crag.types import TableResult
 from pages.chat.questions import regenerate_answer
 from pages.parts import markdown
@@ -29,7 +30,7 @@ def draw_route_result(run_id: str, trace: Trace) -> None:
         if trace.listed or trace.table:
             export = partial(export_matches, trace) if trace.listed else partial(export_table, trace)
             st.download_button(
-                "Export as CSV",
+                _("Export as CSV"),
                 export,
                 file_name=export_file_name(trace.question, "csv"),
                 mime="text/csv",
@@ -39,15 +40,20 @@ def draw_route_result(run_id: str, trace: Trace) -> None:
                 key=f"csv-{run_id}",
             )
         st.button(
-            "Ask as a fact",
+            _("Ask as a fact"),
             icon=":material/short_text:",
             type="tertiary",
             key=f"as-fact-{run_id}",
             on_click=regenerate_answer,
             args=(run_id, replace(trace.options, route="fact")),
         )
-        kind, meaning = ROUTES[trace.route]
-        st.caption(f"Answered as: {kind.lower()} ({meaning}). A fact is answered {ROUTES['fact'][1]}.", width="content")
+        kind, meaning = map(_, ROUTES[trace.route])
+        st.caption(
+            _("Answered as: {kind} ({meaning}). A fact is answered {routes}.").format(
+                kind=kind.lower(), meaning=meaning, routes=_(ROUTES["fact"][1])
+            ),
+            width="content",
+        )
 
 
 def _draw_table(run_id: str, result: TableResult) -> None:
@@ -77,12 +83,18 @@ def _draw_table(run_id: str, result: TableResult) -> None:
             hide_index=True,
             key=f"table-{run_id}",
         )
-    with st.expander("Query", type="compact", key=f"query-{run_id}"):
+    with st.expander(_("Query"), type="compact", key=f"query-{run_id}"):
         st.code(strip_invisible(result.sql), language="sql", wrap_lines=True)
-        more = f" · first {len(result.rows):,} of {format_count(result.total_rows, 'row')} shown"
+        more = _(" · first {rows} of {rows2} shown").format(
+            rows=format_number(len(result.rows)), rows2=format_count(result.total_rows, "row")
+        )
         shown = more if result.total_rows > len(result.rows) else ""
         title = markdown.escape_line(result.title)
-        st.caption(f"Read-only, over “{title}”. Rests on {format_count(result.used, 'row')}{shown}.")
+        st.caption(
+            _("Read-only, over “{title}”. Rests on {rows}{shown}.").format(
+                title=title, rows=format_count(result.used, "row"), shown=shown
+            )
+        )
 
 
 def _visible_cell(cell: CsvCell) -> CsvCell:

@@ -19,6 +19,7 @@ from crag.conversations.conversations import UNDO_SECONDS
 from crag.errors import CragError, NotFound
 from crag.runs.run import Run
 from crag.text.formatting import current_date, format_count, to_local_time
+from crag.translation import N_, _
 from crag.types import Conversation
 from pages.chat import state
 from pages.parts import dialogs, labels, markdown, notes, sharing
@@ -27,11 +28,11 @@ from pages.parts.services import application
 from pages.parts.session import NOT_REMEMBERED, has_other_users, is_browser_remembered, is_phone
 from pages.parts.trace import TraceDrawing, draw_legend
 
-_RENAME_ITEM = ":material/edit: Rename"
-_PIN_ITEM = ":material/keep: Pin"
-_UNPIN_ITEM = ":material/keep_off: Unpin"
-_EXPORT_ITEM = ":material/download: Export…"
-_DELETE_ITEM = ":material/delete: Delete"
+_RENAME_ITEM = N_(":material/edit: Rename")
+_PIN_ITEM = N_(":material/keep: Pin")
+_UNPIN_ITEM = N_(":material/keep_off: Unpin")
+_EXPORT_ITEM = N_(":material/download: Export…")
+_DELETE_ITEM = N_(":material/delete: Delete")
 _RENAME_DIALOG, _EXPORT_DIALOG, _IMPORT_DIALOG = (
     "rename a conversation",
     "export a conversation",
@@ -42,8 +43,13 @@ _RENAME_DIALOG, _EXPORT_DIALOG, _IMPORT_DIALOG = (
 def _draw_conversation_menu(conversation: Conversation) -> None:
     """Draw the menu of the open conversation."""
     key = f"edit-{conversation.id}"
-    choices = [_RENAME_ITEM, _UNPIN_ITEM if conversation.pinned else _PIN_ITEM, _EXPORT_ITEM, _DELETE_ITEM]
-    st.menu_button("Edit", choices, key=key, type="tertiary", on_click=_choose_menu_item, args=(key, conversation))
+    choices = [
+        _(_RENAME_ITEM),
+        _(_UNPIN_ITEM) if conversation.pinned else _(_PIN_ITEM),
+        _(_EXPORT_ITEM),
+        _(_DELETE_ITEM),
+    ]
+    st.menu_button(_("Edit"), choices, key=key, type="tertiary", on_click=_choose_menu_item, args=(key, conversation))
 
 
 def _draw_undo_delete() -> None:
@@ -52,20 +58,20 @@ def _draw_undo_delete() -> None:
     if time.time() - at >= UNDO_SECONDS:
         return
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.caption(f"Deleted “{markdown.escape_line(title, 100)}”", wrap=False)
-        st.button("Undo", icon=":material/undo:", type="tertiary", on_click=_undo_delete, args=(conversation_id,))
+        st.caption(_("Deleted “{title}”").format(title=markdown.escape_line(title, 100)), wrap=False)
+        st.button(_("Undo"), icon=":material/undo:", type="tertiary", on_click=_undo_delete, args=(conversation_id,))
 
 
 def _choose_menu_item(key: str, conversation: Conversation) -> None:
     st.session_state.pop(state.DELETED_KEY, None)
     match st.session_state[key]:
-        case chosen if chosen == _DELETE_ITEM:
+        case chosen if chosen == _(_DELETE_ITEM):
             _delete_conversation(conversation)
-        case chosen if chosen in (_PIN_ITEM, _UNPIN_ITEM):
+        case chosen if chosen in (_(_PIN_ITEM), _(_UNPIN_ITEM)):
             with suppress(NotFound):  # deleted elsewhere; the next draw no longer lists it
                 application().conversations.pin(conversation.id, pinned=not conversation.pinned)
         case chosen:
-            dialogs.open_dialog(_EXPORT_DIALOG if chosen == _EXPORT_ITEM else _RENAME_DIALOG, conversation.id)
+            dialogs.open_dialog(_EXPORT_DIALOG if chosen == _(_EXPORT_ITEM) else _RENAME_DIALOG, conversation.id)
 
 
 def _delete_conversation(conversation: Conversation) -> None:
@@ -88,11 +94,11 @@ def _draw_rename_dialog(conversation_id: str) -> None:
     _draw_rename_form(conversation)
 
 
-@dialogs.dialog("Rename the conversation")
+@dialogs.dialog(N_("Rename the conversation"))
 def _draw_rename_form(conversation: Conversation) -> None:
     with st.form("rename", border=False):  # a form, so that Enter in the field renames
-        title = st.text_input("Title", value=conversation.title, max_chars=80)
-        sent = st.form_submit_button("Rename", icon=":material/check:")
+        title = st.text_input(_("Title"), value=conversation.title, max_chars=80)
+        sent = st.form_submit_button(_("Rename"), icon=":material/check:")
     if sent and title and title.strip():
         try:
             application().conversations.rename(conversation.id, title)
@@ -102,7 +108,7 @@ def _draw_rename_form(conversation: Conversation) -> None:
         dialogs.close_and_rerun()
 
 
-def _draw_import_dialog(_: None) -> None:
+def _draw_import_dialog(_unused: None) -> None:
     sharing.draw_import_dialog(lambda taken: state.open_conversation(taken.id))
 
 
@@ -122,7 +128,7 @@ _BIDI_ISOLATES = "\u2068", "\u2069"  # right-to-left titles would reorder the te
 def _draw_conversations() -> None:
     """Draw undo for a deletion, search field, conversations, and the import button."""
     _draw_undo_delete()
-    search = draw_search_field("Search conversations", "conversation_search")
+    search = draw_search_field(_("Search conversations"), "conversation_search")
     shown = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE)
     found = application().conversations.find(search, shown)
     _draw_search_summary(search, found)
@@ -137,29 +143,31 @@ def _draw_conversations() -> None:
                         st.caption(_highlight_match(snippet.before, snippet.match, snippet.after))
     with st.container(horizontal=True):
         if found.total > shown:
-            st.button("Show more", icon=":material/expand_more:", type="tertiary", on_click=_show_more_conversations)
-        dialogs.draw_opener("Import", ":material/upload:", _IMPORT_DIALOG, type="tertiary")
+            st.button(_("Show more"), icon=":material/expand_more:", type="tertiary", on_click=_show_more_conversations)
+        dialogs.draw_opener(_("Import"), ":material/upload:", _IMPORT_DIALOG, type="tertiary")
 
 
 def _draw_search_summary(search: str, found: FoundConversations) -> None:
     if search:
-        st.caption(f"{format_count(found.total, 'conversation')} found." if found.total else "No conversations found.")
+        st.caption(
+            f"{format_count(found.total, 'conversation')} found." if found.total else _("No conversations found.")
+        )
     elif not found.total:
-        st.caption("Your conversations appear here.")
+        st.caption(_("Your conversations appear here."))
         if has_other_users():
-            st.caption("To get conversations from another browser, see *Settings*, *Privacy*.")
+            st.caption(_("To get conversations from another browser, see *Settings*, *Privacy*."))
     if not is_browser_remembered():
-        st.caption(f":material/info: {NOT_REMEMBERED}")
+        st.caption(f":material/info: {_(NOT_REMEMBERED)}")
 
 
 def _group_by_age(found: Sequence[Conversation]) -> Iterator[tuple[str, list[Conversation]]]:
     def group(conversation: Conversation) -> str:
         day = to_local_time(conversation.updated_at).date()
         if conversation.pinned:
-            return "Pinned"
+            return _("Pinned")
         if day >= current_date():
-            return "Today"
-        return "This week" if day > current_date() - timedelta(days=7) else "Earlier"
+            return _("Today")
+        return _("This week") if day > current_date() - timedelta(days=7) else _("Earlier")
 
     for name, members in groupby(found, key=group):
         yield name, list(members)
@@ -218,15 +226,16 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             view = st.segmented_control(
-                "Show",
+                _("Show"),
                 [state.TRACE_VIEW, state.HISTORY_VIEW, state.NOTES_VIEW],
+                format_func=_,
                 key=state.SIDEBAR_VIEW_KEY,
                 required=True,
                 label_visibility="collapsed",
                 width="stretch",
                 persist_state="session",
             )
-            st.button("New", icon=":material/edit_square:", type="tertiary", on_click=_start_conversation)
+            st.button(_("New"), icon=":material/edit_square:", type="tertiary", on_click=_start_conversation)
         place = st.container(gap="small")
     if view == state.HISTORY_VIEW:
         with place:

@@ -12,6 +12,7 @@ from crag.conversations.conversations import Conversations
 from crag.errors import NotFound
 from crag.options import DOCUMENT_OPTIONS, SAVED_OPTIONS, OptionChanges, RunOptions, diff_options
 from crag.storage.preferences import ValueOrigin
+from crag.translation import N_
 from crag.types import Conversation
 from pages.parts import dialogs
 from pages.parts.address import AddressSelection, read_selections
@@ -20,7 +21,7 @@ from pages.parts.services import application
 from pages.parts.session import is_phone
 from pages.parts.source_drawer import SourceView
 
-TRACE_VIEW, HISTORY_VIEW, NOTES_VIEW = "Trace", "History", "Notes"
+TRACE_VIEW, HISTORY_VIEW, NOTES_VIEW = N_("Trace"), N_("History"), N_("Notes")
 MESSAGES_AT_ONCE = 40  # shown at first, and added by each “Show earlier messages”
 CURRENT_PART = "current_part"  # fragment of all but the messages above the newest ones
 _SELECTION = AddressSelection("c")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from crag.translation import _
 from crag.types import Version
 from pages.chat.questions import show_version
 from pages.parts import labels, markdown
@@ -25,7 +26,7 @@ def draw_versions(run_id: str) -> None:
         st.caption(labels.version_caption(shown, len(versions)), width="content")
         if len(others) < _MENU_FROM:
             st.button(
-                f"Show version {others[0].number}",
+                _("Show version {number}").format(number=others[0].number),
                 icon=":material/history:",
                 type="tertiary",
                 key=f"version-{run_id}",
@@ -48,7 +49,11 @@ def draw_earlier_version(run_id: str) -> None:
     st.caption(labels.version_caption(own, len(versions)))
     trace = application().runs.trace(earlier.run_id)
     with st.expander(
-        f"Version {earlier.number}: {labels.version_change(earlier.change)}", type="compact", key=f"old-{run_id}"
+        _("Version {number}: {version_change}").format(
+            number=earlier.number, version_change=labels.version_change(earlier.change)
+        ),
+        type="compact",
+        key=f"old-{run_id}",
     ):
         known = {cited.n: cited for cited in trace.citations}
         cited = [trace.citations_of(sentence) for sentence in trace.sentences]
@@ -65,7 +70,7 @@ def _draw_version_menu(run_id: str, others: Sequence[Version]) -> None:
     key = f"version-{run_id}"
     by_run = {version.run_id: version for version in others}
     st.menu_button(
-        "Show version",
+        _("Show version"),
         list(by_run),
         format_func=lambda other: labels.version_name(by_run[other]),
         icon=":material/history:",

@@ -12,6 +12,7 @@ from crag.inspection import run_labels
 from crag.inspection.run_differences import TextPiece, compare_texts, nodes_only_in
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration
+from crag.translation import _, translate_text
 from pages.chat import consent
 from pages.chat.answer import answer_headline, draw_answer_text
 from pages.compare import tables
@@ -33,8 +34,8 @@ def draw_summary(one: ComparedRun, other: ComparedRun) -> None:
         *_path_lines(one, other),
         *_time_lines(one, other),
     ]
-    st.header("What differs", anchor=False)
-    st.markdown("\n".join(f"- {line}" for line in lines) or "Only the time they took.")
+    st.header(_("What differs"), anchor=False)
+    st.markdown("\n".join(f"- {line}" for line in lines) or _("Only the time they took."))
 
 
 def _outcome_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
@@ -42,8 +43,10 @@ def _outcome_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
     decisions, outcomes = (
         [badge(side.trace) for side in (one, other)] for badge in (labels.decision_badge, _outcome_badge)
     )
-    badges = [("Decision", *decisions)] if decisions != outcomes else []
-    return [f"**{name}**: {left} → {right}" for name, left, right in (*badges, ("Outcome", *outcomes)) if left != right]
+    badges = [(_("Decision"), *decisions)] if decisions != outcomes else []
+    return [
+        f"**{name}**: {left} → {right}" for name, left, right in (*badges, (_("Outcome"), *outcomes)) if left != right
+    ]
 
 
 def _outcome_badge(trace: Trace) -> str:
@@ -52,14 +55,18 @@ def _outcome_badge(trace: Trace) -> str:
 
 def _settings_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
     rows = tables.find_different_settings(one.trace, other.trace)
-    return [f"**Settings**: {', '.join(name for name, *_ in rows)}"] if rows else []
+    return [_("**Settings**: {value}").format(value=", ".join((name for name, *_unused in rows)))] if rows else []
 
 
 def _verdict_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
     different, same = tables.split_verdict_rows(one.trace, other.trace)
     if not different:
         return []
-    return [f"**Verdicts**: {len(different)} of {format_count(len(different) + len(same), 'passage')} differ"]
+    return [
+        _("**Verdicts**: {different} of {passages} differ").format(
+            different=len(different), passages=format_count(len(different) + len(same), "passage")
+        )
+    ]
 
 
 def _path_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
@@ -67,14 +74,22 @@ def _path_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
     lines = []
     for side, opposite in ((one, other), (other, one)):
         if nodes := nodes_only_in(side.trace, opposite.trace):
-            lines.append(f"**Path**: only {side.name} took *{', '.join(NODES[node].title for node in nodes)}*")
+            lines.append(
+                _("**Path**: only {name} took *{value}*").format(
+                    name=side.name, value=", ".join(_(NODES[node].title) for node in nodes)
+                )
+            )
     return lines
 
 
 def _time_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
     seconds = [side.trace.seconds for side in (one, other)]
     times = [format_duration(value) for value in seconds if value is not None]
-    return [f"**Time**: {times[0]} → {times[1]}"] if len(times) == 2 and times[0] != times[1] else []
+    return (
+        [_("**Time**: {times} → {times2}").format(times=times[0], times2=times[1])]
+        if len(times) == 2 and times[0] != times[1]
+        else []
+    )
 
 
 def draw_answers(one: ComparedRun, other: ComparedRun) -> None:
@@ -85,9 +100,9 @@ def draw_answers(one: ComparedRun, other: ComparedRun) -> None:
             st.header(f"{side.name} {labels.grey_text(side.detail)}", anchor=False)
             _draw_answer(side.run_id, side.trace, pieces)
     if any(marked):
-        st.caption(":yellow-background[Highlighted]: words only in this answer.")
+        st.caption(_(":yellow-background[Highlighted]: words only in this answer."))
     elif one.trace.text and one.trace.text == other.trace.text:
-        st.caption("Both answers are identical.")
+        st.caption(_("Both answers are identical."))
 
 
 def _mark_differences(one: ComparedRun, other: ComparedRun) -> tuple[list[TextPiece], list[TextPiece]]:
@@ -107,7 +122,8 @@ def _draw_answer(run_id: str, trace: Trace, pieces: Sequence[TextPiece]) -> None
     elif trace.text:
         draw_answer_text(run_id, trace, links=False)
     if trace.state == "failed":
-        st.markdown(f"**{markdown.escape_line(trace.error)}** {markdown.sanitize_answer(trace.remedy)}")
+        error, remedy = map(translate_text, (trace.error, trace.remedy))
+        st.markdown(f"**{markdown.escape_line(error)}** {markdown.sanitize_answer(remedy)}")
     locators = run_labels.source_locators(trace)
     for cited in trace.citations:
         st.markdown(f":small[:blue[**{cited.n}**] {markdown.escape_place(cited.title, locators[cited.n], 90)}]")
@@ -144,13 +160,13 @@ def main() -> None:
         _draw_missing_run()
         return
     layout.draw_heading(Page.COMPARE, title=markdown.escape_line(_page_title(*sides), 160))
-    layout.draw_sidebar_legend("Compared", {side.name: side.detail for side in sides})
+    layout.draw_sidebar_legend(_("Compared"), {side.name: side.detail for side in sides})
     unfinished = any(side.is_unfinished for side in sides)
     st.fragment(_draw_comparison, run_every=_REFRESH_SECONDS if unfinished else None)(run_ids, unfinished)
 
 
 def _page_title(one: ComparedRun, other: ComparedRun) -> str:
-    return one.trace.question if one.trace.question == other.trace.question else "Two questions"
+    return one.trace.question if one.trace.question == other.trace.question else _("Two questions")
 
 
 def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:
@@ -167,20 +183,20 @@ def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:
     names, traces = (sides[0].name, sides[1].name), (sides[0].trace, sides[1].trace)
     left, right = st.columns(2, gap="large")
     with left:
-        st.header("Settings", anchor=False)
+        st.header(_("Settings"), anchor=False)
         tables.draw_settings(names, *traces)
     with right:
-        st.header("Time, tokens and the web", anchor=False)
+        st.header(_("Time, tokens and the web"), anchor=False)
         tables.draw_costs(names, *traces)
     # Below both columns: file names do not break, so that the table is wider than half the page.
-    st.header("Verdicts", anchor=False)
+    st.header(_("Verdicts"), anchor=False)
     tables.draw_verdicts(names, *traces)
 
 
 def _draw_missing_run() -> None:
-    st.markdown("One of the two answers no longer exists. It was deleted, or it belongs to another browser.")
-    st.caption("Choose *Compare* below an answer, or a run in *Inspect*.")
-    if st.button("All runs", icon=Page.INSPECT.icon):
+    st.markdown(_("One of the two answers no longer exists. It was deleted, or it belongs to another browser."))
+    st.caption(_("Choose *Compare* below an answer, or a run in *Inspect*."))
+    if st.button(_("All runs"), icon=Page.INSPECT.icon):
         open_page(Page.INSPECT)
 
 

@@ -15,6 +15,7 @@ from crag.inspection.steps import describe_sent_query
 from crag.options import DOCUMENT_OPTIONS, OPTIONS, Option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_date, format_duration, format_score
+from crag.translation import N_, _
 from crag.types import NodeName, Passage, Version
 from pages.parts import labels, markdown, option_controls
 from pages.parts.services import application
@@ -41,14 +42,14 @@ _SETTING_VALUES: dict[str, Callable[[Trace], str]] = {
         for setting in OPTIONS.values()
         if setting.name not in _RESOLVED_SETTINGS
     },
-    "Documents": lambda trace: _documents_cell(trace),
-    "Your verdicts": lambda trace: _overrides_cell(trace),
+    N_("Documents"): lambda trace: _documents_cell(trace),
+    N_("Your verdicts"): lambda trace: _overrides_cell(trace),
 }
 _COST_VALUES: dict[str, Callable[[Trace], str]] = {
-    "**Total**": lambda trace: "" if trace.seconds is None else f"**{format_duration(trace.seconds)}**",
-    "Prompt tokens": lambda trace: _prompt_tokens_cell(trace),
-    "Answer tokens": lambda trace: _number_cell(trace.usage.answer_tokens),
-    "Web searches": lambda trace: "1, for 1 credit" if trace.query_sent else "none",
+    N_("**Total**"): lambda trace: "" if trace.seconds is None else f"**{format_duration(trace.seconds)}**",
+    N_("Prompt tokens"): lambda trace: _prompt_tokens_cell(trace),
+    N_("Answer tokens"): lambda trace: _number_cell(trace.usage.answer_tokens),
+    N_("Web searches"): lambda trace: _("1, for 1 credit") if trace.query_sent else _("none"),
 }
 
 
@@ -61,12 +62,12 @@ def draw_settings(names: RunNames, one: Trace, other: Trace) -> None:
     """Draw the settings that differ; the others are folded."""
     different = [(f"**{name}**", left, right) for name, left, right in find_different_settings(one, other)]
     if different:
-        _draw_table(("Setting", *names), different)
+        _draw_table((_("Setting"), *names), different)
     else:
-        st.caption("Both used the same settings.")
+        st.caption(_("Both used the same settings."))
     same = [row for row in _setting_rows(one, other) if row[1] == row[2]]
-    with st.expander(f"Same in both: {len(same)}", type="compact", key="same"):
-        _draw_table(("Setting", *names), same)
+    with st.expander(_("Same in both: {same}").format(same=len(same)), type="compact", key="same"):
+        _draw_table((_("Setting"), *names), same)
 
 
 def split_verdict_rows(one: Trace, other: Trace) -> tuple[list[TableRow], list[TableRow]]:
@@ -83,33 +84,33 @@ def draw_verdicts(names: RunNames, one: Trace, other: Trace) -> None:
     """Draw the verdicts that differ and the resulting actions; equal verdicts are folded."""
     different, same = split_verdict_rows(one, other)
     if different or one.action != other.action:
-        action = _comparison_row("**Decision**", labels.decision_badge(one), labels.decision_badge(other))
-        _draw_table(("Passage", *names), [*different, action])
+        action = _comparison_row(_("**Decision**"), labels.decision_badge(one), labels.decision_badge(other))
+        _draw_table((_("Passage"), *names), [*different, action])
     else:
-        st.caption("Both found the same passages and graded them alike.")
+        st.caption(_("Both found the same passages and graded them alike."))
     for name, trace in zip(names, (one, other), strict=True):
         if trace.action_reason:
             st.caption(f"{name}: {markdown.escape_line(trace.action_reason)}")
     if same:
-        with st.expander(f"Same verdict in both: {len(same)}", type="compact", key="same-verdicts"):
-            _draw_table(("Passage", *names), same)
+        with st.expander(_("Same verdict in both: {same}").format(same=len(same)), type="compact", key="same-verdicts"):
+            _draw_table((_("Passage"), *names), same)
 
 
 def draw_costs(names: RunNames, one: Trace, other: Trace) -> None:
     """Draw the seconds of each step and in total, tokens, and web searches."""
     nodes = [node for node in NODES if one.step(node) or other.step(node)]
-    steps_taken = [(NODES[node].title, _duration_cell(one, node), _duration_cell(other, node)) for node in nodes]
-    facts = [(name, value(one), value(other)) for name, value in _COST_VALUES.items()]
-    _draw_table(("Step", *names), [*steps_taken, *facts])
+    steps_taken = [(_(NODES[node].title), _duration_cell(one, node), _duration_cell(other, node)) for node in nodes]
+    facts = [(_(name), value(one), value(other)) for name, value in _COST_VALUES.items()]
+    _draw_table((_("Step"), *names), [*steps_taken, *facts])
     for name, trace in zip(names, (one, other), strict=True):
         if sent := describe_sent_query(trace):
             st.caption(f"{name} · {markdown.escape_line(sent, 600)}")
     if one.parent or other.parent:
-        st.caption("Steps reused from an earlier version show the times of that version.")
+        st.caption(_("Steps reused from an earlier version show the times of that version."))
 
 
 def _setting_rows(one: Trace, other: Trace) -> list[TableRow]:
-    return [(name, value(one), value(other)) for name, value in _SETTING_VALUES.items()]
+    return [(_(name), value(one), value(other)) for name, value in _SETTING_VALUES.items()]
 
 
 def _draw_table(head: TableRow, rows: Iterable[TableRow]) -> None:
@@ -129,12 +130,12 @@ def _passage_key(passage: Passage) -> tuple[str, ...]:
 
 def _verdict_cell(trace: Trace, key: tuple[str, ...]) -> str:
     own = next((passage for passage in trace.passages.values() if _passage_key(passage) == key), None)
-    return ":gray[not found]" if own is None else labels.verdict_badge(trace.verdicts.get(own.id))
+    return _(":gray[not found]") if own is None else labels.verdict_badge(trace.verdicts.get(own.id))
 
 
 def _documents_cell(trace: Trace) -> str:
     if chosen := trace.options.source_ids:
-        return f"Only {format_count(len(chosen), 'document')}"
+        return _("Only {documents}").format(documents=format_count(len(chosen), "document"))
     return labels.collection_label(trace.options.collection)
 
 
@@ -143,7 +144,9 @@ def _thresholds_cell(trace: Trace) -> str:
     if thresholds is None:
         return ""
     origin = markdown.escape_line(threshold_origin(trace.options, calibrated=trace.calibrated), 60)
-    return f"{format_score(thresholds.lower)} and {format_score(thresholds.upper)}, {origin}"
+    return _("{lower} and {upper}, {origin}").format(
+        lower=format_score(thresholds.lower), upper=format_score(thresholds.upper), origin=origin
+    )
 
 
 def _overrides_cell(trace: Trace) -> str:
@@ -195,20 +198,22 @@ def load_compared_runs(run_ids: tuple[str, str]) -> tuple[ComparedRun, ComparedR
     Raises `NotFound`, also if both ids are equal: the keys of a run's widgets must be unique on the page.
     """
     if run_ids[0] == run_ids[1]:
-        raise NotFound("There is only one answer.")
+        raise NotFound(_("There is only one answer."))
     for run_id in run_ids:
         application().conversations.find_by_run(run_id)
     versions = application().runs.versions(run_ids[0])
     one, other = run_ids
     if other in {version.run_id for version in versions}:
         return _load_version(one, versions), _load_version(other, versions)
-    return _load_run(one, "First"), _load_run(other, "Second")
+    return _load_run(one, _("First")), _load_run(other, _("Second"))
 
 
 def _load_version(run_id: str, versions: Sequence[Version]) -> ComparedRun:
     own = next(version for version in versions if version.run_id == run_id)
     trace = application().runs.trace(run_id)
-    return ComparedRun(run_id, trace, f"Version {own.number}", labels.version_change(own.change))
+    return ComparedRun(
+        run_id, trace, _("Version {number}").format(number=own.number), labels.version_change(own.change)
+    )
 
 
 def _load_run(run_id: str, name: str) -> ComparedRun:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.ingest.site import SiteLimits
+from crag.translation import _
 from pages.documents import collections, removal, table, watched_folders
 from pages.parts import dialogs, document_drawer, document_intake, ingest_jobs, layout
 from pages.parts.address import open_page
@@ -60,34 +61,34 @@ def _draw_head() -> None:
         with st.container(horizontal=True, width="content"):
             watched_folders.draw_opener()
             if application().library.counts()[0]:
-                if st.button("Coverage gaps", icon=Page.GAPS.icon):
+                if st.button(_("Coverage gaps"), icon=Page.GAPS.icon):
                     open_page(Page.GAPS)
                 if st.button(Page.RETRIEVAL.title, icon=Page.RETRIEVAL.icon):
                     open_page(Page.RETRIEVAL)
                 if st.button(Page.CALIBRATION.title, icon=Page.CALIBRATION.icon):
                     open_page(Page.CALIBRATION)
-                dialogs.draw_opener("Refresh all", ":material/sync:", table.REFRESH_DIALOG)
+                dialogs.draw_opener(_("Refresh all"), ":material/sync:", table.REFRESH_DIALOG)
 
 
 def _draw_add_form(collection: str) -> None:
     if collection and application().library.access(collection) == "read":
-        st.caption("You may only read this collection. Its owner can let you add documents.")
+        st.caption(_("You may only read this collection. Its owner can let you add documents."))
         return
     boxes = st.container(horizontal=True, gap="medium")
     with boxes.container(width=_ADD_BOX_WIDTH):
-        document_intake.draw_uploader("Add files", collection)
-        ingest_jobs.draw_jobs_notice("below the table")
+        document_intake.draw_uploader(_("Add files"), collection)
+        ingest_jobs.draw_jobs_notice(_("below the table"))
     with boxes.container(width=_ADD_BOX_WIDTH):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_area(
-                "Add web pages, one address per line",
+                _("Add web pages, one address per line"),
                 height=68,
                 max_chars=_MAX_ADDRESSES_LENGTH,
                 placeholder="https://example.com/report",
                 key="addresses",
             )
-            st.button("Add", icon=":material/add_link:", on_click=_add_addresses, args=(collection,))
-        st.checkbox("Include linked pages on this site", key="with_links", help=_WITH_LINKS_HELP)
+            st.button(_("Add"), icon=":material/add_link:", on_click=_add_addresses, args=(collection,))
+        st.checkbox(_("Include linked pages on this site"), key="with_links", help=_WITH_LINKS_HELP)
 
 
 def _add_addresses(collection: str) -> None:

@@ -8,7 +8,8 @@ from itertools import groupby
 import streamlit as st
 
 from crag.conversations.conversations import UNDO_SECONDS
-from crag.text.formatting import format_count, format_time
+from crag.text.formatting import format_count, format_number, format_time
+from crag.translation import _
 from crag.types import RemovedSource, Source
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
@@ -26,7 +27,7 @@ def draw_remove_dialog(ids: list[str]) -> None:
     sources = [source for source in application().library.sources() if source.id in set(ids)]
     if not sources:
         return
-    title = f"Remove {format_count(len(sources), 'document')}?"
+    title = _("Remove {documents}?").format(documents=format_count(len(sources), "document"))
     dialogs.dialog(title, icon=":material/delete:")(_draw_remove_confirmation)(sources)
 
 
@@ -37,28 +38,35 @@ def _draw_remove_confirmation(sources: list[Source]) -> None:
             f"{labels.grey_text(format_count(source.passages, 'passage'))}"
         )
     if len(sources) > _MAX_NAMED:
-        st.caption(f"and {len(sources) - _MAX_NAMED:,} more")
+        st.caption(_("and {sources} more").format(sources=format_number(len(sources) - _MAX_NAMED)))
     st.caption(EXPLANATION)
     with st.container(horizontal=True):
-        if st.button("Remove", icon=":material/delete:", key="remove-confirmed"):
+        if st.button(_("Remove"), icon=":material/delete:", key="remove-confirmed"):
             with dialogs.catch_refusals():
                 application().remove_documents([source.id for source in sources])
             dialogs.close_and_rerun()
-        if st.button("Cancel", type="tertiary"):
+        if st.button(_("Cancel"), type="tertiary"):
             dialogs.close_and_rerun()
 
 
 def draw_undo() -> None:
     """Draw a row for each of the last removals, with the time at which it becomes final."""
     removed = application().library.removed()
-    removals = [list(group) for _, group in groupby(removed, key=lambda one: one.removed_at)]
+    removals = [list(group) for _unused, group in groupby(removed, key=lambda one: one.removed_at)]
     for removal in removals[:_REMOVALS_SHOWN]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            until = labels.grey_text(f"Deleted for good at {format_time(removal[0].removed_at + UNDO_SECONDS)}.")
-            st.markdown(f":gray[:material/delete:] Removed {_name(removal)}. {until}", width="content")
+            until = labels.grey_text(
+                _("Deleted for good at {removed_at}.").format(
+                    removed_at=format_time(removal[0].removed_at + UNDO_SECONDS)
+                )
+            )
+            st.markdown(
+                _(":gray[:material/delete:] Removed {name}. {until}").format(name=_name(removal), until=until),
+                width="content",
+            )
             ids = [one.id for one in removal]
             st.button(
-                "Undo", icon=":material/undo:", type="tertiary", key=f"undo-{ids[0]}", on_click=_undo, args=(ids,)
+                _("Undo"), icon=":material/undo:", type="tertiary", key=f"undo-{ids[0]}", on_click=_undo, args=(ids,)
             )
 
 

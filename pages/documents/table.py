@@ -9,6 +9,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_location, format_size, to_local_time
+from crag.translation import N_, _
 from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
 from pages.documents.removal import REMOVE_DIALOG
@@ -22,14 +23,14 @@ from pages.parts.session import is_phone
 MOVE_DIALOG = "move documents"
 _MOVED_KEY, _REFRESHED_KEY = "move_results", "refresh_results"
 _MOVE_RESULT_TEXT = {
-    "merged": "was already there, so only one copy is kept",
-    "kept": "was not moved: another version is already there. Remove one of them first",
+    "merged": N_("was already there, so only one copy is kept"),
+    "kept": N_("was not moved: another version is already there. Remove one of them first"),
 }
 
 
 def draw_move_dialog(source_ids: list[str]) -> None:
     """Ask for the target collection, then move."""
-    title = f"Move {format_count(len(source_ids), 'document')}"
+    title = _("Move {documents}").format(documents=format_count(len(source_ids), "document"))
     st.dialog(title, icon=":material/drive_file_move:", on_dismiss=_close_move_dialog)(_draw_move_form)(source_ids)
 
 
@@ -44,8 +45,10 @@ def _draw_move_form(source_ids: list[str]) -> None:
         return
     names = [collection.name for collection in application().library.collections()]
     with st.form("move", border=False):
-        name = st.selectbox("To", names, index=None, accept_new_options=True, placeholder="Choose, or type a new name")
-        sent = st.form_submit_button("Move", icon=":material/drive_file_move:")
+        name = st.selectbox(
+            _("To"), names, index=None, accept_new_options=True, placeholder=_("Choose, or type a new name")
+        )
+        sent = st.form_submit_button(_("Move"), icon=":material/drive_file_move:")
     if not sent or not name:
         return
     try:
@@ -64,8 +67,8 @@ def _draw_move_report(moved: list[MoveResult]) -> None:
     st.markdown(f"{format_count(sum(one.status == 'moved' for one in moved), 'document')} moved.")
     for one in moved:
         if one.status in _MOVE_RESULT_TEXT:
-            st.caption(f"**{markdown.escape_line(one.title, 80)}** {_MOVE_RESULT_TEXT[one.status]}.")
-    if st.button("Close"):
+            st.caption(f"**{markdown.escape_line(one.title, 80)}** {_(_MOVE_RESULT_TEXT[one.status])}.")
+    if st.button(_("Close")):
         _close_move_dialog()
         st.rerun()
 
@@ -78,11 +81,11 @@ def _close_refresh_dialog() -> None:
     dialogs.close_dialog()
 
 
-@st.dialog("Refresh", icon=":material/sync:", on_dismiss=_close_refresh_dialog)
+@dialogs.dialog(N_("Refresh"), icon=":material/sync:", on_dismiss=_close_refresh_dialog)
 def draw_refresh_dialog(source_ids: list[str] | None) -> None:
     """Refresh these documents, or all, with progress; closing the dialog stops between two documents."""
     if _REFRESHED_KEY not in st.session_state:
-        bar = st.progress(0.0, text="Starting")
+        bar = st.progress(0.0, text=_("Starting"))
 
         def show(progress: Progress) -> None:
             bar.progress(
@@ -93,21 +96,23 @@ def draw_refresh_dialog(source_ids: list[str] | None) -> None:
             st.session_state[_REFRESHED_KEY] = application().library.pipeline.refresh(source_ids, progress=show)
         bar.empty()
     results: list[AddResult] = st.session_state[_REFRESHED_KEY]
-    summary = summarize_results(results) or "nothing to refresh"
-    st.markdown(f"{format_count(len(results), 'document')} refreshed: {summary}.")
+    summary = summarize_results(results) or _("nothing to refresh")
+    st.markdown(
+        _("{documents} refreshed: {summary}.").format(documents=format_count(len(results), "document"), summary=summary)
+    )
     draw_refusals(results)
-    if st.button("Close"):
+    if st.button(_("Close")):
         _close_refresh_dialog()
         st.rerun()
 
 
 DOCUMENT_DIALOG = "document"
-_ALL_KINDS = "All kinds"
-_OPEN_LABEL = ":material/visibility: Open"
+_ALL_KINDS = N_("All kinds")
+_OPEN_LABEL = N_(":material/visibility: Open")
 _ROW_ACTIONS = {
-    ":material/sync: Refresh": REFRESH_DIALOG,
-    ":material/drive_file_move: Move": MOVE_DIALOG,
-    ":material/delete: Remove": REMOVE_DIALOG,
+    N_(":material/sync: Refresh"): REFRESH_DIALOG,
+    N_(":material/drive_file_move: Move"): MOVE_DIALOG,
+    N_(":material/delete: Remove"): REMOVE_DIALOG,
 }
 _ROW_HEIGHT = 35
 _MAX_HEIGHT = 400
@@ -117,11 +122,11 @@ def draw_document_table(collection: str) -> None:
     """Draw the documents of a collection, or all if it is empty."""
     sources = application().library.sources(collection)
     if not sources:
-        st.caption("No documents yet. Add files or web addresses above.")
+        st.caption(_("No documents yet. Add files or web addresses above."))
         return
     shown = _filter_documents(sources)
     if not shown:
-        st.caption("No documents match.")
+        st.caption(_("No documents match."))
         return
     # Streamlit keeps a selection by row number, so another set of rows needs another key.
     key = f"documents-{hash(tuple(source.id for source in shown))}"
@@ -133,7 +138,7 @@ def draw_document_table(collection: str) -> None:
         on_select="rerun",
         selection_mode="multi-row",
         height=min(_MAX_HEIGHT, len(shown) * _ROW_HEIGHT + _ROW_HEIGHT + 3) if len(shown) < 12 else "auto",
-        alt=f"Table of {format_count(len(shown), 'document')}",
+        alt=_("Table of {documents}").format(documents=format_count(len(shown), "document")),
         column_config=_column_config(shown),
     )
     chosen = [shown[row] for row in state.selection.rows if row < len(shown)]
@@ -146,12 +151,17 @@ def _draw_actions(ids: list[str]) -> None:
     named = format_count(len(ids), "document")
     with st.container(horizontal=True):
         if len(ids) == 1:
-            st.button(f"Open {named}", icon=":material/visibility:", on_click=_open_document, args=(ids[0],))
-        if st.button(f"Ask only {named}", icon=":material/filter_alt:"):
+            st.button(
+                _("Open {named}").format(named=named),
+                icon=":material/visibility:",
+                on_click=_open_document,
+                args=(ids[0],),
+            )
+        if st.button(_("Ask only {named}").format(named=named), icon=":material/filter_alt:"):
             start_conversation_about(ids)
             open_page(Page.CHAT)
-        dialogs.draw_opener(f"Move {named}", ":material/drive_file_move:", MOVE_DIALOG, ids)
-        dialogs.draw_opener(f"Remove {named}", ":material/delete:", REMOVE_DIALOG, ids)
+        dialogs.draw_opener(_("Move {named}").format(named=named), ":material/drive_file_move:", MOVE_DIALOG, ids)
+        dialogs.draw_opener(_("Remove {named}").format(named=named), ":material/delete:", REMOVE_DIALOG, ids)
 
 
 def _open_document(source_id: str) -> None:
@@ -161,13 +171,13 @@ def _open_document(source_id: str) -> None:
 def _filter_documents(sources: list[Source]) -> list[Source]:
     kinds = sorted({_kind_label(source) for source in sources})
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        wanted = layout.draw_search_field("Find a document", width=320)
-        kind = st.selectbox("Kind", [_ALL_KINDS, *kinds], label_visibility="collapsed", width=160)
+        wanted = layout.draw_search_field(_("Find a document"), width=320)
+        kind = st.selectbox(_("Kind"), [_(_ALL_KINDS), *kinds], label_visibility="collapsed", width=160)
     needle = wanted.casefold()
     return [
         source
         for source in sources
-        if needle in f"{source.title} {source.location}".casefold() and kind in {_ALL_KINDS, _kind_label(source)}
+        if needle in f"{source.title} {source.location}".casefold() and kind in {_(_ALL_KINDS), _kind_label(source)}
     ]
 
 
@@ -176,7 +186,7 @@ def _kind_label(source: Source) -> str:
     kind = (
         labels.DOCUMENT_KINDS["web"] if from_web else labels.DOCUMENT_KINDS.get(source.kind, source.kind.capitalize())
     )
-    return f"{kind} · {source_drawer.FOUND_BY_WEB_SEARCH}" if source.found_on_web else kind
+    return f"{kind} · {_(source_drawer.FOUND_BY_WEB_SEARCH)}" if source.found_on_web else kind
 
 
 def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
@@ -184,21 +194,21 @@ def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
 
     The first ones must fit beside the sidebar on a screen of 1024 pixels.
     """
-    name = {"Document": [sanitization.strip_invisible(source.title) for source in sources]}
-    actions = {"Actions": [[_OPEN_LABEL, *_ROW_ACTIONS] for _ in sources]}
+    name = {_("Document"): [sanitization.strip_invisible(source.title) for source in sources]}
+    actions = {_("Actions"): [[_(_OPEN_LABEL), *map(_, _ROW_ACTIONS)] for _unused in sources]}
     if is_phone():  # further columns would need horizontal scrolling
-        return name | {"Pages": [source.pages for source in sources]} | actions
+        return name | {_("Pages"): [source.pages for source in sources]} | actions
     questions = [sanitization.strip_invisible(source.found_by) for source in sources]
     return {
         **name,
-        "Kind": [_kind_label(source) for source in sources],
-        "Added": [to_local_time(source.added_at).date() for source in sources],
-        "File or address": [sanitization.strip_invisible(format_location(source.location)) for source in sources],
-        **({"Found for": questions} if any(questions) else {}),
-        "Collection": [sanitization.strip_invisible(source.collection) for source in sources],
-        "Pages": [source.pages for source in sources],
-        "Passages": [source.passages for source in sources],
-        "Size": [format_size(source.size) for source in sources],
+        _("Kind"): [_kind_label(source) for source in sources],
+        _("Added"): [to_local_time(source.added_at).date() for source in sources],
+        _("File or address"): [sanitization.strip_invisible(format_location(source.location)) for source in sources],
+        **({_("Found for"): questions} if any(questions) else {}),
+        _("Collection"): [sanitization.strip_invisible(source.collection) for source in sources],
+        _("Pages"): [source.pages for source in sources],
+        _("Passages"): [source.passages for source in sources],
+        _("Size"): [format_size(source.size) for source in sources],
         **actions,
     }
 
@@ -209,20 +219,21 @@ def _column_config(sources: list[Source]) -> dict[str, Any]:
     def clicked() -> None:
         chosen = st.session_state[click]
         source_id = sources[chosen.row].id
-        if chosen.label == _OPEN_LABEL:
+        if chosen.label == _(_OPEN_LABEL):
             _open_document(source_id)
         else:
-            dialogs.open_dialog(_ROW_ACTIONS[chosen.label], [source_id])
+            actions = {_(label): dialog for label, dialog in _ROW_ACTIONS.items()}
+            dialogs.open_dialog(actions[chosen.label], [source_id])
 
     return {
-        "Document": layout.link_column(
+        _("Document"): layout.link_column(
             lambda row: _open_document(sources[row].id), "opened_document", 190 if is_phone() else 210
         ),
-        "Kind": st.column_config.TextColumn(width=84),
-        "File or address": st.column_config.TextColumn(width=140),
-        "Pages": st.column_config.NumberColumn(format="localized", width=60),
-        "Passages": st.column_config.NumberColumn(format="localized"),
-        "Size": st.column_config.TextColumn(alignment="right", width=56),
-        "Added": st.column_config.DateColumn(format="D MMM YYYY", width=96),
-        "Actions": st.column_config.ButtonColumn(key=click, on_click=clicked, type="tertiary"),
+        _("Kind"): st.column_config.TextColumn(width=84),
+        _("File or address"): st.column_config.TextColumn(width=140),
+        _("Pages"): st.column_config.NumberColumn(format="localized", width=60),
+        _("Passages"): st.column_config.NumberColumn(format="localized"),
+        _("Size"): st.column_config.TextColumn(alignment="right", width=56),
+        _("Added"): st.column_config.DateColumn(format=_("D MMM YYYY"), width=96),
+        _("Actions"): st.column_config.ButtonColumn(key=click, on_click=clicked, type="tertiary"),
     }

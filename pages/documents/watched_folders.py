@@ -9,7 +9,8 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.library.watched_folders import FolderPreview, WatchedFolder
-from crag.text.formatting import format_count, format_time
+from crag.text.formatting import format_count, format_number, format_time
+from crag.translation import N_, _, translate_text
 from pages.parts import dialogs, labels, layout, markdown
 from pages.parts.services import application
 
@@ -17,13 +18,13 @@ FOLDERS_DIALOG = "watched folders"
 _REDRAW_SECONDS = 2.0
 _MAX_PATH_LENGTH, _MAX_PATTERNS_LENGTH = 4_096, 2_000
 _KINDS = {
-    "new": "new",
-    "changed": "changed",
-    "renamed": "renamed",
-    "vanished": "vanished",
-    "writing": "still being written",
-    "refused": "could not be added",
-    "ignored": "ignored",
+    "new": N_("{count} new"),
+    "changed": N_("{count} changed"),
+    "renamed": N_("{count} renamed"),
+    "vanished": N_("{count} vanished"),
+    "writing": N_("{count} still being written"),
+    "refused": N_("{count} could not be added"),
+    "ignored": N_("{count} ignored"),
 }
 _STATE_ICONS = {
     "Up to date": ":green[:material/check_circle:]",
@@ -31,10 +32,10 @@ _STATE_ICONS = {
     "Not reachable": ":orange[:material/link_off:]",
     "Paused": ":gray[:material/pause_circle:]",
 }
-_ON_CLICK, _AUTOMATIC = "When I click Apply", "By themselves, after the first time"
+_ON_CLICK, _AUTOMATIC = N_("When I click Apply"), N_("By themselves, after the first time")
 _REMOVAL_LABELS = {
-    False: ":material/folder_off: Stop watching, keep its documents",
-    True: ":material/delete: Stop watching and remove its documents",
+    False: N_(":material/folder_off: Stop watching, keep its documents"),
+    True: N_(":material/delete: Stop watching and remove its documents"),
 }
 
 
@@ -47,14 +48,14 @@ def draw_opener() -> None:
     if not folders.is_offered:
         return
     waiting = sum(one.preview.pending for one in folders.list() if not (one.is_paused or one.is_applying))
-    label = "Watched folders" + (f" ({waiting:,})" if waiting else "")
+    label = _("Watched folders") + (f" ({format_number(waiting)})" if waiting else "")
     dialogs.draw_opener(label, ":material/folder_managed:", FOLDERS_DIALOG, key="watched-folders")
 
 
-@dialogs.dialog("Watched folders", width="large", icon=":material/folder_managed:")
+@dialogs.dialog(N_("Watched folders"), width="large", icon=":material/folder_managed:")
 def draw_folders_dialog(_about: None) -> None:
     """Draw the folders with what was found in each, and the form that adds one."""
-    st.caption("Files of these folders are added to a collection, and follow what changes in the folder.")
+    st.caption(_("Files of these folders are added to a collection, and follow what changes in the folder."))
     folders = application().watched_folders
     layout.draw_watching(None, lambda: None, _REDRAW_SECONDS if folders.list() else None, _draw_folders)
     _draw_add_form()
@@ -68,31 +69,34 @@ def _draw_folders() -> None:
 
 def _draw_folder(folder: WatchedFolder) -> None:
     st.markdown(f"**{markdown.escape_line(folder.path, 200)}**")
-    looked = f" · last look {format_time(folder.looked_at)}" if folder.looked_at else ""
-    into = labels.collection_label(folder.collection)
+    files = format_count(folder.files, "file")
+    facts = [_("{files} in *{collection}*").format(files=files, collection=labels.collection_label(folder.collection))]
+    if folder.looked_at:
+        facts.append(_("last look {time}").format(time=format_time(folder.looked_at)))
+    facts += _describe_rules(folder)
     icon = _STATE_ICONS.get(folder.state, ":gray[:material/progress_activity:]")
-    facts = f"{format_count(folder.files, 'file')} in *{into}*{looked}{_describe_rules(folder)}"
-    st.markdown(f"{icon} {folder.state} {labels.grey_text(f'· {facts}')}")
+    st.markdown(f"{icon} {_(folder.state)} {labels.grey_text('· ' + ' · '.join(facts))}")
     if folder.state == "Not reachable":
-        st.caption("The folder is missing or not mounted. Its documents stay; looking goes on.")
+        st.caption(_("The folder is missing or not mounted. Its documents stay; looking goes on."))
     if folder.fault:
-        st.markdown(f":red[{markdown.escape_line(folder.fault, 300)}]")
+        st.markdown(f":red[{markdown.escape_line(translate_text(folder.fault), 300)}]")
     _draw_preview(folder)
     _draw_actions(folder)
 
 
-def _describe_rules(folder: WatchedFolder) -> str:
+def _describe_rules(folder: WatchedFolder) -> list[str]:
+    include, exclude = (markdown.escape_line(", ".join(one), 120) for one in (folder.include, folder.exclude))
     rules = [
-        f"only {', '.join(folder.include)}" if folder.include else "",
-        f"without {', '.join(folder.exclude)}" if folder.exclude else "",
-        "" if folder.subfolders else "no subfolders",
+        _("only {patterns}").format(patterns=include) if include else "",
+        _("without {patterns}").format(patterns=exclude) if exclude else "",
+        "" if folder.subfolders else _("no subfolders"),
     ]
-    return "".join(f" · {markdown.escape_line(rule, 120)}" for rule in rules if rule)
+    return [rule for rule in rules if rule]
 
 
 def _draw_preview(folder: WatchedFolder) -> None:
     counts = folder.preview.counts
-    found = [f"{counts[kind]:,} {words}" for kind, words in _KINDS.items() if counts.get(kind)]
+    found = [_(words).format(count=format_number(counts[kind])) for kind, words in _KINDS.items() if counts.get(kind)]
     if found:
         layout.draw_folded(", ".join(found), f"preview-{folder.id}", lambda: _draw_files(folder.preview))
 
@@ -110,9 +114,11 @@ def _draw_files(preview: FolderPreview) -> None:
     with st.container(height="content" if sum(preview.counts.values()) < 12 else 280, gap="xsmall"):
         for kind, names in groups.items():
             if lines := list(names):
-                st.markdown(f"**{_KINDS[kind].capitalize()}**")
-                more = preview.counts[kind] - len(lines)
-                st.markdown("\n".join(f"- {line}" for line in lines) + (f"\n- and {more:,} more" if more > 0 else ""))
+                count = preview.counts[kind]
+                st.markdown(f"**{_(_KINDS[kind]).format(count=format_number(count))}**")
+                if (more := count - len(lines)) > 0:
+                    lines.append(_("and {count} more").format(count=format_number(more)))
+                st.markdown("\n".join(f"- {line}" for line in lines))
 
 
 def _name(path: str) -> str:
@@ -121,7 +127,7 @@ def _name(path: str) -> str:
 
 def _name_with_reason(refused: Sequence[str]) -> str:
     path, reason = refused
-    return f"{_name(path)} {labels.grey_text(markdown.escape_line(reason, 160))}"
+    return f"{_name(path)} {labels.grey_text(markdown.escape_line(translate_text(reason), 160))}"
 
 
 def _draw_actions(folder: WatchedFolder) -> None:
@@ -129,7 +135,7 @@ def _draw_actions(folder: WatchedFolder) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if pending and not (folder.is_paused or folder.is_applying or (folder.is_automatic and folder.is_started)):
             st.button(
-                f"Apply {format_count(pending, 'change')}",
+                _("Apply {changes}").format(changes=format_count(pending, "change")),
                 icon=":material/check:",
                 type="primary",
                 key=f"apply-{folder.id}",
@@ -137,28 +143,30 @@ def _draw_actions(folder: WatchedFolder) -> None:
                 args=(folders.apply, folder.id),
             )
         st.button(
-            "Go on" if folder.is_paused else "Pause",
+            _("Go on") if folder.is_paused else _("Pause"),
             icon=":material/play_arrow:" if folder.is_paused else ":material/pause:",
             key=f"pause-{folder.id}",
             on_click=_act,
             args=(folders.pause, folder.id, not folder.is_paused),
         )
         st.menu_button(
-            "Remove",
+            _("Remove"),
             [*_REMOVAL_LABELS],
-            format_func=_REMOVAL_LABELS.__getitem__,
+            format_func=lambda with_documents: _(_REMOVAL_LABELS[with_documents]),
             icon=":material/delete:",
             key=f"remove-{folder.id}",
             on_click=_remove,
             args=(folder.id,),
         )
         st.toggle(
-            "Apply by itself",
+            _("Apply by itself"),
             folder.is_automatic,
             key=f"automatic-{folder.id}",
             on_change=_set_automatic,
             args=(folder.id,),
-            help="The first preview always waits for a click. Removed documents can be brought back for ten minutes.",
+            help=_(
+                "The first preview always waits for a click. Removed documents can be brought back for ten minutes."
+            ),
         )
 
 
@@ -182,15 +190,15 @@ def _draw_add_form() -> None:
     # A new form after each folder, so that its fields are empty.
     with st.form(f"watched-folder-{len(application().watched_folders.list())}", border=True):
         path = st.text_input(
-            "Folder of this machine", max_chars=_MAX_PATH_LENGTH, placeholder=str(Path.home() / "Documents")
+            _("Folder of this machine"), max_chars=_MAX_PATH_LENGTH, placeholder=str(Path.home() / "Documents")
         )
-        collection = st.selectbox("Collection", names, accept_new_options=True)
+        collection = st.selectbox(_("Collection"), names, accept_new_options=True)
         left, right = st.columns(2)
-        include = left.text_input("Only these names", max_chars=_MAX_PATTERNS_LENGTH, placeholder="*.pdf, *.docx")
-        exclude = right.text_input("Without these", max_chars=_MAX_PATTERNS_LENGTH, placeholder="drafts, old/*")
-        subfolders = st.checkbox("Include subfolders", value=True)
-        when = st.radio("Apply changes", [_ON_CLICK, _AUTOMATIC], horizontal=True)
-        sent = st.form_submit_button("Watch", icon=":material/visibility:")
+        include = left.text_input(_("Only these names"), max_chars=_MAX_PATTERNS_LENGTH, placeholder="*.pdf, *.docx")
+        exclude = right.text_input(_("Without these"), max_chars=_MAX_PATTERNS_LENGTH, placeholder="drafts, old/*")
+        subfolders = st.checkbox(_("Include subfolders"), value=True)
+        when = st.radio(_("Apply changes"), [_ON_CLICK, _AUTOMATIC], format_func=_, horizontal=True)
+        sent = st.form_submit_button(_("Watch"), icon=":material/visibility:")
     if not sent:
         return
     try:

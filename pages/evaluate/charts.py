@@ -10,6 +10,7 @@ import streamlit as st
 
 from crag.evaluation.chart_data import TradeOffPoint
 from crag.evaluation.metrics import METRICS, ChangeAssessment, format_figure
+from crag.translation import N_, _
 from pages.parts import score_chart
 from pages.parts.session import is_phone
 
@@ -91,18 +92,20 @@ def _text_layer() -> dict[str, Any]:
 
 _TRADE_OFF_HEIGHT = 340
 _LOG_SCALE_RATIO = 20  # ratio of slowest to fastest above which the time axis is logarithmic
-_POINT_SHAPES = {"unbeaten": "diamond", "beaten by another": "circle"}
+_POINT_SHAPES = {N_("unbeaten"): "diamond", N_("beaten by another"): "circle"}
 _MAX_LABELLED_POINTS = 8  # with more points, only those on the Pareto front are labelled
 
 
 def draw_trade_off(points: Sequence[TradeOffPoint], names: Mapping[int, str], metric: str) -> None:
     """Draw a named point for each variant."""
     told = "; ".join(
-        f"{names[one.variant]}: {format_figure(one.figure)} in {format_figure(one.time)}"
-        f"{', which no other beats' if one.is_pareto_optimal else ''}"
+        _("{name}: {figure} in {time}").format(
+            name=names[one.variant], figure=format_figure(one.figure), time=format_figure(one.time)
+        )
+        + (_(", which no other beats") if one.is_pareto_optimal else "")
         for one in points
     )
-    alt = f"{METRICS[metric].title} against time: {told}"
+    alt = _("{title} against time: {told}").format(title=METRICS[metric].title, told=told)
     st.vega_lite_chart(_trade_off_spec(points, names, metric), width="stretch", height=_TRADE_OFF_HEIGHT, alt=alt)
 
 
@@ -117,7 +120,7 @@ def _trade_off_spec(points: Sequence[TradeOffPoint], names: Mapping[int, str], m
     x = {
         "type": "quantitative",
         "scale": _time_scale(points),
-        "axis": {"title": "seconds for a question", "tickCount": 5},
+        "axis": {"title": _("seconds for a question"), "tickCount": 5},
     }
     return {
         "data": {
@@ -136,7 +139,7 @@ def _trade_off_spec(points: Sequence[TradeOffPoint], names: Mapping[int, str], m
 
 
 def _point_value(point: TradeOffPoint, name: str, is_named: bool) -> dict[str, Any]:
-    kinds = list(_POINT_SHAPES)
+    kinds = [_(kind) for kind in _POINT_SHAPES]
     return {
         "name": name,
         "label": name if is_named else "",
@@ -159,7 +162,7 @@ def _time_scale(points: Sequence[TradeOffPoint]) -> dict[str, Any]:
 def _frontier_layer(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     line = {"type": "line", "interpolate": "step-after", "color": score_chart.RULE_COLOUR, "strokeDash": [5, 3]}
     return {
-        "transform": [{"filter": {"field": "is", "equal": next(iter(_POINT_SHAPES))}}],
+        "transform": [{"filter": {"field": "is", "equal": _(next(iter(_POINT_SHAPES)))}}],
         "mark": line,
         "encoding": {"x": {"field": "time", **x}, "y": {"field": "value", **y}},
     }
@@ -176,7 +179,7 @@ def _interval_layer(encoding: dict[str, Any]) -> dict[str, Any]:
 
 def _point_layer(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     legend = {"title": None, "orient": "top", "symbolSize": 90, "labelLimit": 200}
-    kinds = {"domain": [*_POINT_SHAPES], "range": [*_POINT_SHAPES.values()]}
+    kinds = {"domain": [*map(_, _POINT_SHAPES)], "range": [*_POINT_SHAPES.values()]}
     return {
         "mark": {"type": "point", "filled": True, "size": 120, "opacity": 1},
         "encoding": {
@@ -220,7 +223,9 @@ def draw_whiskers(whiskers: Sequence[Whisker], title: str, unit: str) -> None:
     """Draw one row per difference; values are fractions, shown as 100 × value followed by `unit`."""
     told = "; ".join(f"{one.name} {one.told}, {one.meaning}" for one in whiskers)
     st.vega_lite_chart(
-        _whiskers_spec(whiskers, title, unit), width="stretch", alt=f"Differences with their intervals: {told}"
+        _whiskers_spec(whiskers, title, unit),
+        width="stretch",
+        alt=_("Differences with their intervals: {told}").format(told=told),
     )
 
 

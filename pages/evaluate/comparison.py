@@ -20,7 +20,8 @@ from crag.evaluation.metrics import (
 )
 from crag.evaluation.summary import Comparison
 from crag.evaluation.types import ChangedExample, EvaluationResult, Example, MetricDifference
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_number
+from crag.translation import N_, _
 from pages.chat.versions import open_comparison
 from pages.evaluate import charts, results, selection
 from pages.evaluate.results import ComparedVariant, variant_key, variant_title
@@ -29,7 +30,7 @@ from pages.parts.services import application
 from pages.parts.session import is_phone
 
 _MAX_SHOWN = 10
-_CHANGE_TITLES = {"broken": "Worse", "fixed": "Better"}
+_CHANGE_TITLES = {"broken": N_("Worse"), "fixed": N_("Better")}
 _CHANGE_ICONS = {"broken": ":red[:material/cancel:]", "fixed": ":green[:material/check_circle:]"}
 
 NamePair = tuple[str, str]
@@ -43,7 +44,12 @@ def draw_changed_questions(
     for column, (kind, title) in zip(st.columns(2, gap="medium"), _CHANGE_TITLES.items(), strict=True):
         found = [one for one in comparison.changed if one.what == kind]
         with column:
-            st.header(f"{title}: {len(found):,} of {comparison.examples:,} questions", anchor=False)
+            st.header(
+                _("{title}: {found} of {examples} questions").format(
+                    title=_(title), found=format_number(len(found)), examples=format_number(comparison.examples)
+                ),
+                anchor=False,
+            )
             _draw_questions_of_kind(kind, found, names, runs)
 
 
@@ -51,13 +57,17 @@ def _draw_questions_of_kind(
     kind: str, found: Sequence[ChangedExample], names: NamePair, runs: Mapping[str, EvaluationResult]
 ) -> None:
     if not found:
-        st.caption("None.")
+        st.caption(_("None."))
     shown = found if st.session_state.get(_show_all_key(kind)) else found[:_MAX_SHOWN]
     for one in shown:
         _draw_changed_question(kind, one, names, runs)
     if len(shown) < len(found):
         st.button(
-            f"Show all {len(found):,}", icon=":material/expand_more:", type="tertiary", on_click=_show_all, args=(kind,)
+            _("Show all {found}").format(found=format_number(len(found))),
+            icon=":material/expand_more:",
+            type="tertiary",
+            on_click=_show_all,
+            args=(kind,),
         )
 
 
@@ -72,12 +82,14 @@ def _draw_changed_question(
         for name, run_id in zip(names, (one.before_run, one.after_run), strict=True):
             st.markdown(f":small[:gray[{name}] {_describe_answer(runs.get(run_id))}]")
         if expected := _describe_expected(one.example):
-            st.markdown(f":small[:gray[Right] {expected}]")
+            st.markdown(_(":small[:gray[Right] {expected}]").format(expected=expected))
         with st.container(horizontal=True, gap="small"):
             for name, run_id in zip(names, (one.before_run, one.after_run), strict=True):
-                if _draw_link_button(f"Trace of {name}", ":material/account_tree:", f"{one.example.key}-{run_id}"):
+                if _draw_link_button(
+                    _("Trace of {name}").format(name=name), ":material/account_tree:", f"{one.example.key}-{run_id}"
+                ):
                     selection.open_run_in_inspect(run_id)
-            if _draw_link_button("Compare both", ":material/compare_arrows:", f"{one.example.key}-both"):
+            if _draw_link_button(_("Compare both"), ":material/compare_arrows:", f"{one.example.key}-both"):
                 open_comparison(one.before_run, one.after_run)
 
 
@@ -89,16 +101,16 @@ def _describe_shares(one: ChangedExample) -> str:
     """Return the mean scores over repetitions; empty if all repetitions score the same."""
     if {one.before, one.after} <= {-1.0, 0.0, 1.0}:
         return ""
-    return f" {labels.grey_text(f'on average {format_score_change(one)}')}"
+    return f" {labels.grey_text(_('on average {score_change}').format(score_change=format_score_change(one)))}"
 
 
 def _describe_expected(example: Example) -> str:
     if example.answerable is False:
-        return "declining: the documents do not answer this"
+        return _("declining: the documents do not answer this")
     if known := example.references or example.must_mention:
-        return markdown.escape_line(" or ".join(known), 160)
-    passages = " and ".join((*example.sources, *example.phrases))
-    return f"to find: {markdown.escape_line(passages, 160)}" if passages else ""
+        return markdown.escape_line(_(" or ").join(known), 160)
+    passages = _(" and ").join((*example.sources, *example.phrases))
+    return _("to find: {passages}").format(passages=markdown.escape_line(passages, 160)) if passages else ""
 
 
 def _describe_answer(result: EvaluationResult | None) -> str:
@@ -122,12 +134,12 @@ def draw_setting_differences(compared: Sequence[ComparedVariant], names: Sequenc
     rows = setting_rows([side.variant for side in compared])
     different = [(row.title, row.values) for row in rows if len(row.values) > 1]
     same = [(row.title, row.values) for row in rows if len(row.values) == 1]
-    st.header("Settings and environment", anchor=False)
+    st.header(_("Settings and environment"), anchor=False)
     if different:
         st.markdown(_settings_table(names, different))
     else:
-        st.caption("Same settings, models, documents and version.")
-    with st.expander(f"Same in all: {len(same)}", type="compact", key="same-settings"):
+        st.caption(_("Same settings, models, documents and version."))
+    with st.expander(_("Same in all: {same}").format(same=len(same)), type="compact", key="same-settings"):
         st.markdown(_settings_table(["all"], same))
 
 
@@ -148,17 +160,17 @@ def draw_comparison(compared: Sequence[ComparedVariant]) -> None:
     """Draw the comparison of the first variant with the others, and the choice of variants."""
     _draw_variant_selection(compared)
     if len(compared) < _MIN_VARIANTS:
-        st.caption("Choose another evaluation to compare with this one.")
+        st.caption(_("Choose another evaluation to compare with this one."))
         return
     if len({side.evaluation.digest for side in compared}) > 1:
-        st.markdown(":orange[:material/info:] They use different questions. Only the shared ones are compared.")
+        st.markdown(_(":orange[:material/info:] They use different questions. Only the shared ones are compared."))
     names = selection.assign_letters(compared)
     if len(compared) > _MIN_VARIANTS:
         _draw_all_variants(compared, names)
     other = _choose_other_variant(compared[1:], names)
     comparison = results.load_comparison(compared[0], other)
     if not comparison.examples:
-        st.caption("They share no questions, so there is nothing to compare.")
+        st.caption(_("They share no questions, so there is nothing to compare."))
         return
     _draw_differences(comparison, ("A", names[other.key]))
     draw_setting_differences(compared, list(names.values()))
@@ -182,11 +194,11 @@ def _draw_variant_selection(compared: Sequence[ComparedVariant]) -> None:
     others = {key: name for key, name in offered.items() if key not in keys}
     if others and len(keys) < selection.MAX_COMPARED:
         st.selectbox(
-            "Add to the comparison",
+            _("Add to the comparison"),
             list(others),
             index=None,
             format_func=others.__getitem__,
-            placeholder="Add another",
+            placeholder=_("Add another"),
             key=_ADDED_VARIANT_KEY,
             on_change=lambda: selection.select_variants([*keys, st.session_state.pop(_ADDED_VARIANT_KEY)]),
             label_visibility="collapsed",
@@ -203,9 +215,11 @@ def _draw_compared_variant(side: ComparedVariant, letter: str, keys: Sequence[st
         st.markdown(f"**{letter}** {name}{' :gray-badge[baseline]' if first else ''}", width="content")
         with st.container(horizontal=True, gap="small", width="content"):
             if not first:
-                _draw_selection_button("Make baseline", ":material/vertical_align_top:", side.key, [side.key, *others])
+                _draw_selection_button(
+                    _("Make baseline"), ":material/vertical_align_top:", side.key, [side.key, *others]
+                )
             if len(keys) > 2:
-                _draw_selection_button("Remove", ":material/close:", side.key, others)
+                _draw_selection_button(_("Remove"), ":material/close:", side.key, others)
 
 
 def _draw_selection_button(word: str, icon: str, key: str, keys: Sequence[str]) -> None:
@@ -218,11 +232,11 @@ def _choose_other_variant(others: Sequence[ComparedVariant], names: dict[str, st
         return others[0]
     by_key = {side.key: side for side in others}
     chosen = st.segmented_control(
-        "Compared",
+        _("Compared"),
         list(by_key),
         default=others[0].key,
         required=True,
-        format_func=lambda key: f"{names[key]} against A",
+        format_func=lambda key: _("{names} against A").format(names=names[key]),
         key=f"compared-{'-'.join(by_key)}",
     )
     return by_key[chosen]
@@ -233,8 +247,8 @@ def _draw_all_variants(compared: Sequence[ComparedVariant], names: dict[str, str
     figures = [results.load_summary(side.evaluation, side.number).figures for side in compared]
     left, right = st.columns(2, gap="medium")
     with left:
-        st.header("All metrics", anchor=False)
-        st.caption("n is the number of questions behind each figure.")
+        st.header(_("All metrics"), anchor=False)
+        st.caption(_("n is the number of questions behind each figure."))
         shown = [name for name in METRICS if any(name in own and own[name].value for own in figures)]
         head = f"| | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
         cells = (
@@ -253,8 +267,8 @@ def _draw_all_variants(compared: Sequence[ComparedVariant], names: dict[str, str
     points = chart_data.trade_off_points(dict(enumerate(figures)), metric) if metric else []
     if len(points) >= _MIN_VARIANTS:
         with right:
-            st.header(f"{METRICS[metric].title} against time", anchor=False)
-            st.caption("With 95% intervals. The dashed line joins the settings that no other beats.")
+            st.header(_("{title} against time").format(title=METRICS[metric].title), anchor=False)
+            st.caption(_("With 95% intervals. The dashed line joins the settings that no other beats."))
             charts.draw_trade_off(points, dict(enumerate(names.values())), metric)
 
 
@@ -262,20 +276,22 @@ def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
     """Draw the differences in words, as charts and as a table."""
     # A metric that is 0 in both variants, such as tokens without a model, says nothing.
     differences = [one for one in comparison.differences if one.before or one.after]
-    st.header(f"What differs from {names[0]} to {names[1]}", anchor=False)
+    st.header(_("What differs from {names} to {names2}").format(names=names[0], names2=names[1]), anchor=False)
     st.markdown(_summarize_differences(differences))
     if comparison.unjudged:
         st.markdown(f":orange[:material/info:] {DIFFERENT_JUDGES_NOTE}")
     shares = [one for one in differences if METRICS[one.metric].unit == "share"]
     if shares:
-        charts.draw_whiskers([_make_whisker(one, 1.0) for one in shares], "difference in percentage points", "")
+        charts.draw_whiskers([_make_whisker(one, 1.0) for one in shares], _("difference in percentage points"), "")
     costs = [one for one in differences if METRICS[one.metric].unit != "share" and one.before > 0]
     if costs:  # time and tokens, relative to the baseline
-        charts.draw_whiskers([_make_whisker(one, one.before) for one in costs], "difference relative to before", "%")
+        charts.draw_whiskers([_make_whisker(one, one.before) for one in costs], _("difference relative to before"), "%")
     st.markdown(_difference_table(differences, names))
     st.caption(
-        f"Based on {format_count(comparison.examples, 'question')} in both. A difference is clear when its 95% interval"
-        " (bootstrap) excludes 0. About one in twenty equal metrics seems clear by chance."
+        _(
+            "Based on {questions} in both. A difference is clear when its 95% interval (bootstrap) "
+            "excludes 0. About one in twenty equal metrics seems clear by chance."
+        ).format(questions=format_count(comparison.examples, "question"))
     )
 
 
@@ -286,10 +302,12 @@ def _summarize_differences(differences: Sequence[MetricDifference]) -> str:
         clear = [one for one in differences if assess_change(one) == kind]
         if clear:
             told = ", ".join(f"**{METRICS[one.metric].title}** {format_change(one)}" for one in clear)
-            lines.append(f"{sign} Clearly {kind}: {told}")
-    unclear = [METRICS[one.metric].title for one in differences if not one.is_clear]
+            lines.append(_("{sign} Clearly {kind}: {told}").format(sign=sign, kind=kind, told=told))
+    unclear = [_(METRICS[one.metric].title) for one in differences if not one.is_clear]
     if unclear:
-        lines.append(f":gray[:material/trending_flat:] No clear difference: {', '.join(unclear)}")
+        lines.append(
+            _(":gray[:material/trending_flat:] No clear difference: {unclear}").format(unclear=", ".join(unclear))
+        )
     return "  \n".join(lines)
 
 
@@ -303,9 +321,11 @@ def _make_whisker(one: MetricDifference, whole: float) -> charts.Whisker:
 
 def _difference_table(differences: Sequence[MetricDifference], names: tuple[str, str]) -> str:
     if is_phone():
-        head = f"| | {names[0]} → {names[1]} | difference, 95%, n |\n|---|---|---|"
+        head = _("| | {names} → {names2} | difference, 95%, n |\n|---|---|---|").format(names=names[0], names2=names[1])
         return "\n".join([head, *map(_narrow_difference_row, differences)])
-    head = f"| | {names[0]} | {names[1]} | difference | 95% | n |\n|---|--:|--:|--:|--:|--:|"
+    head = _("| | {names} | {names2} | difference | 95% | n |\n|---|--:|--:|--:|--:|--:|").format(
+        names=names[0], names2=names[1]
+    )
     return "\n".join([head, *map(_difference_row, differences)])
 
 

@@ -14,7 +14,8 @@ from crag.evaluation.metrics import METRICS, format_figure_briefly
 from crag.evaluation.types import Dataset, Evaluation
 from crag.models.model_choice import model_label
 from crag.text import sanitization
-from crag.text.formatting import format_count, format_date_time, to_local_time
+from crag.text.formatting import format_count, format_date_time, format_number, to_local_time
+from crag.translation import _
 from pages.evaluate import results, selection
 from pages.evaluate.dataset import DATASET_DIALOG, UPLOAD_DIALOG
 from pages.evaluate.selection import DELETE_EVALUATIONS_DIALOG
@@ -32,10 +33,14 @@ def draw_sidebar(evaluation_id: str, *, is_overview: bool) -> None:
     """Draw both lists; `evaluation_id` is the selected evaluation, empty for none."""
     with st.container(gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-            st.markdown("**Evaluations**", width="content")
+            st.markdown(_("**Evaluations**"), width="content")
             if not is_overview:
                 st.button(
-                    "New", icon=":material/add:", type="tertiary", key="evaluate-new", on_click=selection.show_overview
+                    _("New"),
+                    icon=":material/add:",
+                    type="tertiary",
+                    key="evaluate-new",
+                    on_click=selection.show_overview,
                 )
         _draw_evaluation_buttons(evaluation_id)
     draw_datasets()
@@ -45,8 +50,8 @@ def draw_datasets() -> None:
     """Draw the datasets and the Upload button."""
     with st.container(gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-            st.markdown("**Datasets**", width="content")
-            dialogs.draw_opener("Upload", ":material/upload:", UPLOAD_DIALOG, type="tertiary", key="evaluate-upload")
+            st.markdown(_("**Datasets**"), width="content")
+            dialogs.draw_opener(_("Upload"), ":material/upload:", UPLOAD_DIALOG, type="tertiary", key="evaluate-upload")
         for dataset in results.load_datasets():
             _draw_dataset_button(dataset)
 
@@ -55,12 +60,12 @@ def _draw_evaluation_buttons(evaluation_id: str) -> None:
     limit = _MAX_IN_SIDEBAR if st.session_state.get(_SHOW_ALL_KEY) else _SHORT_LIST_LENGTH
     found = application().evaluations.list(limit + 1)
     if not found:
-        st.caption("No evaluations yet. Choose a dataset and run it.")
+        st.caption(_("No evaluations yet. Choose a dataset and run it."))
     with st.container(gap="xsmall"):
         for one in found[:limit]:
             _draw_evaluation_button(one, is_chosen=one.id == evaluation_id)
     if limit == _SHORT_LIST_LENGTH < len(found):
-        st.button("Show more", icon=":material/expand_more:", type="tertiary", on_click=_show_all)
+        st.button(_("Show more"), icon=":material/expand_more:", type="tertiary", on_click=_show_all)
 
 
 def _show_all() -> None:
@@ -105,7 +110,7 @@ def draw_evaluation_table() -> None:
     found = application().evaluations.list(_MAX_IN_TABLE)
     if not found:
         return
-    st.header("Evaluations", anchor=False)
+    st.header(_("Evaluations"), anchor=False)
     _load_summaries(found)
     # Streamlit keeps a selection by row number, so a changed list needs a new key or other rows would be selected.
     state: Any = st.dataframe(
@@ -115,14 +120,14 @@ def draw_evaluation_table() -> None:
         on_select="rerun",
         selection_mode="multi-row",
         height=layout.table_height(len(found), _VISIBLE_ROWS),
-        alt=f"Table of {format_count(len(found), 'evaluation')}",
+        alt=_("Table of {evaluations}").format(evaluations=format_count(len(found), "evaluation")),
         column_config=_column_config(found),
     )
     selected = [found[row] for row in state.selection.rows if row < len(found)]
     if selected:
         _draw_selection_actions(selected)
     else:
-        st.caption("Click a name to open it; tick two or more to compare them.")
+        st.caption(_("Click a name to open it; tick two or more to compare them."))
     if not all(map(_has_figures, found)):
         st.fragment(_load_missing_summaries, run_every=_REFRESH_SECONDS)(found)
 
@@ -152,7 +157,7 @@ def _draw_selection_actions(selected: Sequence[Evaluation]) -> None:
     with st.container(horizontal=True):
         if len(selected) == 1:
             st.button(
-                "Open",
+                _("Open"),
                 icon=":material/analytics:",
                 key="open-evaluation",
                 on_click=selection.open_evaluation,
@@ -160,28 +165,31 @@ def _draw_selection_actions(selected: Sequence[Evaluation]) -> None:
             )
         else:
             st.button(
-                f"Compare these {len(selected)}",
+                _("Compare these {selected}").format(selected=len(selected)),
                 icon=":material/compare_arrows:",
                 on_click=selection.select_variants,
                 args=([results.variant_key(one, 0) for one in sorted(selected, key=lambda one: one.started_at)],),
             )
-        label, ids = f"Delete {format_count(len(selected), 'evaluation')}", [one.id for one in selected]
+        label, ids = (
+            _("Delete {evaluations}").format(evaluations=format_count(len(selected), "evaluation")),
+            [one.id for one in selected],
+        )
         dialogs.draw_opener(label, ":material/delete:", DELETE_EVALUATIONS_DIALOG, ids, type="tertiary")
 
 
 def _table_columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:
     name = {
-        "Evaluation": [sanitization.strip_invisible(one.name) for one in found],
-        "Right": [_headline_figure(one) for one in found],
+        _("Evaluation"): [sanitization.strip_invisible(one.name) for one in found],
+        _("Right"): [_headline_figure(one) for one in found],
     }
     if is_phone():
-        return name | {"Right": [_headline_figure(one) or metrics.STATE_BADGES[one.state].word for one in found]}
+        return name | {_("Right"): [_headline_figure(one) or metrics.STATE_BADGES[one.state].word for one in found]}
     return {
         **name,
-        "Dataset": [sanitization.strip_invisible(one.dataset) for one in found],
-        "Model": [sanitization.strip_invisible(_model_name(one)) for one in found],
-        "State": [[metrics.STATE_BADGES[one.state].word] for one in found],
-        "When": [to_local_time(one.started_at) for one in found],
+        _("Dataset"): [sanitization.strip_invisible(one.dataset) for one in found],
+        _("Model"): [sanitization.strip_invisible(_model_name(one)) for one in found],
+        _("State"): [[metrics.STATE_BADGES[one.state].word] for one in found],
+        _("When"): [to_local_time(one.started_at) for one in found],
     }
 
 
@@ -189,16 +197,16 @@ def _column_config(found: Sequence[Evaluation]) -> dict[str, Any]:
     states = metrics.STATE_BADGES.values()
     config = st.column_config
     return {
-        "Evaluation": layout.link_column(
+        _("Evaluation"): layout.link_column(
             lambda row: selection.open_evaluation(found[row].id), "clicked_evaluation", 135 if is_phone() else 200
         ),
-        "Right": config.TextColumn(METRICS["truthfulness"].title, width=185, help="With the 95% interval."),
-        "Dataset": config.TextColumn(width=150),
-        "Model": config.TextColumn(width=110),
-        "State": config.MultiselectColumn(
+        _("Right"): config.TextColumn(METRICS["truthfulness"].title, width=185, help=_("With the 95% interval.")),
+        _("Dataset"): config.TextColumn(width=150),
+        _("Model"): config.TextColumn(width=110),
+        _("State"): config.MultiselectColumn(
             options=[one.word for one in states], color=[one.colour for one in states], width=90
         ),
-        "When": config.DatetimeColumn(format="D MMM YYYY, HH:mm", width=130),
+        _("When"): config.DatetimeColumn(format="D MMM YYYY, HH:mm", width=130),
     }
 
 
@@ -210,7 +218,7 @@ def _headline_figure(one: Evaluation) -> str:
         return "…"
     figure = results.load_summary(one, 0).figures.get("truthfulness")
     if figure is None:
-        return "not measured"
+        return _("not measured")
     return format_figure_briefly(figure)
 
 
@@ -222,9 +230,9 @@ def _model_name(one: Evaluation) -> str:
 def draw_delete_evaluations_dialog(ids: Sequence[str]) -> None:
     """Ask for confirmation and name the evaluations to delete."""
     dialogs.confirm(
-        f"Delete {format_count(len(ids), 'evaluation')}?",
+        _("Delete {evaluations}?").format(evaluations=format_count(len(ids), "evaluation")),
         lambda: _draw_evaluations_to_delete(ids),
-        "Delete",
+        _("Delete"),
         lambda: _delete_evaluations(ids),
     )
 
@@ -233,8 +241,8 @@ def _draw_evaluations_to_delete(ids: Sequence[str]) -> None:
     for one in [one for one in application().evaluations.list(_MAX_IN_TABLE) if one.id in ids][:_MAX_NAMED]:
         st.markdown(f"**{markdown.escape_line(one.name, 100)}** {labels.grey_text(format_count(one.done, 'answer'))}")
     if len(ids) > _MAX_NAMED:
-        st.caption(f"and {len(ids) - _MAX_NAMED:,} more")
-    st.caption("Their answers and runs are deleted permanently. The datasets are kept.")
+        st.caption(_("and {ids} more").format(ids=format_number(len(ids) - _MAX_NAMED)))
+    st.caption(_("Their answers and runs are deleted permanently. The datasets are kept."))
 
 
 def _delete_evaluations(ids: Sequence[str]) -> None:

@@ -24,6 +24,7 @@ from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.reference_systems import find_system
 from crag.text import sanitization
 from crag.text.formatting import format_count
+from crag.translation import N_, _
 from pages.evaluate import charts, selection
 from pages.evaluate.results import load_best_variant, load_ranking
 from pages.parts import dialogs, layout, markdown, option_controls
@@ -40,8 +41,9 @@ def draw_best_variant(evaluation: Evaluation, results: Sequence[EvaluationResult
     if best is None:
         return
     st.markdown(
-        f":material/trophy: Best: **{markdown.escape_line(best.variant.name, 120)}**. "
-        f"{_describe_certainty(best, evaluation)}"
+        _(":material/trophy: Best: **{name}**. {certainty}").format(
+            name=markdown.escape_line(best.variant.name, 120), certainty=_describe_certainty(best, evaluation)
+        )
     )
     if find_system(best.variant.options):
         return
@@ -49,8 +51,8 @@ def draw_best_variant(evaluation: Evaluation, results: Sequence[EvaluationResult
         st.form(f"save-best-{evaluation.id}", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        st.text_input("Save the best as a preset named", max_chars=60, key=_PRESET_NAME_KEY, width=320)
-        st.form_submit_button("Save", icon=":material/bookmark_add:", on_click=_save_as_preset, args=(best.variant,))
+        st.text_input(_("Save the best as a preset named"), max_chars=60, key=_PRESET_NAME_KEY, width=320)
+        st.form_submit_button(_("Save"), icon=":material/bookmark_add:", on_click=_save_as_preset, args=(best.variant,))
     st.caption(_describe_unsaved(best.variant))
 
 
@@ -58,23 +60,31 @@ def _describe_certainty(best: BestVariant, evaluation: Evaluation) -> str:
     """Say whether the best variant is clearly better, and name its rivals if not."""
     others = len(evaluation.variants) - 1
     if best.is_clear:
-        return f"It is clearly better than {format_count(others, 'other')}."
+        return _("It is clearly better than {others}.").format(others=format_count(others, "other"))
     if len(best.rivals) == others:
-        return f"Not clearly better than {'the other' if others == 1 else f'any of the {others} others'}."
+        return _("Not clearly better than {value}.").format(
+            value=_("the other") if others == 1 else _("any of the {others} others").format(others=others)
+        )
     named = [f"*{markdown.escape_line(rival.name, 80)}*" for rival in best.rivals[:_MAX_NAMED_RIVALS]]
     more = len(best.rivals) - len(named)
-    told = ", ".join(named) + (f" and {more} more" if more else "")
-    return f"Not clearly better than {len(best.rivals)} of {others} others: {told}."
+    told = ", ".join(named) + (_(" and {more} more").format(more=more) if more else "")
+    return _("Not clearly better than {rivals} of {others} others: {told}.").format(
+        rivals=len(best.rivals), others=others, told=told
+    )
 
 
 def _describe_unsaved(variant: Variant) -> str:
     """Say what a preset does not save, with the passage size that was tried."""
     size = variant.options.passage_size
-    tried = f" The passage size of {format_count(size, 'token')} used here **is not saved**." if size else ""
-    return (
-        "A preset saves how questions are answered. It does not save the choice of documents, the thresholds or the"
-        f" passage size.{tried}"
+    tried = (
+        _(" The passage size of {tokens} used here **is not saved**.").format(tokens=format_count(size, "token"))
+        if size
+        else ""
     )
+    return _(
+        "A preset saves how questions are answered. It does not save the choice of documents, "
+        "the thresholds or the passage size.{tried}"
+    ).format(tried=tried)
 
 
 def _save_as_preset(variant: Variant) -> None:
@@ -85,7 +95,8 @@ def _save_as_preset(variant: Variant) -> None:
         dialogs.keep_refusal(error)
     else:
         st.toast(
-            f"Saved: “{markdown.escape_line(name, 60)}”. Use it in Settings or in a chat.", icon=":material/bookmark:"
+            _("Saved: “{name}”. Use it in Settings or in a chat.").format(name=markdown.escape_line(name, 60)),
+            icon=":material/bookmark:",
         )
 
 
@@ -101,10 +112,10 @@ def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: 
     if not differing or "preset" in differing:
         return
     across, down, beside = _choose_map_axes(differing)
-    st.header("One metric by setting", anchor=False)
+    st.header(_("One metric by setting"), anchor=False)
     shared = [name for name in METRICS if all(name in own for own in figures.values())]
     metric = st.selectbox(
-        "Metric",
+        _("Metric"),
         shared,
         index=shared.index(usual),
         format_func=lambda name: METRICS[name].title,
@@ -113,7 +124,9 @@ def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: 
     )
     parts = _group_by_map(evaluation.variants, figures, beside)
     st.caption(
-        f"n = {_count_questions(figures, metric)} questions in each cell. Darker is better; the best is outlined."
+        _("n = {count_questions} questions in each cell. Darker is better; the best is outlined.").format(
+            count_questions=_count_questions(figures, metric)
+        )
     )
     depths = _cell_depths(figures, metric)
     columns = st.columns(min(len(parts), _MAX_COLUMNS), gap="medium")
@@ -123,7 +136,7 @@ def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: 
                 _make_cell(evaluation.variants[number], figures[number][metric], depths[number], across, down)
                 for number in numbers
             ]
-            _draw_map(title, cells, metric, OPTIONS[across].title, OPTIONS[down].title if down else "")
+            _draw_map(title, cells, metric, OPTIONS[across].label, OPTIONS[down].label if down else "")
 
 
 def _choose_map_axes(differing: Mapping[str, Sequence[object]]) -> tuple[str, str, list[str]]:
@@ -138,7 +151,7 @@ def _group_by_map(variants: Sequence[Variant], figures: HeatMapFigures, beside: 
     """Return the variant numbers of each map, by the title that its variants share."""
     parts: dict[str, list[int]] = {}
     for number in sorted(figures):
-        title = " · ".join(f"{OPTIONS[name].title} {_format_value(variants[number], name).lower()}" for name in beside)
+        title = " · ".join(f"{OPTIONS[name].label} {_format_value(variants[number], name).lower()}" for name in beside)
         parts.setdefault(title, []).append(number)
     return parts
 
@@ -174,10 +187,12 @@ def _draw_map(title: str, cells: Sequence[charts.HeatMapCell], metric: str, acro
     if title:
         st.markdown(f"**{markdown.escape_line(title)}**")
     told = "; ".join(cell.told for cell in cells)
-    charts.draw_heat_map(cells, down, across, f"{METRICS[metric].title} by settings: {told}")
+    charts.draw_heat_map(
+        cells, down, across, _("{title} by settings: {told}").format(title=METRICS[metric].title, told=told)
+    )
 
 
-_SWITCH_LABELS = {True: "On", False: "Off"}
+_SWITCH_LABELS = {True: N_("On"), False: N_("Off")}
 _VISIBLE_ROWS = 14
 _MIN_TO_COMPARE = 2
 
@@ -189,9 +204,9 @@ def draw_axes(base: RunOptions) -> list[Variant]:
 
     The reference systems are a grid of their own.
     """
-    if st.toggle("Reference systems", key="grid-systems", help="Your settings beside seven published systems."):
+    if st.toggle(_("Reference systems"), key="grid-systems", help=_("Your settings beside seven published systems.")):
         return make_system_variants(base)
-    st.caption("Choose the values to try. Settings without a choice keep the value set above.")
+    st.caption(_("Choose the values to try. Settings without a choice keep the value set above."))
     chosen = {name: _draw_axis(name) for name in SUGGESTED_AXES if _is_axis_offered(name)}
     try:
         axes = GridAxes({name: tuple(values) for name, values in chosen.items() if values})
@@ -217,7 +232,7 @@ def _draw_axis(name: str) -> Sequence[Any]:
         selection_mode="multi",
         format_func=shown.__getitem__,
         key=f"grid-{name}",
-        help=OPTIONS[name].help,
+        help=_(OPTIONS[name].help),
     )
 
 
@@ -227,13 +242,13 @@ def _value_labels(axis: Option) -> Mapping[Any, str]:
         case "number":
             return {value: f"{value:,}" for value in axis.offered or ()}
         case "switch":
-            return _SWITCH_LABELS
+            return {value: _(label) for value, label in _SWITCH_LABELS.items()}
         case "model":
             offered = [model.name for model in available_models() if axis.name == "model" or not model.builtin]
             return {
                 model: markdown.escape_line(option_controls.format_model(axis.name, model), 60) for model in offered
             }
-    return {value: label for value, (label, _) in axis.values.items()}
+    return {value: _(label) for value, (label, _meaning) in axis.values.items()}
 
 
 def draw_variant_table(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> None:
@@ -243,16 +258,16 @@ def draw_variant_table(evaluation: Evaluation, results: Sequence[EvaluationResul
     }
     metric = chart_data.choose_accuracy_metric([*figures.values()])
     if not metric:
-        st.caption("No metric differs between these settings.")
+        st.caption(_("No metric differs between these settings."))
         return
-    st.header(f"Settings by {METRICS[metric].title.lower()}", anchor=False)
-    st.caption("Best first, then fastest. With 95% intervals (bootstrap).")
+    st.header(_("Settings by {title}").format(title=METRICS[metric].title.lower()), anchor=False)
+    st.caption(_("Best first, then fastest. With 95% intervals (bootstrap)."))
     selected = _draw_variant_rows(evaluation, figures, metric)
     if len(selected) < _MIN_TO_COMPARE:
-        st.caption("Choose two or more to compare them.")
+        st.caption(_("Choose two or more to compare them."))
     else:
         st.button(
-            f"Compare these {len(selected)}",
+            _("Compare these {selected}").format(selected=len(selected)),
             icon=":material/compare_arrows:",
             key="compare-variants",
             on_click=selection.select_variants,
@@ -272,18 +287,20 @@ def _draw_variant_rows(evaluation: Evaluation, figures: FiguresByVariant, metric
         on_select="rerun",
         selection_mode="multi-row",
         height=layout.table_height(len(numbers), _VISIBLE_ROWS),
-        alt=f"Table of {format_count(len(numbers), 'setting')} by {METRICS[metric].title.lower()}",
+        alt=_("Table of {settings} by {title}").format(
+            settings=format_count(len(numbers), "setting"), title=METRICS[metric].title.lower()
+        ),
         column_config={
-            "Rank": st.column_config.NumberColumn(width=50),
-            "Settings": st.column_config.TextColumn(width=135 if is_phone() else 300),
+            _("Rank"): st.column_config.NumberColumn(width=50),
+            _("Settings"): st.column_config.TextColumn(width=135 if is_phone() else 300),
             METRICS[metric].title: (
                 st.column_config.TextColumn(width=185)
                 if is_phone()
                 else st.column_config.NumberColumn(format="%.1f%%", width=100)
             ),
             "n": st.column_config.NumberColumn(width=50),
-            "Seconds": st.column_config.NumberColumn(format="%.2f", width=75),
-            "Tokens": st.column_config.NumberColumn(format="%d", width=75),
+            _("Seconds"): st.column_config.NumberColumn(format="%.2f", width=75),
+            _("Tokens"): st.column_config.NumberColumn(format="%d", width=75),
         },
     )
     return [numbers[row] for row in state.selection.rows if row < len(numbers)]
@@ -294,15 +311,15 @@ def _table_columns(evaluation: Evaluation, figures: FiguresByVariant, metric: st
     own = [figures[number][metric] for number in figures]
     names = [sanitization.strip_invisible(evaluation.variants[number].name) for number in figures]
     if is_phone():
-        return {"Settings": names, METRICS[metric].title: [format_figure_briefly(figure) for figure in own]}
+        return {_("Settings"): names, METRICS[metric].title: [format_figure_briefly(figure) for figure in own]}
     columns: dict[str, list[Any]] = {
-        "Rank": list(range(1, len(own) + 1)),
-        "Settings": names,
+        _("Rank"): list(range(1, len(own) + 1)),
+        _("Settings"): names,
         METRICS[metric].title: [100 * figure.value for figure in own],
         "95%": [format_interval(figure) for figure in own],
         "n": [figure.n for figure in own],
-        "Seconds": _metric_values(figures, "seconds"),
-        "Tokens": _metric_values(figures, "tokens"),
+        _("Seconds"): _metric_values(figures, "seconds"),
+        _("Tokens"): _metric_values(figures, "tokens"),
     }
     return {name: values for name, values in columns.items() if name != "Tokens" or any(values)}
 

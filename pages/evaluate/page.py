@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from crag.translation import _
 from pages.evaluate import (
     comparison,
     dataset,
@@ -55,12 +56,12 @@ def main() -> None:
 
 
 def _draw_back_button() -> None:
-    st.button("All evaluations", icon=":material/arrow_back:", type="tertiary", on_click=selection.show_overview)
+    st.button(_("All evaluations"), icon=":material/arrow_back:", type="tertiary", on_click=selection.show_overview)
 
 
 def _draw_comparison(compared: list[ComparedVariant]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title("Comparison", anchor=False, width="content")
+        st.title(_("Comparison"), anchor=False, width="content")
         if not is_phone():
             _draw_back_button()
     comparison.draw_comparison(compared)
@@ -68,7 +69,7 @@ def _draw_comparison(compared: list[ComparedVariant]) -> None:
 
 def _draw_overview() -> None:
     st.title(Page.EVALUATE.title, anchor=False)
-    st.caption("Measure how answers change with another model, threshold or passage size.")
+    st.caption(_("Measure how answers change with another model, threshold or passage size."))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         start.draw_start_card()

@@ -11,13 +11,14 @@ from crag.evaluation.metrics import answer_verdict
 from crag.evaluation.regression import RegressionReport, RegressionState
 from crag.evaluation.types import Evaluation
 from crag.text.formatting import format_count, format_date_time
+from crag.translation import N_, _
 from pages.evaluate import results, selection
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
 
-_EMPTY_HINT = (
-    "None yet. Pin an answer in Chat, or an expected passage in Inspect. Its question is kept here, and you can "
-    "ask it again after each change."
+_EMPTY_HINT = N_(
+    "None yet. Pin an answer in Chat, or an expected passage in Inspect. Its question is "
+    "kept here, and you can ask it again after each change."
 )
 _AUTOMATIC_KEY = "pinned-automatic"
 
@@ -25,10 +26,10 @@ _AUTOMATIC_KEY = "pinned-automatic"
 def draw_pinned_questions() -> None:
     """Draw the number of questions, the last results, changes since then and the buttons to run them again."""
     with st.container(border=True):
-        st.header("Test questions", anchor=False)
+        st.header(_("Test questions"), anchor=False)
         state = application().regression.state()
         if not state.pinned:
-            st.caption(_EMPTY_HINT)
+            st.caption(_(_EMPTY_HINT))
             return
         st.markdown(
             f"**{format_count(state.pinned, 'question')}** {labels.grey_text(_describe_last_evaluation(state.last))}"
@@ -41,20 +42,20 @@ def draw_pinned_questions() -> None:
 
 def _describe_last_evaluation(last: Evaluation | None) -> str:
     if last is None:
-        return "not asked yet"
+        return _("not asked yet")
     cutoffs = results.load_cutoffs()
     came = Counter(answer_verdict(result, cutoffs) for result in results.load_results(last))
     told = [f"{came[one]:,} {badge.word}" for one, badge in metrics.VERDICT_BADGES.items() if came[one]]
-    return f"{', '.join(told) or 'no answer yet'} · {format_date_time(last.started_at)}"
+    return f"{', '.join(told) or _('no answer yet')} · {format_date_time(last.started_at)}"
 
 
 def _draw_changes(state: RegressionState) -> None:
     """Draw what has changed since the last run."""
     if state.changes:
         told = "".join(f"\n- {markdown.escape_line(changed, 200)}" for changed in state.changes)
-        st.markdown(f":orange[:material/change_circle:] Changed since then:\n{told}")
+        st.markdown(_(":orange[:material/change_circle:] Changed since then:\n{told}").format(told=told))
     if state.last and state.last.state == "done" and not state.due:
-        st.caption(":material/check: No changes since.")
+        st.caption(_(":material/check: No changes since."))
     for told in (state.fault, state.held_back):
         if told:
             st.caption(f":material/info: {markdown.escape_line(told)}")
@@ -66,7 +67,7 @@ def _draw_report(report: RegressionReport) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{sign} {report.describe()}", width="content")
         st.button(
-            "Compare",
+            _("Compare"),
             icon=":material/compare_arrows:",
             type="tertiary",
             key="compare-pinned",
@@ -79,11 +80,15 @@ def _draw_buttons(state: RegressionState) -> None:
     moving = state.last is not None and state.last.is_active
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Run now", icon=":material/play_arrow:", key="run-pinned", disabled=moving, on_click=_run_pinned_questions
+            _("Run now"),
+            icon=":material/play_arrow:",
+            key="run-pinned",
+            disabled=moving,
+            on_click=_run_pinned_questions,
         )
         if state.last:
             st.button(
-                "Last result",
+                _("Last result"),
                 icon=":material/analytics:",
                 type="tertiary",
                 key="last-pinned",
@@ -92,9 +97,9 @@ def _draw_buttons(state: RegressionState) -> None:
             )
     st.session_state[_AUTOMATIC_KEY] = state.automatic
     st.toggle(
-        "Run automatically after a change",
+        _("Run automatically after a change"),
         key=_AUTOMATIC_KEY,
-        help="After documents or models change. Never if a question would leave this machine.",
+        help=_("After documents or models change. Never if a question would leave this machine."),
         on_change=_save_automatic,
     )
 

@@ -16,7 +16,8 @@ from crag.inspection import run_labels
 from crag.models.model_choice import model_label
 from crag.options import ROUTES
 from crag.text import sanitization
-from crag.text.formatting import format_count, format_duration
+from crag.text.formatting import format_count, format_duration, format_number
+from crag.translation import N_, _
 from crag.types import Action
 from pages.evaluate import grid, result_figures, result_head, results, selection
 from pages.evaluate.results import ACTIVE_STATES, load_cutoffs, load_ranking, load_results
@@ -25,7 +26,7 @@ from pages.parts.layout import draw_folded, draw_search_field
 from pages.parts.services import application
 from pages.parts.session import is_phone
 
-_LABEL_CHOICES = {True: ":material/check: Right", False: ":material/close: Wrong"}
+_LABEL_CHOICES = {True: N_(":material/check: Right"), False: N_(":material/close: Wrong")}
 _COST_METRICS = ("seconds", "tokens")
 
 
@@ -43,7 +44,7 @@ def draw_answer(evaluation: Evaluation, result: EvaluationResult, verdict: Answe
         if result.state == "done":
             _draw_label_control(evaluation, result, name)
         st.button(
-            "Open in Inspect",
+            _("Open in Inspect"),
             icon=":material/account_tree:",
             key=f"lay-open-{name}",
             on_click=selection.open_run_in_inspect,
@@ -64,22 +65,34 @@ def _draw_expected_answer(result: EvaluationResult) -> None:
     """Draw what the dataset says about the right answer."""
     example = result.example
     if example.answerable is False:
-        st.markdown(":small[:gray[Expected]] declined: the documents do not answer this")
-    _draw_alternatives("Expected answer", example.references)
-    _draw_alternatives("Must mention", example.must_mention)
-    _draw_alternatives("Must not mention", example.must_not_mention)
-    _draw_alternatives("Expected passages contain", example.phrases)
-    _draw_alternatives("Expected documents", example.sources)
+        st.markdown(_(":small[:gray[Expected]] declined: the documents do not answer this"))
+    _draw_alternatives(_("Expected answer"), example.references)
+    _draw_alternatives(_("Must mention"), example.must_mention)
+    _draw_alternatives(_("Must not mention"), example.must_not_mention)
+    _draw_alternatives(_("Expected passages contain"), example.phrases)
+    _draw_alternatives(_("Expected documents"), example.sources)
     if example.action:
         other = result.scored.action if result.scored.action != example.action else None
-        decided = f" :small[:gray[but decided]] {labels.action_badge(other)}" if other else ""
-        st.markdown(f":small[:gray[Expected decision]] {labels.action_badge(example.action)}{decided}")
+        decided = (
+            _(" :small[:gray[but decided]] {action_badge}").format(action_badge=labels.action_badge(other))
+            if other
+            else ""
+        )
+        st.markdown(
+            _(":small[:gray[Expected decision]] {action_badge}{decided}").format(
+                action_badge=labels.action_badge(example.action), decided=decided
+            )
+        )
     if example.route and result.scored.scores.get("route_match") == 0.0:
-        st.markdown(f":small[:gray[Expected kind]] {ROUTES[example.route][0].lower()}")
+        st.markdown(_(":small[:gray[Expected kind]] {routes}").format(routes=_(ROUTES[example.route][0]).lower()))
     if result.scored.steps:
-        st.markdown(f":small[:gray[Steps]] {_format_steps(result.scored.steps)}")
+        st.markdown(_(":small[:gray[Steps]] {steps}").format(steps=_format_steps(result.scored.steps)))
     if example.steps and result.scored.scores.get("steps_match") == 0.0:
-        st.markdown(f":small[:gray[Expected steps]] {' :small[:gray[or]] '.join(map(_format_steps, example.steps))}")
+        st.markdown(
+            _(":small[:gray[Expected steps]] {map}").format(
+                map=" :small[:gray[or]] ".join(map(_format_steps, example.steps))
+            )
+        )
 
 
 def _format_steps(steps: Sequence[str]) -> str:
@@ -96,9 +109,13 @@ def _draw_judgement(result: EvaluationResult) -> None:
     judged = result.judged
     if judged is None:
         return
-    said = "could not be read" if judged.score is None else f"{judged.score:.2f}"
+    said = _("could not be read") if judged.score is None else f"{judged.score:.2f}"
     model = markdown.escape_line(model_label(judged.model), 60)
-    st.markdown(f":small[:gray[Judge, {model}]] **{said}** {markdown.escape_line(judged.reason, 600)}")
+    st.markdown(
+        _(":small[:gray[Judge, {model}]] **{said}** {reason}").format(
+            model=model, said=said, reason=markdown.escape_line(judged.reason, 600)
+        )
+    )
 
 
 def _describe_scores(result: EvaluationResult) -> list[str]:
@@ -107,7 +124,11 @@ def _describe_scores(result: EvaluationResult) -> list[str]:
         name: value for name, value in result.scored.scores.items() if name in METRICS and name not in _COST_METRICS
     }
     agreement = result.scored.text_score
-    told = [] if agreement is None else [f"Agreement with the expected answer {agreement:.1%}"]
+    told = (
+        []
+        if agreement is None
+        else [_("Agreement with the expected answer {agreement:.1%}").format(agreement=agreement)]
+    )
     told += [f"{METRICS[name].title} {format_metric_value(name, value)}" for name, value in scores.items()]
     return [*told, format_duration(result.scored.seconds)] if result.state == "done" else told
 
@@ -124,19 +145,19 @@ def _draw_label_control(evaluation: Evaluation, result: EvaluationResult, name: 
         st.rerun()  # the whole page, because its figures have changed
 
     st.segmented_control(
-        "Your rating",
+        _("Your rating"),
         list(_LABEL_CHOICES),
-        format_func=_LABEL_CHOICES.__getitem__,
+        format_func=lambda right: _(_LABEL_CHOICES[right]),
         key=key,
         label_visibility="collapsed",
         on_change=take,
     )
 
 
-_KAPPA_HELP = "Cohen's kappa corrects for agreement by chance: 1 is full agreement, 0 is chance."
-_FITTED_CUTOFFS_NOTE = (
-    "The score from which an answer counts as right was fitted to your ratings, so agreement with them looks slightly"
-    " better than it is."
+_KAPPA_HELP = N_("Cohen's kappa corrects for agreement by chance: 1 is full agreement, 0 is chance.")
+_FITTED_CUTOFFS_NOTE = N_(
+    "The score from which an answer counts as right was fitted to your ratings, so agreement "
+    "with them looks slightly better than it is."
 )
 
 
@@ -146,24 +167,24 @@ def draw_agreement(evaluation: Evaluation, variant: int) -> None:
     found = measure_agreement(results.load_results(evaluation, variant), cutoffs)
     if found:
         rows = {
-            "Compared with your ratings": [markdown.escape_line(one.title, 60) for one in found],
-            "Agrees": [f"{one.agree:.0%}" for one in found],
-            "Kappa": [_format_kappa(one) for one in found],
+            _("Compared with your ratings"): [markdown.escape_line(one.title, 60) for one in found],
+            _("Agrees"): [f"{one.agree:.0%}" for one in found],
+            _("Kappa"): [_format_kappa(one) for one in found],
             "n": [f"{one.n:,}" for one in found],
         }
-        st.table(rows, border="horizontal", hide_index=True, alt="Agreement of the scorers with your ratings")
-        st.caption(_KAPPA_HELP if cutoffs == Cutoffs() else f"{_KAPPA_HELP} {_FITTED_CUTOFFS_NOTE}")
+        st.table(rows, border="horizontal", hide_index=True, alt=_("Agreement of the scorers with your ratings"))
+        st.caption(_(_KAPPA_HELP) if cutoffs == Cutoffs() else f"{_(_KAPPA_HELP)} {_(_FITTED_CUTOFFS_NOTE)}")
 
 
 def _format_kappa(one: Agreement) -> str:
     if one.kappa is None or one.low is None or one.high is None:
-        return "not enough ratings"
+        return _("not enough ratings")
     return f"**{one.kappa:.2f}** {labels.grey_text(f'{one.low:.2f} to {one.high:.2f}')}"
 
 
 _ALL_KINDS = "all"
 _VISIBLE_ROWS = 14
-_SELECTION_HINT = "Click a row, or go to it with the arrow keys, to compare its answer with the expected one."
+_SELECTION_HINT = N_("Click a row, or go to it with the arrow keys, to compare its answer with the expected one.")
 _LABEL_WORDS = {True: "right", False: "wrong", None: ""}
 
 AnswerRow = tuple[EvaluationResult, AnswerVerdict]
@@ -171,39 +192,43 @@ AnswerRow = tuple[EvaluationResult, AnswerVerdict]
 
 def draw_answer_list(evaluation: Evaluation, variant: int) -> None:
     """Draw table and selected answer; runs as a fragment, so that selecting a row redraws nothing else."""
-    st.header("Answers", anchor=False)
+    st.header(_("Answers"), anchor=False)
     cutoffs = load_cutoffs()
     rows = [(result, answer_verdict(result, cutoffs)) for result in load_results(evaluation, variant)]
     left, right = st.columns([5, 3], gap="medium")
     with left:
         shown = _filter_rows(rows)
         if not shown:
-            st.caption("No answers match.")
+            st.caption(_("No answers match."))
             return
         chosen = _draw_answer_table(evaluation, shown)
         draw_agreement(evaluation, variant)
     with right:
         if chosen is None:
-            st.caption(_SELECTION_HINT)
+            st.caption(_(_SELECTION_HINT))
         else:
             draw_answer(evaluation, *chosen)
 
 
 def _filter_rows(rows: Sequence[AnswerRow]) -> list[AnswerRow]:
     """Draw the filters; return the rows of the chosen verdict whose question contains every search word."""
-    counts = {kind: sum(one == kind for _, one in rows) for kind in metrics.VERDICT_BADGES}
+    counts = {kind: sum(one == kind for _unused, one in rows) for kind in metrics.VERDICT_BADGES}
     kinds = [_ALL_KINDS, *(kind for kind, count in counts.items() if count)]
     with st.container(gap="small"):
         kind = st.segmented_control(
-            "Filter answers",
+            _("Filter answers"),
             kinds,
             default=_ALL_KINDS,
             required=True,
-            format_func=lambda one: f"All {len(rows):,}" if one == _ALL_KINDS else _kind_label(one, counts[one]),
+            format_func=lambda one: (
+                _("All {rows}").format(rows=format_number(len(rows)))
+                if one == _ALL_KINDS
+                else _kind_label(one, counts[one])
+            ),
             key=f"answers-of-{'-'.join(kinds)}",
             label_visibility="collapsed",
         )
-        wanted = draw_search_field("Find a question", "evaluate-search").casefold().split()
+        wanted = draw_search_field(_("Find a question"), "evaluate-search").casefold().split()
     return [
         (result, verdict)
         for result, verdict in rows
@@ -219,7 +244,7 @@ def _kind_label(kind: AnswerVerdict, count: int) -> str:
 def _draw_answer_table(evaluation: Evaluation, rows: Sequence[AnswerRow]) -> AnswerRow | None:
     """Draw the table and return the selected row."""
     # Streamlit keeps a selection by row number, so a changed list needs a new key or another row would be selected.
-    names = tuple((result.variant, result.number, result.repetition) for result, _ in rows)
+    names = tuple((result.variant, result.number, result.repetition) for result, _unused in rows)
     state: Any = st.dataframe(
         _table_columns(evaluation, rows),
         key=f"answers-{evaluation.id}-{hash(names)}",
@@ -228,27 +253,27 @@ def _draw_answer_table(evaluation: Evaluation, rows: Sequence[AnswerRow]) -> Ans
         on_select="rerun",
         selection_mode="single-cell",  # a row would be selected only by its small box
         height=layout.table_height(len(rows), _VISIBLE_ROWS),
-        alt=f"Table of {format_count(len(rows), 'answer')}",
+        alt=_("Table of {answers}").format(answers=format_count(len(rows), "answer")),
         column_config=_column_config(),
     )
-    chosen = [rows[row] for row, _ in state.selection.cells if row < len(rows)]
+    chosen = [rows[row] for row, _unused in state.selection.cells if row < len(rows)]
     return chosen[0] if chosen else None
 
 
 def _table_columns(evaluation: Evaluation, rows: Sequence[AnswerRow]) -> dict[str, list[Any]]:
     """Return the columns of the table: two on a phone, and no column without any value."""
-    results = [result for result, _ in rows]
+    results = [result for result, _unused in rows]
     columns: dict[str, list[Any]] = {
-        "Answer": [[metrics.VERDICT_BADGES[verdict].word] for _, verdict in rows],
-        "Question": [sanitization.strip_invisible(result.example.question) for result in results],
+        _("Answer"): [[metrics.VERDICT_BADGES[verdict].word] for _unused, verdict in rows],
+        _("Question"): [sanitization.strip_invisible(result.example.question) for result in results],
     }
     if is_phone():
         return columns
     more: dict[str, list[Any]] = {
-        "Time": [result.scored.seconds if result.state == "done" else None for result in results],
-        "Decision": [_decision_word(result.scored.action) for result in results],
-        "Passages": [result.scored.scores.get("recall") for result in results],
-        "You": [_LABEL_WORDS[result.label] or None for result in results],
+        _("Time"): [result.scored.seconds if result.state == "done" else None for result in results],
+        _("Decision"): [_decision_word(result.scored.action) for result in results],
+        _("Passages"): [result.scored.scores.get("recall") for result in results],
+        _("You"): [_LABEL_WORDS[result.label] or None for result in results],
     }
     if evaluation.repetitions > 1:
         columns["No."] = [result.repetition for result in results]
@@ -263,15 +288,15 @@ def _column_config() -> dict[str, Any]:
     badges = metrics.VERDICT_BADGES.values()
     config = st.column_config
     return {
-        "Answer": config.MultiselectColumn(
+        _("Answer"): config.MultiselectColumn(
             options=[one.word for one in badges], color=[one.colour for one in badges], width=75
         ),
-        "Question": config.TextColumn(width=160),
-        "No.": config.NumberColumn(width=35, help="Which repetition"),
-        "Decision": config.TextColumn(width=150),
-        "Passages": config.NumberColumn(format="percent", width=65, help=METRICS["recall"].meaning),
-        "Time": config.NumberColumn("Seconds", format="%.2f", width=60),
-        "You": config.TextColumn(width=50, help="Your rating"),
+        _("Question"): config.TextColumn(width=160),
+        _("No."): config.NumberColumn(width=35, help=_("Which repetition")),
+        _("Decision"): config.TextColumn(width=150),
+        _("Passages"): config.NumberColumn(format="percent", width=65, help=METRICS["recall"].meaning),
+        _("Time"): config.NumberColumn(_("Seconds"), format="%.2f", width=60),
+        _("You"): config.TextColumn(width=50, help=_("Your rating")),
     }
 
 
@@ -280,9 +305,9 @@ def draw_evaluation(evaluation_id: str) -> None:
     try:
         evaluation = application().evaluations.get(evaluation_id)
     except NotFound:
-        st.title("This evaluation no longer exists", anchor=False)
-        st.caption("It was deleted, or it belongs to another browser. Choose another.")
-        st.button("All evaluations", icon=":material/arrow_back:", on_click=selection.show_overview)
+        st.title(_("This evaluation no longer exists"), anchor=False)
+        st.caption(_("It was deleted, or it belongs to another browser. Choose another."))
+        st.button(_("All evaluations"), icon=":material/arrow_back:", on_click=selection.show_overview)
         return
     result_head.draw_evaluation_head(evaluation)
     moving = evaluation.state in ACTIVE_STATES
@@ -293,7 +318,7 @@ def draw_evaluation(evaluation_id: str) -> None:
         result_head.draw_progress(evaluation, variant)
         if evaluation.done:
             draw_folded(
-                "Answers so far",
+                _("Answers so far"),
                 f"answers-of-{evaluation.id}",
                 lambda: draw_answer_list(evaluation, variant),
                 type="compact",
@@ -313,7 +338,7 @@ def _choose_variant(evaluation: Evaluation, *, best_first: bool) -> int:
         ranking = load_ranking(evaluation, load_results(evaluation), load_cutoffs())
         numbers = [one.number for one in ranking]
     return st.selectbox(
-        "Settings shown",
+        _("Settings shown"),
         numbers,
         format_func=lambda number: sanitization.strip_invisible(evaluation.variants[number].name),
         key=f"variant-of-{evaluation.id}",
@@ -326,7 +351,7 @@ def _draw_answers(evaluation: Evaluation, variant: int) -> None:
     st.fragment(draw_answer_list)(evaluation, variant)
     results, cutoffs = load_results(evaluation), load_cutoffs()
     draw_folded(
-        "Plots",
+        _("Plots"),
         f"plots-of-{evaluation.id}",
         lambda: result_figures.draw_plots(evaluation, variant, results, cutoffs),
         type="compact",

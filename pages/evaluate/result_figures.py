@@ -14,25 +14,26 @@ from crag.evaluation.summary import VariantSummary
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
 from crag.events import NODES
 from crag.inspection.run_labels import ACTION_BADGES
-from crag.text.formatting import format_count, format_duration
+from crag.text.formatting import format_count, format_duration, format_number
+from crag.translation import N_, _
 from crag.types import Thresholds
 from pages.evaluate import charts, results, risk_coverage
 from pages.evaluate.results import load_ranking
 from pages.parts import labels, markdown, score_chart
 
 _METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Answers": ("truthfulness", "answer_right", "judged", "contained", "token_f1", "mentions", "avoids"),
-    "Decisions and declined answers": (
+    N_("Answers"): ("truthfulness", "answer_right", "judged", "contained", "token_f1", "mentions", "avoids"),
+    N_("Decisions and declined answers"): (
         *("steps_match", "route_match", "action_match"),
         *("refusal_right", "answered", "refused"),
     ),
-    "Retrieval": ("recall", "reciprocal_rank"),
-    "Grader": ("grader_precision", "grader_recall", "grader_auc"),
-    "Citations": ("supported", "cited"),
-    "Cost": ("seconds", "tokens"),
+    N_("Retrieval"): ("recall", "reciprocal_rank"),
+    N_("Grader"): ("grader_precision", "grader_recall", "grader_auc"),
+    N_("Citations"): ("supported", "cited"),
+    N_("Cost"): ("seconds", "tokens"),
 }
 _HEADING_ROWS = 3  # height of a heading in table rows
-_FIGURES_NOTE = (
+_FIGURES_NOTE = N_(
     "95% interval: the range expected with other questions of this kind (bootstrap). n: the number of questions."
 )
 
@@ -41,15 +42,19 @@ def draw_figures(evaluation: Evaluation, variant: int) -> None:
     """Draw the main figures as cards, risk and coverage, then all figures by group."""
     summary = results.load_summary(evaluation, variant)
     if not summary.figures:
-        st.caption("No figures: no question was answered.")
+        st.caption(_("No figures: no question was answered."))
         return
     draw_main_figures(evaluation, variant)
     st.fragment(risk_coverage.draw_risk_coverage)(evaluation, variant)
-    groups = {title: _select_figures(names, summary) for title, names in _METRIC_GROUPS.items()}
+    groups = {_(title): _select_figures(names, summary) for title, names in _METRIC_GROUPS.items()}
     _draw_figure_groups({title: found for title, found in groups.items() if found})
     _draw_node_costs(summary)
-    failed = f" {format_count(summary.failed, 'answer')} failed and count as wrong." if summary.failed else ""
-    st.caption(f"{_FIGURES_NOTE}{failed}")
+    failed = (
+        _(" {answers} failed and count as wrong.").format(answers=format_count(summary.failed, "answer"))
+        if summary.failed
+        else ""
+    )
+    st.caption(f"{_(_FIGURES_NOTE)}{failed}")
 
 
 def draw_main_figures(evaluation: Evaluation, variant: int) -> None:
@@ -83,7 +88,12 @@ def _draw_figure_groups(groups: Mapping[str, Sequence[Figure]]) -> None:
         heights[place] += len(figures) + _HEADING_ROWS
         with columns[place]:
             st.header(title, anchor=False, help=_metrics_help(figures))
-            st.table(_figure_table(figures), border="horizontal", hide_index=True, alt=f"Figures: {title}")
+            st.table(
+                _figure_table(figures),
+                border="horizontal",
+                hide_index=True,
+                alt=_("Figures: {title}").format(title=title),
+            )
 
 
 def _metrics_help(figures: Sequence[Figure]) -> str:
@@ -92,9 +102,9 @@ def _metrics_help(figures: Sequence[Figure]) -> str:
 
 def _figure_table(figures: Sequence[Figure]) -> dict[str, list[str]]:
     return {
-        "Figure": [METRICS[one.metric].title for one in figures],
-        "Value": [f"**{format_metric_value(one.metric, one.value)}**" for one in figures],
-        "95% interval": [labels.non_breaking(format_interval(one)) for one in figures],
+        _("Figure"): [_(METRICS[one.metric].title) for one in figures],
+        _("Value"): [f"**{format_metric_value(one.metric, one.value)}**" for one in figures],
+        _("95% interval"): [labels.non_breaking(format_interval(one)) for one in figures],
         "n": [f"{one.n:,}" for one in figures],
     }
 
@@ -103,20 +113,20 @@ def _draw_node_costs(summary: VariantSummary) -> None:
     """Draw average time and tokens of each step."""
     if not summary.nodes:
         return
-    with st.expander("Time and tokens of each step", type="compact"):
+    with st.expander(_("Time and tokens of each step"), type="compact"):
         st.table(
             {
-                "Step": [NODES[node].title if node in NODES else node for node in summary.nodes],  # type: ignore[call-overload]
-                "Time": [format_duration(cost.seconds) for cost in summary.nodes.values()],
-                "Tokens read": [f"{cost.prompt_tokens:,.0f}" for cost in summary.nodes.values()],
-                "Tokens written": [f"{cost.answer_tokens:,.0f}" for cost in summary.nodes.values()],
+                _("Step"): [_(NODES[node].title) if node in NODES else node for node in summary.nodes],  # type: ignore[call-overload]
+                _("Time"): [format_duration(cost.seconds) for cost in summary.nodes.values()],
+                _("Tokens read"): [f"{cost.prompt_tokens:,.0f}" for cost in summary.nodes.values()],
+                _("Tokens written"): [f"{cost.answer_tokens:,.0f}" for cost in summary.nodes.values()],
             },
             border="horizontal",
             hide_index=True,
             width="content",
-            alt="Average time and tokens of each step",
+            alt=_("Average time and tokens of each step"),
         )
-        st.caption("Averages over all answers, including those that skipped the step.")
+        st.caption(_("Averages over all answers, including those that skipped the step."))
 
 
 _ROUTE_WORDS = {action: badge.word for action, badge in ACTION_BADGES.items() if action} | {"": "no decision"}
@@ -141,7 +151,7 @@ def draw_plots(evaluation: Evaluation, variant: int, results: Sequence[Evaluatio
         make_trade_off_plot(evaluation, results, cutoffs),
     ]
     if not any(found):
-        st.caption("Nothing to draw: no passage was graded, or the dataset has no expected results.")
+        st.caption(_("Nothing to draw: no passage was graded, or the dataset has no expected results."))
     columns = st.columns(2, gap="medium")
     for number, plot in enumerate(plot for plot in found if plot):
         with columns[number % 2]:
@@ -167,23 +177,30 @@ def make_trade_off_plot(evaluation: Evaluation, results: Sequence[EvaluationResu
     places = {number: str(place) for place, number in enumerate(figures, start=1)}
     named = [number for number in places if number in charts.labelled_variants(points)]
     listed = (f"**{places[number]}** {markdown.escape_line(evaluation.variants[number].name, 80)}" for number in named)
-    facts = (
-        f"n = {points[0].figure.n:,} questions each, with 95% intervals. The dashed line joins the settings that no"
-        f" other beats{' (the rest have no number)' if len(named) < len(points) else ''}. {' · '.join(listed)}"
+    facts = _(
+        "n = {n} questions each, with 95% intervals. The dashed line joins the settings that "
+        "no other beats{value}. {listed}"
+    ).format(
+        n=format_number(points[0].figure.n),
+        value=_(" (the rest have no number)") if len(named) < len(points) else "",
+        listed=" · ".join(listed),
     )
-    title = f"{METRICS[metric].title} against time"
+    title = _("{title} against time").format(title=METRICS[metric].title)
     return Plot(title, facts, lambda: charts.draw_trade_off(points, places, metric))
 
 
 def _make_passage_plot(results: Sequence[EvaluationResult], thresholds: Thresholds | None) -> Plot | None:
     """Return the scores of expected and other passages; None if there are none of one kind."""
-    kinds, scores = ("expected passage", "other passage"), chart_data.passage_scores(results)
+    kinds, scores = (_("expected passage"), _("other passage")), chart_data.passage_scores(results)
     if not all(scores):
         return None
     n = [f"{kind}, {len(own):,}" for kind, own in zip(kinds, scores, strict=True)]
-    title, facts = "Scores of right and of wrong passages", f"n = {sum(map(len, scores)):,}. Up: {n[0]}. Down: {n[1]}."
+    title, facts = (
+        _("Scores of right and of wrong passages"),
+        _("n = {map}. Up: {n}. Down: {n2}.").format(map=format_number(sum(map(len, scores))), n=n[0], n2=n[1]),
+    )
     counts = [histogram(own, score_chart.BINS) for own in scores]
-    looks = {"score": "score of a passage", "alt": f"{title}. {facts}"}
+    looks = {"score": _("score of a passage"), "alt": f"{title}. {facts}"}
     return Plot(title, facts, lambda: score_chart.draw_score_chart(kinds, counts, thresholds, **looks))
 
 
@@ -199,15 +216,23 @@ def _make_route_plot(results: Sequence[EvaluationResult]) -> Plot | None:
             _route_word(one.actual),
             f"{one.count:,}",
             one.count / totals[one.expected] if totals[one.expected] else 0.0,
-            f"{_route_word(one.expected)}, decided {_route_word(one.actual)}: "
-            f"{one.count:,} of {totals[one.expected]:,}",
+            _("{route_word}, decided {route_word2}: {count} of {totals}").format(
+                route_word=_route_word(one.expected),
+                route_word2=_route_word(one.actual),
+                count=format_number(one.count),
+                totals=format_number(totals[one.expected]),
+            ),
             marked=one.agrees,
         )
         for one in counts
     ]
-    alt = f"Expected against decided: {'; '.join(cell.told for cell in cells if cell.text != '0')}"
-    title = "Expected and actual decisions"
-    facts = f"n = {sum(totals.values()):,} answers. Expected cells are outlined; darker cells hold more of their row."
+    alt = _("Expected against decided: {value}").format(
+        value="; ".join(cell.told for cell in cells if cell.text != "0")
+    )
+    title = _("Expected and actual decisions")
+    facts = _("n = {values} answers. Expected cells are outlined; darker cells hold more of their row.").format(
+        values=format_number(sum(totals.values()))
+    )
     return Plot(title, facts, lambda: charts.draw_heat_map(cells, "expected", "decided", alt))
 
 

@@ -17,6 +17,7 @@ from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
 from crag.models.model_choice import model_label
 from crag.options import OPTIONS, RunOptions, diff_options
 from crag.text.formatting import format_count, format_date_time, format_duration
+from crag.translation import N_, _, translate_text
 from crag.types import Progress
 from pages.evaluate import result_figures, results, selection, start, start_options
 from pages.parts import dialogs, external_hosts, labels, markdown, option_controls, reruns
@@ -54,7 +55,7 @@ def _draw_progress_bar(evaluation: Evaluation, variant: int) -> None:
             text=labels.grey_text(_describe_progress(evaluation, made_ready)),
         )
         st.button(
-            "Stop",
+            _("Stop"),
             icon=":material/stop:",
             key=f"stop-{evaluation.id}",
             on_click=application().evaluations.stop,
@@ -73,7 +74,7 @@ def _describe_progress(evaluation: Evaluation, made_ready: Progress | None) -> s
     if made_ready:
         return f"{markdown.escape_line(made_ready.stage)} · {made_ready.done:,} of {made_ready.total:,}"
     if evaluation.state == "queued":
-        return "Waiting for the previous evaluation"
+        return _("Waiting for the previous evaluation")
     told = [f"{evaluation.done:,} of {format_count(evaluation.total, 'answer')}"]
     if evaluation.judge:
         told.append(f"{evaluation.judgements:,} judged")
@@ -89,18 +90,18 @@ EXPORT_DIALOG = "export an evaluation"
 Exporter = Callable[[Evaluation, Sequence[EvaluationResult], Cutoffs], str]
 
 
-@dialogs.dialog("Export this evaluation", icon=":material/download:")
+@dialogs.dialog(N_("Export this evaluation"), icon=":material/download:")
 def draw_export_dialog(evaluation_id: str) -> None:
     """Draw the export dialog; each file is made when it is downloaded."""
     evaluation = application().evaluations.get(evaluation_id)
     for name, meaning, ending, export in (
-        ("Web page", "figures and every answer", "html", export_html),
-        ("CSV", "a row for each answer", "csv", export_csv),
-        ("JSON", "summary and rows", "json", export_json),
+        (_("Web page"), _("figures and every answer"), "html", export_html),
+        ("CSV", _("a row for each answer"), "csv", export_csv),
+        ("JSON", _("summary and rows"), "json", export_json),
     ):
         make = partial(_export, export, evaluation, application().evaluations)
         draw_file_download(name, meaning, evaluation.name, ending, make, evaluation.id)
-    st.caption("Includes questions, answers and expected answers, but no folders or keys.")
+    st.caption(_("Includes questions, answers and expected answers, but no folders or keys."))
     if application().uploads.available:
         _draw_langsmith_upload(evaluation)
 
@@ -115,7 +116,7 @@ def _draw_langsmith_upload(evaluation: Evaluation) -> None:
     st.markdown(
         f":orange[{external_hosts.EXTERNAL_ICON}] {markdown.escape_line(uploads.describe_upload(evaluation), 600)}"
     )
-    if not st.button("Upload to LangSmith", icon=external_hosts.EXTERNAL_ICON):
+    if not st.button(_("Upload to LangSmith"), icon=external_hosts.EXTERNAL_ICON):
         return
     bar = st.progress(0.0)
 
@@ -126,19 +127,19 @@ def _draw_langsmith_upload(evaluation: Evaluation) -> None:
         with reruns.let_others_draw():
             address = uploads.upload(evaluation, results.load_results(evaluation), report)
     except CragError as error:
-        st.error(markdown.escape_line(str(error)), icon=":material/error:")
+        st.error(markdown.escape_line(translate_text(str(error))), icon=":material/error:")
         return
     bar.empty()
-    st.markdown(":green[:material/check_circle:] Uploaded:")
+    st.markdown(_(":green[:material/check_circle:] Uploaded:"))
     st.code(address, language=None, wrap_lines=True)
 
 
 RENAME_DIALOG = "rename an evaluation"
 _MAX_OTHER_EVALUATIONS = 20
 _RENAME_CHOICE, _JUDGE_CHOICE, _DELETE_CHOICE = (
-    ":material/edit: Rename",
-    ":material/gavel: Judge answers",
-    ":material/delete: Delete",
+    N_(":material/edit: Rename"),
+    N_(":material/gavel: Judge answers"),
+    N_(":material/delete: Delete"),
 )
 
 
@@ -162,9 +163,9 @@ def _draw_environment(evaluation_id: str, variant: Variant) -> None:
     """Draw settings and environment once expanded, because the first table of a page loads slowly."""
 
     def draw_table() -> None:
-        st.table(_environment_facts(variant), border="horizontal", width="content", alt="Settings and environment")
+        st.table(_environment_facts(variant), border="horizontal", width="content", alt=_("Settings and environment"))
 
-    draw_folded("Settings and environment", f"made-with-{evaluation_id}", draw_table, type="compact")
+    draw_folded(_("Settings and environment"), f"made-with-{evaluation_id}", draw_table, type="compact")
 
 
 def _describe_questions(evaluation: Evaluation) -> list[str]:
@@ -193,7 +194,7 @@ def _describe_answering(evaluation: Evaluation) -> list[str]:
     told += start_options.describe_options(options, differing)
     if not made.version:
         return told
-    where = markdown.escape_line(options.collection, 40) or "all documents"
+    where = markdown.escape_line(options.collection, 40) or _("all documents")
     held = f"{format_count(made.documents, 'document')}, {format_count(made.passages, 'passage')}"
     return [*told, f"{where}: {held}", f"version {markdown.escape_line(made.version, 20)}"]
 
@@ -202,25 +203,25 @@ def _environment_facts(variant: Variant) -> dict[str, str]:
     """Return everything the answers depend on, by title; digests distinguish models of the same name."""
     made, options = variant.environment, variant.options
     facts = {
-        "Model": model_label(made.model or options.model),
-        "Model digests": made.fingerprint,
-        "Grader": made.grader,
-        "Thresholds": made.thresholds,
-        "Embedder": made.embedder,
-        "Embeddings": made.space,
-        "Library": made.library,
-        "Version": made.version,
+        _("Model"): model_label(made.model or options.model),
+        _("Model digests"): made.fingerprint,
+        _("Grader"): made.grader,
+        _("Thresholds"): made.thresholds,
+        _("Embedder"): made.embedder,
+        _("Embeddings"): made.space,
+        _("Library"): made.library,
+        _("Version"): made.version,
     }
     told = {name: markdown.escape_line(value, 120) for name, value in facts.items() if value}
     changed = diff_options(RunOptions(), options)
-    named = {name: OPTIONS[name].title for name in changed if name != "model" and OPTIONS[name].changes_answers}
+    named = {name: OPTIONS[name].label for name in changed if name != "model" and OPTIONS[name].changes_answers}
     return {title: option_controls.format_value(name, options) for name, title in named.items()} | told
 
 
 def _draw_buttons(evaluation: Evaluation) -> None:
     if evaluation.state not in results.ACTIVE_STATES:
         st.button(
-            "Run again",
+            _("Run again"),
             icon=":material/replay:",
             key="evaluate-again",
             on_click=start.prefill_from_evaluation,
@@ -230,18 +231,18 @@ def _draw_buttons(evaluation: Evaluation) -> None:
     others = [one for one in latest if one.done and one.id != evaluation.id]
     if others and evaluation.done:
         _draw_menu(
-            "Compare with",
+            _("Compare with"),
             "compare_arrows",
             {one.id: markdown.escape_line(results.variant_title(one, 0), 120) for one in others},
             evaluation,
             _compare_with,
         )
     key, disabled = "evaluate-export", not evaluation.done
-    dialogs.draw_opener("Export", ":material/download:", EXPORT_DIALOG, evaluation.id, key=key, disabled=disabled)
+    dialogs.draw_opener(_("Export"), ":material/download:", EXPORT_DIALOG, evaluation.id, key=key, disabled=disabled)
     _draw_menu(
-        "More",
+        _("More"),
         "more_horiz",
-        {one: one for one in (_RENAME_CHOICE, _JUDGE_CHOICE, _DELETE_CHOICE)},
+        {one: one for one in (_(_RENAME_CHOICE), _(_JUDGE_CHOICE), _(_DELETE_CHOICE))},
         evaluation,
         _handle_menu_choice,
     )
@@ -268,19 +269,21 @@ def _compare_with(evaluation: Evaluation, other: str) -> None:
 
 
 def _handle_menu_choice(evaluation: Evaluation, choice: str) -> None:
-    if choice == _DELETE_CHOICE:
+    if choice == _(_DELETE_CHOICE):
         dialogs.open_dialog(selection.DELETE_EVALUATIONS_DIALOG, [evaluation.id])
     else:
-        dialogs.open_dialog({_RENAME_CHOICE: RENAME_DIALOG, _JUDGE_CHOICE: start.JUDGE_DIALOG}[choice], evaluation.id)
+        dialogs.open_dialog(
+            {_(_RENAME_CHOICE): RENAME_DIALOG, _(_JUDGE_CHOICE): start.JUDGE_DIALOG}[choice], evaluation.id
+        )
 
 
-@dialogs.dialog("Rename this evaluation", icon=":material/edit:")
+@dialogs.dialog(N_("Rename this evaluation"), icon=":material/edit:")
 def draw_rename_dialog(evaluation_id: str) -> None:
     """Draw the dialog that renames an evaluation."""
     name = application().evaluations.get(evaluation_id).name
     with st.form("rename-evaluation", border=False):
-        typed = st.text_input("Name", name, max_chars=120)
-        if st.form_submit_button("Rename", icon=":material/check:"):
+        typed = st.text_input(_("Name"), name, max_chars=120)
+        if st.form_submit_button(_("Rename"), icon=":material/check:"):
             with dialogs.catch_refusals():
                 application().evaluations.rename(evaluation_id, typed or "")
             dialogs.close_and_rerun()
@@ -292,15 +295,17 @@ def _draw_unfinished_state(evaluation: Evaluation) -> None:
         return
     left = format_count(evaluation.total - evaluation.done, "answer")
     said: dict[str, str] = {
-        "stopped": f"Stopped by you: {left} to go.",
-        "interrupted": f"The app closed while it ran: {left} to go.",
-        "failed": f"{markdown.sanitize_answer(evaluation.fault)} {left} to go.",
+        "stopped": _("Stopped by you: {left} to go.").format(left=left),
+        "interrupted": _("The app closed while it ran: {left} to go.").format(left=left),
+        "failed": _("{sanitize_answer} {left} to go.").format(
+            sanitize_answer=markdown.sanitize_answer(evaluation.fault), left=left
+        ),
     }
-    kept = " Finished answers are kept." if evaluation.done else ""
+    kept = _(" Finished answers are kept.") if evaluation.done else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":orange[:material/info:] {said[evaluation.state]}{kept}", width="content")
         st.button(
-            "Resume",
+            _("Resume"),
             icon=":material/play_arrow:",
             key="evaluate-resume",
             on_click=_resume_evaluation,

@@ -15,7 +15,8 @@ from crag.evaluation.statistics import bootstrap_interval, ratio_statistic
 from crag.evaluation.threshold_proposal import Calibration, ProbeScore, ThresholdProposal
 from crag.evaluation.types import Evaluation, EvaluationResult
 from crag.runs.trace import Trace
-from crag.text.formatting import format_count, format_score
+from crag.text.formatting import format_count, format_number, format_score
+from crag.translation import N_, _
 from crag.types import Thresholds
 from pages.evaluate import results
 from pages.parts import dialogs, score_chart
@@ -24,15 +25,16 @@ from pages.parts.services import application
 _HEIGHT = 320
 _MAX_ROWS = 6
 _MIN_POINTS = 2
-_MEASURED, _CHOSEN, _OTHER = "as measured", "chosen", "other"
+_MEASURED, _CHOSEN, _OTHER = N_("as measured"), "chosen", "other"
 _STYLES = {
     _MEASURED: ("#6079d6", "square"),
     _CHOSEN: ("#c27116", "diamond"),
     _OTHER: (score_chart.RULE_COLOUR, "circle"),
 }
-_INTRODUCTION = (
-    "A question is declined if no passage scores above a threshold. Decline more, and fewer of the answers that remain"
-    " are wrong. Choose a point on the curve to see what a threshold would cost."
+_INTRODUCTION = N_(
+    "A question is declined if no passage scores above a threshold. Decline more, and fewer "
+    "of the answers that remain are wrong. Choose a point on the curve to see what a threshold "
+    "would cost."
 )
 
 
@@ -46,8 +48,8 @@ def draw_risk_coverage(evaluation: Evaluation, variant: int) -> None:
     if len(curve.points) < _MIN_POINTS:
         return
     key = f"risk-{evaluation.id}-{variant}"
-    st.header("Risk and coverage", anchor=False)
-    st.caption(_INTRODUCTION)
+    st.header(_("Risk and coverage"), anchor=False)
+    st.caption(_(_INTRODUCTION))
     left, right = st.columns(2, gap="medium")
     with right:
         _draw_table(curve)
@@ -72,7 +74,7 @@ def _choose_point(curve: RiskCurve, key: str) -> RiskPoint:
     points = {point.threshold: point for point in curve.points}
     if st.session_state.get(key) not in points:
         st.session_state.pop(key, None)
-    return points[st.select_slider("Decline below", list(points), format_func=format_score, key=key)]
+    return points[st.select_slider(_("Decline below"), list(points), format_func=format_score, key=key)]
 
 
 def _draw_curve(curve: RiskCurve, chosen: RiskPoint, key: str) -> None:
@@ -83,7 +85,7 @@ def _draw_curve(curve: RiskCurve, chosen: RiskPoint, key: str) -> None:
             st.session_state[key] = picked[0]["threshold"]
 
     ends = (
-        f"{_coverage(curve, point)} answered, {point.risk:.0%} of these wrong"
+        _("{coverage} answered, {risk:.0%} of these wrong").format(coverage=_coverage(curve, point), risk=point.risk)
         for point in (curve.points[0], curve.points[-1])
     )
     st.vega_lite_chart(
@@ -92,7 +94,7 @@ def _draw_curve(curve: RiskCurve, chosen: RiskPoint, key: str) -> None:
         height=_HEIGHT,
         key=chart_key,
         on_select=take,
-        alt=f"Risk–coverage curve, from {' to '.join(ends)}",
+        alt=_("Risk–coverage curve, from {ends}").format(ends=" to ".join(ends)),
     )
 
 
@@ -103,13 +105,13 @@ def _curve_spec(curve: RiskCurve, chosen: RiskPoint) -> dict[str, Any]:
             "answered": point.answered / curve.questions,
             "wrong": point.risk,
             "balance": point.truthfulness,
-            "kind": (_CHOSEN if point == chosen else _OTHER) if number else _MEASURED,
+            "kind": (_CHOSEN if point == chosen else _OTHER) if number else _(_MEASURED),
         }
         for number, point in enumerate(curve.points)
     ]
     share = {"type": "quantitative", "axis": {"format": ".0%", "tickCount": 5}}
-    x = {"field": "answered", **share, "title": "share of questions answered", "scale": {"domain": [0, 1]}}
-    y = {"field": "wrong", **share, "title": "share of wrong answers", "scale": {"domainMin": 0}}
+    x = {"field": "answered", **share, "title": _("share of questions answered"), "scale": {"domain": [0, 1]}}
+    y = {"field": "wrong", **share, "title": _("share of wrong answers"), "scale": {"domainMin": 0}}
     colours, shapes = zip(*_STYLES.values(), strict=True)
     legend = {"title": None, "orient": "top", "symbolSize": 90}
     scales = {"domain": [*_STYLES]}
@@ -127,9 +129,9 @@ def _curve_spec(curve: RiskCurve, chosen: RiskPoint) -> dict[str, Any]:
                     "shape": {"field": "kind", "scale": {**scales, "range": shapes}, "legend": legend},
                     "size": {"condition": {"test": f"datum.kind === '{_OTHER}'", "value": 40}, "value": 160},
                     "tooltip": [
-                        {"field": "threshold", "title": "decline below"},
+                        {"field": "threshold", "title": _("decline below")},
                         {"field": "answered", "format": ".1%"},
-                        {"field": "wrong", "format": ".1%", "title": "wrong among these"},
+                        {"field": "wrong", "format": ".1%", "title": _("wrong among these")},
                         {"field": "balance", "format": ".1%", "title": METRICS["truthfulness"].title},
                     ],
                 },
@@ -144,12 +146,12 @@ def _draw_table(curve: RiskCurve) -> None:
     best = max(range(len(curve.points)), key=lambda number: curve.points[number].truthfulness)
     rows = [curve.points[number] for number in sorted(spaced | {best})]
     columns = {
-        "Decline below": [format_score(point.threshold) for point in rows],
-        "Answered": [_coverage(curve, point) for point in rows],
-        "Wrong of these": [f"{point.risk:.1%}" for point in rows],
+        _("Decline below"): [format_score(point.threshold) for point in rows],
+        _("Answered"): [_coverage(curve, point) for point in rows],
+        _("Wrong of these"): [f"{point.risk:.1%}" for point in rows],
         METRICS["truthfulness"].title: [format_metric_value("truthfulness", point.truthfulness) for point in rows],
     }
-    alt = "Share of questions answered and share of wrong answers by threshold; the first row is as measured"
+    alt = _("Share of questions answered and share of wrong answers by threshold; the first row is as measured")
     st.table(columns, border="horizontal", hide_index=True, alt=alt)
 
 
@@ -163,15 +165,28 @@ def _draw_chosen_point(curve: RiskCurve, chosen: RiskPoint, own: Sequence[Evalua
     risk = bootstrap_interval(ratio_statistic(*_wrong_and_given(chosen)), chosen.answered, (0.0, 1.0))
     now, then = (format_metric_value("truthfulness", point.truthfulness) for point in (measured, chosen))
     st.markdown(
-        f"Declining below **{format_score(chosen.threshold)}**: {chosen.answered:,} of"
-        f" {format_count(curve.questions, 'question')} are answered, **{chosen.risk:.1%}** of these answers are wrong"
-        f" (95%: {risk.low:.1%}–{risk.high:.1%}; as measured {measured.risk:.1%}), and right minus wrong is **{then}**"
-        f" (as measured {now})."
+        _(
+            "Declining below **{threshold}**: {answered} of {questions} are answered, **{risk:.1%}** "
+            "of these answers are wrong (95%: {low:.1%}–{high:.1%}; as measured {risk2:.1%}), and "
+            "right minus wrong is **{then}** (as measured {now})."
+        ).format(
+            threshold=format_score(chosen.threshold),
+            answered=format_number(chosen.answered),
+            questions=format_count(curve.questions, "question"),
+            risk=chosen.risk,
+            low=risk.low,
+            high=risk.high,
+            risk2=measured.risk,
+            then=then,
+            now=now,
+        )
     )
     st.caption(
-        f"This rests on {format_count(chosen.answered, 'answer')}, {chosen.wrong:,} of them wrong, and on the questions"
-        " the threshold is chosen with, so it is optimistic: expect more errors with other questions. Questions that"
-        " this evaluation declined stay declined."
+        _(
+            "This rests on {answers}, {wrong} of them wrong, and on the questions the threshold "
+            "is chosen with, so it is optimistic: expect more errors with other questions. Questions "
+            "that this evaluation declined stay declined."
+        ).format(answers=format_count(chosen.answered, "answer"), wrong=format_number(chosen.wrong))
     )
     _draw_use_button(chosen, own, trace)
 
@@ -185,10 +200,10 @@ def _draw_use_button(chosen: RiskPoint, own: Sequence[EvaluationResult], trace: 
     wanted = Thresholds(chosen.threshold, max(chosen.threshold, before.upper))
     saved = application().calibration.saved.load(trace.options.collection, trace.grader)
     if saved == wanted:
-        st.markdown(":green[:material/check_circle:] In use. Go back to the default under Documents, Calibrate.")
+        st.markdown(_(":green[:material/check_circle:] In use. Go back to the default under Documents, Calibrate."))
     else:
         st.button(
-            "Use this threshold",
+            _("Use this threshold"),
             icon=":material/check:",
             key="use-threshold",
             on_click=_use_thresholds,

@@ -15,6 +15,7 @@ from crag.evaluation.types import Dataset, Evaluation, EvaluationKind, Evaluatio
 from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
+from crag.translation import N_, _
 from crag.websearch.providers import find_provider
 from pages.evaluate import results, selection, start_options
 from pages.parts import dialogs, document_intake, external_hosts, ingest_jobs, labels, markdown
@@ -23,32 +24,36 @@ from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
 
 JUDGE_DIALOG = "have an evaluation judged"
-JUDGE_DATA_NOTICE = "For judging, questions, expected answers and answers go"
-JUDGE_HELP = "A model that compares each answer with the expected one, scores it and says why."
+JUDGE_DATA_NOTICE = N_("For judging, questions, expected answers and answers go")
+JUDGE_HELP = N_("A model that compares each answer with the expected one, scores it and says why.")
 
 
 def available_judges() -> dict[str, str]:
     """Return labels of the models that can judge now, by model name."""
     return {
-        model.name: f"{model.label} (on another machine)" if model.cloud else model.label
+        model.name: _("{label} (on another machine)").format(label=model.label) if model.cloud else model.label
         for model in available_models()
         if not model.builtin
     }
 
 
-@dialogs.dialog("Judge answers", icon=":material/gavel:")
+@dialogs.dialog(N_("Judge answers"), icon=":material/gavel:")
 def draw_judge_dialog(evaluation_id: str) -> None:
     """Draw the dialog that has existing answers judged."""
     found = available_judges()
     if not found:
-        st.caption("Judging needs a language model. Start Ollama, or choose one in Settings, Models.")
+        st.caption(_("Judging needs a language model. Start Ollama, or choose one in Settings, Models."))
         return
-    model = st.selectbox("Judge", list(found), format_func=lambda name: found.get(name, name), help=JUDGE_HELP)
+    model = st.selectbox(_("Judge"), list(found), format_func=lambda name: found.get(name, name), help=_(JUDGE_HELP))
     if host := external_hosts.model_host(model):
         st.markdown(
-            f":orange[{external_hosts.EXTERNAL_ICON}] {JUDGE_DATA_NOTICE} to **{markdown.escape_line(host, 60)}**."
+            _(":orange[{external_icon}] {judge_data_notice} to **{host}**.").format(
+                external_icon=external_hosts.EXTERNAL_ICON,
+                judge_data_notice=_(JUDGE_DATA_NOTICE),
+                host=markdown.escape_line(host, 60),
+            )
         )
-    if st.button("Allow and judge" if host else "Judge", icon=":material/gavel:", key="judge-evaluation"):
+    if st.button(_("Allow and judge") if host else _("Judge"), icon=":material/gavel:", key="judge-evaluation"):
         if host:
             application().preferences.allow_model(model)
         with dialogs.catch_refusals():
@@ -74,9 +79,13 @@ def draw_plan_summary(plan: EvaluationPlan) -> list[str]:
     departures = list(dict.fromkeys(_outbound_notices(plan)))
     st.markdown(f"{_describe_size(plan)}{labels.grey_text(_estimate_duration(plan))}")
     if not departures:
-        st.caption(":material/lock: Nothing leaves this machine.")
+        st.caption(_(":material/lock: Nothing leaves this machine."))
     for one in departures:
-        st.markdown(f":orange[{external_hosts.EXTERNAL_ICON}] {one.what} to **{markdown.escape_line(one.host, 60)}**.")
+        st.markdown(
+            _(":orange[{external_icon}] {what} to **{host}**.").format(
+                external_icon=external_hosts.EXTERNAL_ICON, what=one.what, host=markdown.escape_line(one.host, 60)
+            )
+        )
     return [one.forbidden for one in departures if one.forbidden]
 
 
@@ -96,7 +105,9 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
     for past in application().evaluations.list(_MAX_PAST_EVALUATIONS):
         if past.state == "done" and past.done and answering_model(past.variants[0].options) == model:
             total = len(plan.dataset.examples) * len(plan.variants) * plan.repetitions
-            return f" about {format_duration(past.seconds / past.done * total)}, based on the last evaluation"
+            return _(" about {seconds}, based on the last evaluation").format(
+                seconds=format_duration(past.seconds / past.done * total)
+            )
     return ""
 
 
@@ -104,14 +115,14 @@ def _outbound_notices(plan: EvaluationPlan) -> Iterable[OutboundNotice]:
     options = [variant.options for variant in plan.variants]
     provider = find_provider(application().settings)
     if provider and any(one.web == "auto" for one in options):
-        yield OutboundNotice("Questions that the documents do not answer are rewritten and go", provider.label)
+        yield OutboundNotice(_("Questions that the documents do not answer are rewritten and go"), provider.label)
     if host := application().environments.embedding_host():
-        yield OutboundNotice("To find passages, questions go", host)
+        yield OutboundNotice(_("To find passages, questions go"), host)
     if application().traces.on:
-        yield OutboundNotice("The trace of each answer goes", application().uploads.host)
+        yield OutboundNotice(_("The trace of each answer goes"), application().uploads.host)
     yield from _model_notices(options)
     if host := external_hosts.model_host(plan.judge):
-        yield _make_model_notice(JUDGE_DATA_NOTICE, plan.judge, host)
+        yield _make_model_notice(_(JUDGE_DATA_NOTICE), plan.judge, host)
 
 
 def _model_notices(options: Sequence[RunOptions]) -> Iterable[OutboundNotice]:
@@ -123,7 +134,7 @@ def _model_notices(options: Sequence[RunOptions]) -> Iterable[OutboundNotice]:
             continue
         for role in (assigned.answering, assigned.grading, assigned.rewriting):
             if host := external_hosts.model_host(role.model):
-                yield _make_model_notice("Questions and the passages found go", role.model, host)
+                yield _make_model_notice(_("Questions and the passages found go"), role.model, host)
 
 
 def _make_model_notice(what: str, model: str, host: str) -> OutboundNotice:
@@ -133,8 +144,8 @@ def _make_model_notice(what: str, model: str, host: str) -> OutboundNotice:
 
 _DATASET_KEY, _PORTION_KEY, _COUNT_KEY = "evaluate-dataset", "evaluate-which", "evaluate-count"
 _REPETITIONS_KEY, _JUDGE_KEY = "evaluate-repetitions", "evaluate-judge"
-_ALL, _FIRST, _RANDOM = "All", "First", "Random"
-_NO_JUDGE = "None (compare texts)"
+_ALL, _FIRST, _RANDOM = N_("All"), N_("First"), N_("Random")
+_NO_JUDGE = N_("None (compare texts)")
 
 
 def select_dataset(dataset_id: str) -> None:
@@ -155,7 +166,7 @@ def prefill_from_evaluation(evaluation: Evaluation) -> None:
 def draw_start_card() -> None:
     """Draw the card with all choices and the Run button."""
     with st.container(border=True):
-        st.header("New evaluation", anchor=False)
+        st.header(_("New evaluation"), anchor=False)
         dataset = _choose_questions(_choose_dataset())
         _draw_missing_documents_hint(dataset)
         start_options.draw_options()
@@ -165,7 +176,7 @@ def draw_start_card() -> None:
         plan = EvaluationPlan(dataset, variants, repetitions, judge, kind=kind, owner_id=dataset.owner_id)
         forbidden = draw_plan_summary(plan)
         st.button(
-            "Allow and run" if forbidden else "Run",
+            _("Allow and run") if forbidden else _("Run"),
             icon=external_hosts.EXTERNAL_ICON if forbidden else ":material/play_arrow:",
             key="evaluate-run",
             disabled=not dataset.examples,
@@ -180,7 +191,7 @@ def _choose_dataset() -> Dataset:
         own = (dataset.id for dataset in there.values() if dataset.kind != "builtin")
         st.session_state[_DATASET_KEY] = next(own, SEED_DATASET.id)
     found = st.selectbox(
-        "Questions",
+        _("Questions"),
         list(there),
         format_func=lambda one: f"{sanitization.strip_invisible(there[one].name)} ({len(there[one].examples):,})",
         key=_DATASET_KEY,
@@ -194,13 +205,25 @@ def _choose_questions(dataset: Dataset) -> Dataset:
     size = len(dataset.examples)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         which = st.segmented_control(
-            "How many", [_ALL, _FIRST, _RANDOM], default=_ALL, required=True, key=_PORTION_KEY, persist_state="session"
+            _("How many"),
+            [_ALL, _FIRST, _RANDOM],
+            default=_ALL,
+            format_func=_,
+            required=True,
+            key=_PORTION_KEY,
+            persist_state="session",
         )
         if which == _ALL:
             return dataset
         number = int(
             st.number_input(
-                "Number", 1, size, min(20, size), key=f"{_COUNT_KEY}-{dataset.id}", width=120, persist_state="session"
+                _("Number"),
+                1,
+                size,
+                min(20, size),
+                key=f"{_COUNT_KEY}-{dataset.id}",
+                width=120,
+                persist_state="session",
             )
         )
     return (
@@ -212,25 +235,25 @@ def _choose_questions(dataset: Dataset) -> Dataset:
 
 def _choose_repetitions_and_judge() -> tuple[int, str]:
     """Return the number of repetitions and the name of the judge model; empty for no judge."""
-    judges = {"": _NO_JUDGE, **available_judges()}
+    judges = {"": _(_NO_JUDGE), **available_judges()}
     left, right = st.columns(2)
     with left:
         judge: str = st.selectbox(
-            "Judge",
+            _("Judge"),
             list(judges),
             format_func=lambda name: judges.get(name, name),
             key=_JUDGE_KEY,
             persist_state="session",
-            help=JUDGE_HELP,
+            help=_(JUDGE_HELP),
         )
     with right:
         st.session_state.setdefault(_REPETITIONS_KEY, 1)
         repetitions = st.number_input(
-            "Repetitions",
+            _("Repetitions"),
             1,
             MAX_REPETITIONS,
             key=_REPETITIONS_KEY,
-            help="Use several if the model's answers vary.",
+            help=_("Use several if the model's answers vary."),
             persist_state="session",
         )
     return int(repetitions), judge
@@ -242,7 +265,7 @@ def _draw_missing_documents_hint(dataset: Dataset) -> None:
         _draw_missing_posts_hint()
     elif not application().library.counts()[0]:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(":orange[:material/info:] Your library is empty, so nothing will be found.", width="content")
+            st.markdown(_(":orange[:material/info:] Your library is empty, so nothing will be found."), width="content")
             if st.button(Page.DOCUMENTS.title, icon=Page.DOCUMENTS.icon):
                 open_page(Page.DOCUMENTS)
 
@@ -252,13 +275,19 @@ def _draw_missing_posts_hint() -> None:
     missing = len(urls) - len(application().library.sources_at(urls))
     if not missing:
         return
-    lacks = ", which are" if missing == len(urls) else f"; {missing} of them {'is' if missing == 1 else 'are'}"
+    lacks = (
+        _(", which are")
+        if missing == len(urls)
+        else _("; {missing} of them {value}").format(missing=missing, value=_("is") if missing == 1 else _("are"))
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f":orange[:material/info:] These questions are about three posts on lilianweng\\.github\\.io{lacks} not in "
-            "your library. Add them, or choose other questions above.",
+            _(
+                ":orange[:material/info:] These questions are about three posts on lilianweng\\.github\\.io{lacks} "
+                "not in your library. Add them, or choose other questions above."
+            ).format(lacks=lacks),
         )
-        st.button("Add the three posts", icon=":material/auto_stories:", on_click=document_intake.add_example_posts)
+        st.button(_("Add the three posts"), icon=":material/auto_stories:", on_click=document_intake.add_example_posts)
     document_intake.draw_example_posts_notice()
     ingest_jobs.draw_jobs(unseen_only=True)
 

@@ -22,6 +22,7 @@ from crag.options import (
 )
 from crag.reference_systems import preset_title
 from crag.text.formatting import format_count
+from crag.translation import N_, _
 from pages.chat.options import OptionControls, draw_preset_menu
 from pages.chat.state import has_web_search
 from pages.evaluate import grid
@@ -59,11 +60,11 @@ def draw_options() -> None:
     with right:
         _draw_collection_choice(held)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        dialogs.draw_opener("Settings", ":material/tune:", OPTIONS_DIALOG, key="evaluate-settings")
+        dialogs.draw_opener(_("Settings"), ":material/tune:", OPTIONS_DIALOG, key="evaluate-settings")
         st.caption(f"{summarize_options(held)}{_describe_other_changes()}", width="content")
     if has_web_search():
         st.toggle(
-            "Search the web when the documents do not answer",
+            _("Search the web when the documents do not answer"),
             held.web == "auto",
             key="evaluate-web",
             on_change=lambda: _change_options(web="auto" if st.session_state["evaluate-web"] else "off"),
@@ -73,7 +74,7 @@ def draw_options() -> None:
 def draw_variants(base: RunOptions) -> Sequence[Variant]:
     """Draw the grid and return one variant per combination; without a choice, one variant with the base options."""
     axes = partial(grid.draw_axes, base)
-    return draw_folded("Try several settings", "evaluate-grid", axes, type="compact") or [Variant("", base)]
+    return draw_folded(_("Try several settings"), "evaluate-grid", axes, type="compact") or [Variant("", base)]
 
 
 def summarize_options(held: RunOptions) -> str:
@@ -99,20 +100,20 @@ def _describe_other_changes() -> str:
     return f" · {format_count(len(others), 'other setting')} changed" if others else ""
 
 
-@dialogs.dialog("Settings of this evaluation", icon=":material/tune:", position="right", width=_DRAWER_WIDTH)
-def draw_options_dialog(_: None) -> None:
+@dialogs.dialog(N_("Settings of this evaluation"), icon=":material/tune:", position="right", width=_DRAWER_WIDTH)
+def draw_options_dialog(_unused: None) -> None:
     """Draw the settings drawer."""
     held = current_options()
     with st.container(horizontal=True):
         draw_preset_menu(held.preset, _apply_preset, "evaluate-preset")
         if st.session_state.get(_CHANGES_KEY):
             st.button(
-                "Use the saved values",
+                _("Use the saved values"),
                 icon=":material/undo:",
                 type="tertiary",
                 on_click=lambda: st.session_state.pop(_CHANGES_KEY, None),
             )
-    st.caption("Applies to this evaluation only. Saved settings do not change.")
+    st.caption(_("Applies to this evaluation only. Saved settings do not change."))
     OptionControls(held, _change_options, "evaluate").draw_only(_OFFERED_OPTIONS)
 
 
@@ -121,7 +122,7 @@ def _draw_collection_choice(held: RunOptions) -> None:
     key = "evaluate-collection"
     st.session_state[key] = held.collection if held.collection in names else ""
     option_controls.draw_collection_select(
-        "Documents", names, key=key, on_change=lambda: _change_options(collection=st.session_state[key])
+        _("Documents"), names, key=key, on_change=lambda: _change_options(collection=st.session_state[key])
     )
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.inspection.coverage_gaps import CoverageGap, GapPage, GapQuestion
 from crag.text.formatting import format_count, format_date
+from crag.translation import _
 from pages.chat import questions, state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.address import open_page
@@ -44,8 +45,8 @@ def draw_collection_choice() -> None:
     """Draw the choice of the collection that pages are added to."""
     names = [collection.name for collection in application().library.collections()]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("Add pages to", width="content")
-        st.selectbox("Add pages to", names, key=_COLLECTION_KEY, label_visibility="collapsed", width=220)
+        st.markdown(_("Add pages to"), width="content")
+        st.selectbox(_("Add pages to"), names, key=_COLLECTION_KEY, label_visibility="collapsed", width=220)
 
 
 def load_page_lookup() -> PageLookup:
@@ -63,7 +64,7 @@ def draw_page(page: GapPage, run_id: str, shelf: PageLookup) -> None:
     """Draw one page with its real host; redrawn every second during ingestion."""
     job = shelf.jobs.get(page.location)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=is_phone()):
-        title = markdown.escape_line(page.title, 120) or "Untitled"
+        title = markdown.escape_line(page.title, 120) or _("Untitled")
         host = labels.grey_text(markdown.escape_line(_page_host(page.location), 80))
         st.markdown(f":material/public: {title} {host}", width="stretch")
         if job is None or job.finished:
@@ -81,13 +82,16 @@ def _draw_page_progress(location: str) -> None:
 
 def _draw_page_state(page: GapPage, run_id: str, job: Job | None, holder: str) -> None:
     if holder:
-        st.markdown(f":green[:material/check_circle:] Added to {markdown.escape_line(holder, 60)}", width="content")
+        st.markdown(
+            _(":green[:material/check_circle:] Added to {holder}").format(holder=markdown.escape_line(holder, 60)),
+            width="content",
+        )
         return
     if job and job.result and job.result.error:
         st.markdown(f":small[{describe_result(job.result)}]", width="content")
     collection = st.session_state.get(_COLLECTION_KEY) or application().library.default_collection
     st.button(
-        f"Add to {markdown.escape_line(collection, 40)}",
+        _("Add to {collection}").format(collection=markdown.escape_line(collection, 40)),
         icon=":material/library_add:",
         key=f"page-{run_id}-{page.location}",
         on_click=_add_page,
@@ -123,9 +127,10 @@ def draw_undo() -> None:
     topic, run_ids = st.session_state[_CLOSED_KEY]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
-            f":gray[:material/check:] “{markdown.escape_line(topic, 80)}” removed from the list.", width="content"
+            _(":gray[:material/check:] “{topic}” removed from the list.").format(topic=markdown.escape_line(topic, 80)),
+            width="content",
         )
-        st.button("Undo", icon=":material/undo:", type="tertiary", on_click=_reopen_gap, args=(run_ids,))
+        st.button(_("Undo"), icon=":material/undo:", type="tertiary", on_click=_reopen_gap, args=(run_ids,))
 
 
 def _reopen_gap(run_ids: Sequence[str]) -> None:
@@ -144,17 +149,20 @@ def draw_gap(gap: CoverageGap, shelf: PageLookup) -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.header(markdown.escape_line(gap.topic, 120), anchor=False, width="content")
             count = format_count(len(gap.questions), "question")
-            st.caption(f"{count} · last asked {format_date(gap.last_asked)}", width="content")
+            st.caption(
+                _("{count} · last asked {last_asked}").format(count=count, last_asked=format_date(gap.last_asked)),
+                width="content",
+            )
         with st.container(gap="xsmall"):
             for question in gap.questions[:_MAX_QUESTIONS]:
                 _draw_question(question, gap.topic)
             _draw_more_questions(gap.questions[_MAX_QUESTIONS:], key)
         _draw_pages(gap, shelf)
         with st.container(horizontal=True, gap="small"):
-            if st.button("Add documents", icon=":material/upload_file:", type="tertiary", key=f"add-{key}"):
+            if st.button(_("Add documents"), icon=":material/upload_file:", type="tertiary", key=f"add-{key}"):
                 open_page(Page.DOCUMENTS)
             st.button(
-                "Not a gap",
+                _("Not a gap"),
                 icon=":material/check:",
                 type="tertiary",
                 key=f"close-{key}",
@@ -182,12 +190,16 @@ def _draw_question(question: GapQuestion, heading: str = "") -> None:
     text = "" if " ".join(question.question.split()) == heading else markdown.escape_line(question.question, 200)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=is_phone()):
         badge = labels.outcome_badge(question.action, question.outcome) if question.outcome else ""
-        times = labels.grey_text(f"asked {len(question.earlier) + 1} times") if question.earlier else ""
+        times = (
+            labels.grey_text(_("asked {earlier} times").format(earlier=len(question.earlier) + 1))
+            if question.earlier
+            else ""
+        )
         st.markdown(
-            " ".join(one for one in (text, badge, times) if one) or labels.grey_text("asked once"), width="stretch"
+            " ".join(one for one in (text, badge, times) if one) or labels.grey_text(_("asked once")), width="stretch"
         )
         st.button(
-            "Ask again",
+            _("Ask again"),
             icon=":material/refresh:",
             type="tertiary",
             key=f"again-{question.run_id}",
@@ -216,6 +228,6 @@ def _draw_pages(gap: CoverageGap, shelf: PageLookup) -> None:
     if not found:
         return
     with st.container(gap="xsmall"):
-        st.caption("Web pages that answered")
+        st.caption(_("Web pages that answered"))
         for page, run_id in list(found.values())[:_MAX_PAGES]:
             draw_page(page, run_id, shelf)

@@ -6,6 +6,8 @@ import streamlit as st
 
 from crag.inspection.coverage_gaps import CoverageGap
 from crag.text.formatting import format_count
+from crag.translation import N_, _
+from crag.types import Action, Outcome
 from pages.gaps.gap import ask_requested_question, draw_collection_choice, draw_gap, draw_undo, load_page_lookup
 from pages.parts import labels, layout
 from pages.parts.address import open_page
@@ -15,25 +17,27 @@ from pages.parts.services import application
 
 _PAGE_SIZE = 20
 _SHOWN_KEY = "gaps_shown"
-_MEANING = (
-    "Questions that your documents did not answer, or only together with web pages, grouped by topic. Add a page that "
-    "answered, or your own documents, then ask again. Answered questions leave this list."
+_MEANING = N_(
+    "Questions that your documents did not answer, or only together with web pages, grouped "
+    "by topic. Add a page that answered, or your own documents, then ask again. Answered "
+    "questions leave this list."
 )
-_LEGEND = {
-    labels.outcome_badge("incorrect", "not_answered"): "nothing relevant was found",
-    labels.outcome_badge("ambiguous", "not_answered"): "what was found does not answer",
-    labels.outcome_badge("incorrect", "web"): "answered from web pages only",
-    labels.outcome_badge("ambiguous", "documents_and_web"): "partly from your documents",
+_LEGEND: dict[tuple[Action, Outcome], str] = {
+    ("incorrect", "not_answered"): N_("nothing relevant was found"),
+    ("ambiguous", "not_answered"): N_("what was found does not answer"),
+    ("incorrect", "web"): N_("answered from web pages only"),
+    ("ambiguous", "documents_and_web"): N_("partly from your documents"),
 }
 
 
 def main() -> None:
     """Draw the page."""
     ask_requested_question()
-    layout.draw_heading(Page.GAPS, _MEANING)
-    layout.draw_sidebar_legend("What the badges mean", _LEGEND)
+    layout.draw_heading(Page.GAPS, _(_MEANING))
+    legend = {labels.outcome_badge(*result): _(meaning) for result, meaning in _LEGEND.items()}
+    layout.draw_sidebar_legend(_("What the badges mean"), legend)
     application().archive.summaries.begin()
-    with st.spinner("Grouping questions"):
+    with st.spinner(_("Grouping questions")):
         gaps = application().gaps.list()
     draw_undo()
     if gaps:
@@ -53,7 +57,7 @@ def _draw_gaps(gaps: list[CoverageGap]) -> None:
     for gap in gaps[:shown]:
         draw_gap(gap, shelf)
     if len(gaps) > shown and st.button(
-        f"Show {min(_PAGE_SIZE, len(gaps) - shown)} more", icon=":material/expand_more:"
+        _("Show {page_size} more").format(page_size=min(_PAGE_SIZE, len(gaps) - shown)), icon=":material/expand_more:"
     ):
         st.session_state[_SHOWN_KEY] = shown + _PAGE_SIZE
         st.rerun()
@@ -63,11 +67,11 @@ def _draw_empty() -> None:
     if progress := application().archive.summaries.progress:
         st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
     with st.container(border=True):
-        st.markdown(":green[:material/task_alt:] **No coverage gaps**")
+        st.markdown(_(":green[:material/task_alt:] **No coverage gaps**"))
         st.caption(
-            "Questions that your documents do not answer appear here, with the web pages that answered them, if any."
+            _("Questions that your documents do not answer appear here, with the web pages that answered them, if any.")
         )
-        if st.button("Ask your documents", icon=Page.CHAT.icon):
+        if st.button(_("Ask your documents"), icon=Page.CHAT.icon):
             open_page(Page.CHAT)
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.runs.run import Run
+from crag.translation import _
 from crag.types import Ruling
 from pages.chat import state
 from pages.parts import dialogs, source_drawer
@@ -53,7 +54,7 @@ def open_chat(run_id: str) -> None:
     """Open the conversation of a run, with the trace shown."""
     conversation = application().conversations.find_by_run(run_id)
     if conversation is None:
-        st.toast("This question does not belong to a conversation.", icon=":material/info:")
+        st.toast(_("This question does not belong to a conversation."), icon=":material/info:")
         return
     state.open_conversation(conversation.id)
     state.show_trace(run_id)

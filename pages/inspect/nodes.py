@@ -15,6 +15,7 @@ from crag.runs.revisions import resumable_nodes
 from crag.runs.trace import Step, Trace
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
+from crag.translation import _, translate_text
 from crag.types import ModelCall, Passage, Turn
 from pages.inspect import navigation
 from pages.parts import dialogs, labels, markdown
@@ -81,7 +82,7 @@ def draw_calls(run_id: str, calls: Sequence[ModelCall]) -> None:
     """Draw each call, collapsed if there are several; a collapsed one is drawn once expanded."""
     for number, call in enumerate(calls, start=1):
         key = f"call-{run_id}-{call.node}-{number}"
-        label = f"Call {number} {labels.small_text(_call_facts(call))}"
+        label = _("Call {number} {call_facts}").format(number=number, call_facts=labels.small_text(_call_facts(call)))
         draw_folded(label, key, partial(_draw_call, call), expanded=len(calls) == 1, type="compact")
 
 
@@ -89,10 +90,10 @@ def _draw_call(call: ModelCall) -> None:
     for prompt in call.prompts:
         _draw_call_text(prompt.role.capitalize(), prompt.text)
     if call.thought:
-        _draw_call_text("Thought", call.thought)
-    _draw_call_text("Reply", call.reply or "(empty)")
+        _draw_call_text(_("Thought"), call.thought)
+    _draw_call_text(_("Reply"), call.reply or _("(empty)"))
     if call.fault:
-        st.caption(f":material/error: {markdown.escape_line(call.fault)}")
+        st.caption(f":material/error: {markdown.escape_line(translate_text(call.fault))}")
 
 
 def _draw_call_text(name: str, text: str) -> None:
@@ -109,7 +110,7 @@ def _call_facts(call: ModelCall) -> str:
         for number, name in ((call.prompt_tokens, "in"), (call.answer_tokens, "out"))
         if number is not None
     ]
-    counted = [f"{' and '.join(tokens)} tokens"] if tokens else []
+    counted = [f"{_(' and ').join(tokens)} tokens"] if tokens else []
     fault = ["failed"] if call.fault else []
     return " · ".join(
         [markdown.escape_line(model_label(call.model), 60), format_duration(call.seconds), *counted, *fault]
@@ -118,9 +119,9 @@ def _call_facts(call: ModelCall) -> str:
 
 def draw_nodes(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
     """Draw the nodes that ran, in order; a collapsed one is drawn once expanded."""
-    st.header("Steps", anchor=False)
+    st.header(_("Steps"), anchor=False)
     if not trace.steps:
-        st.caption("No step has run.")
+        st.caption(_("No step has run."))
         return
     with st.container(gap="xxsmall"):
         for index, step in enumerate(trace.steps):
@@ -132,11 +133,11 @@ def draw_nodes(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
 
 def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], any_calls: bool) -> None:
     shown = describe_node(step.node, trace, _load_history(run_id) if step.node == "condense_question" else ())
-    output, given, prompts = st.tabs(["Output", "Input", "Prompt as sent"])
+    output, given, prompts = st.tabs([_("Output"), _("Input"), _("Prompt as sent")])
     with output:
-        _draw_values(shown.outputs, "No output.")
+        _draw_values(shown.outputs, _("No output."))
     with given:
-        _draw_values(shown.inputs, "No input.")
+        _draw_values(shown.inputs, _("No input."))
     with prompts:
         if own:
             draw_calls(run_id, own)
@@ -144,7 +145,7 @@ def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], 
             st.caption(_explain_missing_prompts(step, trace, any_calls))
     if step.node in resumable_nodes(trace):
         st.button(
-            "Continue from here with changes",
+            _("Continue from here with changes"),
             icon=":material/alt_route:",
             key=f"revise-{run_id}-{step.node}",
             on_click=dialogs.open_dialog_from_fragment,
@@ -162,12 +163,12 @@ def _draw_values(held: Sequence[NodeValue], none: str) -> None:
 def _explain_missing_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
     """Say why no prompt is shown."""
     if not NODES[step.node].asks_model:
-        return "This step does not use a model."
+        return _("This step does not use a model.")
     if step.kept:
-        return "Reused from the previous version; see its prompts there."
+        return _("Reused from the previous version; see its prompts there.")
     if any_calls or (trace.prompt and not trace.prompt.window):
-        return "No model was used here."
-    return "No prompt was kept. None was sent, or the run is too old."
+        return _("No model was used here.")
+    return _("No prompt was kept. None was sent, or the run is too old.")
 
 
 def _load_history(run_id: str) -> tuple[Turn, ...]:

@@ -12,6 +12,7 @@ import streamlit as st
 from crag.inspection import run_labels
 from crag.inspection.run_archive import DayCount, RunFacets, RunFilter, RunRow
 from crag.text.formatting import current_date, format_date, format_duration
+from crag.translation import _
 from pages.inspect import run_list
 from pages.parts import labels, markdown
 from pages.parts.address import open_page
@@ -36,11 +37,13 @@ def draw_overview(found: RunFacets) -> None:
     st.title(Page.INSPECT.title, anchor=False)
     if not found.states:
         st.caption(
-            "Ask a question, then see here what was found, how each passage was graded, what was decided and why, "
-            "and which prompts were sent. You can continue any run from any step."
+            _(
+                "Ask a question, then see here what was found, how each passage was graded, what was "
+                "decided and why, and which prompts were sent. You can continue any run from any step."
+            )
         )
         return
-    st.caption("Choose a run in the list to see its steps.")
+    st.caption(_("Choose a run in the list to see its steps."))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _draw_days_chart(application().archive.days(time.time() - (_DAYS - 1) * 86_400))
@@ -51,9 +54,9 @@ def draw_overview(found: RunFacets) -> None:
 
 
 def _draw_days_chart(days: Sequence[DayCount]) -> None:
-    st.header(f"Did your documents answer? Last {_DAYS} days", anchor=False)
+    st.header(_("Did your documents answer? Last {days} days").format(days=_DAYS), anchor=False)
     if not days:
-        st.caption("No questions in this period.")
+        st.caption(_("No questions in this period."))
         return
     st.vega_lite_chart(_days_chart_spec(days), width="stretch", height=310, alt=_describe_days(days))
 
@@ -103,11 +106,13 @@ def _day_label(day: str) -> str:
 
 def _describe_days(days: Sequence[DayCount]) -> str:
     counts = {word: sum(one.runs for one in days if one.outcome == name) for name, word in _OUTCOME_WORDS.items()}
-    return f"Runs of the last {_DAYS} days: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}"
+    return _("Runs of the last {days} days: {value}").format(
+        days=_DAYS, value=", ".join((f"{count} {word}" for word, count in counts.items() if count))
+    )
 
 
 def _draw_outcome_counts(outcomes: Mapping[str, int]) -> None:
-    st.header("Where answers came from", anchor=False)
+    st.header(_("Where answers came from"), anchor=False)
     with st.container(gap="xxsmall"):
         for outcome, badge in run_labels.OUTCOME_BADGES.items():
             if number := outcomes.get(outcome):
@@ -129,7 +134,7 @@ def draw_gaps_button() -> None:
 
 def _draw_slowest(rows: Sequence[RunRow]) -> None:
     if rows:
-        st.header("Slowest", anchor=False)
+        st.header(_("Slowest"), anchor=False)
         with st.container(gap="xsmall"):
             for row in rows:
                 fact = [
@@ -141,9 +146,9 @@ def _draw_slowest(rows: Sequence[RunRow]) -> None:
 
 
 def _draw_unhelpful(rows: Sequence[RunRow]) -> None:
-    st.header("Thumbs down", anchor=False)
+    st.header(_("Thumbs down"), anchor=False)
     if not rows:
-        st.caption("No answers were marked as not helpful.")
+        st.caption(_("No answers were marked as not helpful."))
     with st.container(gap="xsmall"):
         for row in rows:
-            run_list.draw_run_row(row, "unhelpful", fact=markdown.escape_line(row.reason, 160) or "No reason given.")
+            run_list.draw_run_row(row, "unhelpful", fact=markdown.escape_line(row.reason, 160) or _("No reason given."))

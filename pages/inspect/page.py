@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.inspection.run_archive import RunFacets
+from crag.translation import _
 from pages.inspect import navigation, overview, run, run_list
 from pages.parts.address import read_selections
 from pages.parts.routes import Page
@@ -31,7 +32,7 @@ def _draw_on_phone(found: RunFacets, run_id: str) -> None:
     laid_open, runs = st.empty(), st.empty()  # separate placeholders, so that the old view disappears at once
     if run_id:
         with laid_open.container():
-            st.button("All runs", icon=":material/arrow_back:", type="tertiary", on_click=navigation.show_overview)
+            st.button(_("All runs"), icon=":material/arrow_back:", type="tertiary", on_click=navigation.show_overview)
             run.draw_run(run_id)
         return
     with runs.container():

@@ -12,6 +12,7 @@ from crag.options import RunOptions, apply_changes
 from crag.protocols import MAX_QUERY_LENGTH
 from crag.runs.revisions import Revision, options_used_from
 from crag.runs.trace import Trace
+from crag.translation import N_, _
 from crag.types import NodeName, Ruling, Verdict
 from pages.chat.options import OptionControls
 from pages.inspect import navigation
@@ -19,19 +20,19 @@ from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
 
 _DRAWER_WIDTH = 520
-_AS_GRADED, _USE, _DROP = "As graded", "Use anyway", "Leave out"
+_AS_GRADED, _USE, _DROP = N_("As graded"), N_("Use anyway"), N_("Leave out")
 _RULINGS: dict[str, Ruling] = {_USE: "use", _DROP: "drop"}
 _NODES_BEFORE_VERDICTS = ("condense_question", "retrieve")
 _NODES_WITH_QUERY = ("transform_query", "web_search")
 _OPTIONS_KEY = "revised_options"
-_ASKS_FIRST_NOTE = "You are asked before a query leaves this machine."
-_NO_CONSENT_NOTE = "Web search is on, so the query is sent without asking you."
+_ASKS_FIRST_NOTE = N_("You are asked before a query leaves this machine.")
+_NO_CONSENT_NOTE = N_("Web search is on, so the query is sent without asking you.")
 
 
 def draw_revision_drawer(about: tuple[str, NodeName]) -> None:
     """Draw the drawer for a (run id, node) pair."""
     run_id, node = about
-    title = f"Continue from: {NODES[node].title}"
+    title = _("Continue from: {title}").format(title=_(NODES[node].title))
     dialog = st.dialog(
         title, icon=":material/alt_route:", position="right", width=_DRAWER_WIDTH, on_dismiss=_close_drawer
     )
@@ -45,16 +46,18 @@ def _close_drawer() -> None:
 
 def _draw_revision_form(run_id: str, node: NodeName) -> None:
     trace = application().runs.trace(run_id)
-    st.caption("Makes a new version of the answer. Earlier steps are reused, and the current answer is kept.")
+    st.caption(_("Makes a new version of the answer. Earlier steps are reused, and the current answer is kept."))
     rulings = {} if node in _NODES_BEFORE_VERDICTS else _draw_rulings(run_id, trace)
     query = _draw_query_field(run_id, trace) if node in _NODES_WITH_QUERY else ""
     options = _current_options(run_id, trace)
-    with st.expander("**Settings**", node in _NODES_BEFORE_VERDICTS, type="compact", key=f"settings-{run_id}-{node}"):
-        st.caption("The settings used from this step on, for this version only.")
+    with st.expander(
+        _("**Settings**"), node in _NODES_BEFORE_VERDICTS, type="compact", key=f"settings-{run_id}-{node}"
+    ):
+        st.caption(_("The settings used from this step on, for this version only."))
         change = partial(_change_options, run_id, trace)
         OptionControls(options, change, f"revise-{run_id}").draw_only(options_used_from(node))
     changed = bool(rulings or query or options != trace.options)
-    label = "Continue from here" if changed else "Run this step again"
+    label = _("Continue from here") if changed else _("Run this step again")
     if st.button(label, icon=":material/alt_route:", key=f"go-on-from-{run_id}"):
         revision = Revision(rulings, query, options if options != trace.options else None)
         if navigation.start_version(lambda: application().runs.revise(run_id, node, revision)):
@@ -67,7 +70,7 @@ def _draw_rulings(run_id: str, trace: Trace) -> dict[int, Ruling]:
     """Draw a row for each graded passage; return the changed rulings by passage id."""
     if not trace.verdicts:
         return {}
-    st.header("Verdicts", anchor=False)
+    st.header(_("Verdicts"), anchor=False)
     rulings: dict[int, Ruling] = {}
     ranked = [found for origin in ("web", "library") for found in trace.found.get(origin, ())]
     for verdict in (trace.verdicts[found] for found in ranked if found in trace.verdicts):
@@ -85,9 +88,10 @@ def _draw_ruling(run_id: str, trace: Trace, verdict: Verdict) -> str:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"{labels.verdict_badge(verdict)} {where}", width="content")
         chosen: str = st.segmented_control(
-            f"Your verdict on {where}",
+            _("Your verdict on {where}").format(where=where),
             choices,
             default=stands,
+            format_func=_,
             required=True,
             key=f"ruling-{run_id}-{verdict.passage_id}",
             label_visibility="collapsed",
@@ -97,10 +101,10 @@ def _draw_ruling(run_id: str, trace: Trace, verdict: Verdict) -> str:
 
 def _draw_query_field(run_id: str, trace: Trace) -> str:
     """Draw the web query and return it; empty if unchanged."""
-    st.header("Query for the web", anchor=False)
+    st.header(_("Query for the web"), anchor=False)
     before = trace.query_sent or trace.query or trace.condensed or trace.question
     query: str = st.text_area(
-        "Query for the web",
+        _("Query for the web"),
         value=before[:MAX_QUERY_LENGTH],
         max_chars=MAX_QUERY_LENGTH,
         height=68,
@@ -113,7 +117,7 @@ def _draw_query_field(run_id: str, trace: Trace) -> str:
 def _draw_web_note(options: RunOptions) -> None:
     """Say whether a query may leave the machine; a revision follows the same rules."""
     if options.web != "off":
-        st.caption(f":material/arrow_circle_up: {_ASKS_FIRST_NOTE if options.web == 'ask' else _NO_CONSENT_NOTE}")
+        st.caption(f":material/arrow_circle_up: {_(_ASKS_FIRST_NOTE) if options.web == 'ask' else _(_NO_CONSENT_NOTE)}")
 
 
 def _current_options(run_id: str, trace: Trace) -> RunOptions:

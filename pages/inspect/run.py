@@ -13,6 +13,7 @@ from crag.inspection import run_labels
 from crag.inspection.run_archive import RunFilter, RunRow
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_date_time, format_duration
+from crag.translation import N_, _, translate_text
 from crag.types import ModelCall
 from pages.chat.answer import draw_answer_text
 from pages.chat.versions import open_comparison
@@ -28,25 +29,25 @@ from pages.parts.trace import current_activity
 def draw_run_head(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
     """Draw the title with its buttons, the badges, the version and the answer."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title(markdown.escape_line(trace.question, 160) or "Getting ready", anchor=False, width="content")
+        st.title(markdown.escape_line(trace.question, 160) or _("Getting ready"), anchor=False, width="content")
         with st.container(horizontal=True, width="content"):
             _draw_head_buttons(run_id)
     st.markdown(f"{' '.join(_run_badges(trace))} {labels.grey_text(' · '.join(_run_figures(trace, calls)))}")
     _draw_version_menu(run_id)
     if trace.text:
-        with st.expander("Answer", type="compact", key=f"answer-{run_id}"):
+        with st.expander(_("Answer"), type="compact", key=f"answer-{run_id}"):
             draw_answer_text(run_id, trace, links=False)
 
 
 def _draw_head_buttons(run_id: str) -> None:
     evaluation_id = application().runs.evaluation(run_id)
     if evaluation_id:  # such a run has no conversation
-        if st.button("Evaluation", icon=Page.EVALUATE.icon, type="tertiary", key=f"evaluation-of-{run_id}"):
+        if st.button(_("Evaluation"), icon=Page.EVALUATE.icon, type="tertiary", key=f"evaluation-of-{run_id}"):
             navigation.open_evaluation(evaluation_id)
-    elif st.button("Open in chat", icon=Page.CHAT.icon, type="tertiary", key=f"chat-{run_id}"):
+    elif st.button(_("Open in chat"), icon=Page.CHAT.icon, type="tertiary", key=f"chat-{run_id}"):
         navigation.open_chat(run_id)
-    _draw_dialog_button("Compare", ":material/compare_arrows:", navigation.COMPARE_DIALOG, run_id)
-    _draw_dialog_button("Share", ":material/share:", navigation.SHARE_DIALOG, run_id)
+    _draw_dialog_button(_("Compare"), ":material/compare_arrows:", navigation.COMPARE_DIALOG, run_id)
+    _draw_dialog_button(_("Share"), ":material/share:", navigation.SHARE_DIALOG, run_id)
 
 
 def _draw_dialog_button(word: str, icon: str, dialog: str, run_id: str) -> None:
@@ -72,7 +73,9 @@ def _run_badges(trace: Trace) -> list[str]:
     only = format_count(len(options.source_ids), "document") if options.source_ids else ""
     under = [
         markdown.escape_line(trace.model, 60),
-        f"Grader: {labels.trace_grader_label(trace)}" if trace.grader else "",
+        _("Grader: {trace_grader_label}").format(trace_grader_label=labels.trace_grader_label(trace))
+        if trace.grader
+        else "",
         run_labels.grading_label(options.policy),
         format_count(options.k, "passage"),
         run_labels.describe_option("passage_size", options.passage_size) if options.passage_size else "",
@@ -106,7 +109,7 @@ def _draw_version_menu(run_id: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(labels.version_caption(own, len(versions)), width="content")
         other = st.menu_button(
-            "Show version",
+            _("Show version"),
             list(others),
             format_func=lambda other: labels.version_name(others[other]),
             icon=":material/history:",
@@ -130,7 +133,7 @@ class RunChoice:
     name: str
 
 
-@dialogs.dialog("Compare with", icon=":material/compare_arrows:", position="right", width=_DRAWER_WIDTH)
+@dialogs.dialog(N_("Compare with"), icon=":material/compare_arrows:", position="right", width=_DRAWER_WIDTH)
 def draw_compare_drawer(run_id: str) -> None:
     """Draw the drawer."""
     trace = application().runs.trace(run_id)
@@ -143,15 +146,15 @@ def draw_compare_drawer(run_id: str) -> None:
     same = _find_runs(trace.question, known, trace)
     latest = _find_runs("", known | {one.run_id for one in same})
     for title, choices in (
-        ("Other versions of this answer", versions),
-        ("The same question", same),
-        ("Latest runs", latest),
+        (_("Other versions of this answer"), versions),
+        (_("The same question"), same),
+        (_("Latest runs"), latest),
     ):
         if choices:
             st.caption(title)
             _draw_choice_buttons(run_id, choices)
     if not (versions or same or latest):
-        st.caption("There is no other run yet. Answer again, or continue from a step with changes.")
+        st.caption(_("There is no other run yet. Answer again, or continue from a step with changes."))
 
 
 def _draw_choice_buttons(run_id: str, choices: Sequence[RunChoice]) -> None:
@@ -194,10 +197,10 @@ def draw_run(run_id: str) -> None:
         application().conversations.find_by_run(run_id)
         trace = application().runs.trace(run_id)
     except NotFound:
-        st.title("This answer no longer exists", anchor=False)
-        st.caption("It was deleted, or it belongs to another browser. Choose another run.")
+        st.title(_("This answer no longer exists"), anchor=False)
+        st.caption(_("It was deleted, or it belongs to another browser. Choose another run."))
         if not is_phone():  # there the button is above every run
-            st.button("All runs", icon=":material/arrow_back:", key="all-runs", on_click=navigation.show_overview)
+            st.button(_("All runs"), icon=":material/arrow_back:", key="all-runs", on_click=navigation.show_overview)
         return
     dialogs.draw_open_dialog(_DIALOGS)
     if trace.state == "running":
@@ -236,15 +239,15 @@ def _draw_state(run_id: str, trace: Trace) -> None:
             st.markdown(current_activity(trace))
         case "waiting":
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown("**Waiting for you**: allow this search?", width="content")
-                if st.button("Decide in chat", icon=Page.CHAT.icon):
+                st.markdown(_("**Waiting for you**: allow this search?"), width="content")
+                if st.button(_("Decide in chat"), icon=Page.CHAT.icon):
                     navigation.open_chat(run_id)
         case "failed":
             st.markdown(
-                f":red[:material/error:] **{markdown.escape_line(trace.error)}**  \n"
-                f"{markdown.sanitize_answer(trace.remedy)}"
+                f":red[:material/error:] **{markdown.escape_line(translate_text(trace.error))}**  \n"
+                f"{markdown.sanitize_answer(translate_text(trace.remedy))}"
             )
         case "stopped":
-            st.caption(":material/stop_circle: Stopped by you. The results so far are kept.")
+            st.caption(_(":material/stop_circle: Stopped by you. The results so far are kept."))
         case "interrupted":
-            st.caption(":material/stop_circle: The app closed during this run. The results so far are kept.")
+            st.caption(_(":material/stop_circle: The app closed during this run. The results so far are kept."))

@@ -12,6 +12,7 @@ import streamlit as st
 from crag.inspection import run_labels
 from crag.inspection.run_archive import RunFacets, RunFilter, RunRow
 from crag.text.formatting import current_date, format_count, format_date, format_duration, to_local_time
+from crag.translation import N_, _
 from pages.inspect import navigation
 from pages.parts import labels, markdown
 from pages.parts.address import open_page
@@ -50,7 +51,7 @@ def _draw_runs(wanted: RunFilter, run_id: str, limit: int) -> None:
         with st.container(gap="xxsmall"):
             for row in rows:
                 draw_run_row(row, "run", is_chosen=row.run_id == run_id)
-    if len(found) > limit and st.button("Show more", icon=":material/expand_more:", type="tertiary"):
+    if len(found) > limit and st.button(_("Show more"), icon=":material/expand_more:", type="tertiary"):
         st.session_state[_SHOWN_KEY] = (wanted, limit + _PAGE_SIZE)
         st.rerun()
 
@@ -79,23 +80,23 @@ def _run_facts(row: RunRow) -> list[str]:
     if row.change:
         told.append(labels.version_change(row.change))
     if row.helpful is False:
-        told.append(":material/thumb_down: not helpful")
+        told.append(_(":material/thumb_down: not helpful"))
     return told
 
 
 def _draw_empty_list(wanted: RunFilter) -> None:
     if wanted != RunFilter():
-        st.markdown("**No runs match**")
-        st.caption("No run matches all filters. Clear them to see all runs.")
+        st.markdown(_("**No runs match**"))
+        st.caption(_("No run matches all filters. Clear them to see all runs."))
         return
-    st.markdown("**No runs yet**")
-    st.caption("Each question you ask appears here as a run, with what was found, graded and decided.")
-    if st.button("Ask a question", icon=Page.CHAT.icon):
+    st.markdown(_("**No runs yet**"))
+    st.caption(_("Each question you ask appears here as a run, with what was found, graded and decided."))
+    if st.button(_("Ask a question"), icon=Page.CHAT.icon):
         open_page(Page.CHAT)
 
 
 def _day_label(moment: float) -> str:
-    named = {current_date(): "Today", current_date() - timedelta(days=1): "Yesterday"}
+    named = {current_date(): _("Today"), current_date() - timedelta(days=1): _("Yesterday")}
     return named.get(to_local_time(moment).date()) or format_date(moment)
 
 
@@ -106,19 +107,19 @@ _THUMBS_KEY, _STATES_KEY, _WEB_KEY, _WHEN_KEY, _DAYS_KEY = (
 )
 _MULTIPLE_CHOICE_KEYS = (_OUTCOMES_KEY, _VERDICTS_KEY, _MODELS_KEY, _THUMBS_KEY, _STATES_KEY)
 _MORE_FILTER_KEYS = (_VERDICTS_KEY, _MODELS_KEY, _THUMBS_KEY, _STATES_KEY, _WEB_KEY, _WHEN_KEY)
-_ANY_TIME = "Any time"
-_BETWEEN_DAYS = "Between two days"
-_DAYS_BACK = {"Today": 0, "Last 7 days": 6, "Last 30 days": 29}
-_WEB_LABELS = {True: ":material/travel_explore: Searched", False: "Not searched"}
+_ANY_TIME = N_("Any time")
+_BETWEEN_DAYS = N_("Between two days")
+_DAYS_BACK = {N_("Today"): 0, N_("Last 7 days"): 6, N_("Last 30 days"): 29}
+_WEB_LABELS = {True: N_(":material/travel_explore: Searched"), False: N_("Not searched")}
 
 
 def draw_filters(found: RunFacets, run_id: str) -> RunFilter:
     """Draw the filters for the kinds of runs that exist, and return the chosen filter."""
     if not found.states:
         return RunFilter()
-    draw_search_field("Find a run", _SEARCH_KEY, keep=True)
+    draw_search_field(_("Find a run"), _SEARCH_KEY, keep=True)
     _draw_pills(
-        "Outcome",
+        _("Outcome"),
         _OUTCOMES_KEY,
         [outcome for outcome in run_labels.OUTCOME_BADGES if outcome in found.outcomes],
         lambda outcome: labels.badge_label(run_labels.OUTCOME_BADGES[outcome]),
@@ -129,7 +130,7 @@ def draw_filters(found: RunFacets, run_id: str) -> RunFilter:
     active = sum(bool(st.session_state.get(key)) for key in _MORE_FILTER_KEYS) - (
         st.session_state.get(_WHEN_KEY) == _ANY_TIME
     )
-    label = f"More filters · **{active} active**" if active else "More filters"
+    label = _("More filters · **{active} active**").format(active=active) if active else _("More filters")
     with st.expander(label, type="compact", key=_MORE_FILTERS_KEY):
         _draw_more_filters(found)
     return wanted
@@ -151,31 +152,41 @@ def show_only_outcome(outcome: str) -> None:
 def _draw_count(number: int, run_id: str) -> None:
     """Draw the number of matching runs and the buttons to the overview and to clear the filters."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.caption(format_count(number, "run") if number else "No runs match", width="content", wrap=False)
+        st.caption(format_count(number, "run") if number else _("No runs match"), width="content", wrap=False)
         with st.container(horizontal=True, horizontal_alignment="right", gap="small", wrap=False):
             if run_id:
-                st.button("Overview", icon=":material/monitoring:", type="tertiary", on_click=navigation.show_overview)
+                st.button(
+                    _("Overview"), icon=":material/monitoring:", type="tertiary", on_click=navigation.show_overview
+                )
             if _current_filter() != RunFilter():
-                st.button("Clear filters", icon=":material/filter_alt_off:", type="tertiary", on_click=clear_filters)
+                st.button(_("Clear filters"), icon=":material/filter_alt_off:", type="tertiary", on_click=clear_filters)
 
 
 def _draw_more_filters(found: RunFacets) -> None:
     _draw_pills(
-        "Verdict of a passage",
+        _("Verdict of a passage"),
         _VERDICTS_KEY,
         list(run_labels.VERDICT_BADGES),
         lambda word: labels.badge_label(run_labels.VERDICT_BADGES[word]),
     )
     models = [model for model in found.models if model]
-    _draw_pills("Model", _MODELS_KEY, models, lambda model: markdown.escape_line(model, 40))
-    _draw_pills("Thumbs", _THUMBS_KEY, list(labels.FEEDBACK_LABELS), labels.FEEDBACK_LABELS.__getitem__)
+    _draw_pills(_("Model"), _MODELS_KEY, models, lambda model: markdown.escape_line(model, 40))
+    _draw_pills(_("Thumbs"), _THUMBS_KEY, list(labels.FEEDBACK_LABELS), lambda thumb: _(labels.FEEDBACK_LABELS[thumb]))
     states = [state for state in run_labels.RUN_STATE_BADGES if state in found.states]
-    _draw_pills("State", _STATES_KEY, states, lambda state: labels.badge_label(run_labels.RUN_STATE_BADGES[state]))
-    st.pills("Web", list(_WEB_LABELS), format_func=_WEB_LABELS.__getitem__, key=_WEB_KEY, persist_state="session")
-    st.selectbox("When", [_ANY_TIME, *_DAYS_BACK, _BETWEEN_DAYS], key=_WHEN_KEY, persist_state="session")
+    _draw_pills(_("State"), _STATES_KEY, states, lambda state: labels.badge_label(run_labels.RUN_STATE_BADGES[state]))
+    st.pills(
+        _("Web"),
+        list(_WEB_LABELS),
+        format_func=lambda searched: _(_WEB_LABELS[searched]),
+        key=_WEB_KEY,
+        persist_state="session",
+    )
+    st.selectbox(
+        _("When"), [_ANY_TIME, *_DAYS_BACK, _BETWEEN_DAYS], format_func=_, key=_WHEN_KEY, persist_state="session"
+    )
     if st.session_state[_WHEN_KEY] == _BETWEEN_DAYS:
         st.date_input(
-            "Days", (current_date(), current_date()), max_value="today", key=_DAYS_KEY, persist_state="session"
+            _("Days"), (current_date(), current_date()), max_value="today", key=_DAYS_KEY, persist_state="session"
         )
 
 

@@ -14,6 +14,7 @@ from crag.inspection import run_charts
 from crag.inspection.run_charts import Span, SpanKind, nodes_kept, timeline_spans
 from crag.runs.trace import Trace
 from crag.text.formatting import format_duration
+from crag.translation import _
 from crag.types import ModelCall, NodeName
 
 _SPAN_KINDS: tuple[SpanKind, ...] = ("model", "web", "app")
@@ -25,16 +26,16 @@ _MAX_CALL_ROWS = 6  # per node; more calls share one row
 
 def draw_timeline(trace: Trace, calls: Sequence[ModelCall]) -> None:
     """Draw a bar for each node and, if there are several, for each of its calls; name the nodes that were reused."""
-    st.header("Time", anchor=False)
+    st.header(_("Time"), anchor=False)
     found = _drop_redundant_spans(
         timeline_spans(trace, calls, now=max((call.at + call.seconds for call in calls), default=0.0))
     )
     if found:
         st.vega_lite_chart(_waterfall_spec(found), width="stretch", alt=_describe_spans(found))
     else:
-        st.caption("No step has run yet.")
-    if names := [NODES[node].title for node in nodes_kept(trace)]:
-        st.caption(f"Reused from the previous version: {', '.join(names)}.")
+        st.caption(_("No step has run yet."))
+    if names := [_(NODES[node].title) for node in nodes_kept(trace)]:
+        st.caption(_("Reused from the previous version: {names}.").format(names=", ".join(names)))
 
 
 def _drop_redundant_spans(found: Sequence[Span]) -> list[Span]:
@@ -47,11 +48,13 @@ def _waterfall_spec(found: Sequence[Span]) -> dict[str, Any]:
     """Return the chart: bars from start to end, each followed by its duration, in the theme's colours."""
     rows = _group_into_rows(found)
     longest = max(span.end for span in found) or 0.001
-    labels = json.dumps([name for name, _ in rows])
+    labels = json.dumps([name for name, _unused in rows])
     axis = {"title": None, "labelExpr": f"{labels}[datum.value]", "labelOverlap": False, "labelLimit": 220}
     place = {"field": "row", "type": "ordinal", "axis": {**axis, "ticks": False, "domain": False}}
     return {
-        "data": {"values": [value for number, (_, held) in enumerate(rows) for value in _row_values(number, held)]},
+        "data": {
+            "values": [value for number, (_unused, held) in enumerate(rows) for value in _row_values(number, held)]
+        },
         "height": {"step": _ROW_HEIGHT},
         "encoding": {"y": place},
         "layer": [_bar_layer(), _duration_layer(longest)],
@@ -123,11 +126,11 @@ def _row_values(number: int, held: Sequence[Span]) -> list[dict[str, Any]]:
 
 def _describe_spans(found: Sequence[Span]) -> str:
     nodes = (f"{span.name} {format_duration(span.seconds)} ({span.kind})" for span in found if not span.inner)
-    return f"Time of each step: {', '.join(nodes)}"
+    return _("Time of each step: {nodes}").format(nodes=", ".join(nodes))
 
 
 def draw_path(trace: Trace) -> None:
     """Draw the path in words, which are there at once, and as a diagram: strong edges were taken, dotted ones not."""
-    st.header("Path", anchor=False)
-    st.caption(" → ".join(NODES[step.node].title for step in trace.steps))
+    st.header(_("Path"), anchor=False)
+    st.caption(" → ".join(_(NODES[step.node].title) for step in trace.steps))
     st.mermaid_chart(run_charts.path_diagram(trace), width="content", alt=run_charts.describe_path(trace))

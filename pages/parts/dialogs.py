@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import wraps
 from typing import Any
 
 import streamlit as st
 
 from crag.errors import CragError
+from crag.translation import _, translate_text
 from pages.parts import markdown
 
 _DIALOG_KEY = "dialog"
@@ -45,8 +46,20 @@ def close_dialog() -> None:
     st.session_state.pop(_DIALOG_KEY, None)
 
 
-dialog = partial(st.dialog, on_dismiss=close_dialog)
-"""Decorator of a function that draws the content of an open dialog; takes the arguments of `st.dialog`."""
+def dialog(title: str, **options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorate a function that draws the content of an open dialog; takes the arguments of `st.dialog`.
+
+    The title is an English text, translated when the dialog opens.
+    """
+
+    def decorate(draw: Callable[..., None]) -> Callable[..., None]:
+        @wraps(draw)
+        def draw_dialog(*about: Any) -> None:
+            st.dialog(_(title), **{"on_dismiss": close_dialog, **options})(draw)(*about)
+
+        return draw_dialog
+
+    return decorate
 
 
 def close_and_rerun() -> None:
@@ -73,7 +86,7 @@ def confirm(title: str, draw: Callable[[], None], label: str, act: Callable[[], 
         draw()
         with st.container(horizontal=True):
             confirmed = st.button(label, icon=":material/delete:", key="confirm")
-            cancelled = st.button("Cancel", key="cancel")
+            cancelled = st.button(_("Cancel"), key="cancel")
         if confirmed:
             try:
                 act()
@@ -88,12 +101,12 @@ def confirm(title: str, draw: Callable[[], None], label: str, act: Callable[[], 
 
 def draw_error(error: CragError) -> None:
     """Draw an error where it happened."""
-    st.markdown(f":red[{markdown.escape_line(str(error))}]")
+    st.markdown(f":red[{markdown.escape_line(translate_text(str(error)))}]")
 
 
 def toast_error(error: object) -> None:
     """Show an error or message as a toast."""
-    st.toast(markdown.escape_line(str(error)), icon=":material/error:", duration="long")
+    st.toast(markdown.escape_line(translate_text(str(error))), icon=":material/error:", duration="long")
 
 
 _NOTICE_KEY = "notice"

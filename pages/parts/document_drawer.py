@@ -10,6 +10,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.text.formatting import format_date, format_location
+from crag.translation import _, translate_text
 from crag.types import Source
 from pages.parts import dialogs, markdown, page_view
 from pages.parts.services import application
@@ -28,7 +29,7 @@ def draw_document(view: DocumentView) -> None:
     try:
         source = application().library.source(view.source_id)
     except CragError as error:
-        dialogs.dialog("Document", icon=":material/description:")(dialogs.draw_error)(error)
+        dialogs.dialog(_("Document"), icon=":material/description:")(dialogs.draw_error)(error)
         return
     dialogs.dialog(markdown.escape_title(source.title), width=720, position="right", icon=":material/description:")(
         _draw_pages
@@ -43,12 +44,12 @@ def _draw_pages(view: DocumentView, source: Source) -> None:
     number = page_view.shown_page(view.number, pages)
     if pages > 1:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f":small[{'Page' if source.pages else 'Part'} {number:,} of {pages:,}]", width="content")
+            st.markdown(f":small[{_('Page') if source.pages else _('Part')} {number:,} of {pages:,}]", width="content")
             page_view.draw_page_buttons(view.number, number, pages)
     if path is None:
         _draw_text(source, number)
         return
-    page_tab, text_tab = st.tabs(["Page", "Text"])
+    page_tab, text_tab = st.tabs([_("Page"), _("Text")])
     with page_tab:
         _draw_picture(source, path, number)
     with text_tab:
@@ -59,10 +60,12 @@ def _draw_picture(source: Source, path: Path, number: int) -> None:
     try:
         image = page_view.page_image(str(path), number)
     except CragError as error:
-        st.caption(markdown.escape_line(str(error)))
+        st.caption(markdown.escape_line(translate_text(str(error))))
         return
     with st.container(border=True):
-        st.image(image.png, width="stretch", alt=f"Page {number} of {source.title}")
+        st.image(
+            image.png, width="stretch", alt=_("Page {number} of {title}").format(number=number, title=source.title)
+        )
 
 
 def _draw_text(source: Source, number: int) -> None:
@@ -70,4 +73,4 @@ def _draw_text(source: Source, number: int) -> None:
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         st.markdown(markdown.escape_paragraphs(paragraph))
     if not text:
-        st.caption("No text was found on this page.")
+        st.caption(_("No text was found on this page."))

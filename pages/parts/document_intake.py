@@ -11,6 +11,7 @@ from crag.ingest.addresses import is_reachable
 from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
 from crag.library.example import EXAMPLE_NAME, read_example
+from crag.translation import _
 from pages.parts import markdown
 from pages.parts.faults import describe_fault
 from pages.parts.services import application
@@ -42,7 +43,7 @@ def draw_uploader(label: str, collection: str = "") -> None:
 
 def draw_sharing_notice() -> None:
     """Say who can see documents, before any is added."""
-    st.caption("Documents are shared: everyone who can open this page can read and ask about what you add.")
+    st.caption(_("Documents are shared: everyone who can open this page can read and ask about what you add."))
 
 
 def _submit_uploads(key: str, collection: str) -> None:
@@ -89,9 +90,11 @@ def draw_unsaved_files(place: str = "uploader") -> None:
         return
     for file in unsaved:
         st.markdown(f":small[:gray[:material/attach_file: {markdown.escape_line(file.file.name, 80)}]]")
-    st.markdown(f":red[:material/error: **Not added.** {markdown.escape_line(unsaved[-1].reason)}]")
+    st.markdown(
+        _(":red[:material/error: **Not added.** {reason}]").format(reason=markdown.escape_line(unsaved[-1].reason))
+    )
     with st.container(horizontal=True):
-        for label, icon, act in (("Try again", "refresh", _resubmit), ("Discard", "delete", unsaved.clear)):
+        for label, icon, act in ((_("Try again"), "refresh", _resubmit), (_("Discard"), "delete", unsaved.clear)):
             key = f"{icon}-unsaved-{place}"
             st.button(label, icon=f":material/{icon}:", type="tertiary", key=key, on_click=act)
 
@@ -120,8 +123,10 @@ def draw_example_posts_notice() -> None:
     """Say that the example posts could not be fetched, after a click that found no connection."""
     if st.session_state.get("example_posts_offline"):
         st.markdown(
-            ":orange[:material/public_off:] No connection, so the posts cannot be fetched now. The example document "
-            "is on this machine and needs none."
+            _(
+                ":orange[:material/public_off:] No connection, so the posts cannot be fetched now. "
+                "The example document is on this machine and needs none."
+            )
         )
 
 

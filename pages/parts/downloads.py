@@ -8,6 +8,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.text.formatting import format_size
+from crag.translation import _, translate_text
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_watching, progress_share
 from pages.parts.services import application, check_administrator, may_administer
@@ -55,9 +56,9 @@ def draw_download_button(name: str, label: str, key: str = "") -> None:
     service, download = application().downloads, unfinished_download(name)
     if download is not None and download.state == "running":
         # A key of its own: a late click on another button must not cancel the download, and vice versa.
-        st.button("Cancel", type="tertiary", key=f"cancel-{name}{key}", on_click=service.cancel, args=(name,))
+        st.button(_("Cancel"), type="tertiary", key=f"cancel-{name}{key}", on_click=service.cancel, args=(name,))
         return
-    word = label if download is None else "Resume" if download.done else "Try again"
+    word = label if download is None else _("Resume") if download.done else _("Try again")
     st.button(
         word, icon=":material/download:", type="tertiary", key=f"get-{name}{key}", on_click=start_download, args=(name,)
     )
@@ -69,9 +70,11 @@ def draw_download_progress(download: Download) -> None:
     A stopped download keeps the height of a running one, so that nothing moves under the mouse.
     """
     if download.state == "failed":
-        st.caption(f":orange[:material/warning:] {markdown.escape_line(download.fault)}")
+        st.caption(f":orange[:material/warning:] {markdown.escape_line(translate_text(download.fault))}")
         return
-    stopped = markdown.escape_line(f"{_bytes_done(download)} downloaded and kept. Not finished.")
+    stopped = markdown.escape_line(
+        _("{bytes_done} downloaded and kept. Not finished.").format(bytes_done=_bytes_done(download))
+    )
     st.progress(
         progress_share(download.done, download.total),
         text=labels.grey_text(_describe_download(download) if download.state == "running" else stopped),
@@ -105,17 +108,21 @@ def _draw_live_download(name: str) -> None:
 def _describe_download(download: Download) -> str:
     """Return the facts on a running download, such as “1.2 GB of 4.9 GB · 38 MB/s · 2 min left”; safe Markdown."""
     if not download.total:
-        return markdown.escape_line(download.stage) or "Starting"
+        return markdown.escape_line(download.stage) or _("Starting")
     rate = f"{format_size(round(download.rate))}/s" if download.rate else ""
     parts = (_bytes_done(download), rate, _time_left(download.seconds_left))
     return markdown.escape_line(" · ".join(part for part in parts if part))
 
 
 def _bytes_done(download: Download) -> str:
-    return f"{format_size(download.done)} of {format_size(download.total)}" if download.total else "Nothing"
+    return f"{format_size(download.done)} of {format_size(download.total)}" if download.total else _("Nothing")
 
 
 def _time_left(seconds: float | None) -> str:
     if seconds is None:
         return ""
-    return f"{round(seconds / 60)} min left" if seconds >= 90 else f"{max(1, round(seconds))} s left"
+    return (
+        _("{seconds} min left").format(seconds=round(seconds / 60))
+        if seconds >= 90
+        else _("{max} s left").format(max=max(1, round(seconds)))
+    )

@@ -9,6 +9,7 @@ from crag.models.destinations import external_host
 from crag.models.model_choice import model_label
 from crag.models.ollama_api import find_by_name
 from crag.options import RunOptions
+from crag.translation import _
 from pages.parts import labels, markdown
 from pages.parts.services import answering_model, application, available_models
 
@@ -26,7 +27,13 @@ def model_host(name: str) -> str:
 def model_with_host(name: str) -> str:
     """Return a model's name, with icon and host if it runs elsewhere; safe Markdown."""
     host = model_host(name)
-    mark = labels.grey_text(f"{EXTERNAL_ICON} runs at {markdown.escape_line(host, 60)}") if host else ""
+    mark = (
+        labels.grey_text(
+            _("{external_icon} runs at {host}").format(external_icon=EXTERNAL_ICON, host=markdown.escape_line(host, 60))
+        )
+        if host
+        else ""
+    )
     return f"{markdown.escape_line(model_label(name), 60)} {mark}".strip()
 
 
@@ -51,6 +58,13 @@ def draw_external_hosts(options: RunOptions) -> None:
         hosts[application().settings.langsmith.host] = True
     if not hosts:
         return
-    where = " and ".join(markdown.escape_line(host, 60) for host in hosts)
-    said = f"go to {where}" if all(hosts.values()) else f"would go to {where}; you are asked first"
-    st.caption(f":orange[{EXTERNAL_ICON}] Questions and passages {said}", width="content")
+    where = _(" and ").join(markdown.escape_line(host, 60) for host in hosts)
+    said = (
+        _("go to {where}").format(where=where)
+        if all(hosts.values())
+        else _("would go to {where}; you are asked first").format(where=where)
+    )
+    st.caption(
+        _(":orange[{external_icon}] Questions and passages {said}").format(external_icon=EXTERNAL_ICON, said=said),
+        width="content",
+    )

@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.session_state import SessionState
 
 from crag.errors import CragError
+from crag.translation import _, translate_text
 from pages.parts import dialogs, markdown
 
 _log = logging.getLogger(__name__)
@@ -24,9 +25,9 @@ _run_callback = SessionState._run_callback_and_record_rerun  # noqa: SLF001 — 
 def describe_fault(error: Exception) -> tuple[str, str]:
     """Return what happened and what to do; an unexpected error is logged."""
     if isinstance(error, CragError):
-        return error.message, error.remedy
+        return translate_text(error.message), translate_text(error.remedy)
     _log.error("Unexpected error on a page", exc_info=error)
-    return "Something went wrong in the app.", "Your data is safe. Try again; the log has the details."
+    return _("Something went wrong in the app."), _("Your data is safe. Try again; the log has the details.")
 
 
 def draw_fault(error: Exception) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.ingest.intake import split_member_location
-from crag.text.formatting import format_count, format_location
+from crag.text.formatting import format_count, format_location, format_number
+from crag.translation import _, translate_text
 from crag.types import AddResult, AddStatus
 from pages.parts import labels, markdown
 from pages.parts.layout import draw_folded, draw_watching, progress_share
@@ -43,11 +44,11 @@ def summarize_results(results: Sequence[AddResult]) -> str:
 
 def draw_refusals(results: Sequence[AddResult]) -> None:
     """Draw why the first few files were refused, and how many more were."""
-    refused = [(result.title, result.error.message) for result in results if result.error is not None]
+    refused = [(result.title, translate_text(result.error.message)) for result in results if result.error is not None]
     for title, message in refused[:_REFUSALS_SHOWN]:
         st.caption(f":red[:material/error:] {markdown.escape_line(title, 80)}: {markdown.escape_line(message)}")
     if len(refused) > _REFUSALS_SHOWN:
-        st.caption(f"and {len(refused) - _REFUSALS_SHOWN:,} more")
+        st.caption(_("and {refused} more").format(refused=format_number(len(refused) - _REFUSALS_SHOWN)))
 
 
 def _draw_results(job: Job) -> None:
@@ -88,10 +89,10 @@ def describe_result(result: AddResult) -> str:
         first, stop, rest = result.error.message.partition(". ")
         return f":red[{markdown.escape_line(first + stop.strip())}] {markdown.escape_line(rest)}"
     if result.status == "unchanged":
-        return f":gray[Unchanged: already added as “{markdown.escape_line(result.title, 80)}”]"
+        return _(":gray[Unchanged: already added as “{title}”]").format(title=markdown.escape_line(result.title, 80))
     pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
-    word = "Replaced" if result.status == "replaced" else "Added"
-    older = ". An older document with this name was kept" if result.older else ""
+    word = _("Replaced") if result.status == "replaced" else _("Added")
+    older = _(". An older document with this name was kept") if result.older else ""
     note = f" :orange[{markdown.escape_line(result.note)}]" if result.note else ""
     return f":gray[{word}: {pages}{format_count(result.passages, 'passage')}{older}]{note}"
 
@@ -105,7 +106,7 @@ def _draw_remove_older(job: Job) -> None:
     older = [source.id for source in application().library.sources() if source.id in named] if named else []
     if older:
         st.button(
-            f"Remove {format_count(len(older), 'older document')}",
+            _("Remove {documents}").format(documents=format_count(len(older), "older document")),
             icon=":material/delete:",
             type="tertiary",
             key=f"older-{job.id}",
@@ -151,9 +152,11 @@ def draw_jobs_notice(place: str) -> None:
     """Say in one line that documents are being added or were refused, and in which `place` of the page they are."""
     jobs = _listed_jobs(0.0)
     if any(not job.finished for job in jobs):
-        st.caption(f":material/progress_activity: Adding documents. You can follow it {place}.")
+        st.caption(_(":material/progress_activity: Adding documents. You can follow it {place}.").format(place=place))
     elif any(job.has_failed for job in jobs):
-        st.caption(f":orange[:material/error:] Not everything was added. The reasons are {place}.")
+        st.caption(
+            _(":orange[:material/error:] Not everything was added. The reasons are {place}.").format(place=place)
+        )
 
 
 def _listed_jobs(since: float) -> list[Job]:
@@ -170,16 +173,16 @@ def _draw_job_block(jobs: list[Job]) -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(_jobs_headline(jobs), width="content")
             if service.active:
-                st.button("Cancel all", type="tertiary", key="cancel-all", on_click=service.cancel_all)
+                st.button(_("Cancel all"), type="tertiary", key="cancel-all", on_click=service.cancel_all)
             else:
-                st.button("Dismiss all", type="tertiary", key="dismiss-all", on_click=_dismiss_finished_jobs)
+                st.button(_("Dismiss all"), type="tertiary", key="dismiss-all", on_click=_dismiss_finished_jobs)
         with st.container(
             gap="xxsmall", height=_JOB_LIST_HEIGHT if len(jobs) > _JOBS_IN_VIEW else "content", border=False
         ):
             for job in sorted(jobs, key=_job_rank)[:_JOBS_SHOWN]:
                 _draw_job(job)
             if len(jobs) > _JOBS_SHOWN:
-                st.caption(f"and {len(jobs) - _JOBS_SHOWN:,} more")
+                st.caption(_("and {jobs} more").format(jobs=format_number(len(jobs) - _JOBS_SHOWN)))
 
 
 def _job_rank(job: Job) -> int:
@@ -193,10 +196,16 @@ def _jobs_headline(jobs: list[Job]) -> str:
     added = sum(result.status in ("added", "replaced") for result in results)
     working = sum(job.state in _UNFINISHED_STATES for job in jobs)
     if working:
-        title = f"Adding {format_count(len(jobs), 'document')}" if len(results) <= len(jobs) else "Adding documents"
-        facts = [f"{added} done" if added else "", f"{working} in progress"]
+        title = (
+            _("Adding {documents}").format(documents=format_count(len(jobs), "document"))
+            if len(results) <= len(jobs)
+            else _("Adding documents")
+        )
+        facts = [f"{added} done" if added else "", _("{working} in progress").format(working=working)]
     else:
-        title = f"Added {format_count(added, 'document')}" if added else "Nothing added"
+        title = (
+            _("Added {documents}").format(documents=format_count(added, "document")) if added else _("Nothing added")
+        )
         facts = []
     cancelled = sum(job.state == "cancelled" for job in jobs)
     facts += [
@@ -221,7 +230,7 @@ def _draw_job(job: Job) -> None:
                 _draw_job_outcome(job)
         if job.has_failed:
             _draw_retry(job)
-        word, act = ("Cancel", application().jobs.cancel) if waiting else ("Dismiss", _dismiss_job)
+        word, act = (_("Cancel"), application().jobs.cancel) if waiting else (_("Dismiss"), _dismiss_job)
         st.button(word, type="tertiary", key=f"{word.lower()}-{job.id}", on_click=act, args=(job.id,))
 
 
@@ -229,7 +238,7 @@ def _draw_retry(job: Job) -> None:
     """Draw the button that adds again what failed, or what to do where its file or address was not kept."""
     if application().jobs.can_retry(job):
         st.button(
-            "Retry",
+            _("Retry"),
             icon=":material/refresh:",
             type="tertiary",
             key=f"retry-{job.id}",
@@ -237,7 +246,7 @@ def _draw_retry(job: Job) -> None:
             args=(job.id,),
         )
     else:
-        st.caption("Add it again to retry.", width="content")
+        st.caption(_("Add it again to retry."), width="content")
 
 
 def _retry_job(job_id: str) -> None:
@@ -277,12 +286,12 @@ def _draw_job_outcome(job: Job) -> None:
     if job.state == "working":
         st.progress(progress_share(job.progress.done, job.progress.total), text=labels.grey_text(_job_stage(job)))
     elif job.state == "waiting":
-        st.caption("waiting to resume" if job.resumed else "waiting")
+        st.caption(_("waiting to resume") if job.resumed else "waiting")
     elif job.state == "cancelled":
         st.caption(
-            "Cancelled. The files listed here had already been added."
+            _("Cancelled. The files listed here had already been added.")
             if job.results
-            else "Cancelled. Nothing was added."
+            else _("Cancelled. Nothing was added.")
         )
     if job.results:
         _draw_results(job)

@@ -8,26 +8,29 @@ from crag.inspection.run_archive import Thumb
 from crag.inspection.run_labels import Badge, describe_change, describe_grader, describe_trace_grader
 from crag.runs.trace import Trace
 from crag.text.sanitization import WORD_JOINER
+from crag.translation import N_, _
 from crag.types import Action, Outcome, Verdict, Version
 from pages.parts import markdown
 
 # The label by kind of a document; an HTML file from the web is a `web` document.
-DOCUMENT_KINDS = {known.kind: known.label for known in FORMATS} | {"web": "Web page"}
+DOCUMENT_KINDS = {known.kind: known.label for known in FORMATS} | {"web": N_("Web page")}
 
 
-ALL_COLLECTIONS = "All collections"
+ALL_COLLECTIONS = N_("All collections")
 
 
 def collection_label(name: str, length: int = 60) -> str:
     """Return the name of a collection, or "All collections" for an empty one; safe Markdown."""
-    return markdown.escape_line(name, length) or ALL_COLLECTIONS
+    return markdown.escape_line(name, length) or _(ALL_COLLECTIONS)
 
 
 def badge_markdown(sign: run_labels.Badge) -> str:
     """Return a badge as Markdown, with its remark in grey after it."""
     number = f" {sign.number}" if sign.number else ""
     remark = grey_text(f" {sign.remark}") if sign.remark else ""
-    return f":{sign.colour}-badge[:material/{sign.icon}: {sign.word}{number}]{remark}"
+    return _(":{colour}-badge[:material/{icon}: {word}{number}]{remark}").format(
+        colour=sign.colour, icon=sign.icon, word=sign.word, number=number, remark=remark
+    )
 
 
 def verdict_badge(verdict: Verdict | None) -> str:
@@ -57,7 +60,9 @@ def version_change(change: str) -> str:
 
 def version_name(version: Version) -> str:
     """Return a version as a menu entry: its number and how it differs."""
-    return f"Version {version.number} {grey_text(version_change(version.change))}"
+    return _("Version {number} {version_change}").format(
+        number=version.number, version_change=grey_text(version_change(version.change))
+    )
 
 
 def version_caption(version: Version, total: int) -> str:

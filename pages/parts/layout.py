@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from crag.text.formatting import export_file_name
+from crag.translation import _
 from pages.parts import labels, reruns
 from pages.parts.routes import Page
 
@@ -72,7 +73,7 @@ def draw_sidebar_legend(title: str, meanings: Mapping[str, str]) -> None:
     with st.sidebar, st.container(gap="xsmall"):
         st.markdown(f"**{title}**")
         for name, meaning in meanings.items():
-            st.markdown(f":small[{name} {labels.grey_text(meaning)}]")
+            st.markdown(f":small[{_(name)} {labels.grey_text(_(meaning))}]")
 
 
 def draw_search_field(label: str, key: str | None = None, width: int | None = None, *, keep: bool = False) -> str:

@@ -14,6 +14,7 @@ from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.text.formatting import format_location, format_place
 from crag.text.sanitization import SUPPORT_MARKS, WORD_JOINER, mark_unsupported_sentences, neutralize_markdown
 from crag.text.sanitization import strip_invisible as visible
+from crag.translation import _
 from crag.types import Citation, Passage, Support
 
 _LABEL_LENGTH = 300
@@ -43,7 +44,7 @@ def escape_line(text: str, length: int = _LABEL_LENGTH) -> str:
 
 def escape_title(title: str) -> str:
     """Escape the title of a document for a dialog, which shows two lines of it and the rest on request."""
-    return escape_line(title, 300) or "Untitled"
+    return escape_line(title, 300) or _("Untitled")
 
 
 def escape_paragraphs(text: str) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.text.formatting import format_count, format_date, format_place
+from crag.translation import N_, _
 from crag.types import Conversation, Passage
 from pages.parts import dialogs, labels, markdown
 from pages.parts.address import open_page
@@ -40,7 +41,7 @@ def keep_answer(run_id: str) -> None:
 def draw_keep_button(run_id: str, passage: Passage) -> None:
     """Draw the button that keeps a passage of a run as a note."""
     if run_id and st.button(
-        "Keep as a note", icon=":material/note_add:", type="tertiary", on_click=_keep_passage, args=(run_id, passage)
+        _("Keep as a note"), icon=":material/note_add:", type="tertiary", on_click=_keep_passage, args=(run_id, passage)
     ):
         st.rerun()
 
@@ -52,7 +53,7 @@ def _keep_passage(run_id: str, passage: Passage) -> None:
 
 
 def _say_kept() -> None:
-    dialogs.keep_notice("Kept. Find it under “Notes” in the sidebar.", ":material/note_add:")
+    dialogs.keep_notice(_("Kept. Find it under “Notes” in the sidebar."), ":material/note_add:")
 
 
 def draw_conversation_notes(conversation: Conversation | None) -> None:
@@ -60,14 +61,14 @@ def draw_conversation_notes(conversation: Conversation | None) -> None:
     conversation_id = conversation.id if conversation else ""
     with st.form("note", border=False):
         st.text_area(
-            "New note",
+            _("New note"),
             key=_NEW_KEY,
             height=90,
             max_chars=_TEXT_LENGTH,
-            placeholder="Write a note",
+            placeholder=_("Write a note"),
             label_visibility="collapsed",
         )
-        st.form_submit_button("Add note", icon=":material/add:", on_click=_add_note, args=(conversation_id,))
+        st.form_submit_button(_("Add note"), icon=":material/add:", on_click=_add_note, args=(conversation_id,))
     _draw_undo()
     kept = application().notes.list(conversation_id=conversation_id) if conversation_id else []
     for note in kept:
@@ -82,8 +83,8 @@ def draw_conversation_notes(conversation: Conversation | None) -> None:
             )
             st.caption(markdown.escape_line(_preview(note), _PREVIEW_LENGTH))
     if not kept:
-        st.caption("Notes of this conversation appear here. To keep an answer, choose *More*, *Keep as a note*.")
-    st.page_link(Page.NOTES.path, label="All notes", icon=Page.NOTES.icon)
+        st.caption(_("Notes of this conversation appear here. To keep an answer, choose *More*, *Keep as a note*."))
+    st.page_link(Page.NOTES.path, label=_("All notes"), icon=Page.NOTES.icon)
 
 
 def _preview(note: Note) -> str:
@@ -117,18 +118,18 @@ def draw_note(note: Note) -> None:
 
 
 _EDIT, _OPEN, _EXPORT, _REMOVE = (
-    ":material/edit: Edit",
+    N_(":material/edit: Edit"),
     f"{Page.CHAT.icon} Open conversation",
-    ":material/download: Export…",
-    ":material/delete: Remove",
+    N_(":material/download: Export…"),
+    N_(":material/delete: Remove"),
 )
 
 
 def _draw_note_menu(note: Note) -> None:
     key = f"menu-{note.id}"
-    choices = [_EDIT, *([_OPEN] if note.conversation_id else []), _EXPORT, _REMOVE]
+    choices = [_(_EDIT), *([_OPEN] if note.conversation_id else []), _(_EXPORT), _(_REMOVE)]
     chosen = st.menu_button(
-        "More", choices, icon=":material/more_horiz:", type="tertiary", key=key, on_click=_choose, args=(key, note)
+        _("More"), choices, icon=":material/more_horiz:", type="tertiary", key=key, on_click=_choose, args=(key, note)
     )
     if chosen == _OPEN:
         open_page(Page.CHAT, c=note.conversation_id)
@@ -136,11 +137,11 @@ def _draw_note_menu(note: Note) -> None:
 
 def _choose(key: str, note: Note) -> None:
     match st.session_state[key]:
-        case chosen if chosen == _EDIT:
+        case chosen if chosen == _(_EDIT):
             dialogs.open_dialog(_EDIT_DIALOG, note.id)
-        case chosen if chosen == _EXPORT:
+        case chosen if chosen == _(_EXPORT):
             dialogs.open_dialog(_EXPORT_DIALOG, (note.id,))
-        case chosen if chosen == _REMOVE:
+        case chosen if chosen == _(_REMOVE):
             _remove(note)
 
 
@@ -155,8 +156,8 @@ def _draw_undo() -> None:
     if removed is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.caption(f"Removed “{markdown.escape_line(removed.title, 100)}”", wrap=False)
-        st.button("Undo", icon=":material/undo:", type="tertiary", on_click=_undo)
+        st.caption(_("Removed “{title}”").format(title=markdown.escape_line(removed.title, 100)), wrap=False)
+        st.button(_("Undo"), icon=":material/undo:", type="tertiary", on_click=_undo)
 
 
 def _undo() -> None:
@@ -171,24 +172,24 @@ def draw_notes(notes: Sequence[Note]) -> None:
         st.caption(format_count(len(notes), "note"), width="content")
         if notes:
             about = tuple(note.id for note in notes)
-            dialogs.draw_opener("Export", ":material/download:", _EXPORT_DIALOG, about, type="tertiary")
+            dialogs.draw_opener(_("Export"), ":material/download:", _EXPORT_DIALOG, about, type="tertiary")
     _draw_undo()
     for note in notes:
         draw_note(note)
 
 
-@dialogs.dialog("Note", icon=Page.NOTES.icon, width="large")
+@dialogs.dialog(N_("Note"), icon=Page.NOTES.icon, width="large")
 def _draw_edit_dialog(note_id: str) -> None:
     note = next((one for one in application().notes.list() if one.id == note_id), None)
     if note is None:
-        st.caption("This note no longer exists.")
+        st.caption(_("This note no longer exists."))
         return
     with st.form("edit-note", border=False):
-        title = st.text_input("Title", value=note.title, max_chars=80)
-        text = st.text_area("Text", value=note.text, height=300, max_chars=_TEXT_LENGTH)
+        title = st.text_input(_("Title"), value=note.title, max_chars=80)
+        text = st.text_area(_("Text"), value=note.text, height=300, max_chars=_TEXT_LENGTH)
         with st.container(horizontal=True):
-            saved = st.form_submit_button("Save", icon=":material/check:")
-            removed = st.form_submit_button("Remove", icon=":material/delete:")
+            saved = st.form_submit_button(_("Save"), icon=":material/check:")
+            removed = st.form_submit_button(_("Remove"), icon=":material/delete:")
     if removed:
         _remove(note)
     if saved:
@@ -201,12 +202,12 @@ def _draw_edit_dialog(note_id: str) -> None:
         dialogs.close_and_rerun()
 
 
-@dialogs.dialog("Export notes", icon=":material/download:")
+@dialogs.dialog(N_("Export notes"), icon=":material/download:")
 def _draw_export_dialog(note_ids: Sequence[str]) -> None:
-    for name, ending in (("Markdown", "md"), ("Word", "docx")):
+    for name, ending in (("Markdown", "md"), (_("Word"), "docx")):
         make = partial(_export, application().notes, note_ids, ending)
-        draw_file_download(name, "titles, texts and sources", "Notes", ending, make, "notes")
-    st.caption("Includes quoted passages of your documents, but no folders or keys.")
+        draw_file_download(name, _("titles, texts and sources"), _("Notes"), ending, make, "notes")
+    st.caption(_("Includes quoted passages of your documents, but no folders or keys."))
 
 
 def _export(notes: Notes, note_ids: Sequence[str], ending: str) -> str | bytes:

@@ -11,6 +11,7 @@ from crag.inspection.run_labels import format_option_value
 from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count
+from crag.translation import N_, _
 from pages.parts import markdown
 from pages.parts.labels import ALL_COLLECTIONS
 from pages.parts.markdown import visible
@@ -56,7 +57,7 @@ def _format_keep_alive(seconds: Any) -> str:
     if not isinstance(seconds, int):
         return str(seconds)
     if seconds == _FOREVER:
-        return "Until the server stops (-1)"
+        return _("Until the server stops (-1)")
     for length, unit in ((3600, "hour"), (60, "minute")):
         if seconds and seconds % length == 0:
             return f"{format_count(seconds // length, unit)} ({seconds:,} s)"
@@ -76,7 +77,9 @@ def _keep_alive_choices(value: float) -> list[int]:
 
 def draw_collection_select(title: str, names: Iterable[str], **common: Any) -> str:
     """Draw the choice of a collection and return its name, empty for all documents."""
-    chosen: str = st.selectbox(title, ["", *names], format_func=lambda name: visible(name) or ALL_COLLECTIONS, **common)
+    chosen: str = st.selectbox(
+        title, ["", *names], format_func=lambda name: visible(name) or _(ALL_COLLECTIONS), **common
+    )
     return chosen
 
 
@@ -100,10 +103,10 @@ def read_model_box(key: str) -> str:
 
 
 ORIGIN_BADGES: dict[ValueOrigin, str] = {
-    "default": ":gray-badge[default]",
-    "saved": ":blue-badge[saved]",
-    "environment": ":violet-badge[:material/lock: environment]",
-    "conversation": ":orange-badge[this conversation]",
+    "default": N_(":gray-badge[default]"),
+    "saved": N_(":blue-badge[saved]"),
+    "environment": N_(":violet-badge[:material/lock: environment]"),
+    "conversation": N_(":orange-badge[this conversation]"),
 }
 _MOST_SEGMENTS = 3
 
@@ -129,12 +132,12 @@ def draw_control(
     st.session_state[key] = type(setting.step)(value) if setting.kind == "number" else value
     match setting.kind:
         case "switch":
-            st.toggle(setting.title, **common)
+            st.toggle(setting.label, **common)
         case "choice":
             _draw_choice(setting, common)
         case "model":
             names = dict.fromkeys([_unset_model(setting), *_known_models(setting), value])
-            draw_model_box(setting.title, {name: format_model(setting.name, name) for name in names}, common)
+            draw_model_box(setting.label, {name: format_model(setting.name, name) for name in names}, common)
         case "number":
             _draw_number(setting, value, setting.heading, common, highest)
 
@@ -153,7 +156,7 @@ def tuning_options(role: str) -> list[str]:
 
 def short_title(setting: Option) -> str:
     """Return the option's title without the name of its role."""
-    title = setting.title.rpartition(": ")[2]
+    title = setting.label.rpartition(": ")[2]
     return title[:1].upper() + title[1:]
 
 
@@ -171,23 +174,25 @@ def format_value(name: str, options: RunOptions) -> str:
 def format_model(name: str, model: str) -> str:
     """Return the screen name of a model for the option `name`; plain text."""
     if model in ("", "auto"):
-        return OPTIONS[name].empty_means.capitalize()
+        return _(OPTIONS[name].empty_means).capitalize()
     known = {choice.name: choice for choice in available_models()}
     if model not in known:
         return model
-    return f"{known[model].label} (on another machine)" if known[model].cloud else known[model].label
+    return (
+        _("{label} (on another machine)").format(label=known[model].label) if known[model].cloud else known[model].label
+    )
 
 
 def _draw_choice(setting: Option, common: dict[str, Any]) -> None:
     """Draw a few choices side by side, more in a select box."""
 
     def shown(chosen: Any) -> str:
-        return setting.values[chosen][0]
+        return _(setting.values[chosen][0])
 
     if len(setting.values) <= _MOST_SEGMENTS:
-        st.segmented_control(setting.title, list(setting.values), format_func=shown, required=True, **common)
+        st.segmented_control(setting.label, list(setting.values), format_func=shown, required=True, **common)
     else:
-        st.selectbox(setting.title, list(setting.values), format_func=shown, **common)
+        st.selectbox(setting.label, list(setting.values), format_func=shown, **common)
 
 
 def _unset_model(setting: Option) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.errors import CragError
+from crag.translation import _
 from pages.parts.services import application
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def draw_page_buttons(view: int, number: int, pages: int) -> None:
     """Draw the buttons that turn from page `number` of `pages`; beyond either end they go on at the other."""
     with st.container(horizontal=True, width="content"):
         for word, icon, side, to in (
-            ("Back", ":material/chevron_left:", "left", (number - 2) % pages + 1),
-            ("Next", ":material/chevron_right:", "right", number % pages + 1),
+            (_("Back"), ":material/chevron_left:", "left", (number - 2) % pages + 1),
+            (_("Next"), ":material/chevron_right:", "right", number % pages + 1),
         ):
             st.button(
                 word,

@@ -6,6 +6,7 @@ import streamlit as st
 
 from crag.errors import NotFound
 from crag.evaluation.datasets import RunPins
+from crag.translation import _
 from crag.types import Passage
 from pages.parts import dialogs
 from pages.parts.services import application
@@ -28,10 +29,10 @@ def draw_pin_switch(run_id: str, passage: Passage) -> None:
         return
     key = f"right-{run_id}-{passage.id}"
     st.toggle(
-        "Pin as expected passage",
+        _("Pin as expected passage"),
         value=passage.id in run_pins(run_id).passages,
         key=key,
-        help="Adds the question to your test questions. Evaluate checks whether this passage is still found.",
+        help=_("Adds the question to your test questions. Evaluate checks whether this passage is still found."),
         on_change=_save_pin_switch,
         args=(key, run_id, passage.id),
     )

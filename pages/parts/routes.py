@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
+from crag.translation import N_, _
+
 
 class Page(Enum):
     """A page, in the order of the menu; `CHAT`, the first, is the start page.
@@ -13,17 +15,17 @@ class Page(Enum):
     lead to it, and a link above its title leads back to the parent.
     """
 
-    CHAT = "Chat", ":material/forum:"
-    DOCUMENTS = "Documents", ":material/folder_open:", "wide"
-    RETRIEVAL = "Try search", ":material/manage_search:", "centered", "DOCUMENTS"
-    GAPS = "Coverage gaps", ":material/content_paste_search:", "centered", "DOCUMENTS"
-    NOTES = "Notes", ":material/note_stack:", "centered", "CHAT"
-    SHARED = "Shared conversation", ":material/link:", "centered", "CHAT"
-    COMPARE = "Compare", ":material/compare_arrows:", "wide", "CHAT"
-    CALIBRATION = "Calibrate", ":material/straighten:", "centered", "DOCUMENTS"
-    INSPECT = "Inspect", ":material/account_tree:", "wide"
-    EVALUATE = "Evaluate", ":material/analytics:", "wide"
-    SETTINGS = "Settings", ":material/tune:"
+    CHAT = N_("Chat"), ":material/forum:"
+    DOCUMENTS = N_("Documents"), ":material/folder_open:", "wide"
+    RETRIEVAL = N_("Try search"), ":material/manage_search:", "centered", "DOCUMENTS"
+    GAPS = N_("Coverage gaps"), ":material/content_paste_search:", "centered", "DOCUMENTS"
+    NOTES = N_("Notes"), ":material/note_stack:", "centered", "CHAT"
+    SHARED = N_("Shared conversation"), ":material/link:", "centered", "CHAT"
+    COMPARE = N_("Compare"), ":material/compare_arrows:", "wide", "CHAT"
+    CALIBRATION = N_("Calibrate"), ":material/straighten:", "centered", "DOCUMENTS"
+    INSPECT = N_("Inspect"), ":material/account_tree:", "wide"
+    EVALUATE = N_("Evaluate"), ":material/analytics:", "wide"
+    SETTINGS = N_("Settings"), ":material/tune:"
 
     def __init__(
         self,
@@ -32,10 +34,15 @@ class Page(Enum):
         layout: Literal["centered", "wide"] = "centered",
         parent: str = "",
     ) -> None:
-        self.title = title
+        self._title = title
         self.icon = icon
         self.layout = layout
         self._parent = parent
+
+    @property
+    def title(self) -> str:
+        """Return the title in the user's language."""
+        return _(self._title)
 
     @property
     def parent(self) -> Page | None:

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from crag.text.formatting import format_score
+from crag.translation import _
 from crag.types import Thresholds
 
 HIGH_COLOUR, LOW_COLOUR = "#1d9a63", "#cf3f52"  # contrast of at least 3:1 in both themes
@@ -17,7 +18,7 @@ BINS = 20
 LEGEND = {"title": None, "orient": "top", "offset": 34}  # leaves room below for the labels of the rules
 _HEIGHT = 340
 _LINE_HEIGHT = 16  # pixels per line of rule labels
-_SHARE_AXIS = {"field": "share", "type": "quantitative", "title": "share of its kind"}
+_SHARE_AXIS = {"field": "share", "type": "quantitative", "title": ""}
 
 
 def draw_score_chart(
@@ -33,8 +34,8 @@ def draw_score_chart(
 def threshold_rules(thresholds: Thresholds) -> list[dict[str, Any]]:
     """Return both thresholds as chart layers, each with its label on the side that it decides."""
     marked = [
-        {"at": thresholds.lower, "words": f"not relevant below {format_score(thresholds.lower)}"},
-        {"at": thresholds.upper, "words": f"relevant from {format_score(thresholds.upper)}"},
+        {"at": thresholds.lower, "words": _("not relevant below {lower}").format(lower=format_score(thresholds.lower))},
+        {"at": thresholds.upper, "words": _("relevant from {upper}").format(upper=format_score(thresholds.upper))},
     ]
     line = {
         "data": {"values": marked},
@@ -55,14 +56,18 @@ def _chart_spec(
         "encoding": {
             "x": {"field": "from", "type": "quantitative", "bin": {"binned": True, "step": step}, **place},
             "x2": {"field": "to"},
-            "y": {**_SHARE_AXIS, "axis": {"labelExpr": "format(abs(datum.value), '.0%')"}},
+            "y": {
+                **_SHARE_AXIS,
+                "title": _("share of its kind"),
+                "axis": {"labelExpr": "format(abs(datum.value), '.0%')"},
+            },
             "color": {
                 "field": "kind",
                 "type": "nominal",
                 "scale": {"domain": [*names], "range": [HIGH_COLOUR, LOW_COLOUR]},
                 "legend": LEGEND,
             },
-            "tooltip": [{"field": "kind"}, {"field": "count"}, {"field": "from", "title": "score from"}],
+            "tooltip": [{"field": "kind"}, {"field": "count"}, {"field": "from", "title": _("score from")}],
         },
     }
     return {"layer": [bars, *(threshold_rules(thresholds) if thresholds else ())]}

@@ -6,12 +6,13 @@ import streamlit as st
 
 from crag.server.browser_identity import is_kept
 from crag.server.page_requests import UNKNOWN_PAGE_COOKIE
+from crag.translation import N_
 from crag.types import is_account
 from pages.parts.services import application, current_owner
 
-NOT_REMEMBERED = (
-    "This browser does not remember who you are, so your conversations are lost when you close the tab. "
-    "Start CRAG Chat with `make run`, and allow its page to store data."
+NOT_REMEMBERED = N_(
+    "This browser does not remember who you are, so your conversations are lost when you "
+    "close the tab. Start CRAG Chat with `make run`, and allow its page to store data."
 )
 _NOTICE_KEY = "unknown_page_told"
 

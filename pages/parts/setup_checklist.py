@@ -9,6 +9,7 @@ import streamlit as st
 
 from crag.app.checklist import split_shown_checks
 from crag.app.checklist_facts import Check, CheckAction
+from crag.translation import N_, _
 from pages.parts import dialogs, downloads, labels, markdown, reruns
 from pages.parts.address import open_page
 from pages.parts.layout import progress_share
@@ -70,7 +71,7 @@ def _draw_action_button(check: Check, key: str) -> None:
     action, key = check.action, f"{key}-{check.name}"
     if action is None:
         if check.status != "ok" and check.fix:
-            _draw_help_button(check, "How to fix", key)
+            _draw_help_button(check, _("How to fix"), key)
         return
     label = markdown.escape_line(action.label, 60)
     if action.kind == "download":
@@ -94,7 +95,7 @@ def _draw_help_button(check: Check, label: str, key: str) -> None:
 def _draw_switch_button(action: CheckAction, key: str) -> None:
     work = application().library.space_work
     if _is_switching_space():
-        st.button("Cancel", type="tertiary", key=f"{key}-cancel", on_click=work.cancel)
+        st.button(_("Cancel"), type="tertiary", key=f"{key}-cancel", on_click=work.cancel)
     else:
         label = markdown.escape_line(action.label, 60)
         st.button(
@@ -130,10 +131,10 @@ def _draw_explanation(check: Check) -> None:
 
 def _where_to_type(action: CheckAction | None) -> str:
     if action is not None and action.kind == "key":
-        return "Add this line to the file .env, then restart. The key is never shown or stored elsewhere."
+        return _("Add this line to the file .env, then restart. The key is never shown or stored elsewhere.")
     system = _SYSTEM_NAMES.get(sys.platform, "this system")
-    typed = f"For a terminal on {system}. " if action is not None and action.commands else ""
-    return f"{typed}This page updates by itself when it is done."
+    typed = _("For a terminal on {system}. ").format(system=system) if action is not None and action.commands else ""
+    return _("{typed}This page updates by itself when it is done.").format(typed=typed)
 
 
 def _close_when_fixed(explained: Check) -> None:
@@ -163,7 +164,7 @@ _STATUS_ICONS = {
 _REFRESH_SECONDS = 5.0
 _CHECK_NAME_WIDTH, _CHECK_ROW_HEIGHT = 170, 40  # pixels: the height of a button
 _OTHERS_IN_VIEW = 2  # the start page must fit a screen of 900 pixels
-_BUILTIN_CHECK = "Built-in engine"
+_BUILTIN_CHECK = N_("Built-in engine")
 _DRAWN_KEY = "checklist_drawn"
 
 
@@ -184,7 +185,11 @@ def draw_checklist(*, folded: bool = False) -> None:
         return
     if folded:
         facts = _summarize_checks()
-        with st.expander(f"Set-up {labels.small_text(markdown.escape_line(facts))}", type="compact", key="set-up"):
+        with st.expander(
+            _("Set-up {facts}").format(facts=labels.small_text(markdown.escape_line(facts))),
+            type="compact",
+            key="set-up",
+        ):
             _draw_live_rows()
     else:
         _draw_live_rows()
@@ -198,8 +203,8 @@ def _summarize_checks() -> str:
     if failed:
         return f"missing: {failed}"
     choice = model_choice()
-    works = f"works now with {'the built-in engine' if choice.builtin else choice.label}"
-    return f"{works}. Optional: {optional}" if optional else works
+    works = _("works now with {value}").format(value=_("the built-in engine") if choice.builtin else choice.label)
+    return _("{works}. Optional: {optional}").format(works=works, optional=optional) if optional else works
 
 
 def draw_check_action(name: str, key: str) -> None:
@@ -239,7 +244,9 @@ def _draw_rows(drawn: tuple[bool, str]) -> None:
     if len(others) > _OTHERS_IN_VIEW:
         names = markdown.escape_line(", ".join(check.name for check in others))
         with st.expander(
-            f"{len(others)} more to check: {labels.small_text(names)}", type="compact", key="set-up-others"
+            _("{others} more to check: {names}").format(others=len(others), names=labels.small_text(names)),
+            type="compact",
+            key="set-up-others",
         ):
             for check in others:
                 _draw_check_row(check)

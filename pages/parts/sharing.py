@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 import streamlit as st
 
 from crag.errors import CragError
+from crag.translation import N_, _, translate_text
 from crag.types import Conversation
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_file_download
@@ -18,7 +19,7 @@ from pages.parts.services import application, current_account
 
 def draw_export_dialog(conversation_id: str) -> None:
     """Draw the dialog that exports a conversation in each format."""
-    dialogs.dialog("Export conversation", icon=":material/download:")(_draw_export_choices)(conversation_id)
+    dialogs.dialog(_("Export conversation"), icon=":material/download:")(_draw_export_choices)(conversation_id)
 
 
 def _draw_export_choices(conversation_id: str) -> None:
@@ -30,12 +31,12 @@ def _draw_export_choices(conversation_id: str) -> None:
         st.caption(markdown.escape_line(str(gone)))
         return
     for name, meaning, ending, make in (
-        ("Web page", "with trace and citations", "html", sharing.html),
-        ("Markdown", "questions, answers and sources", "md", sharing.markdown),
-        ("JSON", "everything; can be imported again", "json", sharing.json),
+        (_("Web page"), _("with trace and citations"), "html", sharing.html),
+        ("Markdown", _("questions, answers and sources"), "md", sharing.markdown),
+        ("JSON", _("everything; can be imported again"), "json", sharing.json),
     ):
         draw_file_download(name, meaning, title, ending, partial(make, conversation_id), conversation_id)
-    st.caption("Includes quoted passages of your documents, but no folders or keys.")
+    st.caption(_("Includes quoted passages of your documents, but no folders or keys."))
     if current_account() is not None:
         _draw_link(conversation_id)
 
@@ -47,16 +48,18 @@ def _draw_link(conversation_id: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if not link_id:
             make = partial(sharing.create_link, conversation_id)
-            st.button("Create a link", icon=":material/link:", on_click=make)
-            st.caption("Everyone who logs in here and has it can read this conversation.", width="content")
+            st.button(_("Create a link"), icon=":material/link:", on_click=make)
+            st.caption(_("Everyone who logs in here and has it can read this conversation."), width="content")
             return
-        st.button("Remove the link", icon=":material/link_off:", on_click=partial(sharing.remove_link, conversation_id))
-        st.caption("It shows the conversation as it is when opened.", width="content")
+        st.button(
+            _("Remove the link"), icon=":material/link_off:", on_click=partial(sharing.remove_link, conversation_id)
+        )
+        st.caption(_("It shows the conversation as it is when opened."), width="content")
     host = st.context.url or ""
     st.code(f"{urljoin(host, '/')}{Page.SHARED.address}?link={link_id}", language=None)
 
 
-@dialogs.dialog("Share this answer", icon=":material/share:")
+@dialogs.dialog(N_("Share this answer"), icon=":material/share:")
 def draw_share_dialog(run_id: str) -> None:
     """Draw the download of one answer, then those of its conversation; neither for another user's run."""
     try:
@@ -66,25 +69,29 @@ def draw_share_dialog(run_id: str) -> None:
         st.caption(markdown.escape_line(str(gone)))
         return
     make = partial(application().sharing.export_run_html, run_id)
-    draw_file_download("This answer", "as web page, with prompts", question, "html", make, run_id)
+    draw_file_download(_("This answer"), _("as web page, with prompts"), question, "html", make, run_id)
     if conversation is None:
-        st.caption("Includes quoted passages of your documents, but no folders or keys.")
+        st.caption(_("Includes quoted passages of your documents, but no folders or keys."))
         return
-    st.markdown(f"**The whole conversation** {labels.grey_text(markdown.escape_line(conversation.title, 60))}")
+    st.markdown(
+        _("**The whole conversation** {title}").format(
+            title=labels.grey_text(markdown.escape_line(conversation.title, 60))
+        )
+    )
     _draw_export_choices(conversation.id)
 
 
-@dialogs.dialog("Import a conversation", icon=":material/upload:")
+@dialogs.dialog(N_("Import a conversation"), icon=":material/upload:")
 def draw_import_dialog(on_done: Callable[[Conversation], None]) -> None:
     """Draw the import dialog; `on_done` receives the conversation before the page reruns."""
-    file = st.file_uploader("Conversation exported as JSON", max_upload_size=application().settings.max_upload_mb)
-    st.caption("Adds it to your conversations. Nothing is sent anywhere.")
+    file = st.file_uploader(_("Conversation exported as JSON"), max_upload_size=application().settings.max_upload_mb)
+    st.caption(_("Adds it to your conversations. Nothing is sent anywhere."))
     if file is None:
         return
     try:
         conversation = application().sharing.import_json(file.getvalue())
     except CragError as error:
-        st.error(markdown.escape_line(str(error)), icon=":material/error:")
+        st.error(markdown.escape_line(translate_text(str(error))), icon=":material/error:")
         return
     on_done(conversation)
     dialogs.close_and_rerun()

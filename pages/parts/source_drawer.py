@@ -14,6 +14,7 @@ from crag.errors import CragError
 from crag.inspection.run_labels import STRENGTH_BADGES, VERDICT_BADGES
 from crag.runs.trace import Trace
 from crag.text.formatting import format_date
+from crag.translation import N_, _, translate_text
 from crag.types import Passage, Ruling, Source, Strip, Verdict
 from pages.parts import dialogs, labels, markdown, notes, page_view, pins
 from pages.parts.services import application
@@ -29,10 +30,10 @@ def _draw_web_page(run_id: str, passage: Passage) -> None:
     st.text(passage.location)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if moment := web_fetch_time(run_id):
-            st.caption(f"Fetched {format_date(moment)}", width="content")
+            st.caption(_("Fetched {moment}").format(moment=format_date(moment)), width="content")
         key = f"keep-{run_id}-{passage.id}"
         st.menu_button(
-            "Add this page to…",
+            _("Add this page to…"),
             [collection.name for collection in application().library.collections()],
             format_func=lambda name: markdown.escape_line(name, 60),
             icon=":material/library_add:",
@@ -67,26 +68,29 @@ def _add_web_page(key: str, run_id: str, location: str) -> None:
         dialogs.toast_error(error)
         return
     st.toast(
-        f"Adding the page to {markdown.escape_line(collection, 60)}: see Documents.", icon=":material/library_add:"
+        _("Adding the page to {collection}: see Documents.").format(collection=markdown.escape_line(collection, 60)),
+        icon=":material/library_add:",
     )
 
 
-FOUND_BY_WEB_SEARCH = "found by a web search"
+FOUND_BY_WEB_SEARCH = N_("found by a web search")
 
 
 def _found_by_line(source: Source) -> str:
     """Return that a web search found the source, with the question if it is the user's own; safe Markdown or empty."""
     if not source.found_on_web:
         return ""
-    question = f" for “{markdown.escape_line(source.found_by, 160)}”" if source.found_by else ""
-    return f":material/travel_explore: {FOUND_BY_WEB_SEARCH.capitalize()}{question}"
+    question = (
+        _(" for “{found_by}”").format(found_by=markdown.escape_line(source.found_by, 160)) if source.found_by else ""
+    )
+    return f":material/travel_explore: {_(FOUND_BY_WEB_SEARCH).capitalize()}{question}"
 
 
 _CONTEXT_LENGTH = 6_000
 _SENTENCES_SHOWN, _SENTENCE_LENGTH = 3, 160
 _RULING_BUTTONS: dict[Ruling, tuple[str, str]] = {
-    "use": ("Use anyway", ":material/add:"),
-    "drop": ("Leave out", ":material/remove:"),
+    "use": (N_("Use anyway"), ":material/add:"),
+    "drop": (N_("Leave out"), ":material/remove:"),
 }
 
 
@@ -132,7 +136,7 @@ def open_drawer(view: SourceView, actions: DrawerActions) -> None:
 def open_passage(view: SourceView, on_close: Callable[[], None]) -> None:
     """Draw the drawer for a passage of the library that belongs to no run."""
     passage = application().library.passage(view.passage_id)
-    title = markdown.escape_title(passage.title) if passage else "This document is no longer in the library"
+    title = markdown.escape_title(passage.title) if passage else _("This document is no longer in the library")
     dialog = st.dialog(title, width=720, position="right", icon=":material/description:", on_dismiss=on_close)
     dialog(_draw_library_passage)(view, passage)
 
@@ -150,7 +154,7 @@ def _draw_run_passage(view: SourceView, trace: Trace, passage: Passage, actions:
     with st.container(horizontal=True, vertical_alignment="center"):
         _draw_rulings(view, trace, actions)
         if passage.origin == "library" and st.button(
-            "Only this document", icon=":material/filter_alt:", type="tertiary"
+            _("Only this document"), icon=":material/filter_alt:", type="tertiary"
         ):
             actions.only(passage.source_id)
             st.rerun()
@@ -169,13 +173,13 @@ def _draw_supported_sentences(passage: Passage, trace: Trace) -> None:
     resting = [sentence for sentence in trace.sentences if numbers & set(sentence.citations)]
     if not resting:
         return
-    label = f"Sentences of the answer with this source {labels.grey_text(str(len(resting)))}"
+    label = _("Sentences of the answer with this source {resting}").format(resting=labels.grey_text(str(len(resting))))
     with st.expander(label, type="compact", key=f"resting-{passage.id}"), st.container(gap="xxsmall"):
         for sentence in resting[:_SENTENCES_SHOWN]:
             badge = labels.badge_markdown(STRENGTH_BADGES[sentence.strength])
             st.markdown(f":small[{badge} {markdown.escape_sentence(sentence.sentence, _SENTENCE_LENGTH)}]")
         if len(resting) > _SENTENCES_SHOWN:
-            st.caption(f"and {len(resting) - _SENTENCES_SHOWN} more")
+            st.caption(_("and {resting} more").format(resting=len(resting) - _SENTENCES_SHOWN))
 
 
 def _verdict_reason(verdict: Verdict | None, trace: Trace) -> str:
@@ -186,7 +190,7 @@ def _verdict_reason(verdict: Verdict | None, trace: Trace) -> str:
     if verdict.ruling is None or trace.thresholds is None:
         return reason
     word = VERDICT_BADGES[trace.thresholds.verdict_for(verdict.score)].word
-    return f"The grader says {word}. {reason}"
+    return _("The grader says {word}. {reason}").format(word=word, reason=reason)
 
 
 def _draw_rulings(view: SourceView, trace: Trace, actions: DrawerActions) -> None:
@@ -197,7 +201,7 @@ def _draw_rulings(view: SourceView, trace: Trace, actions: DrawerActions) -> Non
     for ruling, (word, icon) in _RULING_BUTTONS.items():
         useless = verdict.word == ("relevant" if ruling == "use" else "irrelevant")
         if not useless and st.button(
-            f"{word} and answer again",
+            _("{word} and answer again").format(word=_(word)),
             icon=icon,
             key=f"{ruling}-{view.passage_id}",
             on_click=actions.overrule,
@@ -210,7 +214,7 @@ def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> 
     """Draw which web search found the document, the page image where there is one, and the text."""
     _draw_found_by(passage)
     if passage.sheet:
-        st.caption(markdown.escape_line(f"Sheet {passage.sheet}"))
+        st.caption(markdown.escape_line(_("Sheet {sheet}").format(sheet=passage.sheet)))
     path = page_view.pdf_file(passage.source_id)
     if path is None or passage.page is None:
         _draw_passage_text(view, passage, cut)
@@ -218,10 +222,10 @@ def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> 
     try:
         pages = page_view.count_pages(str(path))
     except CragError as error:
-        st.caption(markdown.escape_line(str(error)))
+        st.caption(markdown.escape_line(translate_text(str(error))))
         _draw_passage_text(view, passage, cut)
         return
-    page_tab, text_tab = st.tabs(["Page", "Text"])
+    page_tab, text_tab = st.tabs([_("Page"), _("Text")])
     with page_tab:
         _draw_page(view, passage, path, pages)
     with text_tab:
@@ -245,21 +249,28 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         said = st.empty()
         page_view.draw_page_buttons(view.number, number, pages)
-    cut = bool(on_page) and not st.toggle("Whole page", key=f"page-{view.number}-whole")
+    cut = bool(on_page) and not st.toggle(_("Whole page"), key=f"page-{view.number}-whole")
     image = page_view.page_image(str(path), number, on_page, view.quote if number == own else "", cut=cut)
     meaning = _highlight_meaning(view, image, strong=number == own) if on_page else ""
-    said.markdown(f":small[Page {number} of {pages}{labels.grey_text(meaning)}]", width="content")
+    said.markdown(
+        _(":small[Page {number} of {pages}{meaning}]").format(
+            number=number, pages=pages, meaning=labels.grey_text(meaning)
+        ),
+        width="content",
+    )
     with st.container(border=True):
         width = "content" if cut and not is_phone() else "stretch"
-        st.image(image.png, width=width, alt=f"Page {number} of {passage.title}")
+        st.image(image.png, width=width, alt=_("Page {number} of {title}").format(number=number, title=passage.title))
 
 
 def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> str:
     if not image.marked:
-        return " · the passage cannot be highlighted here; read it under Text"
+        return _(" · the passage cannot be highlighted here; read it under Text")
     if not view.run_id:
-        return " · highlighted: the passage"
-    return f" · light: the graded passage{', strong: the cited sentence' if strong and view.quote else ''}"
+        return _(" · highlighted: the passage")
+    return _(" · light: the graded passage{value}").format(
+        value=_(", strong: the cited sentence") if strong and view.quote else ""
+    )
 
 
 def _draw_passage_text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:

@@ -21,6 +21,7 @@ from crag.inspection.steps import (
     describe_steps,
 )
 from crag.runs.trace import Trace
+from crag.translation import _, translate_text
 from crag.types import Strip
 from pages.parts import labels, markdown
 from pages.parts.address import open_page
@@ -62,9 +63,11 @@ def step_label(step: StepDescription) -> str:
 def strip_markdown(strip: Strip, quote: str = "", length: int = 2_000) -> str:
     """Return a kept or discarded strip, marked by badge, word and strikethrough; `quote` is highlighted."""
     if not strip.kept:
-        return f":gray-badge[:material/content_cut: left out] :gray[~~{markdown.escape_line(strip.text, length)}~~]"
+        return _(":gray-badge[:material/content_cut: left out] :gray[~~{text}~~]").format(
+            text=markdown.escape_line(strip.text, length)
+        )
     text = highlight_quote(strip.text, quote) if quote else markdown.escape_line(strip.text, length)
-    return f":green-badge[:material/check: kept] {text}"
+    return _(":green-badge[:material/check: kept] {text}").format(text=text)
 
 
 def highlight_quote(text: str, quote: str) -> str:
@@ -121,7 +124,7 @@ class TraceDrawing:
     def draw(self) -> None:
         """Draw the steps in order, then the total duration."""
         trace = self.trace
-        unknown = "Getting ready" if trace.state == "running" else "This run ended before its first step."
+        unknown = _("Getting ready") if trace.state == "running" else _("This run ended before its first step.")
         st.caption(markdown.escape_line(trace.question) or unknown, wrap=False)
         if trace.change:
             st.caption(f":material/history: {labels.version_change(trace.change)}", wrap=False)
@@ -143,12 +146,12 @@ class TraceDrawing:
     def _draw_footer(self) -> None:
         """Draw the error, the total duration and the link to Inspect."""
         if self.trace.state == "failed":
-            st.caption(f":red[:material/error:] {markdown.escape_line(self.trace.error)}")
+            st.caption(f":red[:material/error:] {markdown.escape_line(translate_text(self.trace.error))}")
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(describe_duration(self.trace), width="content")
             key = f"{self.prefix}-{self.run_id}-inspect"
             st.button(
-                f"Open in {Page.INSPECT.title}",
+                _("Open in {title}").format(title=Page.INSPECT.title),
                 icon=Page.INSPECT.icon,
                 type="tertiary",
                 key=key,
@@ -192,7 +195,7 @@ class TraceDrawing:
             self.live = VerdictRows(place, reasons=not many, shown={passage.id for passage in step.passages})
         if folded:
             key = f"{self.prefix}-{self.run_id}-{step.node}-rest"
-            with st.expander(f"{len(folded)} not relevant", type="compact", key=key):
+            with st.expander(_("{folded} not relevant").format(folded=len(folded)), type="compact", key=key):
                 for passage in folded:
                     self._draw_passage(passage, reason=False)
 
@@ -207,13 +210,13 @@ class TraceDrawing:
                 args=(passage.id,),
             )
             if reason and passage.reason:
-                st.caption(markdown.escape_line(passage.reason), wrap=False)
+                st.caption(markdown.escape_line(translate_text(passage.reason)), wrap=False)
 
 
 def draw_legend() -> None:
     """Draw the list of steps before the first run."""
-    st.caption("How each answer is made. Steps appear here live.")
+    st.caption(_("How each answer is made. Steps appear here live."))
     with st.container(gap="xxsmall"):
         for node, spec in NODES.items():
             if spec.meaning:
-                st.expander(f"{spec.title} {labels.grey_text(spec.meaning)}", type="step", key=f"legend-{node}")
+                st.expander(f"{_(spec.title)} {labels.grey_text(_(spec.meaning))}", type="step", key=f"legend-{node}")

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from crag.text.formatting import format_count, format_duration
+from crag.text.formatting import format_count, format_duration, format_number
+from crag.translation import N_, _
 from crag.types import SearchHit
 from pages.parts import layout, markdown, source_drawer
 from pages.parts.option_controls import draw_collection_select
@@ -40,12 +41,14 @@ def draw_hit(number: int, hit: SearchHit, on_open: Callable[[int], None]) -> Non
 
 def _score_line(hit: SearchHit) -> str:
     """Return the fused score, and rank and score by words and by vectors."""
-    by_words = f"{_ordinal(hit.word_rank)}, {hit.word_score:.1f}" if hit.word_rank else "none shared"
+    by_words = f"{_ordinal(hit.word_rank)}, {hit.word_score:.1f}" if hit.word_rank else _("none shared")
     if hit.cosine is None:
-        by_meaning = "not embedded yet"
+        by_meaning = _("not embedded yet")
     else:
         by_meaning = f"{_ordinal(hit.vector_rank)}, {hit.cosine:.2f}" if hit.vector_rank else f"{hit.cosine:.2f}"
-    return f"**Score {hit.passage.score:.2f}** · words {by_words} · meaning {by_meaning}"
+    return _("**Score {score:.2f}** · words {by_words} · meaning {by_meaning}").format(
+        score=hit.passage.score, by_words=by_words, by_meaning=by_meaning
+    )
 
 
 def _ordinal(rank: int | None) -> str:
@@ -72,26 +75,26 @@ def _duplicates_note(titles: tuple[str, ...]) -> str:
     """Return the other documents that contain the same text."""
     named = ", ".join(markdown.escape_line(title, 80) for title in titles[:4])
     more = f" and {format_count(len(titles) - 4, 'other document')}" if len(titles) > 4 else ""
-    return f"The same text is also in {named}{more}."
+    return _("The same text is also in {named}{more}.").format(named=named, more=more)
 
 
 _MAX_QUERY_LENGTH = 2_000
 _MAX_HITS = 50
 _PASSAGE_KEY = "opened_passage"
-_MEANING = "See what a question finds in your documents, and why. Nothing is graded and no language model is used."
+_MEANING = N_("See what a question finds in your documents, and why. Nothing is graded and no language model is used.")
 _LEGEND = {
-    "Score": "words and meaning combined, up to 1.00",
-    "Words": "rank and score (BM25) by words shared with the question",
-    "Meaning": "rank and cosine similarity of the embeddings, up to 1.00",
+    N_("Score"): N_("words and meaning combined, up to 1.00"),
+    N_("Words"): N_("rank and score (BM25) by words shared with the question"),
+    N_("Meaning"): N_("rank and cosine similarity of the embeddings, up to 1.00"),
 }
 
 
 def main() -> None:
     """Draw the page."""
-    layout.draw_sidebar_legend("How to read a result", _LEGEND)
-    layout.draw_heading(Page.RETRIEVAL, _MEANING)
+    layout.draw_sidebar_legend(_("How to read a result"), _LEGEND)
+    layout.draw_heading(Page.RETRIEVAL, _(_MEANING))
     if not application().library.size():
-        st.caption("No documents yet. Add some, then see what a question finds in them.")
+        st.caption(_("No documents yet. Add some, then see what a question finds in them."))
         return
     query, k, collection = _draw_query_form()
     if query:
@@ -103,16 +106,16 @@ def main() -> None:
 def _draw_query_form() -> tuple[str, int, str]:
     """Draw the inputs; return the query, the number of hits, and the collection, empty for all."""
     query = st.text_input(
-        "Question or words",
+        _("Question or words"),
         icon=":material/search:",
-        placeholder="When is the lift serviced?",
+        placeholder=_("When is the lift serviced?"),
         max_chars=_MAX_QUERY_LENGTH,
         key="retrieval_query",
     )
     names = [collection.name for collection in application().library.collections()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        collection = draw_collection_select("Within", names, key="retrieval_collection", width=320)
-        k = st.number_input("Passages", 1, _MAX_HITS, 4, key="retrieval_hits", width=140)
+        collection = draw_collection_select(_("Within"), names, key="retrieval_collection", width=320)
+        k = st.number_input(_("Passages"), 1, _MAX_HITS, 4, key="retrieval_hits", width=140)
     return (query or "").strip(), int(k), collection
 
 
@@ -133,10 +136,17 @@ def _search_summary(found: list[SearchHit], size: int, seconds: float) -> str:
     """Return the number of hits, the searched passages, the duration and the embedding space."""
     space = markdown.escape_line(application().embedders.answering(), 60)
     if not found:
-        return f"Nothing found among {format_count(size, 'passage')}. Try other words, or search all documents."
-    return (
-        f"{len(found):,} of {format_count(size, 'passage')}, found in {format_duration(seconds)}."
-        f" Meaning: *{space}*. Words in **bold** are in the question and the passage."
+        return _("Nothing found among {passages}. Try other words, or search all documents.").format(
+            passages=format_count(size, "passage")
+        )
+    return _(
+        "{found} of {passages}, found in {seconds}. Meaning: *{space}*. Words in **bold** are "
+        "in the question and the passage."
+    ).format(
+        found=format_number(len(found)),
+        passages=format_count(size, "passage"),
+        seconds=format_duration(seconds),
+        space=space,
     )
 
 

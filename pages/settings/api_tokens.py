@@ -7,6 +7,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.storage.api_tokens import SCOPES, ApiToken
 from crag.text.formatting import format_date
+from crag.translation import _
 from pages.parts import dialogs, markdown
 from pages.parts.services import application
 
@@ -19,38 +20,52 @@ _USUAL_SCOPES = ["ask", "read"]
 def draw_api_tokens() -> None:
     """Draw the address of the API, the tokens, and the form for another one."""
     if not application().settings.api:
-        st.caption("Programs may not use this server: `CRAG_API` is off.")
+        st.caption(_("Programs may not use this server: `CRAG_API` is off."))
         return
     st.caption(
-        "Programs use this server with a token: as an OpenAI model at `/v1`, or documents and answers at `/api/v1`. "
-        "Without tokens, no program gets in."
+        _(
+            "Programs use this server with a token: as an OpenAI model at `/v1`, or documents and "
+            "answers at `/api/v1`. Without tokens, no program gets in."
+        )
     )
     for token in application().api_tokens.list():
         _draw_token(token)
     _draw_secret()
     with st.form("token", border=True):
-        st.text_input("Name", key=_NAME_KEY, max_chars=80, placeholder="The program that will use it")
+        st.text_input(_("Name"), key=_NAME_KEY, max_chars=80, placeholder=_("The program that will use it"))
         st.pills(
-            "It may",
+            _("It may"),
             list(SCOPES),
             selection_mode="multi",
             default=_USUAL_SCOPES,
-            format_func=lambda scope: SCOPES[scope],
+            format_func=lambda scope: _(SCOPES[scope]),
             key=_SCOPES_KEY,
         )
-        st.form_submit_button("Make a token", icon=":material/key:", on_click=_make_token)
+        st.form_submit_button(_("Make a token"), icon=":material/key:", on_click=_make_token)
 
 
 def _draw_token(token: ApiToken) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(gap=None):
             st.markdown(f"**{markdown.escape_line(token.name, 80)}**")
-            used = f"last used {format_date(token.used_at)}" if token.used_at else "never used"
-            may = ", ".join(meaning for scope, meaning in SCOPES.items() if scope in token.scopes)
-            st.caption(f"May {may} · made {format_date(token.created_at)} · {used}")
+            used = (
+                _("last used {used_at}").format(used_at=format_date(token.used_at))
+                if token.used_at
+                else _("never used")
+            )
+            may = ", ".join(_(meaning) for scope, meaning in SCOPES.items() if scope in token.scopes)
+            st.caption(
+                _("May {may} · made {created_at} · {used}").format(
+                    may=may, created_at=format_date(token.created_at), used=used
+                )
+            )
         with st.container(width="content"):
             st.button(
-                "Revoke", icon=":material/delete:", key=f"revoke-{token.id}", on_click=_revoke_token, args=(token.id,)
+                _("Revoke"),
+                icon=":material/delete:",
+                key=f"revoke-{token.id}",
+                on_click=_revoke_token,
+                args=(token.id,),
             )
 
 
@@ -58,7 +73,7 @@ def _draw_secret() -> None:
     """Draw the secret of the token that was just made; another visit does not show it."""
     if secret := st.session_state.pop(_SECRET_KEY, ""):
         with st.container(border=True):
-            st.markdown("**Copy this token now.** It is not shown again.")
+            st.markdown(_("**Copy this token now.** It is not shown again."))
             st.code(secret, language=None)
 
 

@@ -10,7 +10,8 @@ from crag.app.model_checks import NOMIC_CHECK
 from crag.errors import CragError
 from crag.models.model_choice import embedder_label
 from crag.storage.preferences import ValueOrigin
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_number
+from crag.translation import N_, _
 from pages.parts import dialogs, labels, markdown, setup_checklist
 from pages.parts.layout import draw_watching, progress_share
 from pages.parts.services import application
@@ -30,7 +31,7 @@ _STATE_ICONS = {
     "building": ":gray[:material/progress_activity:]",
     "kept": ":gray[:material/history:]",
 }
-_WEIGHT_ORIGINS = {"fitted": "fitted to your documents", "measured": "as measured", "default": "by default"}
+_WEIGHT_ORIGINS = {"fitted": N_("fitted to your documents"), "measured": N_("as measured"), "default": N_("by default")}
 
 
 def draw_embeddings() -> None:
@@ -79,14 +80,14 @@ def _draw_embedder_choice() -> None:
         meaning = f"CRAG_EMBEDDER is {overruled}, but you switched back to {wanted.label}."
     elif is_locked:
         meaning, variable = "", "CRAG_EMBEDDER"
-    with setting_row.lay_out_row("Embedder", meaning, origin, variable):
+    with setting_row.lay_out_row(_("Embedder"), meaning, origin, variable):
         names = {choice.name: choice.label for choice in [*server_status().embedders, wanted]}
         options = [_AUTOMATIC, *names]
         st.selectbox(
-            "Embedder",
+            _("Embedder"),
             options,
             index=options.index(wanted.name if chosen or is_locked else _AUTOMATIC),
-            format_func=lambda name: names[name] if name else f"Automatic ({wanted.label})",
+            format_func=lambda name: names[name] if name else _("Automatic ({label})").format(label=wanted.label),
             disabled=is_locked,
             label_visibility="collapsed",
             key=f"embedder-{chosen}",
@@ -94,14 +95,14 @@ def _draw_embedder_choice() -> None:
         )
         if overruled:
             st.button(
-                f"Use {markdown.escape_line(overruled)}",
+                _("Use {overruled}").format(overruled=markdown.escape_line(overruled)),
                 type="tertiary",
                 on_click=_switch_embedder,
                 args=(overruled,),
             )
         elif chosen and not is_locked:
             st.button(
-                "Back to default",
+                _("Back to default"),
                 icon=":material/undo:",
                 type="tertiary",
                 on_click=_switch_embedder,
@@ -114,20 +115,29 @@ def _draw_space(report: SpaceStatus) -> None:
     name = markdown.escape_line(embedder_label(report.space.name), 60)
     facts = f"{report.space.dimension} dimensions · {format_count(report.vectors, 'passage')}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        counts = f"meaning weighs {report.weight.share:.0%}, {_WEIGHT_ORIGINS[report.weight.origin]}"
-        state = f" · in use · {counts}" if report.state == "answering" else ""
+        counts = _("meaning weighs {share:.0%}, {weight_origins}").format(
+            share=report.weight.share, weight_origins=_(_WEIGHT_ORIGINS[report.weight.origin])
+        )
+        state = _(" · in use · {counts}").format(counts=counts) if report.state == "answering" else ""
         st.markdown(f"{_STATE_ICONS[report.state]} {name} {labels.grey_text(f'{facts}{state}')}", width="content")
         if report.state == "building":
-            st.button("Cancel", type="tertiary", key="cancel-space", on_click=work.cancel)
+            st.button(_("Cancel"), type="tertiary", key="cancel-space", on_click=work.cancel)
         elif report.state == "kept":
             with st.container(horizontal=True, width="content"):
                 if report.space == spaces.previous_space():
-                    st.button(f"Go back to {name}", type="tertiary", key="space-back", on_click=work.go_back)
+                    st.button(
+                        _("Go back to {name}").format(name=name),
+                        type="tertiary",
+                        key="space-back",
+                        on_click=work.go_back,
+                    )
                 drop = f"drop-{report.space.id}"
-                st.button("Remove", type="tertiary", key=drop, on_click=_drop_space, args=(report.space.id,))
+                st.button(_("Remove"), type="tertiary", key=drop, on_click=_drop_space, args=(report.space.id,))
     if report.state == "building":
         made = max(report.vectors, _vectors_made(work.progress, report.passages))
-        caption = f"{made:,} of {report.passages:,} passages; the current embeddings stay in use until it is done"
+        caption = _("{made} of {passages} passages; the current embeddings stay in use until it is done").format(
+            made=format_number(made), passages=format_number(report.passages)
+        )
         st.progress(progress_share(made, report.passages), text=labels.grey_text(caption))
 
 

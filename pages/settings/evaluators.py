@@ -7,6 +7,7 @@ import streamlit as st
 from crag.models.evaluator_weights import DOWNLOAD_PREFIX, KNOWN_EVALUATORS, EvaluatorReport, KnownEvaluator
 from crag.settings import url_host
 from crag.text.formatting import format_size
+from crag.translation import N_, _, translate_text
 from pages.parts import downloads, labels, markdown
 from pages.parts.layout import draw_watching
 from pages.parts.services import application
@@ -15,10 +16,11 @@ EVALUATOR_WORDS = (
     "evaluator cross-encoder reranker download MiniLM BGE multilingual grades orders passages license CRAG_EVALUATOR "
     f"{' '.join(known.languages for known in KNOWN_EVALUATORS.values())}"
 )
-_MEANING = (
-    "A trained model on this machine that judges whether a passage answers a question. Where there is one, it orders "
-    "the passages found, and grades them under *Automatic* and *Evaluator*. Questions in a language that it does not "
-    "read are graded as usual. The grader *Built-in* does without it."
+_MEANING = N_(
+    "A trained model on this machine that judges whether a passage answers a question. "
+    "Where there is one, it orders the passages found, and grades them under *Automatic* "
+    "and *Evaluator*. Questions in a language that it does not read are graded as usual. "
+    "The grader *Built-in* does without it."
 )
 
 
@@ -26,9 +28,13 @@ def draw_evaluators() -> None:
     """Draw the section, refreshed every second during a download."""
     is_busy = _is_downloading()
     with st.container(gap="xxsmall"):
-        st.header("Evaluator", anchor=False)
+        st.header(_("Evaluator"), anchor=False)
         with st.container(border=True):
-            st.caption(f"{_MEANING} It is downloaded from {_download_host()}; nothing else is sent there.")
+            st.caption(
+                _("{meaning} It is downloaded from {download_host}; nothing else is sent there.").format(
+                    meaning=_(_MEANING), download_host=_download_host()
+                )
+            )
             draw_watching(is_busy, _is_downloading, downloads.REFRESH_SECONDS if is_busy else None, _draw_choices)
 
 
@@ -60,7 +66,7 @@ def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
         with st.container(gap=None):
             facts = f"{known.languages} · {format_size(known.size)} · {known.license}"
             is_in_use = not download and (report.name, report.state) == (known.name, "in use")
-            in_use = " :green-badge[in use]" if is_in_use else ""
+            in_use = _(" :green-badge[in use]") if is_in_use else ""
             st.markdown(f"**{known.label}** {labels.grey_text(facts)}{in_use}")
             if download:
                 downloads.draw_download_progress(download)
@@ -68,19 +74,23 @@ def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
                 st.caption(f":orange[:material/warning:] {markdown.escape_line(fault.message)}")
         with st.container(horizontal=True, width="content", gap="small"):
             if download or not is_usable:
-                label = "Download again" if known.is_present else f"Download · {format_size(known.size)}"
+                label = (
+                    _("Download again")
+                    if known.is_present
+                    else _("Download · {size}").format(size=format_size(known.size))
+                )
                 downloads.draw_download_button(name, label, "-evaluator")
             else:
-                st.button("Remove", type="tertiary", key=f"remove-{name}", on_click=_remove, args=(known.name,))
+                st.button(_("Remove"), type="tertiary", key=f"remove-{name}", on_click=_remove, args=(known.name,))
 
 
 def _draw_configured(report: EvaluatorReport) -> None:
     """Draw what the environment names."""
-    state = " :green-badge[in use]" if report.state == "in use" else ""
+    state = _(" :green-badge[in use]") if report.state == "in use" else ""
     name = markdown.escape_line(application().settings.evaluator, 120)
-    st.markdown(f"{name} {labels.grey_text('Set by CRAG_EVALUATOR. Change it there.')}{state}")
+    st.markdown(f"{name} {labels.grey_text(_('Set by CRAG_EVALUATOR. Change it there.'))}{state}")
     if report.fault and report.name not in KNOWN_EVALUATORS:
-        st.caption(f":orange[:material/warning:] {markdown.escape_line(str(report.fault), 400)}")
+        st.caption(f":orange[:material/warning:] {markdown.escape_line(translate_text(str(report.fault)), 400)}")
 
 
 def _remove(name: str) -> None:

@@ -12,7 +12,8 @@ from crag.models.ollama_api import find_by_name, is_cloud_name
 from crag.models.providers import PROVIDERS, Provider, list_providers
 from crag.options import OPTIONS, ROLES, Option, get_option
 from crag.storage.preferences import EffectiveValue
-from crag.text.formatting import format_size
+from crag.text.formatting import format_number, format_size
+from crag.translation import N_, _
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
 from pages.parts.labels import grey_text
 from pages.parts.layout import draw_watching
@@ -49,7 +50,7 @@ def server_status() -> ServerStatus:
 
 def model_report(name: str) -> ModelReport | None:
     """Return Ollama's report on the model of this name, if it is installed."""
-    provider, _, wanted = name.partition(":")
+    provider, _unused, wanted = name.partition(":")
     return find_by_name(wanted, server_status().models) if provider == "ollama" else None
 
 
@@ -75,7 +76,7 @@ def _needs_consent(name: str) -> bool:
     found = model_report(name)
     if found:
         return found.cloud
-    provider, _, model = name.partition(":")
+    provider, _unused, model = name.partition(":")
     return is_cloud_name(model) if provider == "ollama" else name not in _LOCAL_NAMES
 
 
@@ -87,7 +88,7 @@ def _find_provider(name: str) -> Provider | None:
 
 def _is_hosted_model(name: str) -> bool:
     """Return whether this names a model of a provider that is known or whose package is installed."""
-    wanted, colon, _ = name.partition(":")
+    wanted, colon, _unused = name.partition(":")
     if not colon or model_report(f"ollama:{name}"):
         return False
     return _find_provider(name) is not None or (wanted.isidentifier() and find_spec(f"langchain_{wanted}") is not None)
@@ -105,7 +106,11 @@ def _missing_requirement(name: str) -> str:
     known = _find_provider(name)
     if known is None or (known.installed and known.key_present):
         return ""
-    return f"needs the package {known.package}" if not known.installed else f"needs {known.key_variable}"
+    return (
+        _("needs the package {package}").format(package=known.package)
+        if not known.installed
+        else f"needs {known.key_variable}"
+    )
 
 
 AUTOMATIC, SAME_AS_ANSWERING, BUILTIN, OLLAMA_PREFIX = "auto", "", "builtin", "ollama:"
@@ -121,45 +126,55 @@ def _model_choices(setting: Option, current: str) -> dict[str, str]:
 
 def _choice_label(name: str) -> str:
     if name == AUTOMATIC:
-        return f"Automatic, now {model_choice().label}" if is_status_known() else "Automatic"
+        return _("Automatic, now {label}").format(label=model_choice().label) if is_status_known() else _("Automatic")
     if name in (SAME_AS_ANSWERING, BUILTIN):
-        return BUILTIN_LABEL if name else OPTIONS["grader_model"].empty_means.capitalize()
+        return BUILTIN_LABEL if name else _(OPTIONS["grader_model"].empty_means).capitalize()
     if (found := model_report(name)) is None:
         return _hosted_label(name) if external_hosts.model_host(name) else name.removeprefix(OLLAMA_PREFIX)
     if found.host:
-        return f"{found.name} — leaves this machine"
-    loaded = f"loaded on {found.processor}" if found.processor else "loaded" if found.loaded else ""
+        return _("{name} — leaves this machine").format(name=found.name)
+    loaded = (
+        _("loaded on {processor}").format(processor=found.processor)
+        if found.processor
+        else "loaded"
+        if found.loaded
+        else ""
+    )
     facts = ", ".join(filter(None, ("Ollama", format_size(found.size), loaded)))
     return f"{found.name} — {facts}"
 
 
 def _hosted_label(name: str) -> str:
     known = _find_provider(name)
-    model = f"A model of {known.label}" if known and name == f"{known.name}:" else name
-    return f"{model} — leaves this machine"
+    model = _("A model of {label}").format(label=known.label) if known and name == f"{known.name}:" else name
+    return _("{model} — leaves this machine").format(model=model)
 
 
 ALLOW_DIALOG = "allow_model"
 
 
-@dialogs.dialog("Use a model on another machine?", icon=external_hosts.EXTERNAL_ICON)
+@dialogs.dialog(N_("Use a model on another machine?"), icon=external_hosts.EXTERNAL_ICON)
 def draw_consent_dialog(asked: tuple[str, str]) -> None:
     """Draw the dialog; `asked` is the option's name and the model."""
     setting_name, model = asked
     is_provider = model.endswith(":")
     if is_provider:
-        typed = st.text_input("Model, as the provider calls it", placeholder="gpt-4o-mini", max_chars=100)
+        typed = st.text_input(_("Model, as the provider calls it"), placeholder="gpt-4o-mini", max_chars=100)
         model += (typed or "").strip()
     host = markdown.escape_line(external_hosts.model_host(model), 60)
-    name = "It" if is_provider else f"**{markdown.escape_line(model_label(model), 60)}**"
-    st.markdown(f"{name} runs on another machine, at **{host}**. {OPTIONS[setting_name].receives} would go there.")
-    st.caption("Everything sent is listed in Privacy, where you can also revoke this.")
+    name = _("It") if is_provider else f"**{markdown.escape_line(model_label(model), 60)}**"
+    st.markdown(
+        _("{name} runs on another machine, at **{host}**. {receives} would go there.").format(
+            name=name, host=host, receives=_(OPTIONS[setting_name].receives)
+        )
+    )
+    st.caption(_("Everything sent is listed in Privacy, where you can also revoke this."))
     with st.container(horizontal=True):
-        if st.button("Allow and use", icon=external_hosts.EXTERNAL_ICON, disabled=model.endswith(":")):
+        if st.button(_("Allow and use"), icon=external_hosts.EXTERNAL_ICON, disabled=model.endswith(":")):
             application().preferences.allow_model(model)
             setting_row.save_option(setting_name, model)
             dialogs.close_and_rerun()
-        if st.button("Cancel"):
+        if st.button(_("Cancel")):
             dialogs.close_and_rerun()
 
 
@@ -185,7 +200,7 @@ def _draw_model_control(option: Option, effective: EffectiveValue) -> None:
     st.session_state[key] = effective.value
     common = {"key": key, "disabled": effective.origin == "environment", "label_visibility": "collapsed"}
     common |= {"on_change": _choose_model, "args": (option, key)}
-    option_controls.draw_model_box(option.title, _model_choices(option, effective.value), common)
+    option_controls.draw_model_box(option.label, _model_choices(option, effective.value), common)
     _draw_model_notes(option, effective.value)
 
 
@@ -193,7 +208,11 @@ def _draw_model_notes(option: Option, name: str) -> None:
     """Draw what to know about the chosen model: it runs elsewhere, or is not downloaded."""
     if external_hosts.model_host(name):
         lacking = grey_text(markdown.escape_line(_missing_requirement(name)))
-        st.markdown(f":orange-badge[{external_hosts.EXTERNAL_ICON} leaves this machine] {lacking}")
+        st.markdown(
+            _(":orange-badge[{external_icon} leaves this machine] {lacking}").format(
+                external_icon=external_hosts.EXTERNAL_ICON, lacking=lacking
+            )
+        )
     elif (
         name.startswith(OLLAMA_PREFIX)
         and server_status().known
@@ -201,16 +220,16 @@ def _draw_model_notes(option: Option, name: str) -> None:
         and model_report(name) is None
     ):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(":orange-badge[:material/download: not on Ollama yet]", width="content")
-            downloads.draw_download_button(name, "Get it", f"-{option.name}")
+            st.markdown(_(":orange-badge[:material/download: not on Ollama yet]"), width="content")
+            downloads.draw_download_button(name, _("Get it"), f"-{option.name}")
 
 
 def _explain_model(option: Option, effective: EffectiveValue) -> str:
     if effective.value == SAME_AS_ANSWERING:
-        return option.help
+        return _(option.help)
     if host := external_hosts.model_host(model_choice().name if effective.value == AUTOMATIC else effective.value):
-        return f"{option.help} {option.receives} go to {host}."
-    return f"{option.help} Local: nothing leaves this machine."
+        return _("{help} {receives} go to {host}.").format(help=option.help, receives=option.receives, host=host)
+    return _("{help} Local: nothing leaves this machine.").format(help=option.help)
 
 
 def _choose_model(option: Option, key: str) -> None:
@@ -232,7 +251,7 @@ def _full_model_name(name: str) -> str:
 
 
 _ROLE_KEY = "tuned_role"
-_UNTUNED_NOTE = ", which has no parameters: these apply to language models."
+_UNTUNED_NOTE = N_(", which has no parameters: these apply to language models.")
 
 
 def tuning_rows() -> tuple[setting_row.SettingsRow, ...]:
@@ -243,7 +262,7 @@ def tuning_rows() -> tuple[setting_row.SettingsRow, ...]:
 def draw_role_choice() -> tuple[setting_row.SettingsRow, ...]:
     """Draw the role selector and return the rows of the chosen role."""
     role = st.segmented_control(
-        "Role",
+        _("Role"),
         list(ROLES),
         default=None if _ROLE_KEY in st.session_state else "answering",
         required=True,
@@ -254,7 +273,11 @@ def draw_role_choice() -> tuple[setting_row.SettingsRow, ...]:
     )
     role = role or "answering"
     model = model_in_role(role)
-    st.caption(f"{_model_markdown(model)} has this role now{_UNTUNED_NOTE if model == BUILTIN else '.'}")
+    st.caption(
+        _("{model_markdown} has this role now{untuned_note}").format(
+            model_markdown=_model_markdown(model), untuned_note=_(_UNTUNED_NOTE) if model == BUILTIN else "."
+        )
+    )
     return tuple(_tuning_row(name, short=True) for name in option_controls.tuning_options(role))
 
 
@@ -271,11 +294,15 @@ def _draw_window_control(option: Option, effective: EffectiveValue) -> None:
 
 def _explain_window(option: Option, effective: EffectiveValue) -> str:
     if (most := _largest_window(option)) is None:
-        return option.help
+        return _(option.help)
     if effective.value > most:
-        return f"This model reads {most:,} tokens at most."
-    window = f"{effective.value:,} of the model's {most:,} tokens"
-    return f"{window}. Larger windows need more memory; roles that share a model share the largest of their windows."
+        return _("This model reads {most} tokens at most.").format(most=format_number(most))
+    window = _("{value} of the model's {most} tokens").format(
+        value=format_number(effective.value), most=format_number(most)
+    )
+    return _(
+        "{window}. Larger windows need more memory; roles that share a model share the largest of their windows."
+    ).format(window=window)
 
 
 def _largest_window(option: Option) -> int | None:
@@ -293,13 +320,17 @@ def draw_providers() -> None:
     """Draw the folded list of providers."""
     known = list_providers(application().settings)
     ready = [provider.label for provider in known if _is_ready(provider)]
-    facts = f"ready: {', '.join(ready)}" if ready else "none is ready"
+    facts = f"ready: {', '.join(ready)}" if ready else _("none is ready")
     shown = st.expander(
-        f"Other providers {labels.grey_text(markdown.escape_line(facts))}", key="providers", on_change="rerun"
+        _("Other providers {facts}").format(facts=labels.grey_text(markdown.escape_line(facts))),
+        key="providers",
+        on_change="rerun",
     )
     if shown.open:
         with shown:
-            st.caption("Their models run on other machines. You are asked once before each is used. Keys stay in .env.")
+            st.caption(
+                _("Their models run on other machines. You are asked once before each is used. Keys stay in .env.")
+            )
             for provider in sorted(known, key=lambda provider: (not _is_ready(provider), not provider.installed)):
                 _draw_provider(provider)
 
@@ -312,16 +343,18 @@ def _draw_provider(provider: Provider) -> None:
     sign = ":green[:material/check_circle:]" if _is_ready(provider) else ":gray[:material/radio_button_unchecked:]"
     name = f"{sign} {markdown.escape_line(provider.label)}"
     if _is_ready(provider):
-        with setting_row.lay_out_row(name, "Package and key found."):
-            st.caption(f"Choose `{provider.name}:MODEL` above.")
+        with setting_row.lay_out_row(name, _("Package and key found.")):
+            st.caption(_("Choose `{name}:MODEL` above.").format(name=provider.name))
     elif provider.installed:
         with setting_row.lay_out_row(
-            name, "The package is installed, the key is missing. Add this line to .env, then restart:"
+            name, _("The package is installed, the key is missing. Add this line to .env, then restart:")
         ):
             st.code(f"{provider.key_variable}=", language=None)
     else:
         key = (
-            "The key is set, the package is not installed." if provider.key_present else "The package is not installed."
+            _("The key is set, the package is not installed.")
+            if provider.key_present
+            else _("The package is not installed.")
         )
-        with setting_row.lay_out_row(name, f"{key} To add it:"):
+        with setting_row.lay_out_row(name, _("{key} To add it:").format(key=key)):
             st.code(f"pip install {provider.package}", language="bash", wrap_lines=True)

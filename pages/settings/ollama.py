@@ -10,6 +10,7 @@ import streamlit as st
 from crag.models.ollama_server import SUGGESTED_MODELS
 from crag.options import ROLES
 from crag.text.formatting import format_size
+from crag.translation import _, translate_text
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
 from pages.parts.layout import draw_watching
 from pages.parts.services import ModelTask, application, server_monitor
@@ -37,37 +38,37 @@ def _draw_download_form() -> None:
     """Draw the field for a model name, and where models come from."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         labels = {name: _describe_suggestion(name) for name in _suggested_models()}
-        common = {"key": _NAME_KEY, "index": None, "placeholder": "A name such as llama3.1:8b"}
-        option_controls.draw_model_box("Get another model", labels, common)
-        st.button("Get it", icon=":material/download:", on_click=_get_model)
-    st.caption("Ollama downloads it from ollama.com to this machine. You can type any name from its library.")
+        common = {"key": _NAME_KEY, "index": None, "placeholder": _("A name such as llama3.1:8b")}
+        option_controls.draw_model_box(_("Get another model"), labels, common)
+        st.button(_("Get it"), icon=":material/download:", on_click=_get_model)
+    st.caption(_("Ollama downloads it from ollama.com to this machine. You can type any name from its library."))
 
 
 def _draw_download_row(download: Download) -> None:
     name = download.name.removeprefix(_OLLAMA_PREFIX)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container(gap=None):
-            word = "Getting " if download.state == "running" else ""
+            word = _("Getting ") if download.state == "running" else ""
             st.markdown(f"{word}**{markdown.escape_line(name, 60)}**")
             downloads.draw_download_progress(download)
         with st.container(horizontal=True, width="content", gap="small"):
-            downloads.draw_download_button(download.name, "Resume", "-listed")
+            downloads.draw_download_button(download.name, _("Resume"), "-listed")
             if download.state != "running":
                 key = f"dismiss-{download.name}"
-                st.button("Dismiss", type="tertiary", key=key, on_click=_dismiss_download, args=(download.name,))
+                st.button(_("Dismiss"), type="tertiary", key=key, on_click=_dismiss_download, args=(download.name,))
 
 
 def _suggested_models() -> list[str]:
     """Return models that are not installed, the one recommended for this machine first."""
     there = {model.name.removesuffix(":latest") for model in server_status().models}
-    best, _ = application().ollama.recommended()
+    best, _unused = application().ollama.recommended()
     return [name for name in dict.fromkeys([best, *SUGGESTED_MODELS]) if name not in there]
 
 
 def _describe_suggestion(name: str) -> str:
     """Return the label of a suggestion; plain text."""
-    best, _ = application().ollama.recommended()
-    fits = ", fits this machine" if name == best else ""
+    best, _unused = application().ollama.recommended()
+    fits = _(", fits this machine") if name == best else ""
     return f"{name} — {format_size(SUGGESTED_MODELS[name])}{fits}"
 
 
@@ -113,25 +114,29 @@ def draw_ollama() -> None:
 def _draw_head() -> None:
     state, address = server_status(), markdown.escape_line(application().settings.ollama_host_label, 60)
     if not state.known:
-        sign, fact = ":gray[:material/progress_activity:]", f"looking for it at {address}"
+        sign, fact = ":gray[:material/progress_activity:]", _("looking for it at {address}").format(address=address)
     elif state.fault:
-        sign, fact = ":gray[:material/radio_button_unchecked:]", f"not found at {address}"
+        sign, fact = ":gray[:material/radio_button_unchecked:]", _("not found at {address}").format(address=address)
     else:
         sign, fact = ":green[:material/check_circle:]", f"{markdown.escape_line(state.version, 20)} at {address}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.header("On Ollama", anchor=False, width="content")
+        st.header(_("On Ollama"), anchor=False, width="content")
         st.markdown(f"{sign} {labels.grey_text(fact)}", width="content")
 
 
 def _draw_fault() -> None:
     state = server_status()
     if not state.silent:
-        st.markdown(markdown.sanitize_answer(f"{state.fault} {state.remedy}"))
+        st.markdown(markdown.sanitize_answer(translate_text(f"{state.fault} {state.remedy}")))
         return
-    st.markdown(markdown.escape_line(f"{state.fault} If it is installed, start it with:"))
+    st.markdown(
+        markdown.escape_line(_("{fault} If it is installed, start it with:").format(fault=translate_text(state.fault)))
+    )
     st.code("ollama serve", language="bash")
     st.caption(
-        f"{_DOWNLOAD_LINK} has it for every system. OLLAMA_HOST sets another address. This page updates by itself."
+        _(
+            "{download_link} has it for every system. OLLAMA_HOST sets another address. This page updates by itself."
+        ).format(download_link=_DOWNLOAD_LINK)
     )
 
 
@@ -141,7 +146,7 @@ def _draw_models() -> None:
         for model in there:
             _draw_model(model)
         if not there:
-            st.caption("No models yet.")
+            st.caption(_("No models yet."))
         _draw_unfinished_downloads()
 
 
@@ -156,43 +161,57 @@ def _draw_model(model: ModelReport) -> None:
         with st.container(horizontal=True, width="content", gap="small"):
             _draw_model_actions(model, work)
     if work is not None and work.fault:
-        st.markdown(f":small[:orange[:material/error:] {markdown.sanitize_answer(work.fault)}]")
+        st.markdown(f":small[:orange[:material/error:] {markdown.sanitize_answer(translate_text(work.fault))}]")
 
 
 def _model_facts(model: ModelReport) -> str:
     """Return the facts on a model; safe Markdown."""
     context = f"{model.context_length:,} tokens" if model.context_length else ""
     size = "" if model.cloud else format_size(model.size)
-    facts = [model.parameters, model.quantization, context, size, "embedding model" if model.embeds else ""]
+    facts = [model.parameters, model.quantization, context, size, _("embedding model") if model.embeds else ""]
     parts = [markdown.escape_line(fact) for fact in facts if fact]
     if model.loaded:
-        parts.append(f":green[{markdown.escape_line(f'loaded on {model.processor}' if model.processor else 'loaded')}]")
+        where = _("loaded on {processor}").format(processor=model.processor) if model.processor else _("loaded")
+        parts.append(f":green[{markdown.escape_line(where)}]")
     return " · ".join(parts)
 
 
 def _model_badges(model: ModelReport) -> str:
     """Return badges for the model's host and for the roles that it plays."""
     marks = (
-        [f":orange-badge[{external_hosts.EXTERNAL_ICON} runs at {markdown.escape_line(model.host, 40)}]"]
+        [
+            _(":orange-badge[{external_icon} runs at {host}]").format(
+                external_icon=external_hosts.EXTERNAL_ICON, host=markdown.escape_line(model.host, 40)
+            )
+        ]
         if model.cloud
         else []
     )
     roles = [role for role in ROLES if model_report(model_settings.model_in_role(role)) == model]
     if roles:
-        marks.append(f":blue-badge[used for {'all' if len(roles) == len(ROLES) else ' and '.join(roles)}]")
+        marks.append(
+            _(":blue-badge[used for {value}]").format(
+                value="all" if len(roles) == len(ROLES) else _(" and ").join(roles)
+            )
+        )
     return " ".join(marks)
 
 
 def _draw_model_actions(model: ModelReport, work: ModelTask | None) -> None:
     if work is not None and not work.fault:
-        st.markdown(labels.grey_text(f"{work.word}, {time.monotonic() - work.since:.0f} s so far"), width="content")
+        st.markdown(
+            labels.grey_text(
+                _("{word}, {monotonic:.0f} s so far").format(word=work.word, monotonic=time.monotonic() - work.since)
+            ),
+            width="content",
+        )
         return
     if not model.cloud:
-        word, act = ("Unload", _unload_model) if model.loaded else ("Load", _load_model)
+        word, act = (_("Unload"), _unload_model) if model.loaded else (_("Load"), _load_model)
         st.button(word, type="tertiary", key=f"{word}-{model.name}", on_click=act, args=(model.name,))
     asked = (DELETE_MODEL_DIALOG, model.name)
     st.button(
-        "Delete", type="tertiary", key=f"delete-{model.name}", on_click=dialogs.open_dialog_from_fragment, args=asked
+        _("Delete"), type="tertiary", key=f"delete-{model.name}", on_click=dialogs.open_dialog_from_fragment, args=asked
     )
 
 
@@ -209,9 +228,9 @@ def _unload_model(name: str) -> None:
 def draw_delete_model_dialog(name: str) -> None:
     """Draw the confirmation before a model is deleted."""
     dialogs.confirm(
-        "Delete model?",
+        _("Delete model?"),
         lambda: _draw_deleted_model(name),
-        "Delete",
+        _("Delete"),
         lambda: server_monitor().begin(name, "deleting", application().ollama.delete),
     )
 
@@ -220,6 +239,8 @@ def _draw_deleted_model(name: str) -> None:
     model = next((model for model in server_status().models if model.name == name), None)
     size = f", {format_size(model.size)}" if model is not None and not model.cloud else ""
     st.markdown(
-        f"**{markdown.escape_line(name, 60)}**{size} will be removed from Ollama, for every program that uses it."
+        _("**{name}**{size} will be removed from Ollama, for every program that uses it.").format(
+            name=markdown.escape_line(name, 60), size=size
+        )
     )
-    st.caption("Your documents and conversations are kept. To use it again, download it again.")
+    st.caption(_("Your documents and conversations are kept. To use it again, download it again."))

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import streamlit as st
 
+from crag.translation import _
 from pages.parts import dialogs, markdown, setup_checklist
 from pages.parts.address import AddressSelection, read_selections
 from pages.parts.layout import draw_search_field
@@ -24,13 +25,13 @@ _SECTION_SELECTION = AddressSelection("section")
 def _draw_index() -> tuple[str, Section]:
     """Draw the index; return the search text and the chosen section."""
     if is_phone():
-        wanted = draw_search_field("Search settings", _SEARCH_KEY)
+        wanted = draw_search_field(_("Search settings"), _SEARCH_KEY)
         chosen = _chosen_section()
         if not wanted:
             _draw_section_list(chosen)
         return wanted, chosen
     with st.sidebar:
-        wanted = draw_search_field("Search settings", _SEARCH_KEY)
+        wanted = draw_search_field(_("Search settings"), _SEARCH_KEY)
         chosen = _chosen_section()
         with st.container(gap="xxsmall"):
             for section in shown_sections():
@@ -46,7 +47,7 @@ def _chosen_section() -> Section:
 
 def _draw_entry(section: Section, *, is_chosen: bool) -> None:
     st.button(
-        f"**{section.name}**" if is_chosen else section.name,
+        f"**{_(section.name)}**" if is_chosen else _(section.name),
         icon=f":material/{section.icon}:",
         type="tertiary",
         key=f"section-{section.slug}",
@@ -59,9 +60,9 @@ def _draw_section_list(chosen: Section) -> None:
     names = {section.slug: section for section in shown_sections()}
     st.session_state.section_list = chosen.slug
     st.selectbox(
-        "Section",
+        _("Section"),
         list(names),
-        format_func=lambda slug: names[slug].name,
+        format_func=lambda slug: _(names[slug].name),
         icon=f":material/{chosen.icon}:",
         label_visibility="collapsed",
         key="section_list",
@@ -88,12 +89,12 @@ def main() -> None:
     setup_checklist.note_page_state()
     st.title(Page.SETTINGS.title, anchor=False)
     if may_administer():
-        st.caption("Saved at once for all conversations. A conversation can override them above its question box.")
+        st.caption(_("Saved at once for all conversations. A conversation can override them above its question box."))
     wanted, chosen = _draw_index()
     if wanted:
         _draw_search_results(wanted)
     else:
-        st.header(chosen.name, anchor=False)
+        st.header(_(chosen.name), anchor=False)
         _draw_rows(chosen.choose() if chosen.choose else chosen.rows)
     dialogs.draw_open_dialog(_DIALOGS)
     setup_checklist.draw_help_dialog()
@@ -103,11 +104,11 @@ def main() -> None:
 def _draw_search_results(wanted: str) -> None:
     found = [(section, rows) for section in shown_sections() if (rows := section.found(wanted))]
     for section, rows in found:
-        st.header(section.name, anchor=False)
+        st.header(_(section.name), anchor=False)
         _draw_rows(rows)
     if not found:
-        st.markdown(f"No settings match “{markdown.escape_line(wanted, 60)}”.")
-        st.caption("Search covers names, descriptions, choices and environment variables.")
+        st.markdown(_("No settings match “{wanted}”.").format(wanted=markdown.escape_line(wanted, 60)))
+        st.caption(_("Search covers names, descriptions, choices and environment variables."))
 
 
 def _draw_rows(rows: Iterable[SettingsRow]) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from crag.inspection import run_labels
 from crag.options import MAIN_OPTIONS, SAVED_OPTIONS, OptionChanges, RunOptions, get_option
 from crag.reference_systems import REFERENCE_SYSTEMS, ReferenceSystem, preset_title
+from crag.translation import N_, _
 from pages.chat import state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
@@ -22,21 +23,21 @@ PRESET_WORDS = " ".join(
     )
 )
 DELETE_PRESET_DIALOG = "delete_preset"
-_FOR_HOME, _FOR_CONVERSATION = "As default", "In the open conversation"
+_FOR_HOME, _FOR_CONVERSATION = N_("As default"), N_("In the open conversation")
 _NAME_KEY = "preset_name"
 
 
 def draw_presets() -> None:
     """Draw every preset with the ways to use it, and the form that saves another."""
-    st.caption("A preset changes several settings at once.")
+    st.caption(_("A preset changes several settings at once."))
     saved = {n: c for n, c in application().preferences.presets().items() if n not in REFERENCE_SYSTEMS}
     if saved:
         with st.container(border=True):
             for name, changes in saved.items():
                 _draw_saved_preset(name, changes)
     _draw_save_form()
-    about = "Each answers like a published system: its grader, prompts, passages and web search, with your models."
-    st.markdown(f"**Reference systems**  \n{labels.grey_text(about)}")
+    about = _("Each answers like a published system: its grader, prompts, passages and web search, with your models.")
+    st.markdown(_("**Reference systems**  \n{about}").format(about=labels.grey_text(about)))
     with st.container(border=True):
         for name, system in REFERENCE_SYSTEMS.items():
             _draw_reference_system(name, system)
@@ -44,11 +45,11 @@ def draw_presets() -> None:
 
 def _draw_saved_preset(name: str, changes: OptionChanges) -> None:
     with _row(preset_title(name), _describe_preset(changes)):
-        dialogs.draw_opener("Delete", None, DELETE_PRESET_DIALOG, name, type="tertiary", key=f"delete-{name}")
+        dialogs.draw_opener(_("Delete"), None, DELETE_PRESET_DIALOG, name, type="tertiary", key=f"delete-{name}")
         key = f"use-{name}"
         st.menu_button(
-            "Use",
-            [_FOR_HOME, _FOR_CONVERSATION],
+            _("Use"),
+            [_(_FOR_HOME), _(_FOR_CONVERSATION)],
             key=key,
             type="tertiary",
             on_click=lambda: _use_preset(st.session_state[key], name, changes),
@@ -56,13 +57,15 @@ def _draw_saved_preset(name: str, changes: OptionChanges) -> None:
 
 
 def _draw_reference_system(name: str, system: ReferenceSystem) -> None:
-    with _row(system.title, markdown.escape_line(system.origin, 200), f"`{name}` on the command line"):
+    with _row(
+        system.title, markdown.escape_line(system.origin, 200), _("`{name}` on the command line").format(name=name)
+    ):
         st.button(
-            "Use",
+            _("Use"),
             key=f"use-{name}",
             type="tertiary",
-            help=_FOR_CONVERSATION,
-            on_click=lambda: _use_preset(_FOR_CONVERSATION, name, {}),
+            help=_(_FOR_CONVERSATION),
+            on_click=lambda: _use_preset(_(_FOR_CONVERSATION), name, {}),
         )
 
 
@@ -87,22 +90,24 @@ def _describe_preset(changes: OptionChanges) -> str:
 
 def _use_preset(where: str, name: str, changes: OptionChanges) -> None:
     title = markdown.escape_line(preset_title(name), 60)
-    if where == _FOR_CONVERSATION:
+    if where == _(_FOR_CONVERSATION):
         state.use_preset(name)
-        st.toast(f"The next question uses “{title}”.", icon=":material/check:")
+        st.toast(_("The next question uses “{title}”.").format(title=title), icon=":material/check:")
         return
     preferences = application().preferences
     for changed, value in changes.items():
         if changed in SAVED_OPTIONS and preferences.effective(changed).origin != "environment":
             preferences.save(changed, value)
-    left_out = " Web results as one passage works only in a conversation." if changes.get("join_web") else ""
-    st.toast(f"“{title}” is now the default.{left_out}", icon=":material/check:")
+    left_out = _(" Web results as one passage works only in a conversation.") if changes.get("join_web") else ""
+    st.toast(
+        _("“{title}” is now the default.{left_out}").format(title=title, left_out=left_out), icon=":material/check:"
+    )
 
 
 def _draw_save_form() -> None:
     with st.form("save-preset", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Save current settings as a preset", max_chars=60, key=_NAME_KEY)
-        st.form_submit_button("Save", icon=":material/bookmark_add:", on_click=_save_preset)
+        st.text_input(_("Save current settings as a preset"), max_chars=60, key=_NAME_KEY)
+        st.form_submit_button(_("Save"), icon=":material/bookmark_add:", on_click=_save_preset)
     setting_row.draw_refusal(_NAME_KEY)
 
 
@@ -117,8 +122,10 @@ def _save_preset() -> None:
 def draw_delete_preset_dialog(name: str) -> None:
     """Draw the confirmation before a preset is deleted."""
     dialogs.confirm(
-        "Delete preset?",
-        lambda: st.markdown(f"**{markdown.escape_line(name, 60)}** will be deleted. Current settings do not change."),
-        "Delete",
+        _("Delete preset?"),
+        lambda: st.markdown(
+            _("**{name}** will be deleted. Current settings do not change.").format(name=markdown.escape_line(name, 60))
+        ),
+        _("Delete"),
         lambda: application().preferences.delete_preset(name),
     )

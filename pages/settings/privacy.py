@@ -15,19 +15,21 @@ from crag.settings import format_command
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import ValueOrigin
 from crag.text import sanitization
-from crag.text.formatting import format_count, format_timestamp
+from crag.text.formatting import format_count, format_number, format_timestamp
+from crag.translation import N_, _
 from crag.types import OutboundRecord, is_account
 from pages.parts import dialogs, external_hosts, labels, layout, markdown
 from pages.parts.services import application, current_owner, may_administer
 from pages.parts.session import NOT_REMEMBERED, is_browser_remembered
 from pages.settings import setting_row
 
-_KEY_INTRODUCTION = "Conversations started in this browser are visible only here. Its key:"
-_KEY_MEANING = "The key names this browser. It opens nothing by itself."
-_TAKING_OVER = """
-To use conversations from another browser here, from another port, or from before you cleared site data: on the
-server, list all conversations, then transfer the ones you name, or all with `--all`.
-"""
+_KEY_INTRODUCTION = N_("Conversations started in this browser are visible only here. Its key:")
+_KEY_MEANING = N_("The key names this browser. It opens nothing by itself.")
+_TAKING_OVER = N_(
+    "\nTo use conversations from another browser here, from another port, or from before "
+    "you cleared site data: on the\nserver, list all conversations, then transfer the ones "
+    "you name, or all with `--all`.\n"
+)
 
 
 def _draw_browser_key() -> None:
@@ -36,23 +38,23 @@ def _draw_browser_key() -> None:
     if key is None or is_account(key):
         return
     with st.container(gap=None):
-        st.header("This browser", anchor=False)
+        st.header(_("This browser"), anchor=False)
         with st.container(border=True):
-            st.markdown(_KEY_INTRODUCTION)
+            st.markdown(_(_KEY_INTRODUCTION))
             st.code(key, language=None)
-            st.caption(_KEY_MEANING)
+            st.caption(_(_KEY_MEANING))
             if not is_browser_remembered():
-                st.markdown(f":orange[:material/info:] {NOT_REMEMBERED}")
-            with st.expander("Transfer conversations from another browser", type="compact"):
-                st.markdown(_TAKING_OVER)
+                st.markdown(f":orange[:material/info:] {_(NOT_REMEMBERED)}")
+            with st.expander(_("Transfer conversations from another browser"), type="compact"):
+                st.markdown(_(_TAKING_OVER))
                 commands = ("conversations list", f"conversations give --to={key} ID")
                 home = application().settings.home
                 st.code("\n".join(format_command(one, home) for one in commands), None, wrap_lines=True)
 
 
-_TRACES_TITLE = "Traces of answers"
+_TRACES_TITLE = N_("Traces of answers")
 _TRACES_KEY = "traces-allowed"
-_NO_KEY_NOTE = "No key, so nothing is sent. To add one, put `LANGSMITH_API_KEY=…` into the file `.env`."
+_NO_KEY_NOTE = N_("No key, so nothing is sent. To add one, put `LANGSMITH_API_KEY=…` into the file `.env`.")
 _LANGSMITH_WORDS = (
     "LangSmith traces of answers LANGSMITH_API_KEY LANGSMITH_TRACING CRAG_LANGSMITH evaluations sent away"
 )
@@ -64,46 +66,50 @@ def _draw_langsmith() -> None:
         st.header("LangSmith", anchor=False)
         with st.container(border=True):
             if not application().settings.langsmith.key:
-                st.caption(_NO_KEY_NOTE)
+                st.caption(_(_NO_KEY_NOTE))
                 return
             host = markdown.escape_line(application().settings.langsmith.host, 60)
-            st.markdown(f"Evaluations go to **{host}** only when you send them.")
+            st.markdown(_("Evaluations go to **{host}** only when you send them.").format(host=host))
             _draw_traces()
 
 
 def _draw_traces() -> None:
     account = application().settings.langsmith
     allowed, traces = application().preferences.may_trace(), application().traces
-    meaning = (
-        f"While this is on, every question asked here, its conversation, every prompt with its passages and the "
-        f"answer go to {account.host}, project “{account.project}”. Each trace is listed above."
-    )
+    meaning = _(
+        "While this is on, every question asked here, its conversation, every prompt with its "
+        "passages and the answer go to {host}, project “{project}”. Each trace is listed above."
+    ).format(host=account.host, project=account.project)
     origin: ValueOrigin = "environment" if account.always else "saved" if allowed else "default"
-    row = setting_row.lay_out_row(_TRACES_TITLE, meaning, origin, "CRAG_LANGSMITH")
+    row = setting_row.lay_out_row(_(_TRACES_TITLE), meaning, origin, "CRAG_LANGSMITH")
     with row, st.container(gap="xxsmall"):
         st.session_state[_TRACES_KEY] = allowed
         fixed = account.always or not (traces.is_configured or allowed)
         st.toggle(
-            _TRACES_TITLE, key=_TRACES_KEY, label_visibility="collapsed", disabled=fixed, on_change=_switch_traces
+            _(_TRACES_TITLE), key=_TRACES_KEY, label_visibility="collapsed", disabled=fixed, on_change=_switch_traces
         )
-        setting_row.draw_refusal(_TRACES_TITLE)
+        setting_row.draw_refusal(_(_TRACES_TITLE))
         _draw_trace_state(allowed)
 
 
 def _draw_trace_state(allowed: bool) -> None:
     """Draw whether traces are sent now, and otherwise what is missing."""
     if application().traces.on:
-        st.markdown(f":small[:orange[{external_hosts.EXTERNAL_ICON}] Traces are being sent.]")
+        st.markdown(
+            _(":small[:orange[{external_icon}] Traces are being sent.]").format(
+                external_icon=external_hosts.EXTERNAL_ICON
+            )
+        )
     elif not application().settings.langsmith.tracing:
-        also = "" if allowed else " to be able to switch this on"
-        st.caption(f"Nothing is sent. Set `LANGSMITH_TRACING=true`{also}, then restart.")
+        also = "" if allowed else _(" to be able to switch this on")
+        st.caption(_("Nothing is sent. Set `LANGSMITH_TRACING=true`{also}, then restart.").format(also=also))
     else:
-        st.caption("Nothing is sent. LANGSMITH_TRACING asks for traces; switch this on to send them.")
+        st.caption(_("Nothing is sent. LANGSMITH_TRACING asks for traces; switch this on to send them."))
 
 
 def _switch_traces() -> None:
     setting_row.attempt_change(
-        _TRACES_TITLE, application().preferences.allow_traces, bool(st.session_state[_TRACES_KEY])
+        _(_TRACES_TITLE), application().preferences.allow_traces, bool(st.session_state[_TRACES_KEY])
     )
 
 
@@ -130,26 +136,26 @@ def draw_privacy() -> None:
     """Draw the section: outbound log, allowed models, LangSmith, and the key of this browser."""
     with st.container(border=True):
         st.markdown(
-            "Everything sent from this machine is logged here first. "
-            + labels.grey_text("Data for models on this machine stays here and is not listed.")
+            _("Everything sent from this machine is logged here first. ")
+            + labels.grey_text(_("Data for models on this machine stays here and is not listed."))
         )
         if application().settings.web_search_provider == "tavily" and may_administer():
             _draw_quota()
         _draw_outbound_log()
     with st.container(gap=None):
-        st.header("Allowed models on other machines", anchor=False)
+        st.header(_("Allowed models on other machines"), anchor=False)
         _draw_allowed_models()
     if may_administer():
         _draw_langsmith()
     _draw_browser_key()
 
 
-def draw_clear_log_dialog(_: None) -> None:
+def draw_clear_log_dialog(_unused: None) -> None:
     """Draw the confirmation before the log is cleared."""
     dialogs.confirm(
-        "Clear this list?",
+        _("Clear this list?"),
         _draw_cleared_entries,
-        "Clear",
+        _("Clear"),
         application().outbound_log.clear,
     )
 
@@ -159,7 +165,7 @@ def _draw_allowed_models() -> None:
     preferences = application().preferences
     with st.container(border=True):
         if not preferences.allowed_models():
-            st.caption("None. Models on other machines are used only after you allow them.")
+            st.caption(_("None. Models on other machines are used only after you allow them."))
         for model in preferences.allowed_models():
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
                 where = labels.grey_text(f"at {markdown.escape_line(external_hosts.model_host(model), 60)}")
@@ -168,19 +174,23 @@ def _draw_allowed_models() -> None:
                 )
                 key = f"forbid-{model}"
                 if may_administer():
-                    st.button("Revoke", type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
+                    st.button(_("Revoke"), type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
 
 
 def _draw_quota() -> None:
     quota = application().search_quota.current()
     if quota.plan:
-        limit = f"of {quota.limit:,} credits" if quota.limit else "credits"
-        text = f"{quota.used:,} {limit} used ({markdown.escape_line(quota.plan, 60)}, from Tavily)"
+        limit = _("of {limit} credits").format(limit=format_number(quota.limit)) if quota.limit else "credits"
+        text = _("{used} {limit} used ({plan}, from Tavily)").format(
+            used=format_number(quota.used), limit=limit, plan=markdown.escape_line(quota.plan, 60)
+        )
     else:
-        text = f"{format_count(quota.used, 'search', 'searches')} this month of {quota.limit:,} in Tavily's free plan"
-        text += labels.grey_text(", counted here. Tavily's own count may differ")
+        text = _("{searches} this month of {limit} in Tavily's free plan").format(
+            searches=format_count(quota.used, "search", "searches"), limit=format_number(quota.limit)
+        )
+        text += labels.grey_text(_(", counted here. Tavily's own count may differ"))
     st.progress(layout.progress_share(quota.used, quota.limit), text=text)
-    if st.button("Check with Tavily", icon=":material/sync:", type="tertiary"):
+    if st.button(_("Check with Tavily"), icon=":material/sync:", type="tertiary"):
         try:
             application().search_quota.fetch()
         except CragError as error:
@@ -193,27 +203,35 @@ def _draw_outbound_log() -> None:
     outbound_log = application().outbound_log
     count = outbound_log.count_since()
     if others := outbound_log.count_hidden():
-        st.caption(f"{format_count(others, 'more entry', 'more entries')} by other people or commands not shown.")
+        st.caption(
+            _("{entries} by other people or commands not shown.").format(
+                entries=format_count(others, "more entry", "more entries")
+            )
+        )
     if not count:
-        st.caption("Nothing of yours has left this machine." if others else "Nothing has left this machine.")
+        st.caption(_("Nothing of yours has left this machine.") if others else _("Nothing has left this machine."))
         return
     entries = outbound_log.entries(_RECORDS_SHOWN)
     chosen = _draw_outbound_table(entries)
     if chosen is not None:
         st.caption(f"{format_timestamp(chosen.at)} · {chosen.kind} to {markdown.escape_line(chosen.host, 100)}")
         st.text(sanitization.strip_invisible(chosen.what))
-    more = f"The last {_RECORDS_SHOWN} of {count:,}. " if count > _RECORDS_SHOWN else ""
-    st.caption(f"{more}Choose a row to read the full text.")
+    more = (
+        _("The last {records_shown} of {count}. ").format(records_shown=_RECORDS_SHOWN, count=format_number(count))
+        if count > _RECORDS_SHOWN
+        else ""
+    )
+    st.caption(_("{more}Choose a row to read the full text.").format(more=more))
     with st.container(horizontal=True):
         st.download_button(
-            "Export as CSV",
+            _("Export as CSV"),
             partial(_export_csv, outbound_log),
             file_name=f"crag-departures-{time.strftime('%Y-%m-%d')}.csv",
             mime="text/csv",
             icon=":material/download:",
             on_click="ignore",
         )
-        dialogs.draw_opener("Clear list", ":material/delete:", CLEAR_LOG_DIALOG)
+        dialogs.draw_opener(_("Clear list"), ":material/delete:", CLEAR_LOG_DIALOG)
 
 
 def _export_csv(outbound_log: OutboundLog) -> bytes:
@@ -226,22 +244,22 @@ def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None
     newest = entries[0]
     state: Any = st.dataframe(
         {
-            "When": [format_timestamp(entry.at) for entry in entries],
-            "What": [" ".join(sanitization.strip_invisible(entry.what).split()) for entry in entries],
-            "Sent to": [sanitization.strip_invisible(entry.host) for entry in entries],
-            "Kind": [entry.kind for entry in entries],
+            _("When"): [format_timestamp(entry.at) for entry in entries],
+            _("What"): [" ".join(sanitization.strip_invisible(entry.what).split()) for entry in entries],
+            _("Sent to"): [sanitization.strip_invisible(entry.host) for entry in entries],
+            _("Kind"): [entry.kind for entry in entries],
         },
         key=f"departures-{newest.at}-{len(entries)}",
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
         height=layout.table_height(len(entries), _ROWS_IN_VIEW),
-        alt=f"Table of {format_count(len(entries), 'entry', 'entries')}",
+        alt=_("Table of {entries}").format(entries=format_count(len(entries), "entry", "entries")),
         column_config={
-            "When": st.column_config.TextColumn(width=145),
-            "What": st.column_config.TextColumn(width=260),
-            "Sent to": st.column_config.TextColumn(width=130),
-            "Kind": st.column_config.TextColumn(width=95),
+            _("When"): st.column_config.TextColumn(width=145),
+            _("What"): st.column_config.TextColumn(width=260),
+            _("Sent to"): st.column_config.TextColumn(width=130),
+            _("Kind"): st.column_config.TextColumn(width=95),
         },
     )
     rows = state.selection.rows
@@ -252,7 +270,7 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
     """Return the records as CSV in UTF-8 with a byte order mark; cells that look like formulas are quoted."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["when", "kind", "where to", "what"])
+    writer.writerow(["when", "kind", _("where to"), "what"])
     for entry in entries:
         cells = (format_timestamp(entry.at), entry.kind, entry.host, entry.what)
         writer.writerow([f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in cells])
@@ -261,7 +279,7 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
 
 def _draw_cleared_entries() -> None:
     count = application().outbound_log.count_since()
-    st.markdown(f"{format_count(count, 'entry', 'entries')} will be deleted permanently.")
+    st.markdown(_("{entries} will be deleted permanently.").format(entries=format_count(count, "entry", "entries")))
     if application().settings.web_search_provider == "tavily":
-        st.caption("This month's search count restarts at 0 here, but not at Tavily.")
-    st.caption("This does not undo what was sent; recipients may keep it.")
+        st.caption(_("This month's search count restarts at 0 here, but not at Tavily."))
+    st.caption(_("This does not undo what was sent; recipients may keep it."))

@@ -9,7 +9,8 @@ from functools import cache
 import streamlit as st
 
 from crag.options import MODEL_OPTIONS, SAVED_OPTIONS, OptionSection
-from pages.parts import login, setup_checklist
+from crag.translation import N_, _, current_language
+from pages.parts import language, login, setup_checklist
 from pages.parts.services import current_account, may_administer
 from pages.settings import (
     api_tokens,
@@ -25,15 +26,15 @@ from pages.settings import (
 from pages.settings.setting_row import SettingsRow
 
 _SHORTCUTS = {
-    "Go to the question box": "/",
-    "Send the question": "Enter",
-    "New line in the question": "Shift + Enter",
-    "Close a dialog or drawer; otherwise stop the answer": "Esc",
-    "Go to the next or previous control": "Tab · Shift + Tab",
-    "Open the focused citation, passage or step": "Enter",
-    "Switch on or off": "Space",
-    "Move in a menu or list, or along a slider": "↑ ↓ ← →",
-    "Go to either end of a slider": "Home · End",
+    N_("Go to the question box"): "/",
+    N_("Send the question"): "Enter",
+    N_("New line in the question"): "Shift + Enter",
+    N_("Close a dialog or drawer; otherwise stop the answer"): "Esc",
+    N_("Go to the next or previous control"): "Tab · Shift + Tab",
+    N_("Open the focused citation, passage or step"): "Enter",
+    N_("Switch on or off"): "Space",
+    N_("Move in a menu or list, or along a slider"): "↑ ↓ ← →",
+    N_("Go to either end of a slider"): "Home · End",
 }
 
 
@@ -49,7 +50,7 @@ def _shortcut_row(action: str, keys: str) -> SettingsRow:
 def _draw_shortcut(action: str, keys: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
-            st.markdown(action)
+            st.markdown(_(action))
         st.markdown(" ".join(f"`{part}`" if part not in "·+" else part for part in keys.split(" ")), width="content")
 
 
@@ -73,14 +74,18 @@ class Section:
     def found(self, wanted: str) -> tuple[SettingsRow, ...]:
         """Return the rows that contain every word of `wanted`, where each row contains the section's name."""
         terms = wanted.casefold().split()
-        return tuple(row for row in self.rows if all(term in f"{self.name} {row.words}".casefold() for term in terms))
+        return tuple(
+            row
+            for row in self.rows
+            if all(term in f"{_(self.name)} {self.name} {row.words}".casefold() for term in terms)
+        )
 
 
 def _model_rows() -> tuple[SettingsRow, ...]:
     """Return the model per role, then the sources of models."""
     return (
         *map(model_settings.model_row, MODEL_OPTIONS),
-        *_section_rows("Models", MODEL_OPTIONS),
+        *_section_rows(_("Models"), MODEL_OPTIONS),
         SettingsRow(ollama.OLLAMA_WORDS, ollama.draw_ollama, framed=False),
         SettingsRow(model_settings.PROVIDER_WORDS, model_settings.draw_providers, framed=False),
     )
@@ -95,7 +100,7 @@ def _section_rows(section: OptionSection, without: Sequence[str] = ()) -> tuple[
 _EVALUATORS = SettingsRow(evaluators.EVALUATOR_WORDS, evaluators.draw_evaluators, framed=False)
 
 
-_OF_EVERYONE = ("Account", "API tokens", "Privacy", "Keyboard")
+_OF_EVERYONE = ("Account", "API tokens", "Privacy", "Language", "Keyboard")
 
 
 def shown_sections() -> tuple[Section, ...]:
@@ -106,26 +111,34 @@ def shown_sections() -> tuple[Section, ...]:
     return tuple(section for section in own if section.name not in hidden)
 
 
-@cache
 def all_sections() -> tuple[Section, ...]:
     """Return all sections in sidebar order."""
+    return _sections_in(current_language())
+
+
+@cache
+def _sections_in(_language: str) -> tuple[Section, ...]:
+    """Return all sections with the texts of this language, which is that of the context."""
     return (
-        Section("Models", "memory", _model_rows()),
-        Section("Model parameters", "tune", model_settings.tuning_rows(), model_settings.draw_role_choice),
-        Section("Grading", "rule", (*_section_rows("Grading"), _EVALUATORS)),
-        Section("Web search", "public", (*_section_rows("Web search"), *library.web_rows())),
-        Section("Answers", "chat", _section_rows("Answers")),
-        Section("Presets", "bookmarks", (SettingsRow(presets.PRESET_WORDS, presets.draw_presets, framed=False),)),
-        Section("Library", "folder_open", library.library_rows()),
+        Section(N_("Models"), "memory", _model_rows()),
+        Section(N_("Model parameters"), "tune", model_settings.tuning_rows(), model_settings.draw_role_choice),
+        Section(N_("Grading"), "rule", (*_section_rows("Grading"), _EVALUATORS)),
+        Section(N_("Web search"), "public", (*_section_rows("Web search"), *library.web_rows())),
+        Section(N_("Answers"), "chat", _section_rows(N_("Answers"))),
+        Section(N_("Presets"), "bookmarks", (SettingsRow(presets.PRESET_WORDS, presets.draw_presets, framed=False),)),
+        Section(N_("Library"), "folder_open", library.library_rows()),
         Section(
-            "Embeddings",
+            N_("Embeddings"),
             "scatter_plot",
             (SettingsRow(embeddings.EMBEDDING_WORDS, embeddings.draw_embeddings, framed=False),),
         ),
-        Section("Privacy", "lock", (SettingsRow(privacy.PRIVACY_WORDS, privacy.draw_privacy, framed=False),)),
-        Section("Backup", "archive", (SettingsRow(library.BACKUP_WORDS, library.draw_backup, framed=False),)),
-        Section("Set-up", "checklist", (SettingsRow(_CHECKLIST_WORDS, setup_checklist.draw_checklist),)),
-        Section("Account", "person", (SettingsRow(login.ACCOUNT_WORDS, login.draw_account, framed=False),)),
-        Section("API tokens", "key", (SettingsRow(api_tokens.API_WORDS, api_tokens.draw_api_tokens, framed=False),)),
-        Section("Keyboard", "keyboard", _keyboard_rows()),
+        Section(N_("Privacy"), "lock", (SettingsRow(privacy.PRIVACY_WORDS, privacy.draw_privacy, framed=False),)),
+        Section(N_("Backup"), "archive", (SettingsRow(library.BACKUP_WORDS, library.draw_backup, framed=False),)),
+        Section(N_("Set-up"), "checklist", (SettingsRow(_CHECKLIST_WORDS, setup_checklist.draw_checklist),)),
+        Section(N_("Account"), "person", (SettingsRow(login.ACCOUNT_WORDS, login.draw_account, framed=False),)),
+        Section(
+            N_("API tokens"), "key", (SettingsRow(api_tokens.API_WORDS, api_tokens.draw_api_tokens, framed=False),)
+        ),
+        Section(N_("Language"), "translate", (SettingsRow(language.LANGUAGE_WORDS, language.draw_language_choice),)),
+        Section(N_("Keyboard"), "keyboard", _keyboard_rows()),
     )

@@ -14,6 +14,7 @@ from crag.errors import CragError
 from crag.options import OPTIONS, Option
 from crag.settings import Settings
 from crag.storage.preferences import EffectiveValue, ValueOrigin
+from crag.translation import _, translate_text
 from pages.chat import state
 from pages.parts import labels, markdown, option_controls
 from pages.parts.option_controls import ORIGIN_BADGES
@@ -41,9 +42,13 @@ def lay_out_row(name: str, explanation: str, origin: ValueOrigin | None = None, 
 
     `variable` is the environment variable that sets the value if its origin is the environment.
     """
-    badge = ORIGIN_BADGES[origin] if origin else ""
+    badge = _(ORIGIN_BADGES[origin]) if origin else ""
     if origin == "environment" and variable:
-        explanation = f"{explanation} Set by {variable}. Change it there.".strip()
+        explanation = (
+            _("{explanation} Set by {variable}. Change it there.")
+            .format(explanation=explanation, variable=variable)
+            .strip()
+        )
     explained = f"{name} {badge}  \n{labels.grey_text(markdown.escape_line(explanation))}"
     if is_phone():  # stacked columns would put the value closer to the next name than to its own
         with st.container(gap="xxsmall"):
@@ -93,7 +98,7 @@ def attempt_change(name: str, act: Callable[..., Any], *values: Any) -> bool:
 def draw_refusal(name: str) -> None:
     """Show the refusal of this row once."""
     if told := st.session_state.get(_REFUSALS_KEY, {}).pop(name, ""):
-        st.markdown(f":small[:orange[:material/error:] {markdown.escape_line(told)}]")
+        st.markdown(f":small[:orange[:material/error:] {markdown.escape_line(translate_text(told))}]")
 
 
 DrawControl = Callable[[Option, EffectiveValue], None]
@@ -108,7 +113,7 @@ def option_row(
     return SettingsRow(
         _search_words(setting),
         lambda: _draw_option_row(
-            setting, title or setting.title, draw or draw_option_control, explain or _explain_option
+            setting, title or setting.label, draw or draw_option_control, explain or _explain_option
         ),
     )
 
@@ -130,9 +135,9 @@ def draw_option_control(setting: Option, effective: EffectiveValue, highest: flo
 def _explain_option(setting: Option, effective: EffectiveValue) -> str:
     """Return the explanation of the option and of its current value."""
     if effective.value not in setting.values:
-        return setting.help
-    word, explained = setting.values[effective.value]
-    return f"{setting.help} {word}: {explained}."
+        return _(setting.help)
+    word, explained = map(_, setting.values[effective.value])
+    return f"{_(setting.help)} {word}: {explained}."
 
 
 def control_key(setting: Option) -> str:
@@ -159,7 +164,7 @@ def _draw_option_row(setting: Option, title: str, draw: DrawControl, explain: Ex
 
 def _draw_reset_button(setting: Option) -> None:
     st.button(
-        "Back to default",
+        _("Back to default"),
         icon=":material/undo:",
         type="tertiary",
         key=f"reset-{setting.name}",
@@ -175,9 +180,9 @@ def _draw_conversation_value(setting: Option, effective: EffectiveValue) -> None
         return
     own = option_controls.format_value(setting.name, state.current_options())
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f":orange-badge[this conversation: {own}]", width="content")
+        st.markdown(_(":orange-badge[this conversation: {own}]").format(own=own), width="content")
         st.button(
-            "Use the saved value there" if effective.origin == "saved" else "Use this value there",
+            _("Use the saved value there") if effective.origin == "saved" else _("Use this value there"),
             type="tertiary",
             key=f"forget-{setting.name}",
             on_click=state.reset_options,
@@ -187,5 +192,16 @@ def _draw_conversation_value(setting: Option, effective: EffectiveValue) -> None
 
 def _search_words(setting: Option) -> str:
     """Return title, explanation, choices and names of the option, for the search."""
-    choices = (f"{word} {meant}" for word, meant in setting.values.values())
-    return " ".join((setting.title, setting.help, *choices, setting.name, setting.variable, setting.unit))
+    choices = (f"{word} {meant} {_(word)} {_(meant)}" for word, meant in setting.values.values())
+    return " ".join(
+        (
+            setting.label,
+            setting.title,
+            _(setting.help),
+            setting.help,
+            *choices,
+            setting.name,
+            setting.variable,
+            setting.unit,
+        )
+    )

@@ -8,6 +8,7 @@ from crag.errors import NotFound
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation
 from crag.text.formatting import format_date, format_place
+from crag.translation import _, translate_text
 from crag.types import Citation
 from pages.chat.answer import answer_headline, draw_answer_text
 from pages.parts import layout, markdown
@@ -25,9 +26,11 @@ def main() -> None:
         shared = application().sharing.read_link(link_id)
     except NotFound as error:
         layout.draw_heading(Page.SHARED)
-        st.info(markdown.escape_line(str(error)), icon=":material/link_off:")
+        st.info(markdown.escape_line(translate_text(str(error))), icon=":material/link_off:")
         return
-    meaning = f"A conversation of {format_date(shared.created_at)} that somebody shared with you. You can read it only."
+    meaning = _("A conversation of {created_at} that somebody shared with you. You can read it only.").format(
+        created_at=format_date(shared.created_at)
+    )
     layout.draw_heading(Page.SHARED, meaning, markdown.escape_line(shared.title, 100))
     _draw_messages(shared)
 

@@ -65,7 +65,7 @@ def test_nobody_gets_in_without_a_login_and_who_is_refused_is_told_why(chat, log
 @pytest.mark.parametrize(
     ("name", "sections"),
     [
-        ("ann", {"API tokens", "Privacy", "Account", "Keyboard"}),
+        ("ann", {"API tokens", "Privacy", "Account", "Language", "Keyboard"}),
         ("root", {section.name for section in all_sections()}),
     ],
 )

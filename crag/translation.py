@@ -1,0 +1,182 @@
+"""Texts of the screen in the user's language.
+
+English texts in the code are the keys. `_` translates where a text is drawn; `N_` marks a constant that is translated
+later. What is stored stays English: `translate_text` translates such a text when it is drawn, values included.
+A language is one file, `translations/<language>/LC_MESSAGES/crag.po`.
+"""
+
+from __future__ import annotations
+
+import gettext
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from pathlib import Path
+
+ENGLISH = "en"
+FOLDER = Path(__file__).parent / "translations"
+_FILE = "LC_MESSAGES/crag.po"
+_PLACEHOLDER = re.compile(r"\{(\w+)[^{}]*\}")
+_SENTENCE_END = re.compile(r"[.!?:;] ")
+_MIN_LITERAL_LETTERS = 4  # a pattern with fewer letters outside of its placeholders would match other texts
+
+_language: ContextVar[str | None] = ContextVar("language", default=None)
+
+
+class _LanguageSource:
+    """What knows the language where none is set, such as the session of the browser that a callback runs for."""
+
+    find: Callable[[], str | None] = staticmethod(lambda: None)
+
+
+def set_language_source(find: Callable[[], str | None]) -> None:
+    """Ask `find` for the language wherever `use_language` was not called, in threads of fragments and callbacks."""
+    _LanguageSource.find = staticmethod(find)
+
+
+def set_language(language: str) -> None:
+    """Use this language in the current context: the thread, or the task."""
+    _language.set(language)
+
+
+@contextmanager
+def use_language(language: str) -> Iterator[None]:
+    """Use this language within the block."""
+    token = _language.set(language)
+    try:
+        yield
+    finally:
+        _language.reset(token)
+
+
+def current_language() -> str:
+    """Return the language of the current context, such as `zh_Hant`; English if none was set."""
+    if (language := _language.get()) is None:
+        _language.set(ENGLISH)  # meanwhile, so that what finds it may use texts
+        language = _LanguageSource.find()
+        _language.set(language)
+    return language or ENGLISH
+
+
+def _(message: str) -> str:
+    """Translate a text. Values are filled in afterwards, by `str.format`."""
+    return load_catalogue(current_language()).gettext(message) if message else ""
+
+
+def ngettext(singular: str, plural: str, number: int) -> str:
+    """Translate a text that depends on a number."""
+    return load_catalogue(current_language()).ngettext(singular, plural, number)
+
+
+def N_(message: str) -> str:  # noqa: N802 — the usual name
+    """Mark a constant as a text to translate, and return it unchanged."""
+    return message
+
+
+def translate_text(text: str) -> str:
+    """Translate a text that was composed in English, such as one of a stored event; unknown texts stay as they are.
+
+    Its values are found by comparing it with the English texts that have placeholders.
+    """
+    if not text or current_language() == ENGLISH:
+        return text
+    return _translate_composed(current_language(), text)
+
+
+@cache
+def load_catalogue(language: str) -> gettext.NullTranslations:
+    """Return the translations of a language; English, and a language without a file, translate to themselves."""
+    file = FOLDER / language / _FILE
+    if language == ENGLISH or not file.is_file():
+        return gettext.NullTranslations()
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    with file.open("rb") as source:
+        catalogue = read_po(source, locale=language)
+    compiled = io.BytesIO()
+    write_mo(compiled, catalogue)
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
+
+
+@cache
+def list_languages() -> dict[str, str]:
+    """Return the languages with their names in the languages themselves, English first."""
+    from babel import Locale
+
+    codes = [ENGLISH, *sorted(file.parent.parent.name for file in FOLDER.glob(f"*/{_FILE}"))]
+    locales = {code: Locale.parse(code) for code in codes}
+    return {code: str(locale.languages.get(code) or locale.display_name) for code, locale in locales.items()}
+
+
+def match_language(tags: Iterable[str]) -> str:
+    """Return the language of the first of these tags, such as `ko-KR` or `en_US.UTF-8`, that there is one for."""
+    known = list_languages()
+    for tag in tags:
+        for candidate in _candidates(tag):
+            if candidate in known:
+                return candidate
+    return ENGLISH
+
+
+def _candidates(tag: str) -> tuple[str, ...]:
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        locale = Locale.parse(tag.partition(".")[0].strip().replace("-", "_"))
+    except (ValueError, UnknownLocaleError):
+        return ()
+    script = locale.script or (locale.language == "zh" and "Hans") or ""
+    return f"{locale.language}_{script}", locale.language
+
+
+@cache
+def _patterns(language: str) -> dict[str, list[tuple[re.Pattern[str], str]]]:
+    """Return the English texts with placeholders as patterns, by the first word, or by "" if a value comes first."""
+    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    catalogue = load_catalogue(language)
+    messages = (key[0] if isinstance(key, tuple) else key for key in getattr(catalogue, "_catalog", {}))
+    for message in sorted({one for one in messages if _PLACEHOLDER.search(one)}, key=len, reverse=True):
+        literal = _PLACEHOLDER.sub("", message)
+        if sum(map(str.isalpha, literal)) >= _MIN_LITERAL_LETTERS:
+            first = "" if message.startswith("{") else message.split()[0]
+            found.setdefault("" if "{" in first else first, []).append((_compile(message), message))
+    return found
+
+
+def _compile(message: str) -> re.Pattern[str]:
+    """Return the pattern of a text, with a group for the first occurrence of each placeholder."""
+    parts, seen, end = [], set[str](), 0
+    for found in _PLACEHOLDER.finditer(message):
+        name = found[1]
+        parts += [re.escape(message[end : found.start()]), f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"]
+        seen.add(name)
+        end = found.end()
+    return re.compile("".join([*parts, re.escape(message[end:])]), re.DOTALL)
+
+
+@lru_cache(maxsize=2_000)
+def _translate_composed(language: str, text: str) -> str:
+    """Translate a text of one or several known sentences; the longest known beginning counts."""
+    if (translated := _translate_known(language, text)) is not None:
+        return translated
+    for end in reversed([found.end() for found in _SENTENCE_END.finditer(text)]):
+        if (translated := _translate_known(language, text[:end].rstrip())) is not None:
+            return f"{translated} {_translate_composed(language, text[end:])}"
+    return text
+
+
+def _translate_known(language: str, text: str) -> str | None:
+    catalogue = load_catalogue(language)
+    if (translated := catalogue.gettext(text)) != text:
+        return translated
+    patterns, (first, *_rest) = _patterns(language), text.split() or [""]
+    for pattern, message in (*patterns.get(first, ()), *patterns.get("", ())):
+        if found := pattern.fullmatch(text):
+            values = {name: catalogue.gettext(value) for name, value in found.groupdict().items()}
+            return _PLACEHOLDER.sub(lambda hole: f"{{{hole[1]}}}", catalogue.gettext(message)).format(**values)
+    return None

@@ -1,0 +1,172 @@
+"""Catalogues hold every text of the code, and pages show no text outside of them.
+
+`python -m tests.test_translations` adds new texts to the catalogues and removes the ones that are gone.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from babel import Locale
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+
+from crag.app.checklist import ALWAYS_SHOWN
+from crag.errors import FAULTS
+from crag.evaluation.metrics import METRICS, STATE_BADGES
+from crag.evaluation.metrics import VERDICT_BADGES as ANSWER_BADGES
+from crag.events import NODES
+from crag.ingest.parse.formats import FORMATS
+from crag.inspection import run_labels, steps
+from crag.options import GRADERS, OPTIONS, POLICIES, REWRITE_STYLES, ROUTES, WEB_MODES
+from crag.storage.api_tokens import SCOPES
+from crag.translation import FOLDER, list_languages
+from tests.test_structure import CRAG, PAGES
+
+Message = str | tuple[str, str]
+ERRORS = re.compile(
+    r"(Refused|NotLoggedIn|Fault|WebSearchFailed|LangSmithFailed|BadRequest|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|_refuse\w*)$"
+)
+COMPOSED = {"Check", "CheckAction", "ModelChoice"}
+WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # always the same, so that branches do not differ by it
+PLACEHOLDER = re.compile(r"\{(\w*)[^{}]*\}")
+
+
+def texts_of_tables() -> Iterator[str]:
+    """The texts of the tables that have no mark, because they are nothing but texts."""
+    for option in OPTIONS.values():
+        yield from (option.title, option.help, option.unit, option.empty_means, option.receives)
+        yield from (word for pair in option.values.values() for word in pair)
+    for grader in GRADERS.values():
+        yield from (grader.label, grader.explanation)
+    for choices in (POLICIES, REWRITE_STYLES, ROUTES, WEB_MODES):
+        yield from (word for pair in choices.values() for word in pair)
+    for node in NODES.values():
+        yield from (node.title, node.activity, node.meaning, node.restart)
+    for fault in FAULTS.values():
+        yield from (fault.what, fault.remedy)
+    yield from (known.label for known in FORMATS)
+    yield from (text for metric in METRICS.values() for text in (metric.title, metric.meaning))
+    tables = (
+        run_labels.VERDICT_BADGES,
+        run_labels.STRENGTH_BADGES,
+        run_labels.RULING_BADGES,
+        run_labels.OUTCOME_BADGES,
+    )
+    for table in (*tables, run_labels.ACTION_BADGES, run_labels.RUN_STATE_BADGES, STATE_BADGES, ANSWER_BADGES):
+        yield from (badge.english for badge in table.values())  # type: ignore[attr-defined]
+    yield from run_labels._CHANGE_LABELS.values()
+    yield from (steps._SMALL_TALK_NAMES | steps._SUFFICIENCY_WORDS).values()
+    yield from ALWAYS_SHOWN
+    yield from SCOPES.values()
+
+
+def extract_messages() -> dict[Message, str]:
+    """Every text to translate, with the module that holds it first."""
+    found: dict[Message, str] = {}
+    for name, file in {**PAGES, **CRAG}.items():
+        for message in _messages_of(ast.parse(file.read_text(encoding="utf-8"))):
+            found.setdefault(message, name)
+    for text in texts_of_tables():
+        if text:
+            found.setdefault(text, "tables")
+    return found
+
+
+def _messages_of(tree: ast.AST) -> Iterator[Message]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            texts = [text for argument in node.args for text in _texts(argument)]
+            if name in {"_", "N_"} and texts:
+                yield from texts
+            elif name == "ngettext" and len(texts) > 1:
+                yield texts[0], texts[1]
+            elif name == "format_count" and len(node.args) > 1:
+                yield from _counted(node)
+            elif ERRORS.search(name) or name in COMPOSED:
+                yield from (text for text in texts if _is_sentence(text))
+                yield from (t for keyword in node.keywords for t in _texts(keyword.value) if _is_sentence(t))
+
+
+def _counted(node: ast.Call) -> Iterator[Message]:
+    if all(isinstance(one, ast.Constant) for one in node.args[1:]):
+        singular, *plural = (str(one.value) for one in node.args[1:])  # type: ignore[attr-defined]
+        yield f"{{count}} {singular}", f"{{count}} {plural[0] if plural else singular + 's'}"
+
+
+def _is_sentence(text: str) -> bool:
+    return bool(re.search(r"[A-Za-z]{2,} ?[A-Za-z{]", PLACEHOLDER.sub("{}", text))) and " " in text
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    """The texts that an argument may be; the values of an f-string become placeholders."""
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.JoinedStr(values=parts):
+            yield "".join(_part(part) for part in parts)
+        case ast.IfExp(body=body, orelse=other):
+            yield from _texts(body)
+            yield from _texts(other)
+
+
+def _part(part: ast.expr) -> str:
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    words = re.findall(r"[a-z]+", ast.unparse(part.value).rpartition("(")[2] or ast.unparse(part.value))  # type: ignore[attr-defined]
+    return f"{{{'_'.join(words[-2:]) or 'value'}}}"
+
+
+def catalogue_file(language: str) -> Path:
+    return FOLDER / language / "LC_MESSAGES" / "crag.po"
+
+
+def read_catalogue(language: str) -> Catalog:
+    with catalogue_file(language).open("rb") as file:
+        return read_po(file, locale=language)
+
+
+LANGUAGES = [language for language in list_languages() if language != "en"]
+
+
+def update_catalogue(language: str, messages: dict[Message, str]) -> None:
+    """Write the catalogue of a language with exactly these messages; known translations are kept."""
+    file = catalogue_file(language)
+    kept = read_catalogue(language) if file.exists() else Catalog(locale=language)
+    written = Catalog(
+        locale=Locale.parse(language),
+        fuzzy=False,
+        project="CRAG Chat",
+        version="",
+        header_comment="#",
+        creation_date=WRITTEN,
+        revision_date=WRITTEN,
+    )
+    for message, module in messages.items():
+        key = message[0] if isinstance(message, tuple) else message
+        before = kept.get(key)
+        written.add(message, before.string if before else None, auto_comments=[module])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("wb") as target:
+        write_po(target, written, width=0, omit_header=False, no_location=True)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_translations_have_the_placeholders_of_their_text(language: str):
+    wrong = []
+    for message in read_catalogue(language):
+        if message.id:
+            texts = message.id if isinstance(message.id, list | tuple) else (message.id,)
+            expected = {frozenset(PLACEHOLDER.findall(text)) for text in texts}
+            strings = message.string if isinstance(message.string, list | tuple) else (message.string,)
+            wrong += [one for one in strings if one and frozenset(PLACEHOLDER.findall(one)) not in expected]
+    assert wrong == []
+
+
+if __name__ == "__main__":
+    for known in LANGUAGES:
+        update_catalogue(known, extract_messages())
