@@ -16,7 +16,7 @@ from crag.reference_systems import keep_system, preset_title
 from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.text.sanitization import MAX_QUESTION_LENGTH
-from crag.translation import _
+from crag.translation import _, translate_text
 from pages.chat import state
 from pages.chat.options import OPTIONS_DRAWER
 from pages.chat.questions import QUESTION_BOX_KEY, stop_run, submit_question
@@ -43,7 +43,7 @@ def _draw_model_chip(options: RunOptions) -> None:
     leaves = bool(external_hosts.model_host(chosen))
     allowed = application().preferences.allowed_models()  # hosted models are in no list of installed ones
     st.menu_button(
-        markdown.escape_line(model_label(chosen), 40),
+        markdown.escape_line(translate_text(model_label(chosen)), 40),
         list(dict.fromkeys(["auto", *known, *allowed, options.model])),
         format_func=lambda name: _tick(_describe_model(name, automatic.label), chosen=name == options.model),
         icon=external_hosts.EXTERNAL_ICON if leaves else ":material/memory:",

@@ -12,7 +12,7 @@ import streamlit as st
 from crag.inspection import run_labels
 from crag.inspection.run_archive import DayCount, RunFacets, RunFilter, RunRow
 from crag.text.formatting import current_date, format_date, format_duration
-from crag.translation import _
+from crag.translation import _, translate_text
 from pages.inspect import run_list
 from pages.parts import labels, markdown
 from pages.parts.address import open_page
@@ -139,7 +139,7 @@ def _draw_slowest(rows: Sequence[RunRow]) -> None:
             for row in rows:
                 fact = [
                     format_duration(row.seconds or 0.0),
-                    markdown.escape_line(row.model, 60),
+                    markdown.escape_line(translate_text(row.model), 60),
                     format_date(row.started_at),
                 ]
                 run_list.draw_run_row(row, "slow", fact=" · ".join(one for one in fact if one))
