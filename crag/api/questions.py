@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -54,12 +55,10 @@ def build_options(caller: Caller, options: AskOptions) -> RunOptions:
         if options.preset not in presets:
             raise BadRequest(f"There is no preset “{options.preset}”.", f"There are: {', '.join(presets)}.")
         changes |= {**presets[options.preset], "preset": options.preset}
-    changes |= {"web": options.web, "collection": options.collection}
+    chosen = replace(preferences.options(changes), web=options.web, collection=options.collection)
     if options.route != "auto":
-        changes["route"] = options.route
-    if options.passages:
-        changes["k"] = options.passages
-    return preferences.options(changes)
+        chosen = replace(chosen, route=options.route)
+    return replace(chosen, k=options.passages) if options.passages else chosen
 
 
 def check_collection(caller: Caller, name: str) -> None:

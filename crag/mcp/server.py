@@ -6,7 +6,7 @@ Tools return JSON as the commands print it (docs/usage.md). Protocol: https://mo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -107,7 +107,7 @@ class CragServer(MCPServer):
             run_id, _, conversation_id = context.request_state.partition(" ")
             run = await self._answer_consent(run_id, _read_reply(context))
         else:
-            options = self._application.preferences.options({"web": web, "route": route, "collection": collection})
+            options = replace(self._application.preferences.options(), web=web, route=route, collection=collection)
             wanted = conversation or ("new" if self._in_conversations else "")
             conversation_id, run = await _call(self._start, wanted, question, options)
         trace = await self._follow(context, run)

@@ -106,7 +106,7 @@ _OF_EVERYONE = ("Account", "API tokens", "Privacy", "Language", "Keyboard")
 def shown_sections() -> tuple[Section, ...]:
     """Return the sections for this user: an account has one of its own, and only administrators change the server."""
     account = current_account()
-    hidden = {_("Account")} if account is None else set()
+    hidden = {"Account"} if account is None else set()
     own = all_sections() if may_administer() else [one for one in all_sections() if one.name in _OF_EVERYONE]
     return tuple(section for section in own if section.name not in hidden)
 

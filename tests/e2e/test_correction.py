@@ -123,7 +123,7 @@ def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app_wit
 
 CLICK_WHILE_THE_SIDEBAR_IS_DRAWN = """() => {
   const click = (words) => [...document.querySelectorAll('button')].find((one) => one.innerText.includes(words)).click()
-  click('Conversations')
+  click('History')
   setTimeout(() => click('Trace'))
   setTimeout(() => click('Answer and compare'))
 }"""

@@ -284,12 +284,14 @@ def test_documents_of_an_account_are_found_by_those_with_whom_it_shares_them(lib
 
 def test_a_document_is_added_once_the_server_is_back_from_a_crash(tmp_path, monkeypatch):
     """The server is down for a while after the job has begun."""
-    run_job, crashes = jobs.run_job, []
+    run_job, crashes, submitted = jobs.run_job, [], threading.Event()
 
     def run_while_down(*given):
+        submitted.wait()
         if not crashes:
-            crashes.append(threading.Thread(target=crash_server, args=(tmp_path / "server", 1.0)))
-            crashes[0].start()
+            crashing = threading.Thread(target=crash_server, args=(tmp_path / "server", 1.0))
+            crashing.start()
+            crashes.append(crashing)
             wait_until(lambda: not is_answering(address))
         yield from run_job(*given)
 
@@ -299,6 +301,7 @@ def test_a_document_is_added_once_the_server_is_back_from_a_crash(tmp_path, monk
         settings = Settings(home, chat_model="builtin", embedder="builtin", database_url=home_url(address, home))
         with closing(open_application(settings)) as application:
             application.jobs.submit_bytes("notes.md", NOTES)
+            submitted.set()
             wait_until(lambda: crashes)
             crashes[0].join()
             wait_until(lambda: is_done(application.jobs))

@@ -220,3 +220,11 @@ def test_a_preset_is_saved_used_and_deleted(chat, services):
     page.button(key="delete-Careful").click().run()
     [button for button in page.button if button.label == "Delete"][-1].click().run()
     assert "Careful" not in services.preferences.presets()
+
+
+@pytest.mark.parametrize("language", ["en", "ko", "zh_Hant", "zh_Hans"])
+def test_the_same_sections_are_shown_in_every_language(chat, services, language):
+    services.preferences.save_language(language)
+    page = open_settings(chat, "models")
+    shown = [button.key.removeprefix("section-") for button in page.button if (button.key or "").startswith("section-")]
+    assert shown == [section.slug for section in all_sections() if section.name != "Account"]
