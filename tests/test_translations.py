@@ -25,7 +25,7 @@ from crag.ingest.parse.formats import FORMATS
 from crag.inspection import run_labels, steps
 from crag.models.evaluator_weights import KNOWN_EVALUATORS
 from crag.models.model_choice import BUILTIN_LABEL, embedder_label
-from crag.options import GRADERS, OPTIONS, POLICIES, REWRITE_STYLES, ROUTES, WEB_MODES
+from crag.options import GRADERS, OPTIONS, POLICIES, REWRITE_STYLES, ROLES, ROUTES, WEB_MODES
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.storage.api_tokens import SCOPES
 from crag.translation import FOLDER, list_languages
@@ -77,6 +77,8 @@ def texts_of_tables() -> Iterator[str]:
     yield from (steps._SMALL_TALK_NAMES | steps._SUFFICIENCY_WORDS).values()
     yield from ALWAYS_SHOWN
     yield from SCOPES.values()
+    yield from (role.title() for role in ROLES)
+    yield from ("in use", "ready", "answers by quoting your documents, no set-up needed")  # parts of one check
 
 
 TERMINAL = (
@@ -194,6 +196,21 @@ def update_catalogue(language: str, messages: dict[Message, str]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("wb") as target:
         write_po(target, written, width=0, omit_header=False, no_location=True)
+
+
+def test_no_text_is_translated_when_a_module_is_imported():
+    """It would stay in the language of whoever opened the first page."""
+    early = set()
+    for name, file in (CRAG | PAGES).items():
+        statements = [
+            one
+            for one in ast.parse(file.read_text(encoding="utf-8")).body
+            if isinstance(one, ast.Assign | ast.AnnAssign)
+        ]
+        calls = (node for one in statements for node in ast.walk(one) if isinstance(node, ast.Call))
+        if any(isinstance(call.func, ast.Name) and call.func.id in {"_", "translate_text"} for call in calls):
+            early.add(name)
+    assert early <= {"pages.compare.tables"}  # whose table holds functions
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

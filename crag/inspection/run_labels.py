@@ -261,10 +261,14 @@ def _passages_cited(trace: Trace) -> str:
     )
 
 
+def _grading_text(policy: PolicyName) -> str:
+    label = POLICIES[policy][0].lower()
+    return f"grading {label}" if policy == "off" else f"{label} grading"
+
+
 def grading_label(policy: PolicyName) -> str:
     """Return a policy in words that need no context, such as “strict grading”."""
-    label = POLICIES[policy][0].lower()
-    return translate_text(f"grading {label}" if policy == "off" else f"{label} grading")
+    return translate_text(_grading_text(policy))
 
 
 _CHANGE_LABELS = {
@@ -274,7 +278,7 @@ _CHANGE_LABELS = {
 } | {
     "same settings": "asked again",
     "model builtin": "model Built-in engine",
-    **{OPTIONS["policy"].describe(name): grading_label(name) for name in POLICIES},
+    **{OPTIONS["policy"].describe(name): _grading_text(name) for name in POLICIES},
 }
 _K_CHANGE = re.compile(r"k (\d+)")
 

@@ -48,7 +48,7 @@ def main() -> None:
 
 def _draw_gaps(gaps: list[CoverageGap]) -> None:
     questions = format_count(sum(len(gap.questions) for gap in gaps), "question")
-    st.markdown(f"{questions} on {format_count(len(gaps), 'topic')}")
+    st.markdown(_("{questions} on {topics}").format(questions=questions, topics=format_count(len(gaps), "topic")))
     if any(question.pages for gap in gaps for question in gap.questions):
         draw_collection_choice()
         draw_sharing_notice()

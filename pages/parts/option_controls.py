@@ -58,9 +58,10 @@ def _format_keep_alive(seconds: Any) -> str:
         return str(seconds)
     if seconds == _FOREVER:
         return _("Until the server stops (-1)")
-    for length, unit in ((3600, "hour"), (60, "minute")):
-        if seconds and seconds % length == 0:
-            return f"{format_count(seconds // length, unit)} ({seconds:,} s)"
+    if seconds and seconds % 3600 == 0:
+        return f"{format_count(seconds // 3600, 'hour')} ({seconds:,} s)"
+    if seconds and seconds % 60 == 0:
+        return f"{format_count(seconds // 60, 'minute')} ({seconds:,} s)"
     return format_count(seconds, "second")
 
 

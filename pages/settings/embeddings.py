@@ -117,7 +117,7 @@ def _draw_embedder_choice() -> None:
 def _draw_space(report: SpaceStatus) -> None:
     spaces, work = application().library.spaces, application().library.space_work
     name = markdown.escape_line(translate_text(embedder_label(report.space.name)), 60)
-    facts = f"{report.space.dimension} dimensions · {format_count(report.vectors, 'passage')}"
+    facts = f"{format_count(report.space.dimension, 'dimension')} · {format_count(report.vectors, 'passage')}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         counts = _("meaning weighs {share:.0%}, {weight_origins}").format(
             share=report.weight.share, weight_origins=_(_WEIGHT_ORIGINS[report.weight.origin])

@@ -228,8 +228,8 @@ def _explain_model(option: Option, effective: EffectiveValue) -> str:
     if effective.value == SAME_AS_ANSWERING:
         return _(option.help)
     if host := external_hosts.model_host(model_choice().name if effective.value == AUTOMATIC else effective.value):
-        return _("{help} {receives} go to {host}.").format(help=option.help, receives=option.receives, host=host)
-    return _("{help} Local: nothing leaves this machine.").format(help=option.help)
+        return _("{help} {receives} go to {host}.").format(help=_(option.help), receives=_(option.receives), host=host)
+    return _("{help} Local: nothing leaves this machine.").format(help=_(option.help))
 
 
 def _choose_model(option: Option, key: str) -> None:
@@ -266,7 +266,7 @@ def draw_role_choice() -> tuple[setting_row.SettingsRow, ...]:
         list(ROLES),
         default=None if _ROLE_KEY in st.session_state else "answering",
         required=True,
-        format_func=str.title,
+        format_func=lambda role: _(role.title()),
         label_visibility="collapsed",
         key=_ROLE_KEY,
         persist_state="session",
