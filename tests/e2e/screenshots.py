@@ -54,7 +54,7 @@ def _take(browser: Browser, address: str, scheme: str) -> None:
     ask(page, QUESTION)
     page.get_by_test_id("stChatMessage").last.get_by_text("machine in the kitchen").wait_for()
     _shot(page, f"chat-running-{scheme}-1440", wait=False)
-    badge(page, "from your documents").wait_for()
+    page.get_by_test_id("stChatMessage").last.get_by_role("button", name="More").wait_for()
     _shot(page, f"chat-answer-{scheme}-1440")
     page.locator('a[href^="#cite-"]').first.click()
     page.get_by_role("dialog").wait_for()
