@@ -28,6 +28,7 @@ from crag.inspection.langsmith_client import TraceUploader
 from crag.inspection.run_archive import RunArchive
 from crag.library.jobs import IngestJobs
 from crag.library.library import Library
+from crag.library.watched_folders import PASS_SECONDS, FolderWorker, WatchedFolders
 from crag.models.downloads import Download, Downloads, choose_fetch
 from crag.models.embedders import DeferredEmbedder
 from crag.models.evaluator_weights import InstalledEvaluator
@@ -109,6 +110,9 @@ class Application(UserScoped):
         )
         self.embedders = EmbedderCatalog(settings, self.library)
         self.jobs = IngestJobs(self.database, self.library)
+        self.watched_folders = WatchedFolders(
+            self.database, self.library, self.jobs, settings, lambda: self._delayed_deletion.schedule()
+        )
         self.rechunked_libraries = RechunkedLibraries(self.database, self.library, settings)
         self.conversations = Conversations(self.database)
         self.people = ConversationOwners(self.database)
@@ -331,7 +335,14 @@ class Application(UserScoped):
         self._start_upkeep("regression", lambda _: run_tests(time.monotonic()), _UPKEEP_SECONDS)
         self._start_upkeep("evaluation-orphans", lambda _: self.evaluations.close_orphans(), _UPKEEP_SECONDS)
         self._start_upkeep("rechunk-cleanup", lambda _: clean(), _UPKEEP_SECONDS)
+        self._begin_watching_folders()
         self._start_upkeep("page-starts", self.library.fill_page_starts).wake()
+
+    def _begin_watching_folders(self) -> None:
+        schedule, limit = self._delayed_deletion.schedule, self.settings.max_upload_bytes
+        worker = FolderWorker(self.database, self.library, self.jobs, limit, schedule)
+        self._to_close.callback(worker.close)
+        self._start_upkeep("watched-folders", worker.run, PASS_SECONDS)
 
     def prepare_in_background(self, options: RunOptions) -> None:
         """Split the documents now if a reference system needs other passages, so that no question waits for it."""

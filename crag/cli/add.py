@@ -36,6 +36,7 @@ def watch_folders(application: Application, options: argparse.Namespace) -> int:
             changes = watched.poll()
             pause = max(_POLL_SECONDS, (time.monotonic() - started) / _MAX_POLLING_SHARE)
             watching.report_unreadable(changes.unreadable)
+            watching.follow_renamed(changes.renamed)
             watching.add(changes.settled, stop)
             watching.report_deleted(changes.gone)
     if options.json:
@@ -67,6 +68,12 @@ class _WatchSession:
                 self.results.extend(outcome.results)
                 for result in outcome.results:
                     self.say(reports.added_text(result))
+
+    def follow_renamed(self, files: Sequence[tuple[Path, Path]]) -> None:
+        """Note the new locations of renamed files; their documents stay as they are."""
+        for old, new in files:
+            self._application.library.relocate(old, new, self._collection)
+            self.say(f"→ {old}: is now {new}")
 
     def report_deleted(self, files: Sequence[Path]) -> None:
         """Report deleted files and how to remove them: an unmounted drive must not empty the library."""

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("ask", "grade"),
     "conversations": ("conversations",),
     "notes": ("notes",),
+    "folders": ("folders",),
     "calibrate": ("calibrate",),
     "evaluate": ("evaluate",),
     "evaluations": ("evaluations", "datasets"),

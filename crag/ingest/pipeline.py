@@ -134,13 +134,17 @@ class IngestPipeline(UserScoped):
         except SourceRefused as error:
             yield failed_result(spec, error)
             return
+        yield from self.add_files(files, **options)
+
+    def add_files(self, files: Iterable[Path], **options: Unpack[AddOptions]) -> Iterator[AddResult]:
+        """Add files, and every file in those that are archives."""
         for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
             if are_archives:
                 for file in group:
                     archive = ArchiveInput(str(file), file, str(file.resolve()), located=True)
                     yield from self._add_archive(archive, options)
             else:
-                yield from self._add_files(group, options)
+                yield from self._add_in_parallel(group, options)
 
     def add_with_reader(
         self, incoming: SourceInput, reader: DocumentReader, **options: Unpack[AddOptions]
@@ -163,7 +167,7 @@ class IngestPipeline(UserScoped):
                 results |= {source.id: self._refresh(source, options) for source in members}
         return [results[source.id] for source in chosen]
 
-    def _add_files(self, files: Iterable[Path], options: AddOptions) -> Iterator[AddResult]:
+    def _add_in_parallel(self, files: Iterable[Path], options: AddOptions) -> Iterator[AddResult]:
         def add(file: Path, stop: Cancellation) -> AddResult:
             return self.add_path(file, **(options | AddOptions(stop=stop)))
 

@@ -20,7 +20,7 @@ from crag.storage.tables import jobs
 from crag.storage.user_scope import UserScoped, document_owner
 from crag.types import AddResult, Progress, Refusal
 
-JobKind = Literal["upload", "address", "path", "site"]
+JobKind = Literal["upload", "address", "path", "files", "site"]
 JobState = Literal["waiting", "working", "done", "failed", "cancelled"]
 FINISHED_STATES: tuple[JobState, ...] = ("done", "failed", "cancelled")
 _MAX_FINISHED_JOBS = 500
@@ -166,7 +166,7 @@ class JobQueue(UserScoped):
 
     def give_up_paths(self, reason: Refusal) -> None:
         """End the unfinished jobs that name a file or folder outside of the home; they can be tried again."""
-        unread = select(jobs).where(jobs.c.kind == "path", jobs.c.state.not_in(FINISHED_STATES))
+        unread = select(jobs).where(jobs.c.kind.in_(("path", "files")), jobs.c.state.not_in(FINISHED_STATES))
         with self._database.write() as connection:
             for job in [_job_from_row(row) for row in connection.execute(unread)]:
                 _give_up(connection, job, reason)

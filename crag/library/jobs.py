@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -51,6 +51,10 @@ def run_job(
         yield from library.pipeline.add_address(job.spec, found_by=job.options.get("found_by", ""), **way)
     elif job.kind == "site":
         yield from library.pipeline.add_site(job.spec, SiteLimits(**job.options["limits"]), **way)
+    elif job.kind == "files":
+        files = [Path(job.spec, name) for name in job.options["files"]]
+        inside = [file for file in files if file.resolve().is_relative_to(job.spec)]  # a link may have taken its place
+        yield from library.pipeline.add_files(inside, **way)
     else:
         yield from library.pipeline.add(job.spec, **way)
 
@@ -309,6 +313,12 @@ class IngestJobs(UserScoped):
         return self._submit(
             _new_named_job("path", str(path.expanduser().absolute()), clean_display_name(path.name), target)
         )
+
+    def submit_files(self, folder: Path, files: Mapping[str, object], collection: str = "") -> str:
+        """Submit files by their path below a folder and return the job's id; what is said of each is kept with it."""
+        target = self._find_target(collection)
+        job = _new_named_job("files", str(folder), clean_display_name(folder.name), target, files=dict(files))
+        return self._submit(job)
 
     def jobs(self) -> list[Job]:
         """Return all jobs that were not dismissed, of every process, oldest first."""

@@ -42,6 +42,7 @@ from crag.storage.shared_files import open_shared_files
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
 from crag.storage.user_scope import UserScoped, document_owner, visible_questions
+from crag.text.sanitization import clean_display_name
 from crag.types import (
     Collection,
     CollectionAccess,
@@ -208,6 +209,21 @@ class Library(UserScoped):
         Raises `BadRequest` for what is no e-mail address, or if the user may not change the collection; `NotFound`.
         """
         self._collections.share(name, sharing)
+
+    def relocate(self, old: Path, new: Path, collection: str = "") -> None:
+        """Note that the file at `old` is at `new` now: its documents keep their ids and passages.
+
+        What was added from `new` before is discarded. Raises as `discard` does.
+        """
+        target = self.find_target(collection)
+        if moved := self._store.at_path(str(old), target):
+            self.discard([source.id for source in self._store.at_path(str(new), target)])
+            titles = clean_display_name(old.name), clean_display_name(new.name)
+            self._store.relocate([source.id for source in moved], str(old), str(new), titles)
+
+    def documents_at(self, path: Path, collection: str) -> list[Source]:
+        """Return the documents of a collection that were added from a file or archive."""
+        return self._hide_questions(self._store.at_path(str(path), collection))
 
     def rename_collection(self, name: str, new_name: str) -> str:
         """Rename a collection; return its normalized new name. Raises `BadRequest`, `NotFound`."""

@@ -18,6 +18,7 @@ from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
 from crag.ingest.parse.zip_container import ZIP_ERRORS
 from crag.library.job_queue import JobQueue
+from crag.library.watched_folders import reset_watched_folders
 from crag.sharing.backup import (
     BackupManifest,
     BackupMember,
@@ -195,6 +196,7 @@ def _check_jobs(database: Database) -> None:
     if not all(is_member_name(upload_name(job.id)) for job in found):
         raise damaged_backup_error("its list of files to add does not belong to this application")
     queue.give_up_paths(_UNREAD_PATH)
+    reset_watched_folders(database)
 
 
 def _move_into_place(new_home: Path, home: Path, replace: bool) -> Path | None:

@@ -153,6 +153,29 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             at FLOAT NOT NULL,
             PRIMARY KEY (token_id, key)
         )""",
+        """CREATE TABLE watched_folders (
+            id TEXT NOT NULL PRIMARY KEY,
+            person TEXT DEFAULT '' NOT NULL,
+            path TEXT NOT NULL,
+            collection TEXT NOT NULL REFERENCES collections (name) ON UPDATE CASCADE ON DELETE CASCADE,
+            include TEXT DEFAULT '[]' NOT NULL,
+            exclude TEXT DEFAULT '[]' NOT NULL,
+            subfolders INTEGER DEFAULT '1' NOT NULL,
+            automatic INTEGER DEFAULT '0' NOT NULL,
+            paused INTEGER DEFAULT '0' NOT NULL,
+            started INTEGER DEFAULT '0' NOT NULL,
+            applying INTEGER DEFAULT '0' NOT NULL,
+            reachable INTEGER DEFAULT '1' NOT NULL,
+            fault TEXT DEFAULT '' NOT NULL,
+            job TEXT DEFAULT '' NOT NULL,
+            files TEXT DEFAULT '{}' NOT NULL,
+            changes TEXT DEFAULT '{}' NOT NULL,
+            devices TEXT DEFAULT '{}' NOT NULL,
+            owner TEXT DEFAULT '' NOT NULL,
+            looked_at FLOAT,
+            created_at FLOAT NOT NULL
+        )""",
+        "CREATE INDEX ix_watched_folders_collection ON watched_folders (collection)",
     ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""

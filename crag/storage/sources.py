@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, union, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, literal, select, text, union, update
 
 from crag.errors import BadRequest, SourceRefused
 from crag.storage.engine import Database, insert_into
@@ -324,6 +324,21 @@ class SourceStore(UserScoped):
     def source(self, source_id: str) -> Source | None:
         """Return the source with this id, or None."""
         return next(iter(self.sources(sources.c.id == source_id)), None)
+
+    def at_path(self, path: str, collection: str) -> list[Source]:
+        """Return the sources of a collection that were added from a file, also as members of an archive."""
+        location, within = sources.c.location, f"{path}!/"
+        is_member = func.substr(location, 1, len(within)) == within
+        return self.sources(sources.c.collection == collection, (location == path) | is_member)
+
+    def relocate(self, source_ids: Sequence[str], old: str, new: str, titles: tuple[str, str]) -> None:
+        """Replace a path that the locations of sources begin with, and the first of two titles by the second."""
+        location = literal(new) + func.substr(sources.c.location, len(old) + 1)
+        own = update(sources).where(sources.c.id.in_(source_ids))
+        with self.database.write() as connection:
+            connection.execute(own.where(in_changeable_collection(self._user)).values(location=location))
+            connection.execute(own.where(sources.c.title == titles[0]).values(title=titles[1]))
+            advance_epoch(connection)
 
     def chunker(self, source_id: str) -> str:
         """Return the tokenizer, chunk size and overlap that the source was split by; empty if it does not exist."""

@@ -503,6 +503,39 @@ file_pieces = Table(
     Column("added_at", Float, nullable=False),
 )
 
+# Folders whose files are kept in step with a collection. `files` is what the collection was brought to: for each file
+# its time, size, SHA-256 and refusal; `changes` is what the last look found besides. `owner` is the process that looks.
+watched_folders = Table(
+    "watched_folders",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False, server_default=""),  # the account that watches it
+    Column("path", Text, nullable=False),
+    Column(
+        "collection",
+        Text,
+        ForeignKey("collections.name", onupdate="CASCADE", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    Column("include", Text, nullable=False, server_default="[]"),
+    Column("exclude", Text, nullable=False, server_default="[]"),
+    Column("subfolders", Integer, nullable=False, server_default="1"),
+    Column("automatic", Integer, nullable=False, server_default="0"),
+    Column("paused", Integer, nullable=False, server_default="0"),
+    Column("started", Integer, nullable=False, server_default="0"),  # the first preview was applied
+    Column("applying", Integer, nullable=False, server_default="0"),
+    Column("reachable", Integer, nullable=False, server_default="1"),
+    Column("fault", Text, nullable=False, server_default=""),
+    Column("job", Text, nullable=False, server_default=""),
+    Column("files", Text, nullable=False, server_default="{}"),
+    Column("changes", Text, nullable=False, server_default="{}"),
+    Column("devices", Text, nullable=False, server_default="{}"),
+    Column("owner", Text, nullable=False, server_default=""),
+    Column("looked_at", Float),
+    Column("created_at", Float, nullable=False),
+)
+
 # Jobs that are unfinished, or whose result was not seen yet. `spec` is what to add: an address, a path, or the name of
 # a spooled upload. `owner` is the process that works on it.
 jobs = Table(
@@ -574,4 +607,5 @@ __all__ = [
     "spaces",
     "users",
     "vectors",
+    "watched_folders",
 ]

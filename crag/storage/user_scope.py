@@ -43,10 +43,11 @@ from crag.storage.tables import (
     rulings,
     runs,
     users,
+    watched_folders,
 )
 from crag.types import ACCOUNT_PREFIX, is_account
 
-_OF_DOCUMENTS = (jobs, removed_sources, rulings)  # of an account, or of all browsers together
+_OF_DOCUMENTS = (jobs, removed_sources, rulings, watched_folders)  # of an account, or of all browsers together
 
 _MISSING = {
     conversations: ("This conversation no longer exists.", "Start a new one."),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.ingest.site import SiteLimits
 from crag.translation import N_, _
-from pages.documents import collections, removal, table
+from pages.documents import collections, removal, table, watched_folders
 from pages.parts import dialogs, document_drawer, document_intake, ingest_jobs, layout
 from pages.parts.address import open_page
 from pages.parts.routes import Page
@@ -22,6 +22,7 @@ DIALOGS = {
     table.MOVE_DIALOG: table.draw_move_dialog,
     table.REFRESH_DIALOG: table.draw_refresh_dialog,
     removal.REMOVE_DIALOG: removal.draw_remove_dialog,
+    watched_folders.FOLDERS_DIALOG: watched_folders.draw_folders_dialog,
     table.DOCUMENT_DIALOG: document_drawer.draw_document,
 }
 _MAX_ADDRESSES_LENGTH = 100_000  # characters
@@ -49,14 +50,16 @@ def main() -> None:
 def _read_revision() -> tuple[object, ...]:
     """Return a value that changes when another tab or the command line changes what this page shows."""
     library = application().library
-    return *library.revision(), len(library.removed()), len(application().jobs.jobs())
+    jobs, watched = application().jobs.jobs(), application().watched_folders.revision()
+    return *library.revision(), len(library.removed()), len(jobs), watched
 
 
 def _draw_head() -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title(Page.DOCUMENTS.title, anchor=False, width="content")
-        if application().library.counts()[0]:
-            with st.container(horizontal=True, width="content"):
+        with st.container(horizontal=True, width="content"):
+            watched_folders.draw_opener()
+            if application().library.counts()[0]:
                 if st.button(_("Coverage gaps"), icon=Page.GAPS.icon):
                     open_page(Page.GAPS)
                 if st.button(Page.RETRIEVAL.title, icon=Page.RETRIEVAL.icon):

@@ -193,8 +193,21 @@ def test_a_watched_file_is_added_once_it_stops_changing(folder):
     assert watched.poll().settled == ()
     assert watched.poll().settled == (file,)
     file.unlink()
+    assert watched.poll().gone == ()  # it may appear under another name
     assert watched.poll().gone == (file,)
     assert watched.poll().gone == ()
+
+
+def test_a_renamed_file_is_no_deletion(folder):
+    watched = FolderWatch([folder])
+    file, renamed = folder / "a.txt", folder / "b.txt"
+    file.write_text("x")
+    watched.poll()
+    assert watched.poll().settled == (file,)
+    file.rename(renamed)
+    watched.poll()
+    reported = watched.poll()
+    assert (reported.renamed, reported.settled, reported.gone) == (((file, renamed),), (), ())
 
 
 def test_a_place_that_is_away_for_a_while_has_lost_nothing(folder):

@@ -544,3 +544,16 @@ def test_questions_are_suggested_about_the_newest_documents_of_the_user(people, 
         text = f"# Cages\n\nThe {animal} cage is cleaned every six weeks with citric acid.\n"
         people.of(account).library.pipeline.add_bytes(f"{animal} cages.md", text.encode())
     assert "parrot" in repr(people.of(people.ben).library.suggest_questions())
+
+
+def test_only_administrators_watch_folders_of_the_machine(people, tmp_path):
+    with pytest.raises(BadRequest):
+        people.of(people.ben).watched_folders.add(str(tmp_path))
+    admin = people.of(people.admin).watched_folders
+    assert (admin.is_offered, people.of(people.ben).watched_folders.is_offered) == (True, False)
+    folder_id = admin.add(str(tmp_path))
+    assert [one.id for one in admin.list()] == [folder_id]
+    assert people.of(people.ben).watched_folders.list() == []
+    with pytest.raises(NotFound):
+        people.of(people.ben).watched_folders.remove(folder_id)
+    admin.remove(folder_id)

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ from tests.test_structure import CRAG, imports
 SHARED = {
     *("active_spaces", "calibrations", "collections", "downloads", "embedder_choices", "epochs", "jobs", "passages"),
     *("preferences", "presets", "removed_passages", "removed_sources", "removed_vectors", "rulings", "sources"),
-    *("collection_members", "file_pieces", "spaces", "summary_parts", "users", "vectors"),
+    *("collection_members", "file_pieces", "spaces", "summary_parts", "users", "vectors", "watched_folders"),
 }
 """Tables without an owner: documents, models, settings, and what is measured about all of them."""
 COMMON = {
@@ -55,7 +56,7 @@ COMMON = {
 """Methods that do not depend on the user: they run the process, or change only what is shared."""
 SHARED_SERVICES = {
     *("CalibrationJob", "CalibrationRows", "HybridSearch", "IngestJobs", "IngestPipeline", "Preferences"),
-    "RechunkedLibraries",
+    *("RechunkedLibraries", "WatchedFolders"),
 }
 """Services of what all browsers share; `test_accounts` is about people who do not."""
 IDS = {
@@ -200,6 +201,7 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "options": OFF,
         "passage": runs_passage(home),
         "passage_id": anns.passage_id,
+        "path": Path(home.application.library.sources()[0].location),
         "pinned": True,
         "plan": EvaluationPlan(Dataset("", "Other", "uploaded", (Example("1", "Why?"),)), (Variant("as it is", OFF),)),
         "query": f"{WORD} ferry",
