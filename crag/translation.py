@@ -13,14 +13,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import itemgetter
 from pathlib import Path
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parent / "translations"
 _FILE = "LC_MESSAGES/crag.po"
 _PLACEHOLDER = re.compile(r"\{(\w+)[^{}]*\}")
-_SENTENCE_END = re.compile(r"[.!?:;] ")
+_SENTENCE_END = re.compile(r"[.!?:;,] ")
 _MIN_LITERAL_LETTERS = 4  # a pattern with fewer letters outside of its placeholders would match other texts
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
@@ -97,6 +99,10 @@ def load_catalogue(language: str) -> gettext.NullTranslations:
 
     with file.open("rb") as source:
         catalogue = read_po(source, locale=language)
+    for message in [one for one in catalogue if one.id and one.pluralizable]:
+        catalogue.add(
+            tuple(message.id)[1], tuple(message.string or ())[-1]
+        )  # by itself, for texts that were composed in English
     compiled = io.BytesIO()
     write_mo(compiled, catalogue)
     compiled.seek(0)
@@ -134,26 +140,36 @@ def _candidates(tag: str) -> tuple[str, ...]:
     return f"{locale.language}_{script}", locale.language
 
 
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A text with placeholders. In the strict expression no value goes beyond the end of a sentence."""
+
+    message: str
+    letters: int
+    strict: re.Pattern[str]
+    loose: re.Pattern[str]
+
+
 @cache
-def _patterns(language: str) -> dict[str, list[tuple[re.Pattern[str], str]]]:
-    """Return the English texts with placeholders as patterns, by the first word, or by "" if a value comes first."""
-    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
-    catalogue = load_catalogue(language)
-    messages = (key[0] if isinstance(key, tuple) else key for key in getattr(catalogue, "_catalog", {}))
-    for message in sorted({one for one in messages if _PLACEHOLDER.search(one)}, key=len, reverse=True):
-        literal = _PLACEHOLDER.sub("", message)
-        if sum(map(str.isalpha, literal)) >= _MIN_LITERAL_LETTERS:
-            first = "" if message.startswith("{") else message.split()[0]
-            found.setdefault("" if "{" in first else first, []).append((_compile(message), message))
+def _patterns(language: str) -> dict[str, list[_Pattern]]:
+    """Return the English texts with placeholders by their first word, or by "" if that holds a value."""
+    found: dict[str, list[_Pattern]] = {}
+    messages = (key[0] if isinstance(key, tuple) else key for key in vars(load_catalogue(language)).get("_catalog", {}))
+    for message in {one for one in messages if _PLACEHOLDER.search(one)}:
+        letters = sum(map(str.isalpha, _PLACEHOLDER.sub("", message)))
+        if letters >= _MIN_LITERAL_LETTERS:
+            first = message.split()[0]
+            known = _Pattern(message, letters, _compile(message, r"(?:(?![.!?] ).)+?"), _compile(message, ".+?"))
+            found.setdefault("" if "{" in first else first, []).append(known)
     return found
 
 
-def _compile(message: str) -> re.Pattern[str]:
-    """Return the pattern of a text, with a group for the first occurrence of each placeholder."""
-    parts, seen, end = [], set[str](), 0
+def _compile(message: str, value: str) -> re.Pattern[str]:
+    """Return the expression for a text, with a group for the first occurrence of each placeholder."""
+    parts, seen, end = list[str](), set[str](), 0
     for found in _PLACEHOLDER.finditer(message):
         name = found[1]
-        parts += [re.escape(message[end : found.start()]), f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"]
+        parts += [re.escape(message[end : found.start()]), f"(?P={name})" if name in seen else f"(?P<{name}>{value})"]
         seen.add(name)
         end = found.end()
     return re.compile("".join([*parts, re.escape(message[end:])]), re.DOTALL)
@@ -162,21 +178,46 @@ def _compile(message: str) -> re.Pattern[str]:
 @lru_cache(maxsize=2_000)
 def _translate_composed(language: str, text: str) -> str:
     """Translate a text of one or several known sentences; the longest known beginning counts."""
-    if (translated := _translate_known(language, text)) is not None:
+    if (translated := _translate_part(language, text, ".")) is not None:
         return translated
     for end in reversed([found.end() for found in _SENTENCE_END.finditer(text)]):
-        if (translated := _translate_known(language, text[:end].rstrip())) is not None:
+        if (translated := _translate_part(language, text[:end].rstrip(), ",:;")) is not None:
             return f"{translated} {_translate_composed(language, text[end:])}"
-    return text
+    whole = _translate_known(language, text, strict=False)
+    return text if whole is None else whole
 
 
-def _translate_known(language: str, text: str) -> str | None:
+def _translate_part(language: str, text: str, endings: str) -> str | None:
+    """Translate a known text, or one that is known without its last character if that is one of `endings`."""
+    translated = _translate_known(language, text)
+    if translated is None and text.endswith(tuple(endings)):
+        shorter = _translate_known(language, text[:-1])
+        translated = shorter and shorter + text[-1]
+    return translated
+
+
+def _translate_known(language: str, text: str, *, strict: bool = True) -> str | None:
+    """Translate a text of the catalogue with its values filled in; of several that fit, the one that says most."""
     catalogue = load_catalogue(language)
     if (translated := catalogue.gettext(text)) != text:
         return translated
-    patterns, (first, *_rest) = _patterns(language), text.split() or [""]
-    for pattern, message in (*patterns.get(first, ()), *patterns.get("", ())):
-        if found := pattern.fullmatch(text):
-            values = {name: catalogue.gettext(value) for name, value in found.groupdict().items()}
-            return _PLACEHOLDER.sub(lambda hole: f"{{{hole[1]}}}", catalogue.gettext(message)).format(**values)
-    return None
+    patterns, words = _patterns(language), text.split()
+    fitting = (
+        (pattern.letters, pattern.message, found.groupdict())
+        for pattern in (*patterns.get(words[0] if words else "", ()), *patterns.get("", ()))
+        if (found := (pattern.strict if strict else pattern.loose).fullmatch(text))
+    )
+    _letters, message, values = max(fitting, key=itemgetter(0), default=(0, "", {}))
+    if not message:
+        return None
+    filled = {name: _translate_value(language, value) for name, value in values.items()}
+    return _PLACEHOLDER.sub(lambda hole: f"{{{hole[1]}}}", catalogue.gettext(message)).format(**filled)
+
+
+def _translate_value(language: str, value: str) -> str:
+    """Translate a value of several words, which may be a sentence without its full stop; never a name of one word."""
+    if " " not in value:
+        return value
+    if (translated := _translate_known(language, value)) is None and not value.endswith("."):
+        translated = (_translate_known(language, f"{value}.") or "").rstrip(".。") or None
+    return value if translated is None else translated

@@ -16,12 +16,17 @@ from babel.messages.pofile import read_po, write_po
 
 from crag.app.checklist import ALWAYS_SHOWN
 from crag.errors import FAULTS
+from crag.evaluation.dataset_format import SEED_DATASET
+from crag.evaluation.dataset_records import PINNED_DATASET_NAME
 from crag.evaluation.metrics import METRICS, STATE_BADGES
 from crag.evaluation.metrics import VERDICT_BADGES as ANSWER_BADGES
 from crag.events import NODES
 from crag.ingest.parse.formats import FORMATS
 from crag.inspection import run_labels, steps
-from crag.options import GRADERS, OPTIONS, POLICIES, REWRITE_STYLES, ROUTES, WEB_MODES
+from crag.models.evaluator_weights import KNOWN_EVALUATORS
+from crag.models.model_choice import BUILTIN_LABEL, embedder_label
+from crag.options import GRADERS, OPTIONS, POLICIES, REWRITE_STYLES, ROLES, ROUTES, WEB_MODES
+from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.storage.api_tokens import SCOPES
 from crag.translation import FOLDER, list_languages
 from tests.test_structure import CRAG, PAGES
@@ -48,7 +53,17 @@ def texts_of_tables() -> Iterator[str]:
         yield from (node.title, node.activity, node.meaning, node.restart)
     for fault in FAULTS.values():
         yield from (fault.what, fault.remedy)
-    yield from (known.label for known in FORMATS)
+    yield from (text for known in FORMATS for text in (known.label, known.family))
+    yield from (text for system in REFERENCE_SYSTEMS.values() for text in (system.title, system.origin))
+    yield from (known.languages for known in KNOWN_EVALUATORS.values())
+    yield from (option.title.rpartition(": ")[2].capitalize() for option in OPTIONS.values() if option.role)
+    yield from (
+        BUILTIN_LABEL,
+        embedder_label("builtin"),
+        embedder_label("nomic"),
+        PINNED_DATASET_NAME,
+        SEED_DATASET.name,
+    )
     yield from (text for metric in METRICS.values() for text in (metric.title, metric.meaning))
     tables = (
         run_labels.VERDICT_BADGES,
@@ -62,13 +77,27 @@ def texts_of_tables() -> Iterator[str]:
     yield from (steps._SMALL_TALK_NAMES | steps._SUFFICIENCY_WORDS).values()
     yield from ALWAYS_SHOWN
     yield from SCOPES.values()
+    yield from (role.title() for role in ROLES)
+    yield from ("in use", "ready", "answers by quoting your documents, no set-up needed")  # parts of one check
+
+
+TERMINAL = (
+    *("crag.__main__", "crag.cli", "crag.mcp", "crag.api", "crag.server", "crag.settings"),
+    *("crag.sharing.move", "crag.sharing.restore", "crag.sharing.restricted_pickle", "crag.sharing.langchain"),
+    *("crag.storage.postgres", "crag.storage.sqlite", "crag.storage.migrations"),
+    *("crag.evaluation.corpus", "crag.evaluation.calibration_probes", "crag.tables.query"),
+)
+"""Modules whose texts appear in a terminal or in the reply to a program, which are in English."""
 
 
 def extract_messages() -> dict[Message, str]:
     """Every text to translate, with the module that holds it first."""
     found: dict[Message, str] = {}
     for name, file in {**PAGES, **CRAG}.items():
-        for message in _messages_of(ast.parse(file.read_text(encoding="utf-8"))):
+        if name.startswith(TERMINAL):
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for message in (*_messages_of(tree), *(_spoken(tree) if SPEAKING.match(name) else ())):
             found.setdefault(message, name)
     for text in texts_of_tables():
         if text:
@@ -76,12 +105,26 @@ def extract_messages() -> dict[Message, str]:
     return found
 
 
+SPEAKING = re.compile(
+    r"crag\.(app\.(checklist|model_checks)|models\.model_choice|graph\.(policy|web_nodes|answer_nodes|nodes)|runs\.(revisions|versions)|library\.jobs|ingest\.pipeline|evaluation\.regression)$"
+)
+"""Modules that compose texts of events, checks and jobs: each of their texts is one of the screen."""
+
+
+def _spoken(tree: ast.AST) -> Iterator[Message]:
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inside | said:
+            yield from (text for text in _texts(node) if _is_sentence(text))
+
+
 def _messages_of(tree: ast.AST) -> Iterator[Message]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
             texts = [text for argument in node.args for text in _texts(argument)]
-            if name in {"_", "N_"} and texts:
+            if name in {"_", "N_"}:
                 yield from texts
             elif name == "ngettext" and len(texts) > 1:
                 yield texts[0], texts[1]
@@ -153,6 +196,33 @@ def update_catalogue(language: str, messages: dict[Message, str]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("wb") as target:
         write_po(target, written, width=0, omit_header=False, no_location=True)
+
+
+def test_no_text_is_translated_when_a_module_is_imported():
+    """It would stay in the language of whoever opened the first page."""
+    early = set()
+    for name, file in (CRAG | PAGES).items():
+        statements = [
+            one
+            for one in ast.parse(file.read_text(encoding="utf-8")).body
+            if isinstance(one, ast.Assign | ast.AnnAssign)
+        ]
+        calls = (node for one in statements for node in ast.walk(one) if isinstance(node, ast.Call))
+        if any(isinstance(call.func, ast.Name) and call.func.id in {"_", "translate_text"} for call in calls):
+            early.add(name)
+    assert early <= {"pages.compare.tables"}  # whose table holds functions
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_text_is_translated(language: str):
+    catalogue = read_catalogue(language)
+    missing = []
+    for message in extract_messages():
+        found = catalogue.get(message[0] if isinstance(message, tuple) else message)
+        strings = [found.string] if found and isinstance(found.string, str) else list(found.string) if found else [""]
+        if not all(strings) or (found and found.fuzzy):
+            missing.append(message)
+    assert missing == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -71,8 +71,9 @@ def _explain_decision(
     said = _describe_rulings(verdicts)
     own = [verdict for verdict in verdicts if verdict.ruling is None]
     relevant = sum(verdict.word == "relevant" for verdict in verdicts)
-    verb = "is" if 1 in (relevant, len(verdicts)) else "are"
-    counted = f"{relevant} of {format_count(len(verdicts), 'passage')} {verb} relevant"
+    passages = format_count(len(verdicts), "passage")
+    is_one = 1 in (relevant, len(verdicts))
+    counted = f"{relevant} of {passages} is relevant" if is_one else f"{relevant} of {passages} are relevant"
     if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
         return f"{said}{counted}{'' if action == 'correct' else f': {_NO_ANSWER}'}."
     if lacks_answer:

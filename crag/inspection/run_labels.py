@@ -16,7 +16,7 @@ from crag.reference_systems import find_system
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration, format_number, format_score
 from crag.text.sanitization import to_one_line
-from crag.translation import N_, _, translate_text
+from crag.translation import ENGLISH, N_, _, current_language, translate_text
 from crag.types import (
     HEADING_SEPARATOR,
     Action,
@@ -261,10 +261,14 @@ def _passages_cited(trace: Trace) -> str:
     )
 
 
+def _grading_text(policy: PolicyName) -> str:
+    label = POLICIES[policy][0].lower()
+    return f"grading {label}" if policy == "off" else f"{label} grading"
+
+
 def grading_label(policy: PolicyName) -> str:
     """Return a policy in words that need no context, such as “strict grading”."""
-    label = POLICIES[policy][0].lower()
-    return translate_text(f"grading {label}" if policy == "off" else f"{label} grading")
+    return translate_text(_grading_text(policy))
 
 
 _CHANGE_LABELS = {
@@ -274,7 +278,7 @@ _CHANGE_LABELS = {
 } | {
     "same settings": "asked again",
     "model builtin": "model Built-in engine",
-    **{OPTIONS["policy"].describe(name): grading_label(name) for name in POLICIES},
+    **{OPTIONS["policy"].describe(name): _grading_text(name) for name in POLICIES},
 }
 _K_CHANGE = re.compile(r"k (\d+)")
 
@@ -282,7 +286,7 @@ _K_CHANGE = re.compile(r"k (\d+)")
 def format_option_value(name: str, value: Any) -> str:
     """Return the value of an option in words, with the display names of models; plain text."""
     shown = OPTIONS[name].format(value)
-    return model_label(shown) if OPTIONS[name].kind == "model" else shown
+    return translate_text(model_label(shown)) if OPTIONS[name].kind == "model" else shown
 
 
 def describe_option(name: str, value: Any) -> str:
@@ -336,7 +340,20 @@ def _describe_value_change(change: str) -> str:
     if number := _K_CHANGE.fullmatch(change):
         return format_count(int(number[1]), "passage")
     role, found, name = change.partition("model ")
-    return f"{role}model {model_label(name)}" if found and ":" in name else change
+    if found and ":" in name:
+        return f"{translate_text(f'{role}model')} {translate_text(model_label(name))}"
+    return _translate_value_change(change)
+
+
+def _translate_value_change(change: str) -> str:
+    """Return an option with its value, such as “excerpts on”; by its title in other languages than English."""
+    if current_language() == ENGLISH:
+        return change
+    for option in OPTIONS.values():
+        term, _space, value = change.partition(f"{option.term or option.title.lower()} ")
+        if not term and value:
+            return f"{option.label}: {translate_text(value)}"
+    return change
 
 
 def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:

@@ -180,7 +180,7 @@ def _result_rows(result: TableResult | None) -> list[list[str]]:
 
 
 def _model_text(trace: Trace) -> str:
-    return to_one_line(model_label(trace.model)) if trace.model else ""
+    return to_one_line(translate_text(model_label(trace.model))) if trace.model else ""
 
 
 def _version_text(run: SharedRun, versions: Sequence[SharedRun]) -> str:

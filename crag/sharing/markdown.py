@@ -113,7 +113,7 @@ def _answer_facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> s
     """Return the origin of the answer, its model, date and version."""
     facts = [f"**{run_labels.answer_badge(trace).word}**", *run_labels.answer_facts(trace)]
     if trace.model:
-        facts.append(escape_line(model_label(trace.model)))
+        facts.append(escape_line(translate_text(model_label(trace.model))))
     facts.append(format_date_time(run.started_at))
     versions = shared.versions(run)
     if len(versions) > 1:

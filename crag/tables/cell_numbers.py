@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from crag.text.patterns import lazy_regex
 
@@ -24,6 +26,11 @@ _NUMBER = lazy_regex(
     r"|(?:(?<=\d)[kKMB](?![A-Za-z/])))?"
     r"\s?(?P<unit>[%°℃‰]|[€$£¥₩]|[^\W\d_][^\W_]{0,11}(?:[/·][^\W\d_]{1,6})?[²³]?(?: [a-z]{1,9})?)?\.?"
 )
+_PART = r"\d[\d,]*(?:\.\d+)?\s?[십백천十百千]?[만억조万萬亿億兆]?"
+_COMPOUND = lazy_regex(rf"({_PART}(?:\s?{_PART})*)\s?([^\W\d_]{{0,4}})")  # 3억 2,000만원, 5천만원, 1亿2000万元
+_COMPOUND_PART = lazy_regex(r"(\d[\d,]*(?:\.\d+)?)\s?([십백천十百千]?)([만억조万萬亿億兆]?)")
+_SMALL_SCALES = {"": 1.0, **dict.fromkeys("십十", 1e1), **dict.fromkeys("백百", 1e2), **dict.fromkeys("천千", 1e3)}
+_OPEN = 1e8
 _GROUPS = re.compile(r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)*")
 _COMMA_DECIMAL = re.compile(r"\d{1,3}(?:[. '’\u00a0\u202f]\d{3})*,(?:\d{1,2}|\d{4,})|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
 _POINT_DECIMAL = re.compile(
@@ -41,20 +48,53 @@ class CellNumber:
 
 def read_numbers(cells: Sequence[str]) -> list[CellNumber | None]:
     """Return the number in each cell of a column; None where there is none, or its notation is not that of others."""
-    matches = [_match(cell) for cell in cells]
+    compound = [_split_compound(cell) for cell in cells]
+    matches = [None if parts else _match(cell) for cell, parts in zip(cells, compound, strict=True)]
     digits = [match["digits"] for match in matches if match]
     commas = sum(bool(_COMMA_DECIMAL.fullmatch(one)) for one in digits)
     points = sum(bool(_POINT_DECIMAL.fullmatch(one)) for one in digits)
     if commas and points:
         return [None] * len(cells)
     decimal = "," if commas else "."
-    return [match and _convert(match, cell, decimal) for cell, match in zip(cells, matches, strict=True)]
+    found = [match and _convert(match, cell, decimal) for cell, match in zip(cells, matches, strict=True)]
+    return [_add_up(parts) if parts else one for parts, one in zip(compound, found, strict=True)]
 
 
 def read_number(text: str) -> float | None:
     """Return the number that a text is, in the notation with a decimal point."""
     (found,) = read_numbers([text])
     return found.value if found else None
+
+
+class _Part(NamedTuple):
+    """A part of a compound number, as 5천만 of 1억 5천만원: its figure, its scales, and what follows it."""
+
+    figure: float
+    small: float
+    large: float
+    unit: str
+
+
+def _split_compound(cell: str) -> list[_Part]:
+    """Return the parts of a number that has several or two scales, as 3억 2,000만원 and 5천만원; none for others."""
+    found = _COMPOUND.fullmatch(cell)
+    if found is None:
+        return []
+    parts = [
+        _Part(float(digits.replace(",", "")), _SMALL_SCALES[small], SCALES.get(large, 1.0), found[2])
+        for digits, small, large in _COMPOUND_PART.findall(found[1])
+    ]
+    return parts if sum((part.small > 1) + (part.large > 1) for part in parts) > 1 else []
+
+
+def _add_up(parts: Sequence[_Part]) -> CellNumber | None:
+    """Return the number of parts that become smaller; None if it may be another, as 1억 5천 may be 1억 5천만."""
+    factors = [part.small * part.large for part in parts]
+    is_falling = all(before > after for before, after in pairwise(factors))
+    is_open = any(before.large >= _OPEN and after.large == 1 for before, after in pairwise(parts))
+    if is_open or not is_falling:
+        return None
+    return CellNumber(sum(part.figure * factor for part, factor in zip(parts, factors, strict=True)), parts[0].unit)
 
 
 def _match(cell: str) -> re.Match[str] | None:

@@ -45,7 +45,8 @@ def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
     operations = not word_pattern("wording", "no_figure").match(question) and find_operations(question)
     is_grouped = has_words(question, "wording", "grouped")
-    return bool(operations or is_grouped or is_plain_calculation(question) or find_comparisons(question))
+    is_compared = is_grouped or has_words(question, "contest")
+    return bool(operations or is_compared or is_plain_calculation(question) or find_comparisons(question))
 
 
 def is_listing_question(question: str) -> bool:
@@ -150,6 +151,8 @@ class _QueryWriter:
             or (is_repeated and kind in ("filter", "distinct") and bool(asked.comparisons))  # of rows, or of their sums
             or bool(measure and measure.unread and kind != "filter")
             or self._mixes_units(measure, kind)
+            or (asked.has_loose_verb and kind in ("count", "distinct"))
+            or any(asked.names_other_span(one) for one in asked.numbers if one.quoted in sql)
         )
         return TableQuery(sql, asked.table, kind, not (asked.rest or is_guessed))
 
@@ -432,12 +435,14 @@ class _QueryWriter:
         kind, rank, limit = self._read_order()
         order = "ASC" if kind == "min" or (limit and self._is_low()) else "DESC"
         measure = asked.date if asked.date_order else self._measure()
+        is_other = asked.is_ranked_by_synonym and not asked.date_order  # “the price of the largest”, ranked by size
+        measure = only_one(asked.synonyms) if is_other else measure
         if owner:
             return None if asked.date_order else self._write_best_group(owner, measure, kind, order, limit or -rank)
         if measure is None or {"mean", "median"} & set(asked.operations):
             return None
         name = measure.quoted
-        shown = [one.quoted for one in asked.numbers if one in asked.named and asked.date_order]
+        shown = [one.quoted for one in asked.numbers if one in asked.named and (asked.date_order or is_other)]
         select = ", ".join(dict.fromkeys([asked.label.quoted, name, *shown]))
         filled = [*self._rows, f"{name} IS NOT NULL"]
         if limit:
@@ -475,6 +480,8 @@ class _QueryWriter:
         asked = self._asked
         if asked.asked_period:
             return self._period(asked.asked_period)
+        if asked.contest:
+            return "" if asked.contest is asked.label and asked.is_label_unique else asked.contest.quoted
         is_repeated = asked.label.kind == "text" and not asked.is_label_unique
         texts = [one for one in asked.named if one.kind == "text" and len(asked.values.get(one, ())) != 1]
         others = [one for one in texts if one is not asked.label or is_repeated]
@@ -504,6 +511,8 @@ class _QueryWriter:
             measure = None
         if (measure is None and not self._is_label_counted()) or (measure and _is_rate(measure) and not means):
             return None
+        names_row = asked.names_people or (asked.label in asked.named and asked.label.quoted != owner)
+        self._is_guessed |= names_row and measure in asked.named and not asked.contest  # of one row, or of the group
         alias = means[0] if means else "sum" if measure else "count"
         value = f"{_AGGREGATES[alias]}({measure.quoted})" if measure else "count(*)"
         name = f"{owner} AS {asked.asked_period}" if asked.asked_period else owner

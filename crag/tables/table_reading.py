@@ -45,8 +45,9 @@ class TableReading:
 
     `values` and `named` are the cell values and the columns that it names, with their places; `excluded` are values
     that it rules out. `each` is the period by which it groups dates, and `asked_period` the one that it looks for.
-    `rest` are its content words that the table does not explain, and `matches` counts those that it does.
-    `is_guessed` if a word is ambiguous, and `is_refused` if one means what no query can express.
+    `rest` are its content words that the table does not explain, and `matches` counts those that it does. `contest` is
+    the column of which it compares the values that it names. `is_guessed` if a word is ambiguous, and `is_refused` if
+    one means what no query can express.
     """
 
     def __init__(self, question: str, table: DataTable) -> None:
@@ -62,6 +63,7 @@ class TableReading:
         self._places: dict[TableColumn, list[tuple[int, int, str | float]]] = {}
         self.values = self._find_values()
         self.excluded = self._find_excluded()
+        self.is_guessed |= self._pairs_values()
         self.is_range = self._fill_ranges()
         self.spans: dict[TableColumn, list[tuple[int, int]]] = {}
         self.named = self._find_columns()
@@ -76,6 +78,7 @@ class TableReading:
         self.date_conditions = self._find_date_conditions()
         uses_date = self.each or self.asked_period or self.date_order or self.date_conditions
         self.is_guessed |= bool(self._is_date_guessed and uses_date)
+        self.is_ranked_by_synonym = False
         self.synonyms: list[TableColumn] = self._find_synonyms()
         self.column_comparison = self._find_column_comparison()
         self.missing = self._find_missing()
@@ -83,6 +86,7 @@ class TableReading:
         for one in self.comparisons:
             self._take(one.start, one.end, counts=False)
         self.is_refused = has_words(self._free_text(), "refused")
+        self.contest = self._find_contest()
         self._use_frame()
         self.rest = self._find_rest()
 
@@ -178,6 +182,15 @@ class TableReading:
                     found.setdefault(column, set()).update(value for *_, value in group)
         return found
 
+    def _pairs_values(self) -> bool:
+        """Return whether values of two columns alternate, as in “Odby in May and Varn in June”, which are pairs."""
+        places = [(start, column) for column, spans in self._places.items() for start, *_ in spans]
+        order = [column for _, column in sorted(places, key=lambda one: one[0])]
+        return any(
+            one is third and one is not second
+            for one, second, third in zip(order, order[1:], order[2:-1], strict=False)
+        )
+
     def _fill_ranges(self) -> bool:
         """Add the values between two periods, as in “from March to May”; return whether a range is unresolved."""
         for column, spans in self._places.items():
@@ -271,21 +284,33 @@ class TableReading:
             for span in spans if name in (first, "sum", "mean", "count") else ():
                 self._take(*span, counts=False)
         self.operations = found
+        self.is_guessed |= any(len(found.get(name, ())) > 1 for name in ("min", "max", "rank", "top"))
         if first == "change":
             self._take_all(word_pattern("wording", "than"))
         return first
 
     def _find_synonyms(self) -> list[TableColumn]:
         """Return the number columns to which a verb or an adjective of the question may refer."""
+        taken = [span for spans in self.spans.values() for span in spans]
         for words, names in (pair for pairs in WORDS["measures"].values() for pair in pairs):
             form = words if is_cjk(words) else rf"\b(?:{words})\b"
-            if not re.search(form, self.question, re.IGNORECASE):
+            found = [match.span() for match in re.finditer(form, self.question, re.IGNORECASE)]
+            found = [one for one in found if not any(start <= one[0] < end for start, end in taken)]
+            if not found:
                 continue
             for name in names.split("|"):
                 pattern = name if is_cjk(name) else rf"\b{name}"
                 columns = [one for one in self.numbers if re.search(pattern, one.name, re.IGNORECASE)]
                 if columns:
-                    self._take_all(form, counts=True)
+                    for start, end in found:
+                        self._take(start, end)
+                    word = self.question[slice(*found[0])]
+                    is_rate = has_words(word, "columns", "rate")
+                    self.is_guessed |= is_rate and not any(has_words(one.name, "columns", "rate") for one in columns)
+                    extremes = [span for name in ("min", "max") for span in self.operations.get(name, ())]
+                    self.is_ranked_by_synonym = any(
+                        start < found[0][1] and found[0][0] < end for start, end in extremes
+                    )
                     return columns
             if re.search(names, self.table.title, re.IGNORECASE):
                 self._take_all(form)
@@ -383,6 +408,27 @@ class TableReading:
             or (is_whole and bool(self._take_all(word_pattern("all_periods", "parts"))))
         )
 
+    def _find_contest(self) -> TableColumn | None:
+        """Return the column of which the question compares values, as in “which sold more, North or East”.
+
+        Its operation is then the extreme. A word of degree that compares nothing makes the reading a guess.
+        """
+        degrees: tuple[Literal["min", "max"], ...] = ("min", "max")
+        degree = next((one for one in degrees if has_words(self._free_text(), "degree", one)), None)
+        if degree is None:
+            return None
+        several = [one for one, values in self.values.items() if len(values) > 1 and one not in self.excluded]
+        texts = [one for one in self.named if one.kind == "text"]
+        sought = [one for one in texts if has_words(self.question[: self.named[one]], "wording", "which")]
+        column = only_one(several)
+        if column is None or set(sought) - {column} or self.operation in ("change", "share", "rank", "top"):
+            self.is_guessed = True
+            return None
+        self._take_all(word_pattern("degree", degree))
+        self.operations[degree] = []
+        self.operation = degree
+        return column
+
     def _use_frame(self) -> None:
         if self.is_about_people:
             self._take_all(whole_words("people"), counts=True)
@@ -396,6 +442,8 @@ class TableReading:
                 self._take(start, start + len(token))
         self._take_title_parts()
         self._take_all(whole_words("frame"))
+        self.has_loose_verb = bool(self._take_all(whole_words("verbs"))) and not self.values
+        self.is_guessed |= bool(self._take_all(word_pattern("wording", "needed"))) and self.label not in self.values
         self._take_all(whole_words("entities"))
 
     def _take_title_parts(self) -> None:
@@ -422,6 +470,13 @@ class TableReading:
     def names_measure(self) -> bool:
         """Whether the question names a column of figures itself, other than a period."""
         return any(column in self.numbers and column not in self.periods for column in self.named)
+
+    def names_other_span(self, column: TableColumn) -> bool:
+        """Return whether the question asks for figures of years, say, and those of the column are of months."""
+        asked, own = (
+            {key for key in WORDS["spans"] if has_words(text, "spans", key)} for text in (self.question, column.name)
+        )
+        return bool(asked and own) and asked.isdisjoint(own)
 
     @cached_property
     def is_label_unique(self) -> bool:
@@ -455,13 +510,15 @@ class TableReading:
         return any(has_words(name, "columns", "people") for name in (self.label.name, own_title))
 
     @property
+    def names_people(self) -> bool:
+        """Whether rows are about people and the question names them."""
+        return self.is_about_people and bool(whole_words("people").search(self.question))
+
+    @property
     def names_rows(self) -> bool:
         """Whether the question names what rows describe, so that it may count them."""
-        words = [whole_words("entities")]
-        if self.is_about_people:
-            words.append(whole_words("people"))
         is_named = any(one in self.named for one in (self.label, *self.numberings))
-        return is_named or self.is_titled or any(one.search(self.question) for one in words)
+        return is_named or self.is_titled or self.names_people or bool(whole_words("entities").search(self.question))
 
 
 def _write_period(column: TableColumn, period: Period) -> str:

@@ -92,7 +92,7 @@ def _draw_measurement(options: RunOptions, plan: CalibrationPlan) -> None:
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         st.progress(
             layout.progress_share(progress.done, progress.total),
-            text=labels.grey_text(markdown.escape_line(f"{progress.stage}{counted}")),
+            text=labels.grey_text(markdown.escape_line(f"{translate_text(progress.stage)}{counted}")),
         )
         st.button(_("Stop"), icon=":material/stop:", key="stop-measuring", on_click=measuring.cancel)
 

@@ -13,7 +13,7 @@ from crag.inspection import run_labels
 from crag.inspection.steps import describe_sent_query
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.types import Citation, Message, Support
 from pages.chat import answer_actions, consent, failures, route_result, state, versions
 from pages.chat.answer_actions import AnswerMarks
@@ -214,11 +214,9 @@ def _draw_notes(trace: Trace) -> None:
         st.caption(f":material/arrow_circle_up: {markdown.escape_line(sent, 600)}")
     for note in trace.notes:
         sign = (
-            ":orange[:material/warning:]"
-            if trace.usage.prompt_cut and _(_CUT_PROMPT_NOTE) in note
-            else ":material/info:"
+            ":orange[:material/warning:]" if trace.usage.prompt_cut and _CUT_PROMPT_NOTE in note else ":material/info:"
         )
-        st.caption(f"{sign} {markdown.escape_line(note)}")
+        st.caption(f"{sign} {markdown.escape_line(translate_text(note))}")
 
 
 def _draw_unsupported_sentences(run_id: str, trace: Trace) -> None:

@@ -236,7 +236,7 @@ def _save_thumb(run_id: str) -> None:
 
 
 _SAME_SETTINGS = N_("Same settings")
-_COMPARE_CHOICE = f"Compare with other settings {labels.grey_text('both answers side by side')}"
+_COMPARE_CHOICE = N_("Compare with other settings :small[:gray[both answers side by side]]")
 
 
 def draw_actions(run_id: str, trace: Trace, question_id: int, marks: AnswerMarks, *, last: bool) -> None:
@@ -249,7 +249,7 @@ def draw_actions(run_id: str, trace: Trace, question_id: int, marks: AnswerMarks
             draw_copy_button(trace.text, key=f"copy-{run_id}")
         st.menu_button(
             _("Again"),
-            [*regenerate_choices(trace.options), _COMPARE_CHOICE],
+            [*regenerate_choices(trace.options), _(_COMPARE_CHOICE)],
             icon=":material/refresh:",
             type="tertiary",
             key=key,
@@ -284,7 +284,7 @@ def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
 
 def _regenerate_chosen(key: str, run_id: str, options: RunOptions) -> None:
     chosen = st.session_state[key]
-    if chosen == _COMPARE_CHOICE:
+    if chosen == _(_COMPARE_CHOICE):
         open_comparison_drawer(run_id, options)
     else:
         regenerate_answer(run_id, regenerate_choices(options)[chosen])

@@ -99,7 +99,7 @@ def _draw_remedies(run_id: str, trace: Trace, *, last: bool) -> None:
 
 def _draw_model_remedy(run_id: str, trace: Trace) -> None:
     """Draw the button that downloads a missing model or allows an external one."""
-    model, name = trace.error_model, markdown.escape_line(model_label(trace.error_model), 60)
+    model, name = trace.error_model, markdown.escape_line(translate_text(model_label(trace.error_model)), 60)
     if trace.error_code == "consent_needed":
         st.button(
             _("Allow {name}").format(name=name),

@@ -20,7 +20,7 @@ from crag.models.ollama_api import find_by_name
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
-from crag.translation import _
+from crag.translation import _, translate_text
 from crag.types import Message
 from pages.chat import answer, failures, state, versions
 from pages.chat.messages import earlier_traces
@@ -60,7 +60,7 @@ def _is_model_silent(wait: Wait | None) -> bool:
 def describe_wait(wait: Wait, loaded: bool | None, seconds: float) -> str:
     """Describe a wait of `seconds`; safe Markdown. `loaded` is None if it is unknown whether the model is in memory."""
     name, so_far = (
-        markdown.escape_line(model_label(wait.model), 60),
+        markdown.escape_line(translate_text(model_label(wait.model)), 60),
         _("{seconds} s so far").format(seconds=int(seconds)),
     )
     if wait.kind == "queued":

@@ -16,7 +16,7 @@ from crag.reference_systems import keep_system, preset_title
 from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.text.sanitization import MAX_QUESTION_LENGTH
-from crag.translation import _
+from crag.translation import N_, _, translate_text
 from pages.chat import state
 from pages.chat.options import OPTIONS_DRAWER
 from pages.chat.questions import QUESTION_BOX_KEY, stop_run, submit_question
@@ -25,9 +25,9 @@ from pages.parts.services import application, available_models, model_choice
 from pages.parts.session import is_phone
 
 _WEB_CHIPS: dict[WebMode, tuple[str, str]] = {
-    "off": ("off", ":material/public_off:"),
-    "ask": ("ask", ":material/public:"),
-    "auto": ("on", ":material/public:"),
+    "off": (N_("off"), ":material/public_off:"),
+    "ask": (N_("ask"), ":material/public:"),
+    "auto": (N_("on"), ":material/public:"),
 }
 
 
@@ -43,7 +43,7 @@ def _draw_model_chip(options: RunOptions) -> None:
     leaves = bool(external_hosts.model_host(chosen))
     allowed = application().preferences.allowed_models()  # hosted models are in no list of installed ones
     st.menu_button(
-        markdown.escape_line(model_label(chosen), 40),
+        markdown.escape_line(translate_text(model_label(chosen)), 40),
         list(dict.fromkeys(["auto", *known, *allowed, options.model])),
         format_func=lambda name: _tick(_describe_model(name, automatic.label), chosen=name == options.model),
         icon=external_hosts.EXTERNAL_ICON if leaves else ":material/memory:",
@@ -111,7 +111,7 @@ def _draw_web_chip(options: RunOptions) -> None:
     now: WebMode = options.web if state.has_web_search() else "off"
     word, icon = _WEB_CHIPS[now]
     st.menu_button(
-        _("Web: {word}").format(word=word),
+        _("Web: {word}").format(word=_(word)),
         list(WEB_MODES),
         format_func=lambda mode: _tick(
             f"{_(WEB_MODES[mode][0])} {labels.grey_text(_(WEB_MODES[mode][1]))}", chosen=mode == now

@@ -128,7 +128,7 @@ def _draw_answer(run_id: str, trace: Trace, pieces: Sequence[TextPiece]) -> None
     for cited in trace.citations:
         st.markdown(f":small[:blue[**{cited.n}**] {markdown.escape_place(cited.title, locators[cited.n], 90)}]")
     for note in trace.notes:
-        st.caption(f":material/info: {markdown.escape_line(note)}")
+        st.caption(f":material/info: {markdown.escape_line(translate_text(note))}")
 
 
 def _format_piece(piece: TextPiece) -> str:

@@ -15,7 +15,7 @@ from crag.inspection.steps import describe_sent_query
 from crag.options import DOCUMENT_OPTIONS, OPTIONS, Option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_date, format_duration, format_score
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.types import NodeName, Passage, Version
 from pages.parts import labels, markdown, option_controls
 from pages.parts.services import application
@@ -34,7 +34,7 @@ def _chosen_value(setting: Option, trace: Trace) -> str:
 # Shown with the value resolved in the run instead of the requested one.
 _RESOLVED_SETTINGS = ("model", "grader", "thresholds", *DOCUMENT_OPTIONS)
 _SETTING_VALUES: dict[str, Callable[[Trace], str]] = {
-    OPTIONS["model"].title: lambda trace: markdown.escape_line(trace.model, 60),
+    OPTIONS["model"].title: lambda trace: markdown.escape_line(translate_text(trace.model), 60),
     OPTIONS["grader"].title: lambda trace: labels.trace_grader_label(trace),
     OPTIONS["thresholds"].title: lambda trace: _thresholds_cell(trace),
     **{
@@ -90,7 +90,7 @@ def draw_verdicts(names: RunNames, one: Trace, other: Trace) -> None:
         st.caption(_("Both found the same passages and graded them alike."))
     for name, trace in zip(names, (one, other), strict=True):
         if trace.action_reason:
-            st.caption(f"{name}: {markdown.escape_line(trace.action_reason)}")
+            st.caption(f"{name}: {markdown.escape_line(translate_text(trace.action_reason))}")
     if same:
         with st.expander(_("Same verdict in both: {same}").format(same=len(same)), type="compact", key="same-verdicts"):
             _draw_table((_("Passage"), *names), same)

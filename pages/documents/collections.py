@@ -13,7 +13,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.settings import format_command
 from crag.text.formatting import format_count, format_size
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.types import DEFAULT_COLLECTION, AddResult, CollectionSharing, Progress
 from pages.documents import removal
 from pages.parts import dialogs, labels, markdown, reruns
@@ -102,7 +102,7 @@ def _import_upload(file: Any, collection: str) -> list[AddResult]:
     bar = st.progress(0.0, text=_("Reading"))
 
     def show(progress: Progress) -> None:
-        bar.progress(progress_share(progress.done, progress.total), text=progress.stage)
+        bar.progress(progress_share(progress.done, progress.total), text=translate_text(progress.stage))
 
     with tempfile.TemporaryDirectory(prefix="crag-upload-") as folder:
         path = Path(folder) / "upload"
@@ -141,7 +141,7 @@ def draw_collections() -> str:
         draw_exchange_menu(chosen)
         sources, passages, size = library.counts()
         if sources:
-            space = markdown.escape_line(application().embedders.answering(), 60)
+            space = markdown.escape_line(translate_text(application().embedders.answering()), 60)
             disk = _(" · {size} on disk").format(size=format_size(size)) if may_administer() else ""
             st.caption(f"{format_count(passages, 'passage')} · {space}{disk}")
         else:
@@ -261,6 +261,6 @@ def _draw_deleted_documents(name: str) -> None:
     if documents:
         st.caption(
             _("{explanation} Undo brings the collection back, too, but not its calibrated thresholds.").format(
-                explanation=removal.EXPLANATION
+                explanation=removal.explain_removal()
             )
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.ingest.site import SiteLimits
-from crag.translation import _
+from crag.translation import N_, _
 from pages.documents import collections, removal, table, watched_folders
 from pages.parts import dialogs, document_drawer, document_intake, ingest_jobs, layout
 from pages.parts.address import open_page
@@ -28,9 +28,8 @@ DIALOGS = {
 _MAX_ADDRESSES_LENGTH = 100_000  # characters
 _ADD_BOX_WIDTH = 432  # pixels: two side by side on a screen of 1440 pixels, below each other on a smaller one
 _SITE_DEFAULTS = SiteLimits()
-_WITH_LINKS_HELP = (
-    f"Up to {_SITE_DEFAULTS.pages} pages of the same site, one link away. Pages that its robots.txt excludes are "
-    "skipped and listed."
+_WITH_LINKS_HELP = N_(
+    "Up to {pages} pages of the same site, one link away. Pages that its robots.txt excludes are skipped and listed."
 )
 
 
@@ -88,7 +87,11 @@ def _draw_add_form(collection: str) -> None:
                 key="addresses",
             )
             st.button(_("Add"), icon=":material/add_link:", on_click=_add_addresses, args=(collection,))
-        st.checkbox(_("Include linked pages on this site"), key="with_links", help=_WITH_LINKS_HELP)
+        st.checkbox(
+            _("Include linked pages on this site"),
+            key="with_links",
+            help=_(_WITH_LINKS_HELP).format(pages=_SITE_DEFAULTS.pages),
+        )
 
 
 def _add_addresses(collection: str) -> None:

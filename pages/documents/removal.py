@@ -9,16 +9,23 @@ import streamlit as st
 
 from crag.conversations.conversations import UNDO_SECONDS
 from crag.text.formatting import format_count, format_number, format_time
-from crag.translation import _
+from crag.translation import N_, _
 from crag.types import RemovedSource, Source
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
 
 REMOVE_DIALOG = "remove documents"
-EXPLANATION = (
-    "Their passages are removed too. Answers that cite them do not change. You can undo this for "
-    f"{UNDO_SECONDS / 60:.0f} minutes while the app runs. Then everything is deleted for good."
+_EXPLANATION = N_(
+    "Their passages are removed too. Answers that cite them do not change. You can undo this for {minutes} minutes "
+    "while the app runs. Then everything is deleted for good."
 )
+
+
+def explain_removal() -> str:
+    """Return what a removal does, and how long it can be undone."""
+    return _(_EXPLANATION).format(minutes=round(UNDO_SECONDS / 60))
+
+
 _MAX_NAMED, _REMOVALS_SHOWN = 8, 3
 
 
@@ -39,7 +46,7 @@ def _draw_remove_confirmation(sources: list[Source]) -> None:
         )
     if len(sources) > _MAX_NAMED:
         st.caption(_("and {sources} more").format(sources=format_number(len(sources) - _MAX_NAMED)))
-    st.caption(EXPLANATION)
+    st.caption(explain_removal())
     with st.container(horizontal=True):
         if st.button(_("Remove"), icon=":material/delete:", key="remove-confirmed"):
             with dialogs.catch_refusals():

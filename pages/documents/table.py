@@ -9,7 +9,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_location, format_size, to_local_time
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
 from pages.documents.removal import REMOVE_DIALOG
@@ -89,7 +89,8 @@ def draw_refresh_dialog(source_ids: list[str] | None) -> None:
 
         def show(progress: Progress) -> None:
             bar.progress(
-                layout.progress_share(progress.done, progress.total), text=markdown.escape_line(progress.stage, 80)
+                layout.progress_share(progress.done, progress.total),
+                text=markdown.escape_line(translate_text(progress.stage), 80),
             )
 
         with reruns.let_others_draw():
@@ -183,7 +184,7 @@ def _filter_documents(sources: list[Source]) -> list[Source]:
 
 def _kind_label(source: Source) -> str:
     from_web = source.kind == "html" and source.location.startswith(("http://", "https://"))
-    kind = (
+    kind = _(
         labels.DOCUMENT_KINDS["web"] if from_web else labels.DOCUMENT_KINDS.get(source.kind, source.kind.capitalize())
     )
     return f"{kind} · {_(source_drawer.FOUND_BY_WEB_SEARCH)}" if source.found_on_web else kind

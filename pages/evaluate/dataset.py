@@ -39,7 +39,10 @@ def draw_dataset_dialog(dataset_id: str) -> None:
         dialogs.close_dialog()
         return
     drawer = dialogs.dialog(
-        markdown.escape_line(dataset.name, 80), icon=":material/table_rows:", position="right", width=_DRAWER_WIDTH
+        markdown.escape_line(translate_text(dataset.name), 80),
+        icon=":material/table_rows:",
+        position="right",
+        width=_DRAWER_WIDTH,
     )
     drawer(_draw_dataset)(dataset.id)
 

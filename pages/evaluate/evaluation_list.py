@@ -15,7 +15,7 @@ from crag.evaluation.types import Dataset, Evaluation
 from crag.models.model_choice import model_label
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_date_time, format_number, to_local_time
-from crag.translation import _
+from crag.translation import _, translate_text
 from pages.evaluate import results, selection
 from pages.evaluate.dataset import DATASET_DIALOG, UPLOAD_DIALOG
 from pages.evaluate.selection import DELETE_EVALUATIONS_DIALOG
@@ -94,7 +94,10 @@ def _draw_evaluation_button(one: Evaluation, *, is_chosen: bool) -> None:
 
 def _draw_dataset_button(dataset: Dataset) -> None:
     count = format_count(len(dataset.examples), "question")
-    label, icon = f"{markdown.escape_line(dataset.name, 60)} {labels.grey_text(count)}", _DATASET_ICONS[dataset.kind]
+    label, icon = (
+        f"{markdown.escape_line(translate_text(dataset.name), 60)} {labels.grey_text(count)}",
+        _DATASET_ICONS[dataset.kind],
+    )
     looks = {"key": f"dataset-{dataset.id}", "type": "tertiary", "wrap": False}
     dialogs.draw_opener(label, f":material/{icon}:", DATASET_DIALOG, dataset.id, **looks)
 
@@ -186,7 +189,7 @@ def _table_columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:
         return name | {_("Right"): [_headline_figure(one) or metrics.STATE_BADGES[one.state].word for one in found]}
     return {
         **name,
-        _("Dataset"): [sanitization.strip_invisible(one.dataset) for one in found],
+        _("Dataset"): [sanitization.strip_invisible(translate_text(one.dataset)) for one in found],
         _("Model"): [sanitization.strip_invisible(_model_name(one)) for one in found],
         _("State"): [[metrics.STATE_BADGES[one.state].word] for one in found],
         _("When"): [to_local_time(one.started_at) for one in found],
@@ -224,7 +227,7 @@ def _headline_figure(one: Evaluation) -> str:
 
 def _model_name(one: Evaluation) -> str:
     first = one.variants[0]
-    return model_label(first.environment.model or first.options.model)
+    return translate_text(model_label(first.environment.model or first.options.model))
 
 
 def draw_delete_evaluations_dialog(ids: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from crag.evaluation.metrics import answer_verdict
 from crag.evaluation.regression import RegressionReport, RegressionState
 from crag.evaluation.types import Evaluation
 from crag.text.formatting import format_count, format_date_time
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from pages.evaluate import results, selection
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
@@ -52,13 +52,13 @@ def _describe_last_evaluation(last: Evaluation | None) -> str:
 def _draw_changes(state: RegressionState) -> None:
     """Draw what has changed since the last run."""
     if state.changes:
-        told = "".join(f"\n- {markdown.escape_line(changed, 200)}" for changed in state.changes)
+        told = "".join(f"\n- {markdown.escape_line(translate_text(changed), 200)}" for changed in state.changes)
         st.markdown(_(":orange[:material/change_circle:] Changed since then:\n{told}").format(told=told))
     if state.last and state.last.state == "done" and not state.due:
         st.caption(_(":material/check: No changes since."))
     for told in (state.fault, state.held_back):
         if told:
-            st.caption(f":material/info: {markdown.escape_line(told)}")
+            st.caption(f":material/info: {markdown.escape_line(translate_text(told))}")
 
 
 def _draw_report(report: RegressionReport) -> None:

@@ -17,7 +17,7 @@ from crag.models.model_choice import model_label
 from crag.options import ROUTES
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration, format_number
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.types import Action
 from pages.evaluate import grid, result_figures, result_head, results, selection
 from pages.evaluate.results import ACTIVE_STATES, load_cutoffs, load_ranking, load_results
@@ -110,7 +110,7 @@ def _draw_judgement(result: EvaluationResult) -> None:
     if judged is None:
         return
     said = _("could not be read") if judged.score is None else f"{judged.score:.2f}"
-    model = markdown.escape_line(model_label(judged.model), 60)
+    model = markdown.escape_line(translate_text(model_label(judged.model)), 60)
     st.markdown(
         _(":small[:gray[Judge, {model}]] **{said}** {reason}").format(
             model=model, said=said, reason=markdown.escape_line(judged.reason, 600)

@@ -129,7 +129,7 @@ def _draw_node_costs(summary: VariantSummary) -> None:
         st.caption(_("Averages over all answers, including those that skipped the step."))
 
 
-_ROUTE_WORDS = {action: badge.word for action, badge in ACTION_BADGES.items() if action} | {"": "no decision"}
+_ROUTE_WORDS = {action: badge.english for action, badge in ACTION_BADGES.items() if action} | {"": N_("no decision")}
 
 
 class Plot(NamedTuple):
@@ -238,4 +238,4 @@ def _make_route_plot(results: Sequence[EvaluationResult]) -> Plot | None:
 
 def _route_word(route: str) -> str:
     """Return an action in words; whether a question is answerable is in words already."""
-    return _ROUTE_WORDS.get(route, route)
+    return _(_ROUTE_WORDS.get(route, route))

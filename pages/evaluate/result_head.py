@@ -72,7 +72,7 @@ def _count_steps(evaluation: Evaluation) -> int:
 def _describe_progress(evaluation: Evaluation, made_ready: Progress | None) -> str:
     """Return activity, progress and time left as safe Markdown."""
     if made_ready:
-        return f"{markdown.escape_line(made_ready.stage)} · {made_ready.done:,} of {made_ready.total:,}"
+        return f"{markdown.escape_line(translate_text(made_ready.stage))} · {made_ready.done:,} of {made_ready.total:,}"
     if evaluation.state == "queued":
         return _("Waiting for the previous evaluation")
     told = [f"{evaluation.done:,} of {format_count(evaluation.total, 'answer')}"]
@@ -121,7 +121,7 @@ def _draw_langsmith_upload(evaluation: Evaluation) -> None:
     bar = st.progress(0.0)
 
     def report(progress: Progress) -> None:
-        bar.progress(progress_share(progress.done, progress.total), progress.stage)
+        bar.progress(progress_share(progress.done, progress.total), translate_text(progress.stage))
 
     try:
         with reruns.let_others_draw():
@@ -170,7 +170,7 @@ def _draw_environment(evaluation_id: str, variant: Variant) -> None:
 
 def _describe_questions(evaluation: Evaluation) -> list[str]:
     """Return dataset, sizes, start and duration as short texts."""
-    told = [markdown.escape_line(evaluation.dataset, 60), format_count(evaluation.size, "question")]
+    told = [markdown.escape_line(translate_text(evaluation.dataset), 60), format_count(evaluation.size, "question")]
     if len(evaluation.variants) > 1:
         told.append(format_count(len(evaluation.variants), "setting"))
     if evaluation.repetitions > 1:
@@ -186,7 +186,7 @@ def _describe_answering(evaluation: Evaluation) -> list[str]:
     options, made = evaluation.variants[0].options, evaluation.variants[0].environment
     differing = find_differing_options(evaluation.variants)
     model = (
-        markdown.escape_line(model_label(made.model), 60)
+        markdown.escape_line(translate_text(model_label(made.model)), 60)
         if made.version
         else option_controls.format_value("model", options)
     )
@@ -203,7 +203,7 @@ def _environment_facts(variant: Variant) -> dict[str, str]:
     """Return everything the answers depend on, by title; digests distinguish models of the same name."""
     made, options = variant.environment, variant.options
     facts = {
-        _("Model"): model_label(made.model or options.model),
+        _("Model"): translate_text(model_label(made.model or options.model)),
         _("Model digests"): made.fingerprint,
         _("Grader"): made.grader,
         _("Thresholds"): made.thresholds,

@@ -15,7 +15,7 @@ from crag.evaluation.types import Dataset, Evaluation, EvaluationKind, Evaluatio
 from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.websearch.providers import find_provider
 from pages.evaluate import results, selection, start_options
 from pages.parts import dialogs, document_intake, external_hosts, ingest_jobs, labels, markdown
@@ -31,7 +31,9 @@ JUDGE_HELP = N_("A model that compares each answer with the expected one, scores
 def available_judges() -> dict[str, str]:
     """Return labels of the models that can judge now, by model name."""
     return {
-        model.name: _("{label} (on another machine)").format(label=model.label) if model.cloud else model.label
+        model.name: _("{label} (on another machine)").format(label=translate_text(model.label))
+        if model.cloud
+        else translate_text(model.label)
         for model in available_models()
         if not model.builtin
     }
@@ -193,7 +195,9 @@ def _choose_dataset() -> Dataset:
     found = st.selectbox(
         _("Questions"),
         list(there),
-        format_func=lambda one: f"{sanitization.strip_invisible(there[one].name)} ({len(there[one].examples):,})",
+        format_func=lambda one: (
+            f"{sanitization.strip_invisible(translate_text(there[one].name))} ({len(there[one].examples):,})"
+        ),
         key=_DATASET_KEY,
         persist_state="session",
     )

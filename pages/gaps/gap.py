@@ -12,7 +12,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.inspection.coverage_gaps import CoverageGap, GapPage, GapQuestion
 from crag.text.formatting import format_count, format_date
-from crag.translation import _
+from crag.translation import _, translate_text
 from pages.chat import questions, state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.address import open_page
@@ -77,7 +77,7 @@ def _draw_page_progress(location: str) -> None:
     job = load_page_lookup().jobs.get(location)
     if job is None or job.finished:
         st.rerun()
-    st.markdown(f":small[:shimmer[{markdown.escape_line(job.progress.stage, 60)}]]", width="content")
+    st.markdown(f":small[:shimmer[{markdown.escape_line(translate_text(job.progress.stage), 60)}]]", width="content")
 
 
 def _draw_page_state(page: GapPage, run_id: str, job: Job | None, holder: str) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.inspection.coverage_gaps import CoverageGap
 from crag.text.formatting import format_count
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.types import Action, Outcome
 from pages.gaps.gap import ask_requested_question, draw_collection_choice, draw_gap, draw_undo, load_page_lookup
 from pages.parts import labels, layout
@@ -48,7 +48,7 @@ def main() -> None:
 
 def _draw_gaps(gaps: list[CoverageGap]) -> None:
     questions = format_count(sum(len(gap.questions) for gap in gaps), "question")
-    st.markdown(f"{questions} on {format_count(len(gaps), 'topic')}")
+    st.markdown(_("{questions} on {topics}").format(questions=questions, topics=format_count(len(gaps), "topic")))
     if any(question.pages for gap in gaps for question in gap.questions):
         draw_collection_choice()
         draw_sharing_notice()
@@ -65,7 +65,9 @@ def _draw_gaps(gaps: list[CoverageGap]) -> None:
 
 def _draw_empty() -> None:
     if progress := application().archive.summaries.progress:
-        st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
+        st.progress(
+            progress.done / progress.total, f"{translate_text(progress.stage)}: {progress.done:,} of {progress.total:,}"
+        )
     with st.container(border=True):
         st.markdown(_(":green[:material/task_alt:] **No coverage gaps**"))
         st.caption(

@@ -113,7 +113,12 @@ def _call_facts(call: ModelCall) -> str:
     counted = [f"{_(' and ').join(tokens)} tokens"] if tokens else []
     fault = ["failed"] if call.fault else []
     return " · ".join(
-        [markdown.escape_line(model_label(call.model), 60), format_duration(call.seconds), *counted, *fault]
+        [
+            markdown.escape_line(translate_text(model_label(call.model)), 60),
+            format_duration(call.seconds),
+            *counted,
+            *fault,
+        ]
     )
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from crag.inspection import run_labels
 from crag.inspection.run_archive import DayCount, RunFacets, RunFilter, RunRow
 from crag.text.formatting import current_date, format_date, format_duration
-from crag.translation import _
+from crag.translation import N_, _, translate_text
 from pages.inspect import run_list
 from pages.parts import labels, markdown
 from pages.parts.address import open_page
@@ -22,8 +22,8 @@ from pages.parts.services import application
 _DAYS = 30
 _MAX_LISTED = 5
 _OUTCOME_WORDS: dict[str, str] = {  # small talk is not charted: it asks nothing of the documents
-    **{outcome: badge.word for outcome, badge in run_labels.OUTCOME_BADGES.items() if outcome != "talk"},
-    "": "not completed",
+    **{outcome: badge.english for outcome, badge in run_labels.OUTCOME_BADGES.items() if outcome != "talk"},
+    "": N_("not completed"),
 }
 # Charts assign the theme's colours in order: blue, green, orange, red, violet, gray, teal, brown, pink, olive.
 _COLOURED_OUTCOMES = (
@@ -67,14 +67,14 @@ def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
     values = [
         {
             "day": _day_label(one.day),
-            "outcome": _OUTCOME_WORDS[one.outcome],
+            "outcome": _(_OUTCOME_WORDS[one.outcome]),
             "runs": one.runs,
             "rank": ranks.index(one.outcome),
         }
         for one in days
         if one.outcome in ranks
     ]
-    there = [word for word in _OUTCOME_WORDS.values() if any(value["outcome"] == word for value in values)]
+    there = [word for word in map(_, _OUTCOME_WORDS.values()) if any(value["outcome"] == word for value in values)]
     axis = {"labelOverlap": True, "labelAngle": 0, "ticks": False}
     return {
         "data": {"values": values},
@@ -86,7 +86,7 @@ def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
             "color": {
                 "field": "outcome",
                 "type": "nominal",
-                "scale": {"domain": [_OUTCOME_WORDS[outcome] for outcome in _COLOURED_OUTCOMES]},
+                "scale": {"domain": [_(_OUTCOME_WORDS[outcome]) for outcome in _COLOURED_OUTCOMES]},
                 "legend": {"title": None, "orient": "top", "values": there, "columns": 1, "labelLimit": 0},
             },
             "tooltip": [{"field": "day"}, {"field": "outcome"}, {"field": "runs"}],
@@ -105,7 +105,7 @@ def _day_label(day: str) -> str:
 
 
 def _describe_days(days: Sequence[DayCount]) -> str:
-    counts = {word: sum(one.runs for one in days if one.outcome == name) for name, word in _OUTCOME_WORDS.items()}
+    counts = {_(word): sum(one.runs for one in days if one.outcome == name) for name, word in _OUTCOME_WORDS.items()}
     return _("Runs of the last {days} days: {value}").format(
         days=_DAYS, value=", ".join((f"{count} {word}" for word, count in counts.items() if count))
     )
@@ -139,7 +139,7 @@ def _draw_slowest(rows: Sequence[RunRow]) -> None:
             for row in rows:
                 fact = [
                     format_duration(row.seconds or 0.0),
-                    markdown.escape_line(row.model, 60),
+                    markdown.escape_line(translate_text(row.model), 60),
                     format_date(row.started_at),
                 ]
                 run_list.draw_run_row(row, "slow", fact=" · ".join(one for one in fact if one))

@@ -72,7 +72,7 @@ def _run_badges(trace: Trace) -> list[str]:
     options = trace.options
     only = format_count(len(options.source_ids), "document") if options.source_ids else ""
     under = [
-        markdown.escape_line(trace.model, 60),
+        markdown.escape_line(translate_text(trace.model), 60),
         _("Grader: {trace_grader_label}").format(trace_grader_label=labels.trace_grader_label(trace))
         if trace.grader
         else "",

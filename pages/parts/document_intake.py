@@ -18,7 +18,7 @@ from pages.parts.services import application
 
 _UNSAVED_KEY = "unsaved_uploads"
 # Plain words: screen readers read the label literally.
-_UPLOAD_KINDS = ", ".join([*dict.fromkeys(known.family for known in FORMATS), "ZIP"])
+_UPLOAD_KINDS = (*dict.fromkeys(known.family for known in FORMATS), "ZIP")
 
 
 def draw_uploader(label: str, collection: str = "") -> None:
@@ -30,7 +30,7 @@ def draw_uploader(label: str, collection: str = "") -> None:
     generation = st.session_state.setdefault("upload_generation", 0)
     key = f"upload-{generation}"
     st.file_uploader(
-        f"{label}: {_UPLOAD_KINDS}",
+        f"{label}: {', '.join(map(_, _UPLOAD_KINDS))}",
         accept_multiple_files=True,
         max_upload_size=application().settings.max_upload_mb,
         key=key,

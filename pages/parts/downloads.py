@@ -108,7 +108,7 @@ def _draw_live_download(name: str) -> None:
 def _describe_download(download: Download) -> str:
     """Return the facts on a running download, such as “1.2 GB of 4.9 GB · 38 MB/s · 2 min left”; safe Markdown."""
     if not download.total:
-        return markdown.escape_line(download.stage) or _("Starting")
+        return markdown.escape_line(translate_text(download.stage)) or _("Starting")
     rate = f"{format_size(round(download.rate))}/s" if download.rate else ""
     parts = (_bytes_done(download), rate, _time_left(download.seconds_left))
     return markdown.escape_line(" · ".join(part for part in parts if part))

@@ -9,7 +9,7 @@ from crag.models.destinations import external_host
 from crag.models.model_choice import model_label
 from crag.models.ollama_api import find_by_name
 from crag.options import RunOptions
-from crag.translation import _
+from crag.translation import _, translate_text
 from pages.parts import labels, markdown
 from pages.parts.services import answering_model, application, available_models
 
@@ -34,7 +34,7 @@ def model_with_host(name: str) -> str:
         if host
         else ""
     )
-    return f"{markdown.escape_line(model_label(name), 60)} {mark}".strip()
+    return f"{markdown.escape_line(translate_text(model_label(name)), 60)} {mark}".strip()
 
 
 def _model_hosts(options: RunOptions) -> dict[str, bool]:

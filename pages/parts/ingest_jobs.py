@@ -86,14 +86,14 @@ def _result_name(result: AddResult) -> str:
 def describe_result(result: AddResult) -> str:
     """Return the result of one file in a few words; safe Markdown."""
     if result.error is not None:
-        first, stop, rest = result.error.message.partition(". ")
+        first, stop, rest = translate_text(result.error.message).partition(". ")
         return f":red[{markdown.escape_line(first + stop.strip())}] {markdown.escape_line(rest)}"
     if result.status == "unchanged":
         return _(":gray[Unchanged: already added as “{title}”]").format(title=markdown.escape_line(result.title, 80))
     pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
     word = _("Replaced") if result.status == "replaced" else _("Added")
     older = _(". An older document with this name was kept") if result.older else ""
-    note = f" :orange[{markdown.escape_line(result.note)}]" if result.note else ""
+    note = f" :orange[{markdown.escape_line(translate_text(result.note))}]" if result.note else ""
     return f":gray[{word}: {pages}{format_count(result.passages, 'passage')}{older}]{note}"
 
 
@@ -298,7 +298,7 @@ def _draw_job_outcome(job: Job) -> None:
 
 
 def _job_stage(job: Job) -> str:
-    stage = markdown.escape_line(job.progress.stage, 60)
+    stage = markdown.escape_line(translate_text(job.progress.stage), 60)
     if job.progress.total:
         stage = f"{stage} {job.progress.done:,} of {job.progress.total:,}"
     return f"{format_count(len(job.results), 'file')} done · {stage}" if job.results else stage

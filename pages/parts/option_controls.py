@@ -11,7 +11,7 @@ from crag.inspection.run_labels import format_option_value
 from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from pages.parts import markdown
 from pages.parts.labels import ALL_COLLECTIONS
 from pages.parts.markdown import visible
@@ -58,9 +58,10 @@ def _format_keep_alive(seconds: Any) -> str:
         return str(seconds)
     if seconds == _FOREVER:
         return _("Until the server stops (-1)")
-    for length, unit in ((3600, "hour"), (60, "minute")):
-        if seconds and seconds % length == 0:
-            return f"{format_count(seconds // length, unit)} ({seconds:,} s)"
+    if seconds and seconds % 3600 == 0:
+        return f"{format_count(seconds // 3600, 'hour')} ({seconds:,} s)"
+    if seconds and seconds % 60 == 0:
+        return f"{format_count(seconds // 60, 'minute')} ({seconds:,} s)"
     return format_count(seconds, "second")
 
 
@@ -156,8 +157,8 @@ def tuning_options(role: str) -> list[str]:
 
 def short_title(setting: Option) -> str:
     """Return the option's title without the name of its role."""
-    title = setting.label.rpartition(": ")[2]
-    return title[:1].upper() + title[1:]
+    title = setting.title.rpartition(": ")[2]
+    return _(title[:1].upper() + title[1:])
 
 
 def format_value(name: str, options: RunOptions) -> str:
@@ -179,7 +180,9 @@ def format_model(name: str, model: str) -> str:
     if model not in known:
         return model
     return (
-        _("{label} (on another machine)").format(label=known[model].label) if known[model].cloud else known[model].label
+        _("{label} (on another machine)").format(label=translate_text(known[model].label))
+        if known[model].cloud
+        else translate_text(known[model].label)
     )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.app.checklist import split_shown_checks
 from crag.app.checklist_facts import Check, CheckAction
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from pages.parts import dialogs, downloads, labels, markdown, reruns
 from pages.parts.address import open_page
 from pages.parts.layout import progress_share
@@ -32,6 +32,12 @@ _SYSTEM_NAMES = {"darwin": "macOS", "win32": "Windows", "linux": "Linux"}
 def find_check(name: str) -> Check | None:
     """Return the current check of this name."""
     return next((check for check in setup_checks() if check.name == name), None)
+
+
+def describe_check(check: Check) -> str:
+    """Return what a check found, as a sentence."""
+    detail = translate_text(check.detail)
+    return f"{detail[:1].upper()}{detail[1:]}."
 
 
 def _is_switching_space() -> bool:
@@ -60,7 +66,7 @@ def _draw_action_progress(check: Check) -> None:
         counts = f"{work.done:,} of {work.total:,}" if work.total else ""
         st.progress(
             progress_share(work.done, work.total),
-            text=labels.grey_text(markdown.escape_line(f"{work.stage} {counts}".strip(), 100)),
+            text=labels.grey_text(markdown.escape_line(f"{translate_text(work.stage)} {counts}".strip(), 100)),
         )
 
 
@@ -73,7 +79,7 @@ def _draw_action_button(check: Check, key: str) -> None:
         if check.status != "ok" and check.fix:
             _draw_help_button(check, _("How to fix"), key)
         return
-    label = markdown.escape_line(action.label, 60)
+    label = markdown.escape_line(translate_text(action.label), 60)
     if action.kind == "download":
         downloads.draw_download_button(action.target, label, f"-{key}")
     elif action.kind == "move":
@@ -82,7 +88,7 @@ def _draw_action_button(check: Check, key: str) -> None:
         page = Page[action.target.upper()]
         st.button(label, icon=page.icon, type="tertiary", key=key, on_click=open_page, args=(page,))
     else:
-        _draw_help_button(check, action.label, key)
+        _draw_help_button(check, translate_text(action.label), key)
 
 
 def _draw_help_button(check: Check, label: str, key: str) -> None:
@@ -97,7 +103,7 @@ def _draw_switch_button(action: CheckAction, key: str) -> None:
     if _is_switching_space():
         st.button(_("Cancel"), type="tertiary", key=f"{key}-cancel", on_click=work.cancel)
     else:
-        label = markdown.escape_line(action.label, 60)
+        label = markdown.escape_line(translate_text(action.label), 60)
         st.button(
             label, icon=":material/move_up:", type="tertiary", key=key, on_click=_switch_space, args=(action.target,)
         )
@@ -117,12 +123,12 @@ def _draw_check_dialog(check: Check) -> None:
     if _is_fixed(check):
         _announce_fixed(check)
     else:
-        dialogs.dialog(markdown.escape_line(check.name, 60))(_draw_explanation)(check)
+        dialogs.dialog(markdown.escape_line(translate_text(check.name), 60))(_draw_explanation)(check)
 
 
 def _draw_explanation(check: Check) -> None:
-    st.caption(markdown.escape_line(f"{check.detail[:1].upper()}{check.detail[1:]}."))
-    st.markdown(check.fix)
+    st.caption(markdown.escape_line(describe_check(check)))
+    st.markdown(translate_text(check.fix))
     if check.action and check.action.commands:
         st.code(check.action.commands, language="bash", wrap_lines=True)
     st.caption(_where_to_type(check.action))
@@ -198,12 +204,15 @@ def draw_checklist(*, folded: bool = False) -> None:
 def _summarize_checks() -> str:
     """Return what fails, else which model answers now and what is optional."""
     failed, optional = (
-        ", ".join(one.name for one in setup_checks() if one.status == status) for status in ("fail", "warn")
+        ", ".join(translate_text(one.name) for one in setup_checks() if one.status == status)
+        for status in ("fail", "warn")
     )
     if failed:
-        return f"missing: {failed}"
+        return _("missing: {failed}").format(failed=failed)
     choice = model_choice()
-    works = _("works now with {value}").format(value=_("the built-in engine") if choice.builtin else choice.label)
+    works = _("works now with {value}").format(
+        value=_("the built-in engine") if choice.builtin else translate_text(choice.label)
+    )
     return _("{works}. Optional: {optional}").format(works=works, optional=optional) if optional else works
 
 
@@ -242,7 +251,7 @@ def _draw_rows(drawn: tuple[bool, str]) -> None:
             for check in others:
                 _draw_check_row(check)
     if len(others) > _OTHERS_IN_VIEW:
-        names = markdown.escape_line(", ".join(check.name for check in others))
+        names = markdown.escape_line(", ".join(translate_text(check.name) for check in others))
         with st.expander(
             _("{others} more to check: {names}").format(others=len(others), names=labels.small_text(names)),
             type="compact",
@@ -278,7 +287,7 @@ def _draw_check_row(check: Check) -> None:
 
 
 def _draw_check_progress(check: Check) -> None:
-    name = f"{_STATUS_ICONS[check.status]} {markdown.escape_line(check.name, 60)}"
+    name = f"{_STATUS_ICONS[check.status]} {markdown.escape_line(translate_text(check.name), 60)}"
     if is_phone():  # too narrow for two columns
         with st.container(gap=None):
             st.markdown(name)
@@ -292,8 +301,10 @@ def _draw_check_progress(check: Check) -> None:
 def _draw_check_facts(check: Check) -> None:
     # The built-in engine is always available; its row shows whether it is in use.
     state, detail = check.detail.split(": ", 1) if check.name == _BUILTIN_CHECK else ("", check.detail)
-    name = markdown.escape_line(check.name, 60)
-    st.markdown(f"{_STATUS_ICONS[check.status]} {name} {labels.grey_text(markdown.escape_line(detail, 140))}")
+    name = markdown.escape_line(translate_text(check.name), 60)
+    st.markdown(
+        f"{_STATUS_ICONS[check.status]} {name} {labels.grey_text(markdown.escape_line(translate_text(detail), 140))}"
+    )
     if state:
         with st.container(height=_CHECK_ROW_HEIGHT, width="content", border=False, vertical_alignment="center"):
-            st.badge(markdown.escape_line(state), color="green" if state == "in use" else "gray")
+            st.badge(markdown.escape_line(translate_text(state)), color="green" if state == "in use" else "gray")

@@ -186,7 +186,7 @@ def _verdict_reason(verdict: Verdict | None, trace: Trace) -> str:
     """Return the grader's reason; for an overridden verdict, prefixed with the grader's own word."""
     if verdict is None:
         return ""
-    reason = markdown.escape_line(verdict.reason)
+    reason = markdown.escape_line(translate_text(verdict.reason))
     if verdict.ruling is None or trace.thresholds is None:
         return reason
     word = VERDICT_BADGES[trace.thresholds.verdict_for(verdict.score)].word

@@ -11,7 +11,7 @@ from crag.errors import CragError
 from crag.models.model_choice import embedder_label
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count, format_number
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from pages.parts import dialogs, labels, markdown, setup_checklist
 from pages.parts.layout import draw_watching, progress_share
 from pages.parts.services import application
@@ -52,7 +52,7 @@ def _draw_nomic() -> None:
         return
     with (
         st.container(border=True),
-        setting_row.lay_out_row(NOMIC_CHECK, f"{check.detail[:1].upper()}{check.detail[1:]}."),
+        setting_row.lay_out_row(_(NOMIC_CHECK), setup_checklist.describe_check(check)),
     ):
         setup_checklist.draw_check_action(NOMIC_CHECK, "embeddings")
 
@@ -65,7 +65,7 @@ def _draw_section() -> None:
             _draw_space(report)
         notice = work.fault or application().library.spaces.active_embedder.known_fault()
         if notice:
-            st.markdown(f":orange[:material/warning:] {markdown.escape_line(notice)}")
+            st.markdown(f":orange[:material/warning:] {markdown.escape_line(translate_text(notice))}")
 
 
 def _draw_embedder_choice() -> None:
@@ -75,19 +75,23 @@ def _draw_embedder_choice() -> None:
     is_locked = app.settings.embedder not in ("", "auto")
     origin: ValueOrigin = "environment" if is_locked else "saved" if chosen else "default"
     wanted = app.embedders.wanted()
-    meaning, variable = wanted.reason, ""
+    meaning, variable = translate_text(wanted.reason), ""
     if overruled:
-        meaning = f"CRAG_EMBEDDER is {overruled}, but you switched back to {wanted.label}."
+        meaning = _("CRAG_EMBEDDER is {overruled}, but you switched back to {label}.").format(
+            overruled=overruled, label=translate_text(wanted.label)
+        )
     elif is_locked:
         meaning, variable = "", "CRAG_EMBEDDER"
     with setting_row.lay_out_row(_("Embedder"), meaning, origin, variable):
-        names = {choice.name: choice.label for choice in [*server_status().embedders, wanted]}
+        names = {choice.name: translate_text(choice.label) for choice in [*server_status().embedders, wanted]}
         options = [_AUTOMATIC, *names]
         st.selectbox(
             _("Embedder"),
             options,
             index=options.index(wanted.name if chosen or is_locked else _AUTOMATIC),
-            format_func=lambda name: names[name] if name else _("Automatic ({label})").format(label=wanted.label),
+            format_func=lambda name: (
+                names[name] if name else _("Automatic ({label})").format(label=translate_text(wanted.label))
+            ),
             disabled=is_locked,
             label_visibility="collapsed",
             key=f"embedder-{chosen}",
@@ -112,8 +116,8 @@ def _draw_embedder_choice() -> None:
 
 def _draw_space(report: SpaceStatus) -> None:
     spaces, work = application().library.spaces, application().library.space_work
-    name = markdown.escape_line(embedder_label(report.space.name), 60)
-    facts = f"{report.space.dimension} dimensions · {format_count(report.vectors, 'passage')}"
+    name = markdown.escape_line(translate_text(embedder_label(report.space.name)), 60)
+    facts = f"{format_count(report.space.dimension, 'dimension')} · {format_count(report.vectors, 'passage')}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         counts = _("meaning weighs {share:.0%}, {weight_origins}").format(
             share=report.weight.share, weight_origins=_(_WEIGHT_ORIGINS[report.weight.origin])

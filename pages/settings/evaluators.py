@@ -64,14 +64,14 @@ def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
     is_usable = known.is_present and not fault
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container(gap=None):
-            facts = f"{known.languages} · {format_size(known.size)} · {known.license}"
+            facts = f"{_(known.languages)} · {format_size(known.size)} · {known.license}"
             is_in_use = not download and (report.name, report.state) == (known.name, "in use")
             in_use = _(" :green-badge[in use]") if is_in_use else ""
             st.markdown(f"**{known.label}** {labels.grey_text(facts)}{in_use}")
             if download:
                 downloads.draw_download_progress(download)
             elif fault:
-                st.caption(f":orange[:material/warning:] {markdown.escape_line(fault.message)}")
+                st.caption(f":orange[:material/warning:] {markdown.escape_line(translate_text(fault.message))}")
         with st.container(horizontal=True, width="content", gap="small"):
             if download or not is_usable:
                 label = (

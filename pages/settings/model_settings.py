@@ -13,7 +13,7 @@ from crag.models.providers import PROVIDERS, Provider, list_providers
 from crag.options import OPTIONS, ROLES, Option, get_option
 from crag.storage.preferences import EffectiveValue
 from crag.text.formatting import format_number, format_size
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
 from pages.parts.labels import grey_text
 from pages.parts.layout import draw_watching
@@ -128,7 +128,7 @@ def _choice_label(name: str) -> str:
     if name == AUTOMATIC:
         return _("Automatic, now {label}").format(label=model_choice().label) if is_status_known() else _("Automatic")
     if name in (SAME_AS_ANSWERING, BUILTIN):
-        return BUILTIN_LABEL if name else _(OPTIONS["grader_model"].empty_means).capitalize()
+        return _(BUILTIN_LABEL) if name else _(OPTIONS["grader_model"].empty_means).capitalize()
     if (found := model_report(name)) is None:
         return _hosted_label(name) if external_hosts.model_host(name) else name.removeprefix(OLLAMA_PREFIX)
     if found.host:
@@ -162,7 +162,7 @@ def draw_consent_dialog(asked: tuple[str, str]) -> None:
         typed = st.text_input(_("Model, as the provider calls it"), placeholder="gpt-4o-mini", max_chars=100)
         model += (typed or "").strip()
     host = markdown.escape_line(external_hosts.model_host(model), 60)
-    name = _("It") if is_provider else f"**{markdown.escape_line(model_label(model), 60)}**"
+    name = _("It") if is_provider else f"**{markdown.escape_line(translate_text(model_label(model)), 60)}**"
     st.markdown(
         _("{name} runs on another machine, at **{host}**. {receives} would go there.").format(
             name=name, host=host, receives=_(OPTIONS[setting_name].receives)
@@ -192,7 +192,7 @@ def model_in_role(role: str) -> str:
 
 def _model_markdown(name: str) -> str:
     """Return the screen name of a model; safe Markdown."""
-    return markdown.escape_line(model_label(name), 60)
+    return markdown.escape_line(translate_text(model_label(name)), 60)
 
 
 def _draw_model_control(option: Option, effective: EffectiveValue) -> None:
@@ -228,8 +228,8 @@ def _explain_model(option: Option, effective: EffectiveValue) -> str:
     if effective.value == SAME_AS_ANSWERING:
         return _(option.help)
     if host := external_hosts.model_host(model_choice().name if effective.value == AUTOMATIC else effective.value):
-        return _("{help} {receives} go to {host}.").format(help=option.help, receives=option.receives, host=host)
-    return _("{help} Local: nothing leaves this machine.").format(help=option.help)
+        return _("{help} {receives} go to {host}.").format(help=_(option.help), receives=_(option.receives), host=host)
+    return _("{help} Local: nothing leaves this machine.").format(help=_(option.help))
 
 
 def _choose_model(option: Option, key: str) -> None:
@@ -266,7 +266,7 @@ def draw_role_choice() -> tuple[setting_row.SettingsRow, ...]:
         list(ROLES),
         default=None if _ROLE_KEY in st.session_state else "answering",
         required=True,
-        format_func=str.title,
+        format_func=lambda role: _(role.title()),
         label_visibility="collapsed",
         key=_ROLE_KEY,
         persist_state="session",

@@ -58,7 +58,9 @@ def _draw_saved_preset(name: str, changes: OptionChanges) -> None:
 
 def _draw_reference_system(name: str, system: ReferenceSystem) -> None:
     with _row(
-        system.title, markdown.escape_line(system.origin, 200), _("`{name}` on the command line").format(name=name)
+        _(system.title),
+        markdown.escape_line(_(system.origin), 200),
+        _("`{name}` on the command line").format(name=name),
     ):
         st.button(
             _("Use"),

@@ -27,6 +27,10 @@ from crag.tables.cell_numbers import CellNumber, read_number, read_numbers
         ("3만", 30_000, ""),
         ("5,000원", 5000, "원"),
         ("2.5亿", 250_000_000, ""),
+        ("3억 2,000만원", 320_000_000, "원"),
+        ("5천만원", 50_000_000, "원"),
+        ("1만5천원", 15_000, "원"),
+        ("1亿2000万元", 120_000_000, "元"),
         ("14명", 14, "명"),
         ("2024", 2024, ""),
     ],
@@ -35,7 +39,9 @@ def test_a_number_is_read_as_people_write_it(cell: str, value: float, unit: str)
     assert read_numbers([cell]) == [CellNumber(value, unit)]
 
 
-@pytest.mark.parametrize("cell", ["", "many", "3-5", "12,34,5", "1.2.3", "A-1000", "2024-01-02", "5 or 6", "12:30"])
+@pytest.mark.parametrize(
+    "cell", ["", "many", "3-5", "12,34,5", "1.2.3", "A-1000", "2024-01-02", "5 or 6", "12:30", "1억5천", "5만 3억"]
+)
 def test_other_cells_hold_no_number(cell: str) -> None:
     assert read_number(cell) is None
 

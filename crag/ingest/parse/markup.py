@@ -6,7 +6,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
@@ -81,6 +81,9 @@ def _collapse_spaces(text: str) -> str:
 _NAVIGATION = "//nav | //*[@role='navigation']"
 _BOILERPLATE = "//noscript | //aside | //footer | //body/header | //*[@aria-hidden='true']"
 _MAX_CELL_LINKS = 20  # more are a menu
+_SPANS = "colspan", "rowspan"
+_MAX_SPAN = 60  # columns or rows
+_MAX_COPIED = 200  # characters of a cell that spans several
 _MIN_MAIN_TEXT_CHARACTERS = 50  # trafilatura's default of 250 characters would be a whole page in Chinese
 
 
@@ -97,6 +100,7 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
     _drop_elements(tree, _NAVIGATION)  # before extraction: trafilatura mistook its entries for authors
     _drop_note_marks(tree)
     _unlink_cells(tree)
+    _repeat_spanning_cells(tree)
     found = _extract_main_text(tree)
     blocks = list(_main_text_blocks(found.body)) if found is not None else []
     title = (found and found.title) or " ".join((tree.findtext(".//title") or "").split())
@@ -136,6 +140,61 @@ def _unlink_cells(tree: Any) -> None:
     for cell in tree.iter("td", "th"):
         if len(cell.findall(".//a")) <= _MAX_CELL_LINKS:
             etree.strip_tags(cell, "a")
+
+
+def _repeat_spanning_cells(tree: Any) -> None:
+    """Write a cell that spans several columns or rows into each of them, unless it spans all columns of a table."""
+    for table in tree.iter("table"):
+        if table.find(".//table") is not None:
+            continue
+        rows = [list(row.iterchildren("td", "th")) for row in table.iter("tr")]
+        width = max((sum(_span(cell, "colspan") for cell in row) for row in rows), default=0)
+        if width > _MAX_SPAN or all(_span(cell, name) == 1 for row in rows for cell in row for name in _SPANS):
+            continue
+        below: dict[int, tuple[int, Any]] = {}  # cells of rows above by column, with how many rows they go on
+        for cells in rows:
+            _fill_row(cells, width, below)
+
+
+def _fill_row(cells: Sequence[Any], width: int, below: dict[int, tuple[int, Any]]) -> None:
+    """Add to a row the copies of its own cells and of those `below` which it is; update these."""
+    column, rest = 0, list(cells)
+    while rest or column in below:
+        if column in below:
+            height, cell = below.pop(column)
+            copied = _copy_cell(cell)
+            if rest:
+                rest[0].addprevious(copied)
+            elif cells:
+                cells[0].getparent().append(copied)
+            if height > 1:
+                below[column] = height - 1, cell
+            column += 1
+            continue
+        cell = rest.pop(0)
+        across, down = (_span(cell, name) for name in _SPANS)
+        for name in _SPANS:
+            cell.attrib.pop(name, None)  # trafilatura would add empty cells
+        is_alone = across == width
+        for at in range(column, column + across):
+            if down > 1 and not is_alone:
+                below[at] = down - 1, cell
+            if at > column and not is_alone:
+                cell.addnext(_copy_cell(cell))
+        column += across
+
+
+def _copy_cell(cell: Any) -> Any:
+    copied = cell.makeelement(cell.tag)
+    text = " ".join(cell.text_content().split())
+    copied.text = text if len(text) <= _MAX_COPIED else ""
+    return copied
+
+
+def _span(cell: Any, name: str) -> int:
+    """Return how many columns or rows a cell spans; 1 where that is no sensible number."""
+    text = (cell.get(name) or "").strip()
+    return int(text) if text.isdigit() and 1 <= int(text[:4]) <= _MAX_SPAN else 1
 
 
 def _no_text_refusal() -> SourceRefused:

@@ -42,7 +42,10 @@ HeadingLevels = dict[str, int]  # heading levels by normalized heading text
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line of a page, or one cell of it. Lengths are in points, `bottom` from the lower edge of the page."""
+    """One line of a page, one cell of it, or a row of a ruled table with its `cells`.
+
+    Lengths are in points, `bottom` from the lower edge of the page.
+    """
 
     text: str
     left: float
@@ -50,6 +53,7 @@ class TextLine:
     height: float
     right: float
     is_row: bool = False
+    cells: tuple[str, ...] = ()
 
 
 def normalize_heading(title: str) -> str:
@@ -91,8 +95,9 @@ def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
 
 
 def _edge_lines(page: Sequence[TextLine]) -> list[TextLine]:
-    """Return the highest and the lowest line."""
-    return [min(page, key=_line_bottom), max(page, key=_line_bottom)] if page else []
+    """Return the highest and the lowest line; rows of tables are no headers, though the names of columns repeat."""
+    edges = [min(page, key=_line_bottom), max(page, key=_line_bottom)] if page else []
+    return [line for line in edges if not line.cells]
 
 
 def _line_bottom(line: TextLine) -> float:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crag.ingest.parse.page_layout import WIDE_GAP, TextLine
+from crag.ingest.parse.page_tables import PageTable, find_ruled_tables
+from crag.text.tables import write_row
 
 _UNMAPPED_CHARACTER = re.compile("[\ufffd\ue000-\uf8ff]")  # produced by fonts without a Unicode mapping
 _LETTER = re.compile(r"[^\W_]")
@@ -33,12 +35,29 @@ class PageText:
 
 def read_page_text(sheet: Any) -> PageText:
     """Read the text of a page and judge whether it is complete. Raises `PdfiumError`."""
-    lines = list(_page_lines(sheet.get_textpage()))
+    page = sheet.get_textpage()
+    lines = list(_page_lines(page))
     text = "".join(line.text for line in lines)
     if len(_UNMAPPED_CHARACTER.findall(text)) > 0.3 * len(text):
         return PageText(garbled=True, unread=True)
     letters = len(_LETTER.findall(text))
+    lines = _put_rows(lines, find_ruled_tables(sheet, page)) if lines else lines
     return PageText(lines, unread=letters < _MIN_LETTERS and _may_show_more_text(sheet, letters))
+
+
+def _put_rows(lines: Sequence[TextLine], tables: Sequence[PageTable]) -> list[TextLine]:
+    """Return the lines with the rows of ruled tables in place of the lines inside them."""
+    found = list(lines)
+    for table in tables:
+        inside = [line for line in found if table.contains((line.left + line.right) / 2, line.bottom + line.height / 2)]
+        if inside:
+            at, height = found.index(inside[0]), min(line.height for line in inside)
+            found = [line for line in found if line not in inside]
+            found[at:at] = [
+                TextLine(write_row(cells), table.left, bottom, height, table.right, is_row=True, cells=cells)
+                for cells, bottom in zip(table.rows, table.bottoms, strict=True)
+            ]
+    return found
 
 
 def _may_show_more_text(sheet: Any, letters: int) -> bool:

@@ -6,7 +6,7 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import SourceRefused
@@ -32,6 +32,8 @@ from crag.ingest.parse.page_layout import (
     remove_running_headers,
 )
 from crag.ingest.parse.page_text import PageText, read_page_text
+from crag.ingest.parse.table_rows import table_blocks
+from crag.text.tables import table_cells, write_row
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -168,8 +170,31 @@ def _document_blocks(
     heights = [line.height for line in lines for _ in range(1 + len(line.text) // 20)]
     body = statistics.median(heights) if heights else 0.0
     words = set(_WORD.findall(" ".join(line.text for line in lines).lower()))
+    table: list[Block] = []  # the blocks of the table with which the page before ended
     for number, text in enumerate(texts):
         if number in seen:
             yield from (plain_block(join_lines(found, words), number + 1) for found in seen[number])
-        else:
-            yield from build_paragraphs(text, number + 1, body, words, outline.get(number, {}))
+            table = []
+            continue
+        for is_table, group in groupby(text, lambda line: len(line.cells)):
+            if is_table:
+                table = [
+                    replace(block, page=number + 1) for block in _table_blocks([line.cells for line in group], table)
+                ]
+                yield from table
+            else:
+                table = []
+                yield from build_paragraphs(list(group), number + 1, body, words, outline.get(number, {}))
+
+
+def _table_blocks(rows: Sequence[Sequence[str]], before: Sequence[Block]) -> list[Block]:
+    """Return the blocks of a table; rows that go on with the table on the page `before` have its names of columns."""
+    header = next((block for block in before if block.kind == "header"), None)
+    blocks = table_blocks(rows)
+    if (
+        not header
+        or any(block.text == header.text for block in blocks)
+        or len(table_cells(header.text)) != len(rows[0])
+    ):
+        return blocks
+    return [header, *(Block(write_row(row), "row") for row in rows)]

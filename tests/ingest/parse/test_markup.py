@@ -73,6 +73,21 @@ def test_cells_of_links_keep_their_text() -> None:
     assert rows[-3:] == ["Founders | Ada Lovelace, Max Born", "Operating income | 88 million", "Seat | Dover, Kent"]
 
 
+def test_cells_that_span_columns_or_rows_belong_to_each() -> None:
+    table = """<table><tr><td colspan="4">Prices from May</td></tr>
+    <tr><th rowspan="2">Service</th><th colspan="2">Price</th><th rowspan="2">Discount</th></tr>
+    <tr><th>Members</th><th>Guests</th></tr><tr><td>Repair</td><td>€ 1,234</td><td>€ 1,490.50</td><td>12 %</td></tr>
+    <tr><td rowspan="2">Painting</td><td>€ 640</td><td>€ 700</td><td>8 %</td></tr>
+    <tr><td>€ 80</td><td>€ 95</td><td colspan="999999999">5 %</td></tr></table>"""
+    blocks = read(page(ENGLISH + table)).blocks
+    assert [block.text for block in blocks if block.kind in ("header", "row")][2:] == [
+        "Prices from May · Service | Price · Members | Price · Guests | Discount",
+        "Repair | € 1,234 | € 1,490.50 | 12 %",
+        "Painting | € 640 | € 700 | 8 %",
+        "Painting | € 80 | € 95 | 5 %",
+    ]
+
+
 def test_a_caption_above_several_columns_is_above_each_of_them() -> None:
     table = """<table><caption>Kettles of Odby</caption>
     <tr><th></th><th colspan="2">2023</th><th colspan="2">2022</th></tr>

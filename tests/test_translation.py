@@ -1,0 +1,30 @@
+"""Texts composed in English find their translation with their values, whatever was stored with them."""
+
+import pytest
+
+from crag.translation import ENGLISH, translate_text, use_language
+
+
+@pytest.mark.parametrize(
+    ("composed", "translated"),
+    [
+        ("Settings", "설정"),
+        ("There is no model called “tiny”.", "“tiny”(이)라는 모델이 없습니다."),
+        ("4 passages", "구절 4개"),
+        (
+            "Ollama does not answer at 127.0.0.1:9. Start it with `ollama serve`, then try again.",
+            "127.0.0.1:9의 Ollama가 응답하지 않습니다. `ollama serve`로 시작한 다음 다시 시도하세요.",
+        ),
+        (
+            "Ollama does not answer at 127.0.0.1:9, so the built-in engine answers.",
+            "127.0.0.1:9의 Ollama가 응답하지 않습니다. 그래서 내장 엔진이 답합니다.",
+        ),
+        ("2 of 4 passages are relevant, best 0.94 ≥ 0.59.", "구절 4개 중 2개 관련 있음, 최고 0.94 ≥ 0.59."),
+        ("What somebody wrote themselves. Or not?", "What somebody wrote themselves. Or not?"),
+    ],
+)
+def test_a_composed_text_is_translated_with_its_values(composed: str, translated: str):
+    with use_language("ko"):
+        assert translate_text(composed) == translated
+    with use_language(ENGLISH):
+        assert translate_text(composed) == composed
