@@ -158,7 +158,9 @@ _EMBEDDING_REMEDY = "Try again, or choose another embedder in the settings."
 _PROVIDER_KEY = FaultText(
     "{provider} needs a valid key.", "Set {variable} to your key, then try again.", code="key_missing"
 )
-_TAVILY_FORBIDDEN = FaultText("Your Tavily plan or key does not allow this search.", "Check your Tavily account.")
+_TAVILY_USED_UP = FaultText(
+    "Tavily's quota is used up.", "Wait for the next month, or raise the limit of your plan at app.tavily.com."
+)
 _LANGSMITH_OTHER_SERVER = FaultText("{host} is not a LangSmith server, or its version is too old.", _CHECK_ENDPOINT)
 _DOWNLOAD_GONE = FaultText("{host} no longer has this file ({status}).", _OTHER_ADDRESS, code="http_error")
 _DOWNLOAD_FORBIDDEN = FaultText(
@@ -408,10 +410,10 @@ FAULTS = {
     "tavily.bad_reply": FaultText("Tavily's reply could not be read.", _TRY_AGAIN),
     "tavily.400": FaultText("Tavily did not accept the query.", "Rephrase the question."),
     "tavily.401": FaultText("Tavily refused the key.", "Check TAVILY_API_KEY."),
-    "tavily.403": _TAVILY_FORBIDDEN,
+    "tavily.403": FaultText("Your Tavily plan or key does not allow this search.", "Check your Tavily account."),
     "tavily.429": FaultText("Tavily's rate limit is reached.", "Wait {wait}, then ask again."),
-    "tavily.432": _TAVILY_FORBIDDEN,
-    "tavily.433": _TAVILY_FORBIDDEN,
+    "tavily.432": _TAVILY_USED_UP,
+    "tavily.433": _TAVILY_USED_UP,
     "tavily.other": FaultText("Tavily reported an error.", _TRY_AGAIN),
     # Other providers of web search
     "search.unreachable": FaultText("{name} cannot be reached.", "Check its address and the connection."),
@@ -425,13 +427,31 @@ FAULTS = {
     "search.402": FaultText("{name}'s quota is used up.", "Wait for the next month, or change the plan."),
     "search.403": FaultText("{name} refused the search.", "Check the key and its plan."),
     "search.404": FaultText("{name} does not search at this address.", "Check the address."),
-    "search.422": FaultText("{name} refused the key.", "Check the key."),  # as Brave does
     "search.429": FaultText("{name}'s rate limit is reached.", "Wait {wait}, then ask again."),
     "search.other": FaultText("{name} reported an error.", _TRY_AGAIN),
     "searxng.no_json": FaultText(
         "SearXNG does not send JSON.", "Add json to search.formats in its settings.yml, then restart it."
     ),
-    "retriever.not_found": FaultText("The retriever {name} cannot be loaded.", "Check CRAG_SEARCH_RETRIEVER."),
+    "searxng.limiter": FaultText(
+        "SearXNG takes this for a robot, or its rate limit is reached.",
+        "Wait {wait}, or list this machine under pass_ip in its limiter.toml.",
+    ),
+    "searxng.no_engine": FaultText(
+        "SearXNG found nothing, because its search engines did not answer: {engines}.",
+        "Try again later, or choose other engines in its settings.yml.",
+    ),
+    "retriever.not_found": FaultText(
+        "The retriever {name} cannot be loaded.",
+        "Write CRAG_SEARCH_RETRIEVER as package.module:Name, and install its package.",
+    ),
+    "retriever.not_made": FaultText(
+        "The retriever {name} cannot be made without arguments.",
+        "Let CRAG_SEARCH_RETRIEVER name a function that returns one.",
+    ),
+    "retriever.failed": FaultText("The retriever {name} reported an error.", _TRY_AGAIN),
+    "retriever.no_documents": FaultText(
+        "{name} does not return documents of LangChain.", "Let CRAG_SEARCH_RETRIEVER name a retriever."
+    ),
     "mcp.no_tool": FaultText("{host} has no tool called {name}.", "Check CRAG_MCP_SEARCH."),
     "mcp.tool_error": FaultText("The tool {name} reported an error.", _TRY_AGAIN),
     # LangSmith

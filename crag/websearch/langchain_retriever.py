@@ -10,7 +10,7 @@ from crag.websearch.search import FoundPage
 
 
 class RetrieverBackend:
-    """Asks `package.module:name`, a retriever or a class that makes one without arguments."""
+    """Asks `package.module:name`, a retriever or what makes one when called without arguments."""
 
     def __init__(self, dotted_name: str) -> None:
         self._module, _, self._attribute = dotted_name.partition(":")
@@ -19,17 +19,27 @@ class RetrieverBackend:
 
     def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:  # noqa: ARG002 — as all backends are called
         """See `SearchBackend`."""
-        try:
-            retriever = getattr(importlib.import_module(self._module), self._attribute)
-            if isinstance(retriever, type):
-                retriever = retriever()
-        except Exception as error:
-            raise WebSearchFailed.make("retriever.not_found", name=self.host) from error
+        retriever = self._load()
         try:
             documents = retriever.invoke(query)
         except Exception as error:
-            raise WebSearchFailed.make("search.unreachable", name=self.name) from error
+            raise WebSearchFailed.make("retriever.failed", name=self.name) from error
+        if not isinstance(documents, list) or not all(hasattr(one, "page_content") for one in documents):
+            raise WebSearchFailed.make("retriever.no_documents", name=self.name)
         return [_to_page(document) for document in documents]
+
+    def _load(self) -> Any:
+        try:
+            retriever = getattr(importlib.import_module(self._module), self._attribute)
+        except Exception as error:
+            raise WebSearchFailed.make("retriever.not_found", name=self.host) from error
+        try:
+            made = retriever() if isinstance(retriever, type) or not hasattr(retriever, "invoke") else retriever
+        except Exception as error:
+            raise WebSearchFailed.make("retriever.not_made", name=self.name) from error
+        if not hasattr(made, "invoke"):
+            raise WebSearchFailed.make("retriever.no_documents", name=self.name)
+        return made
 
 
 def _to_page(document: Any) -> FoundPage:

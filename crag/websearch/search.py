@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -16,6 +18,7 @@ from crag.types import Passage, strip_unstorable
 
 TIMEOUT_SECONDS = 20.0
 _TEXT_LIMIT = 6_000
+_MAX_REPLY_BYTES = 5_000_000
 _TITLE_LIMIT = 200
 _UNTITLED = "Web result"
 
@@ -96,8 +99,16 @@ class ProviderSearch:
             text=text,
             context=text,
             origin="web",
-            score=float(page.score) if isinstance(page.score, int | float) else 0.0,
+            score=float(page.score) if isinstance(page.score, int | float) and math.isfinite(page.score) else 0.0,
         )
+
+
+FindFault = Callable[[int, Any], str]
+"""Returns the key in `FAULTS` for a status and the JSON that came with it (None: no JSON); empty for the usual one."""
+
+
+def _find_no_fault(_status: int, _reply: Any) -> str:
+    return ""
 
 
 def fetch_json(
@@ -106,32 +117,46 @@ def fetch_json(
     query: Mapping[str, str],
     timeout: float,
     headers: Mapping[str, str] = MappingProxyType({}),
-    faults: Mapping[int, str] = MappingProxyType({}),
+    find_fault: FindFault = _find_no_fault,
 ) -> Any:
     """Return the JSON that a provider sends. Redirects are not followed: the query goes only where it was shown.
 
-    Raises `WebSearchFailed` with the provider's `name`; `faults` are the keys of `FAULTS` for some of its statuses.
+    Raises `WebSearchFailed` with the provider's `name`; `find_fault` knows its own ways to say what is wrong.
     """
     import requests  # imported late because only a search needs it
 
     try:
         with requests.Session() as session:
             session.max_redirects = 0
-            reply = session.get(url, params=query, headers=headers, timeout=timeout)
-            if reply.status_code in faults:
-                raise WebSearchFailed.make(faults[reply.status_code])
-            if reply.status_code != 200:
-                wait = format_retry_after(reply.headers.get("Retry-After", ""))
-                raise WebSearchFailed.from_status("search", reply.status_code, name=name, wait=wait)
-            return reply.json()
+            reply = session.get(url, params=query, headers=headers, timeout=timeout, stream=True)
+            content = _parse_json(reply.iter_content(65_536))
     except requests.TooManyRedirects as error:
         raise WebSearchFailed.make("search.redirected", name=name) from error
     except requests.Timeout as error:
         raise WebSearchFailed.make("search.timeout", name=name) from error
-    except requests.JSONDecodeError as error:
-        raise WebSearchFailed.make("search.bad_reply", name=name) from error
     except requests.RequestException as error:
         raise WebSearchFailed.make("search.unreachable", name=name) from error
+    values = {"name": name, "wait": format_retry_after(reply.headers.get("Retry-After", ""))}
+    if fault := find_fault(reply.status_code, content):
+        raise WebSearchFailed.make(fault, **values)
+    if reply.status_code != 200:
+        raise WebSearchFailed.from_status("search", reply.status_code, **values)
+    if content is None:
+        raise WebSearchFailed.make("search.bad_reply", name=name)
+    return content
+
+
+def _parse_json(pieces: Iterable[bytes]) -> Any:
+    """Return the JSON value; None if it is none, or too large."""
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if len(body) > _MAX_REPLY_BYTES:
+            return None
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def read_results(name: str, found: Any) -> list[dict[str, Any]]:

@@ -17,8 +17,8 @@ def fault_from_status(status: int, retry_after: str = "") -> WebSearchFailed:
     return WebSearchFailed.from_status("tavily", status, wait=format_retry_after(retry_after))
 
 
-def fault_from_exception(error: Exception, retry_after: str = "") -> WebSearchFailed:
-    """Return the fault for an exception of the client or its HTTP library."""
+def fault_from_exception(error: Exception, retry_after: str = "", status: int = 0) -> WebSearchFailed:
+    """Return the fault for an exception of the client, which hides the status of a refusal, or its HTTP library."""
     import requests
     from tavily import errors
 
@@ -28,7 +28,7 @@ def fault_from_exception(error: Exception, retry_after: str = "") -> WebSearchFa
         case errors.UsageLimitExceededError():
             return fault_from_status(429, retry_after)
         case errors.ForbiddenError():
-            return fault_from_status(403)
+            return fault_from_status(status or 403)
         case errors.BadRequestError():
             return fault_from_status(400)
         case errors.TimeoutError() | requests.Timeout():
@@ -67,12 +67,14 @@ class TavilyBackend:
         import requests  # imported late because only a search needs it
         from tavily import TavilyClient
 
-        waits: list[str] = []  # Retry-After headers, which the client discards
+        replies: list[requests.Response] = []  # whose status and Retry-After the client discards
         with requests.Session() as session:
             session.max_redirects = 0  # the query goes only to the address that was shown
-            session.hooks["response"].append(lambda reply, **_: waits.append(reply.headers.get("Retry-After", "")))
+            session.hooks["response"].append(lambda reply, **_: replies.append(reply))
             client = TavilyClient(api_key=self._key, api_base_url=self._base_url, session=session)
             try:
                 return client.search(query, max_results=results, timeout=timeout)
             except Exception as error:
-                raise fault_from_exception(error, "".join(waits)) from error
+                reply = replies[-1] if replies else requests.Response()
+                wait, status = reply.headers.get("Retry-After", ""), int(reply.status_code or 0)
+                raise fault_from_exception(error, wait, status) from error

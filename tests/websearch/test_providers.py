@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
 from mcp.server.mcpserver import MCPServer
 
 from crag.cancellation import Cancellation
@@ -70,13 +71,16 @@ def test_results_become_web_passages_and_only_the_query_is_sent(name, reply, tex
     [
         ({"status": 401}, "refused the key"),
         ({"status": 404}, "does not search at this address"),
-        ({"status": 429, "headers": {"Retry-After": "120"}}, "Wait 2 min"),
+        ({"status": 429, "body": b"slow down", "headers": {"Retry-After": "120"}}, "Wait 2 min"),
         ({"status": 402}, "quota is used up"),
         ({"status": 500, "body": b"<html>"}, "reported an error"),
         ({"status": 302, "headers": {"Location": "http://127.0.0.1:9/"}}, "redirects elsewhere"),
         ({"body": b"<html>hello"}, "could not be read"),
         ({"reply": ["no", "object"]}, "could not be read"),
         ({"reply": {"results": 7, "web": 7}}, "could not be read"),
+        ({"body": b"[" * 100_000}, "could not be read"),
+        ({"body": b" " * 5_000_001 + b"{}"}, "could not be read"),
+        ({"body": b""}, "could not be read"),
         ({"hangs": True}, "did not answer in time"),
     ],
 )
@@ -88,9 +92,30 @@ def test_each_failure_has_words_and_is_not_tried_again(name, script, words):
     assert len(server.asked) == 1
 
 
-def test_searxng_without_json_says_how_to_switch_it_on():
-    with SearchApi(status=403) as server, pytest.raises(WebSearchFailed, match=r"settings\.yml"):
-        search(settings_for("searxng", server.url))
+@pytest.mark.parametrize(
+    ("name", "status", "reply", "words"),
+    [
+        ("searxng", 403, None, r"json to search\.formats in its settings\.yml"),
+        ("searxng", 429, None, r"pass_ip in its limiter\.toml"),
+        ("searxng", 200, {"results": [], "unresponsive_engines": [["google", "CAPTCHA\ud800"]]}, r"google \(CAPTCHA\)"),
+        ("brave", 422, {"error": {"code": "SUBSCRIPTION_TOKEN_INVALID"}}, "refused the key"),
+        ("brave", 422, {"error": {"code": "VALIDATION"}}, "did not accept the query"),
+        ("brave", 403, {"error": None}, "refused the search"),
+        ("brave", 404, {"error": {"code": "SUBSCRIPTION_NOT_FOUND"}}, "Check the key and its plan"),
+        ("brave", 429, {"error": {"code": "QUOTA_LIMITED"}}, "quota is used up"),
+        ("brave", 429, {"error": {"code": "RATE_LIMITED"}}, "rate limit is reached"),
+    ],
+)
+def test_what_only_one_provider_says_has_its_own_words(name, status, reply, words):
+    with SearchApi(reply, status) as server, pytest.raises(WebSearchFailed, match=words):
+        search(settings_for(name, server.url))
+
+
+def test_scores_that_are_no_numbers_are_left_out():
+    body = b'{"results": [{"title": "a", "url": "https://example.org/", "content": "b", "score": NaN}]}'
+    with SearchApi(body=body) as server:
+        (found,) = search(settings_for("searxng", server.url))
+    assert found.score == 0.0
 
 
 @pytest.mark.parametrize("name", ["searxng", "brave", "mcp"])
@@ -122,10 +147,43 @@ class Broken(BaseRetriever):
 def test_a_retriever_of_langchain_searches():
     (found,) = search(settings_for("retriever", f"{__name__}:Shelf"))
     assert (found.title, found.location, found.text) == ("Shelf", "https://example.org/s", "About 2024 NBA finals")
-    for name, words in (("Broken", "Broken cannot be reached"), ("Nowhere", "cannot be loaded")):
-        with pytest.raises(WebSearchFailed, match=words) as failed:
-            search(settings_for("retriever", f"{__name__}:{name}"))
-        assert "secret" not in str(failed.value)
+    assert search(settings_for("retriever", f"{__name__}:make_shelf")) == [found]
+
+
+def make_shelf():
+    """What makes a retriever."""
+    return Shelf()
+
+
+class Needy:
+    """A class that cannot be made without arguments."""
+
+    def __init__(self, key):
+        self.key = key
+
+
+STRINGS = RunnableLambda(lambda query: ["secret"])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (f"{__name__}:Broken", "Broken reported an error"),
+        (f"{__name__}:Nowhere", "cannot be loaded"),
+        (f"{__name__}", "cannot be loaded"),
+        ("no_such_package:Retriever", "install its package"),
+        (f"{__name__}:Needy", "cannot be made without arguments"),
+        (f"{__name__}:STRINGS", "does not return documents"),
+        (f"{__name__}:PLAIN", "does not return documents"),
+    ],
+)
+def test_a_retriever_that_fails_is_described_without_its_error(name, words):
+    with pytest.raises(WebSearchFailed, match=words) as failed:
+        search(settings_for("retriever", name))
+    assert "secret" not in str(failed.value)
+
+
+PLAIN = dict  # can be made, but is no retriever
 
 
 @contextmanager

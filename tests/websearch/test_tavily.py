@@ -100,8 +100,8 @@ def test_how_long_to_wait_is_said_where_the_server_says_it(header, words):
     [
         (401, b"{}", "key"),
         (429, b'{"detail":{"error":"slow down"}}', "limit"),
-        (432, b"{}", "plan"),
-        (433, b"{}", "plan"),
+        (432, b"{}", "used up"),
+        (433, b"{}", "used up"),
         (403, b"{}", "plan"),
         (400, b"{}", "query"),
         (500, b"<html>oops</html>", "error"),
