@@ -452,7 +452,19 @@ FAULTS = {
     "retriever.no_documents": FaultText(
         "{name} does not return documents of LangChain.", "Let CRAG_SEARCH_RETRIEVER name a retriever."
     ),
-    "mcp.no_tool": FaultText("{host} has no tool called {name}.", "Check CRAG_MCP_SEARCH."),
+    "mcp.not_started": FaultText(
+        "The program of the MCP server does not start, or ends before it answers.",
+        "Run the command in CRAG_MCP_SEARCH in a terminal to see why.",
+    ),
+    "mcp.401": FaultText("{host} refused the token.", "Check CRAG_MCP_TOKEN."),
+    "mcp.bad_reply": FaultText(
+        "{host} does not answer as an MCP server.", "Check its address, which often ends in /mcp."
+    ),
+    "mcp.no_tool": FaultText("{host} has no tool called {name}.", "Name one of its tools after the #: {tools}."),
+    "mcp.which_tool": FaultText("{host} has not one tool.", "Name one of its tools after a # at the end: {tools}."),
+    "mcp.other_arguments": FaultText(
+        "The tool {name} also requires {missing}, which no search has.", "Name another tool, or after a : its argument."
+    ),
     "mcp.tool_error": FaultText("The tool {name} reported an error.", _TRY_AGAIN),
     # LangSmith
     "langsmith.unreachable": FaultText("{host} cannot be reached.", "Check the connection and LANGSMITH_ENDPOINT."),

@@ -124,6 +124,14 @@ DEFAULT_NOMIC_URL = "https://gpt4all.io/models/gguf/nomic-embed-text-v1.5.f16.gg
 DEFAULT_EVALUATOR_URL = "https://huggingface.co"
 _HOST_URL = re.compile(r"https?://[^\s/#?]+(/[^\s#?]*)?")
 _CHECKSUMMED_URL = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
+WEB_SEARCH_FIELDS = {
+    "tavily": "tavily_api_key",
+    "brave": "brave_api_key",
+    "searxng": "searxng_url",
+    "mcp": "mcp_search",
+    "retriever": "search_retriever",
+}
+"""Providers of web search by name, with the setting that sets one up; `auto` takes the first."""
 # Not passed on as keys: own variables are read here, and LangSmith's would send it every prompt.
 _OWN_PREFIXES = ("CRAG_", "OLLAMA_", "TAVILY_", "BRAVE_", "LANGCHAIN_", "LANGSMITH_")
 
@@ -152,9 +160,10 @@ class Settings:
     web_search: str = "auto"
     brave_api_key: str = field(default="", repr=False)
     brave_url: str = DEFAULT_BRAVE_URL
-    searxng_url: str = ""
+    searxng_url: str = field(default="", repr=False)  # it may hold a password
     search_retriever: str = ""
-    mcp_search: str = ""
+    mcp_search: str = field(default="", repr=False)  # a command may hold a key
+    mcp_token: str = field(default="", repr=False)
     nomic_url: str = DEFAULT_NOMIC_URL
     evaluator_url: str = DEFAULT_EVALUATOR_URL
     allow_private_urls: tuple[Network, ...] = ()
@@ -175,15 +184,12 @@ class Settings:
     @property
     def web_search_provider(self) -> str:
         """Name of the provider that searches the web: the one chosen, else the first that is set up; or empty."""
-        set_up = {
-            "tavily": self.tavily_api_key,
-            "brave": self.brave_api_key,
-            "searxng": self.searxng_url,
-            "mcp": self.mcp_search,
-            "retriever": self.search_retriever,
-        }
-        names = [name for name, value in set_up.items() if value and self.web_search in ("auto", name)]
-        return names[0] if names else ""
+        return next((name for name in self.web_search_providers if self.web_search in ("auto", name)), "")
+
+    @property
+    def web_search_providers(self) -> tuple[str, ...]:
+        """Names of the providers of web search that are set up."""
+        return tuple(name for name, field in WEB_SEARCH_FIELDS.items() if getattr(self, field))
 
     @property
     def ollama_is_local(self) -> bool:
@@ -234,13 +240,14 @@ def load_settings(
         evaluator=get("CRAG_EVALUATOR", "auto"),
         ollama_host=_parse_ollama_host(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
         tavily_api_key=get("TAVILY_API_KEY"),
-        tavily_url=get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL).rstrip("/"),
-        web_search=get("CRAG_WEB_SEARCH", "auto"),
+        tavily_url=parse_web_address("CRAG_TAVILY_URL", get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL)),
+        web_search=_parse_web_search(get("CRAG_WEB_SEARCH", "auto")),
         brave_api_key=get("BRAVE_API_KEY"),
-        brave_url=get("CRAG_BRAVE_URL", DEFAULT_BRAVE_URL).rstrip("/"),
-        searxng_url=get("CRAG_SEARXNG_URL").rstrip("/"),
+        brave_url=parse_web_address("CRAG_BRAVE_URL", get("CRAG_BRAVE_URL", DEFAULT_BRAVE_URL)),
+        searxng_url=parse_web_address("CRAG_SEARXNG_URL", get("CRAG_SEARXNG_URL")),
         search_retriever=get("CRAG_SEARCH_RETRIEVER"),
         mcp_search=get("CRAG_MCP_SEARCH"),
+        mcp_token=get("CRAG_MCP_TOKEN"),
         nomic_url=_validate_checksummed_url("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
         evaluator_url=_parse_host_url("CRAG_EVALUATOR_URL", get("CRAG_EVALUATOR_URL", DEFAULT_EVALUATOR_URL)),
         allow_private_urls=_parse_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
@@ -338,6 +345,29 @@ def _parse_host_url(name: str, value: str) -> str:
     if not _HOST_URL.fullmatch(value):
         raise BadRequest(f"{name} is not an address.", f"Write one such as {DEFAULT_EVALUATOR_URL}.")
     return value.rstrip("/")
+
+
+def is_web_address(value: str) -> bool:
+    """Return whether this is an address of HTTP with a host."""
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
+def parse_web_address(name: str, value: str) -> str:
+    """Return an address without a slash at the end, or an empty text. Raises `BadRequest` citing `name`."""
+    if value and (not is_web_address(value) or any(map(str.isspace, value))):
+        raise BadRequest(f"{name} is not an address.", "Write one with http:// or https://.")
+    return value.rstrip("/")
+
+
+def _parse_web_search(value: str) -> str:
+    names = ("auto", *WEB_SEARCH_FIELDS)
+    if value not in names:
+        raise BadRequest(f"CRAG_WEB_SEARCH is “{value}”.", f"Set it to one of {', '.join(names)}.")
+    return value
 
 
 def _parse_networks(value: str) -> tuple[Network, ...]:

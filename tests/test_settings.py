@@ -158,3 +158,32 @@ def test_what_would_open_the_server_by_mistake_is_refused(
     monkeypatch.setenv(name, value)
     with pytest.raises(BadRequest, match=name):
         load_settings()
+
+
+def test_what_searches_the_web_is_the_first_that_is_set_up_or_the_one_named(files, monkeypatch):
+    monkeypatch.setenv("CRAG_SEARXNG_URL", "https://user:secret@search.example/searx/")
+    monkeypatch.setenv("BRAVE_API_KEY", "brave-secret")
+    settings = load_settings(None, *files)
+    assert (settings.web_search_provider, settings.searxng_url[-6:]) == ("tavily", "/searx")
+    assert "secret" not in repr(settings)
+    monkeypatch.setenv("CRAG_WEB_SEARCH", "searxng")
+    assert load_settings(None, *files).web_search_provider == "searxng"
+    monkeypatch.setenv("CRAG_WEB_SEARCH", "mcp")
+    assert load_settings(None, *files).web_search_provider == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CRAG_WEB_SEARCH", "google"),
+        ("CRAG_SEARXNG_URL", "search.example:8080"),
+        ("CRAG_SEARXNG_URL", "http:// search.example"),
+        ("CRAG_BRAVE_URL", "ftp://brave.example"),
+        ("CRAG_TAVILY_URL", "https://"),
+        ("CRAG_TAVILY_URL", "https://tavily.example:99999"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused_by_name(files, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(BadRequest, match=name):
+        load_settings(None, *files)

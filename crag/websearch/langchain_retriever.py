@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+from collections.abc import Mapping
 from typing import Any
 
 from crag.errors import WebSearchFailed
@@ -10,9 +12,13 @@ from crag.websearch.search import FoundPage
 
 
 class RetrieverBackend:
-    """Asks `package.module:name`, a retriever or what makes one when called without arguments."""
+    """Asks `package.module:name`, a retriever or what makes one when called without arguments.
 
-    def __init__(self, dotted_name: str) -> None:
+    `keys` become variables of the environment, where retrievers look for theirs; those already there stay.
+    """
+
+    def __init__(self, dotted_name: str, keys: Mapping[str, str]) -> None:
+        self._keys = keys
         self._module, _, self._attribute = dotted_name.partition(":")
         self.name = self._attribute or dotted_name
         self.host = dotted_name
@@ -29,6 +35,8 @@ class RetrieverBackend:
         return [_to_page(document) for document in documents]
 
     def _load(self) -> Any:
+        for name, value in self._keys.items():
+            os.environ.setdefault(name, value)
         try:
             retriever = getattr(importlib.import_module(self._module), self._attribute)
         except Exception as error:

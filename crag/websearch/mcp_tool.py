@@ -2,53 +2,132 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import os
+import shlex
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from crag.errors import WebSearchFailed
-from crag.settings import url_host
+from crag.settings import is_web_address, url_host
+from crag.types import strip_unstorable
 from crag.websearch.search import FoundPage
 
-_TOOL_MARK = "#"
+LOCAL_PROGRAM = "local program"
+_TOOL_MARK, _ARGUMENT_MARK = "#", ":"
+_MAX_TOOL_PAGES, _MAX_NAMES = 10, 200  # of a server's list; characters of it in a message
+_MAX_READ_LINKS = 5
+_TEXT_NAMES = ("text", "content", "page_content", "snippet", "description", "summary", "body")
+_TITLE_NAMES = ("title", "name")
+_URL_NAMES = ("url", "link", "uri", "href", "source")
 
 
 class McpToolBackend:
-    """Calls a tool over streamable HTTP; `address` is that of the server, `#` and the tool's name.
+    """Calls a tool of an MCP server.
 
-    The query goes into the tool's first required argument that takes a text.
+    `target` is the address of a server of streamable HTTP, or the command of one that this machine runs, then `#`, the
+    tool's name, `:` and the argument that takes the query: `https://host/mcp#search:query`. A tool that is the only one
+    need not be named; the argument is otherwise the first required text. A server over HTTP gets the `token`.
     """
 
-    def __init__(self, address: str) -> None:
-        self._url, _, self._tool = address.partition(_TOOL_MARK)
-        self.name = self._tool
-        self.host = url_host(self._url)
+    def __init__(self, target: str, token: str = "") -> None:
+        server, _, chosen = target.rpartition(_TOOL_MARK) if _TOOL_MARK in target else (target, "", "")
+        self._server = server.strip()
+        self._tool, _, self._argument = chosen.strip().partition(_ARGUMENT_MARK)
+        self._token = token
+        self._is_remote = is_web_address(self._server)
+        self.name = self._tool or "MCP"
+        self.host = url_host(self._server) if self._is_remote else LOCAL_PROGRAM
 
-    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:  # noqa: ARG002 — as all backends are called
-        """See `SearchBackend`."""
+    def fetch(self, query: str, results: int, timeout: float) -> list[FoundPage]:
+        """See `SearchBackend`. A program of this machine is started for each search, and ends with it."""
         import anyio
 
+        statuses: list[int] = []
         try:
-            return anyio.run(self._call, query, timeout)
-        except WebSearchFailed:
-            raise
+            return anyio.run(self._search, query, results, timeout, statuses)
         except TimeoutError as error:
-            raise WebSearchFailed.make("search.timeout", name=self.name) from error
+            raise WebSearchFailed.make("search.timeout", name=self.host) from error
         except Exception as error:
-            raise _find_fault(error) or WebSearchFailed.make("search.unreachable", name=self.host) from error
+            raise _find_fault(error) or self._connection_fault(statuses) from error
 
-    async def _call(self, query: str, timeout: float) -> list[FoundPage]:
+    async def _search(self, query: str, results: int, timeout: float, statuses: list[int]) -> list[FoundPage]:
         import anyio
-        from mcp.client import Client
+        from mcp import MCPError
 
         with anyio.fail_after(timeout):
-            async with Client(self._url) as client:
-                tool = next((one for one in (await client.list_tools()).tools if one.name == self._tool), None)
-                if tool is None:
-                    raise WebSearchFailed.make("mcp.no_tool", name=self._tool, host=self.host)
-                argument = _query_argument(tool.input_schema)
-                result = await client.call_tool(self._tool, {argument: query})
-        if result.is_error:
-            raise WebSearchFailed.make("mcp.tool_error", name=self._tool)
-        return [page for content in result.content if (page := _read_content(content, self.host))]
+            async with self._connect(timeout, statuses) as client:
+                tool = await self._find_tool(client)
+                argument = self._argument or _query_argument(tool.input_schema)
+                if missing := [name for name in tool.input_schema.get("required", ()) if name != argument]:
+                    also = strip_unstorable(", ".join(missing))[:_MAX_NAMES]
+                    raise WebSearchFailed.make("mcp.other_arguments", name=tool.name, missing=also)
+                try:
+                    result = await client.call_tool(tool.name, {argument: query})
+                except MCPError as error:
+                    raise WebSearchFailed.make("mcp.tool_error", name=tool.name) from error
+                if result.is_error:
+                    raise WebSearchFailed.make("mcp.tool_error", name=tool.name)
+                structured = list(_read_structured(result.structured_content))
+                return structured or await _read_contents(client, result.content[:results], tool.title or tool.name)
+
+    @asynccontextmanager
+    async def _connect(self, timeout: float, statuses: list[int]) -> AsyncIterator[Any]:
+        """Yield a client; `statuses` gets those of the replies over HTTP."""
+        from mcp.client import Client
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)  # it logs what a server sends
+        if not self._is_remote:
+            command, *arguments = shlex.split(self._server) or [""]
+            program = StdioServerParameters(command=command, args=arguments)
+            with open(os.devnull, "w") as discarded:  # noqa: PTH123 — a device
+                async with Client(stdio_client(program, discarded)) as client:
+                    yield client
+            return
+
+        async def note_status(reply: Any) -> None:
+            statuses.append(reply.status_code)
+
+        async with create_mcp_http_client({"Authorization": f"Bearer {self._token}"} if self._token else None) as http:
+            http.timeout = timeout
+            http.event_hooks = {"response": [note_status]}
+            async with Client(streamable_http_client(self._server, http_client=http)) as client:
+                yield client
+
+    async def _find_tool(self, client: Any) -> Any:
+        tools: list[Any] = []
+        cursor = None
+        for _ in range(_MAX_TOOL_PAGES):
+            listed = await client.list_tools(cursor=cursor)
+            tools += listed.tools
+            if not (cursor := listed.next_cursor):
+                break
+        fitting = [tool for tool in tools if tool.name == self._tool] if self._tool else tools
+        if len(fitting) == 1:
+            return fitting[0]
+        names = strip_unstorable(", ".join(tool.name for tool in tools))[:_MAX_NAMES] or "none"
+        fault = "mcp.no_tool" if self._tool else "mcp.which_tool"
+        raise WebSearchFailed.make(fault, name=self._tool, host=self.host, tools=names)
+
+    def _connection_fault(self, statuses: list[int]) -> WebSearchFailed:
+        """Return the fault of a conversation that broke off, told by the last reply."""
+        if not self._is_remote:
+            return WebSearchFailed.make("mcp.not_started")
+        status = statuses[-1] if statuses else 0
+        if not status:
+            return WebSearchFailed.make("search.unreachable", name=self.host)
+        if status == 401:
+            return WebSearchFailed.make("mcp.401", host=self.host)
+        if 300 <= status < 400:
+            return WebSearchFailed.make("search.redirected", name=self.host)
+        if status in (403, 404, 429) or status >= 500:
+            return WebSearchFailed.from_status("search", status, name=self.host, wait="a while")
+        return WebSearchFailed.make("mcp.bad_reply", host=self.host)
 
 
 def _query_argument(schema: dict[str, Any]) -> str:
@@ -57,13 +136,50 @@ def _query_argument(schema: dict[str, Any]) -> str:
     return next((name for name in named if properties.get(name, {}).get("type") == "string"), "query")
 
 
-def _read_content(content: Any, host: str) -> FoundPage | None:
-    """Return the page of a piece of content: a text, or a resource with one."""
-    resource = getattr(content, "resource", None)
-    text = getattr(content, "text", None) or getattr(resource, "text", None)
-    url = str(getattr(resource, "uri", "") or getattr(content, "uri", ""))
-    title = getattr(content, "title", None) or getattr(content, "name", None) or host
-    return FoundPage(title, url, text) if text else None
+async def _read_contents(client: Any, contents: list[Any], title: str) -> list[FoundPage]:
+    """Return the pages in pieces of content: texts, JSON, resources, and links to resources."""
+    found: list[FoundPage] = []
+    links = 0
+    for content in contents:
+        if content.type == "text":
+            found += list(_read_json(content.text)) or [FoundPage(title, "", content.text)]
+        elif content.type == "resource":
+            found.append(_resource_page(content.resource, title))
+        elif content.type == "resource_link":
+            if content.description:
+                found.append(FoundPage(content.title or content.name, str(content.uri), content.description))
+            elif (links := links + 1) <= _MAX_READ_LINKS:
+                resource = await client.read_resource(str(content.uri))
+                found += [_resource_page(one, content.title or content.name) for one in resource.contents]
+    return found
+
+
+def _resource_page(resource: Any, title: str) -> FoundPage:
+    return FoundPage(title, str(resource.uri), getattr(resource, "text", None))
+
+
+def _read_json(text: str) -> Iterator[FoundPage]:
+    """Yield the pages in a text that is JSON, as servers send it for clients without structured content."""
+    try:
+        yield from _read_structured(json.loads(text) if text.lstrip()[:1] in ("[", "{") else None)
+    except (ValueError, RecursionError):
+        return
+
+
+def _read_structured(value: Any) -> Iterator[FoundPage]:
+    """Yield the pages in a list of objects, in an object that holds one, or in a single object with a text."""
+    if isinstance(value, dict):
+        lists = [inner for inner in value.values() if isinstance(inner, list) and inner and isinstance(inner[0], dict)]
+        value = lists[0] if lists else [value]
+    for item in value if isinstance(value, list) else []:
+        if isinstance(item, dict):
+            text, title, url = (_first_text(item, names) for names in (_TEXT_NAMES, _TITLE_NAMES, _URL_NAMES))
+            if text or (title and url):
+                yield FoundPage(title, url, text or title)
+
+
+def _first_text(item: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((value for name in names if isinstance(value := item.get(name), str) and value.strip()), "")
 
 
 def _find_fault(error: BaseException) -> WebSearchFailed | None:

@@ -42,12 +42,12 @@ PROVIDERS: dict[str, SearchProvider] = {
     "mcp": SearchProvider(
         "MCP tool",
         "CRAG_MCP_SEARCH",
-        lambda settings: McpToolBackend(settings.mcp_search),
+        lambda settings: McpToolBackend(settings.mcp_search, settings.mcp_token),
     ),
     "retriever": SearchProvider(
         "LangChain retriever",
         "CRAG_SEARCH_RETRIEVER",
-        lambda settings: RetrieverBackend(settings.search_retriever),
+        lambda settings: RetrieverBackend(settings.search_retriever, settings.keys),
     ),
 }
 """By their names in `Settings.web_search_provider`."""

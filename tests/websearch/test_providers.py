@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import socket
+import os
 import threading
-from contextlib import contextmanager
 
 import pytest
-import uvicorn
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
-from mcp.server.mcpserver import MCPServer
 
 from crag.cancellation import Cancellation
 from crag.errors import WebSearchFailed
@@ -21,7 +18,6 @@ from crag.websearch.search import ProviderSearch
 from tests.doubles.ollama import closed_address
 from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.search_api import SearchApi
-from tests.waiting import wait_until
 
 FOUND = {"title": "Finals", "url": "https://example.org/f"}
 SEARXNG = {"results": [FOUND | {"content": "The Celtics won.", "score": 2.5}]}
@@ -144,14 +140,17 @@ class Broken(BaseRetriever):
         raise OSError("secret")
 
 
-def test_a_retriever_of_langchain_searches():
+def test_a_retriever_of_langchain_searches(monkeypatch):
     (found,) = search(settings_for("retriever", f"{__name__}:Shelf"))
     assert (found.title, found.location, found.text) == ("Shelf", "https://example.org/s", "About 2024 NBA finals")
-    assert search(settings_for("retriever", f"{__name__}:make_shelf")) == [found]
+    monkeypatch.setenv("SHELF_KEY", "")  # which restores it afterwards
+    monkeypatch.delenv("SHELF_KEY")
+    assert search(settings_for("retriever", f"{__name__}:make_shelf", keys={"SHELF_KEY": "from .env"})) == [found]
 
 
 def make_shelf():
-    """What makes a retriever."""
+    """What makes a retriever, with a key that it looks for in the environment."""
+    assert os.environ["SHELF_KEY"] == "from .env"
     return Shelf()
 
 
@@ -184,41 +183,6 @@ def test_a_retriever_that_fails_is_described_without_its_error(name, words):
 
 
 PLAIN = dict  # can be made, but is no retriever
-
-
-@contextmanager
-def serving_tools():
-    """The address of an MCP server with a tool that finds pages, and one that fails."""
-    server = MCPServer("pages", log_level="ERROR")
-
-    @server.tool()
-    def find_pages(question: str) -> str:
-        return f"Found about {question}"
-
-    @server.tool()
-    def fail(question: str) -> str:
-        raise ValueError("secret")
-
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        running = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error"))
-        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
-        thread.start()
-        wait_until(lambda: running.started)
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            running.should_exit = True
-            thread.join()
-
-
-def test_a_tool_of_an_mcp_server_searches():
-    with serving_tools() as url:
-        (found,) = search(settings_for("mcp", url))
-        assert found.text == "Found about 2024 NBA finals"
-        for tool, words in (("nothing", "has no tool called nothing"), ("fail", "The tool fail reported an error")):
-            with pytest.raises(WebSearchFailed, match=words):
-                search(Settings(mcp_search=f"{url}/mcp#{tool}"))
 
 
 def test_the_first_one_that_is_set_up_searches_unless_another_is_named():
