@@ -55,7 +55,8 @@ from crag.storage.preferences import Preferences
 from crag.storage.summary_parts import SummaryParts
 from crag.storage.user_scope import DeferredPart, UserScoped
 from crag.types import ProgressCallback
-from crag.websearch.quota import SearchQuota
+from crag.websearch.providers import find_provider
+from crag.websearch.quota import Quota, SearchQuota
 
 if TYPE_CHECKING:
     from crag.app.checklist_facts import Check
@@ -143,7 +144,7 @@ class Application(UserScoped):
             self.evaluator,
             SummaryParts(self.database),
         )
-        self.web = WebAccess(settings, self.library, self._builtin_embedder, log)
+        self.web = WebAccess(settings, self.library, self._builtin_embedder, log, self.preferences.search_settings)
         self.traces = TraceUploader(settings.langsmith, log, self.preferences.may_trace)
         self._run_resources = RunResourceFactory(
             self.engines,
@@ -297,11 +298,11 @@ class Application(UserScoped):
 
         return run_setup_checks(
             ChecklistFacts(
-                settings=self.settings,
+                settings=self.preferences.search_settings(),
                 options=self.preferences.options(),
                 model=self.model_choice(),
                 embedder=self.embedders.wanted(),
-                searches=self.search_quota.current(),
+                searches=self.search_usage(),
                 server=probe_server(self.settings),
                 llama=self.ollama.recommended(),
                 evaluator=self.evaluator.report(),
@@ -309,6 +310,14 @@ class Application(UserScoped):
                 movable=self.embedders.count_movable_to_nomic(),
             )
         )
+
+    def search_usage(self) -> Quota:
+        """Return how much of this month's searches is used, of those at the provider that is chosen now."""
+        settings = self.preferences.search_settings()
+        provider = find_provider(settings)
+        if provider is None or settings.web_search_provider == "tavily":
+            return self.search_quota.current()
+        return self.search_quota.count(provider.open(settings).host)
 
     def _begun_llama(self) -> Download | None:
         downloads = self.downloads.all()
@@ -322,6 +331,13 @@ class Application(UserScoped):
         choice = self.choose_model(options)
         tried = check_answering(choice.name, choice.reason, lambda: self.engines.open(choice.name, options))
         return [*self.checks(), tried, *run_library_checks(self.library)]
+
+    def test_search(self) -> Check | None:
+        """Search the web once and say what came of it; None, and nothing is sent, if nothing is set up."""
+        from crag.app.checklist import check_search
+
+        search = self.web.open_search()
+        return check_search(search) if search else None
 
     def warm_up(self) -> None:
         """Open what the first question needs, then start the background work on embedding spaces and the library."""

@@ -21,14 +21,17 @@ from crag.app.model_checks import (
     check_ollama_version,
     download_action,
 )
-from crag.errors import ModelFault
+from crag.cancellation import Cancellation
+from crag.errors import ModelFault, WebSearchFailed
 from crag.ingest.parse.ocr import find_rapidocr
 from crag.library.library import Library
 from crag.models.model_choice import model_label
 from crag.models.nomic_weights import is_nomic_usable, weights_path
 from crag.models.ollama_server import model_folders
+from crag.protocols import WebSearch
+from crag.settings import url_host
 from crag.text.formatting import format_count, format_size
-from crag.websearch.providers import find_provider
+from crag.websearch.providers import PROVIDERS, find_provider
 
 _MIN_FREE_BYTES = 2_000_000_000  # for documents, and on top of a model download
 _TESSERACT_SECONDS = 5.0
@@ -129,14 +132,20 @@ def _check_builtin_engine(*, in_use: bool) -> Check:
 
 
 def _check_web_search(facts: ChecklistFacts) -> Check:
-    provider = find_provider(facts.settings)
-    if provider and provider.label != "Tavily":
-        return Check("Web search", "ok", f"{provider.label} is set up; searches only when you allow it")
+    provider, searches = find_provider(facts.settings), facts.searches
     if provider:
-        searches = facts.searches
         limit = f" of {searches.limit:,}" if searches.limit else ""
         used = f"{searches.used:,}{limit} searches used this month"
-        return Check("Web search", "ok", f"Tavily key found; searches only when you allow it; {used}")
+        found = "Tavily key found" if provider.label == "Tavily" else f"{provider.label} is set up"
+        return Check("Web search", "ok", f"{found}; searches only when you allow it; {used}")
+    if named := PROVIDERS.get(facts.settings.web_search):
+        return Check(
+            "Web search",
+            "warn",
+            f"CRAG_WEB_SEARCH names {named.label}, but {named.variable} is missing, so nothing is sent",
+            "Add it to the file `.env`, then restart.",
+            CheckAction("key", "Set it up", commands=f"{named.variable}={named.example}"),
+        )
     return Check(
         "Web search",
         "warn",
@@ -144,6 +153,21 @@ def _check_web_search(facts: ChecklistFacts) -> Check:
         "Get a key at app.tavily.com, add it to the file `.env` in the project folder as TAVILY_API_KEY, then restart.",
         CheckAction("key", "Add a key", commands="TAVILY_API_KEY=tvly-YOUR-KEY"),
     )
+
+
+TEST_QUERY = "corrective retrieval augmented generation"
+
+
+def check_search(search: WebSearch) -> Check:
+    """Send a search to the web and show its first result; the query is logged like any other."""
+    name = "Test search"
+    try:
+        found = search.search(TEST_QUERY, 1, Cancellation())
+    except WebSearchFailed as fault:
+        return Check(name, "fail", fault.message, fault.remedy)
+    if not found:
+        return Check(name, "warn", f"{search.name} answers, but found nothing.", "Try it with a question of your own.")
+    return Check(name, "ok", f"{found[0].title} ({url_host(found[0].location) or search.host})")
 
 
 def run_library_checks(library: Library) -> list[Check]:

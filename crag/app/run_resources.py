@@ -25,7 +25,7 @@ from crag.runs.worker import RunResources, no_callbacks
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Passage, ProgressCallback, Thresholds, ignore_progress
-from crag.websearch.providers import find_provider
+from crag.websearch.providers import SearchProvider, find_provider
 from crag.websearch.search import ProviderSearch
 
 
@@ -61,12 +61,21 @@ NO_WEB_SEARCH = "No web search is set up"
 
 
 class WebAccess:
-    """Web search and page reading under the settings of a home."""
+    """Web search and page reading under the settings of a home.
+
+    `search_settings` returns them with the web search that is chosen now.
+    """
 
     def __init__(
-        self, settings: Settings, library: Library, builtin_embedder: Embedder, outbound_log: OutboundLog
+        self,
+        settings: Settings,
+        library: Library,
+        builtin_embedder: Embedder,
+        outbound_log: OutboundLog,
+        search_settings: Callable[[], Settings],
     ) -> None:
         self._settings = settings
+        self._search_settings = search_settings
         self._library = library
         self._embedder = builtin_embedder
         self._outbound_log = outbound_log
@@ -80,11 +89,16 @@ class WebAccess:
 
     def open_search(self) -> ProviderSearch | None:
         """Return the web search that is set up, if any."""
-        provider = find_provider(self._settings)
+        settings = self._search_settings()
+        provider = find_provider(settings)
         if provider is None:
             return None
-        may_link = partial(is_safe_link, allow=self._settings.allow_private_urls)
-        return ProviderSearch(provider.open(self._settings), self._outbound_log, may_link)
+        may_link = partial(is_safe_link, allow=settings.allow_private_urls)
+        return ProviderSearch(provider.open(settings), self._outbound_log, may_link)
+
+    def provider(self) -> SearchProvider | None:
+        """Return what searches the web now; None if nothing is set up."""
+        return find_provider(self._search_settings())
 
     def pages(self, options: RunOptions) -> PageReader | None:
         """Return a reader for the pages that a search found, if the options ask for it."""

@@ -38,7 +38,8 @@ def register(command: AddCommand) -> None:
         metavar="N",
         help="number of entries (default: %(default)s)",
     )
-    command("doctor", run_doctor)
+    doctor = command("doctor", run_doctor)
+    doctor.add_argument("--search", action="store_true", help="also send one search to the web, as a test")
 
 
 def list_settings(application: Application, options: argparse.Namespace) -> int:
@@ -112,6 +113,8 @@ def _preset_line(name: str, changes: OptionChanges) -> str:
 def run_doctor(application: Application, options: argparse.Namespace) -> int:
     """Check the setup, and say how to fix what is missing."""
     checks = application.diagnose()
+    if options.search and (tested := application.test_search()):
+        checks.append(tested)
     print_result(
         options.json,
         {"checks": [asdict(check) for check in checks]},

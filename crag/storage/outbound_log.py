@@ -60,12 +60,14 @@ class OutboundLog(UserScoped):
         with self._database.read() as connection:
             return [OutboundRecord(*row) for row in connection.execute(query)]
 
-    def count_since(self, moment: float = 0.0, kind: OutboundKind | None = None) -> int:
-        """Return the number of records since `moment`, in seconds since the epoch."""
+    def count_since(self, moment: float = 0.0, kind: OutboundKind | None = None, host: str = "") -> int:
+        """Return the number of records since `moment`, in seconds since the epoch, of one host or of all."""
         since = departures.c.at >= moment
         query = select(func.count()).select_from(departures).where(since, self._visible(departures))
         if kind:
             query = query.where(departures.c.kind == kind)
+        if host:
+            query = query.where(departures.c.host == host)
         with self._database.read() as connection:
             return connection.scalar(query) or 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, delete, select
@@ -22,7 +22,7 @@ from crag.options import (
     load_changes,
 )
 from crag.reference_systems import REFERENCE_SYSTEMS
-from crag.settings import Settings
+from crag.settings import Settings, is_web_address
 from crag.storage.engine import Database, replace_row
 from crag.storage.tables import preferences, presets
 from crag.storage.user_scope import UserScoped, check_admin
@@ -33,6 +33,7 @@ _ALL = select(preferences.c.name, preferences.c.value)  # built once, since ever
 _ONE = select(preferences.c.value).where(preferences.c.name == bindparam("named"))
 _ALLOWED_MODELS = "allowed_models"
 _TRACES_ALLOWED = "traces_allowed"
+_WEB_SEARCH, _MCP_SEARCH = "web_search", "mcp_search"
 _LANGUAGE = "language"  # followed by the user, if there are several
 _AUTO_REGRESSION = "pinned_questions_run_by_themselves"  # keys of users
 _MAX_PRESET_NAME_LENGTH = 60
@@ -67,35 +68,41 @@ class Preferences(UserScoped):
         set_there = {name: option.settings_field for name, option in OPTIONS.items() if option.variable}
         named = {name: getattr(settings, field) for name, field in set_there.items()}
         self._environment = {name: value for name, value in named.items() if value not in ("", "auto")}
-        self._defaults = RunOptions(web="ask" if settings.web_search_provider else "off")
 
     def options(self, changes: OptionChanges | None = None) -> RunOptions:
         """Return the effective options in a conversation with these changes.
 
         Changes that are no longer valid are ignored.
         """
-        return apply_changes(self._defaults, {**self.saved(), **self._environment, **_valid_changes(changes or {})})
+        rows = self._read()
+        layers = {**_saved_options(rows), **self._environment, **_valid_changes(changes or {})}
+        return apply_changes(self._defaults(rows), layers)
 
     def effective(self, name: str, changes: OptionChanges | None = None) -> EffectiveValue:
         """Return the effective value of one option in a conversation with these changes."""
+        rows = self._read()
         layers: tuple[tuple[ValueOrigin, OptionChanges], ...] = (
             ("conversation", _valid_changes(changes or {})),
             ("environment", self._environment),
-            ("saved", self.saved()),
+            ("saved", _saved_options(rows)),
         )
         found = (EffectiveValue(layer[name], origin) for origin, layer in layers if name in layer)
-        return next(found, EffectiveValue(get_option(self._defaults, name), "default"))
+        return next(found, EffectiveValue(get_option(self._defaults(rows), name), "default"))
 
     def default(self, name: str) -> Any:
         """Return the default of an option."""
-        return get_option(self._defaults, name)
+        return get_option(self._defaults(self._read()), name)
 
     def saved(self) -> dict[str, Any]:
         """Return the saved values by name, without those that are no longer valid."""
+        return _saved_options(self._read())
+
+    def _read(self) -> dict[str, str]:
         with self._database.read() as connection:
-            rows = connection.execute(_ALL).all()
-        values = {name: _parse_value(text) for name, text in rows if name in SAVED_OPTIONS}
-        return {name: value for name, value in values.items() if OPTIONS[name].is_valid(value)}
+            return {row.name: row.value for row in connection.execute(_ALL)}
+
+    def _defaults(self, rows: Mapping[str, str]) -> RunOptions:
+        return RunOptions(web="ask" if self._search_settings(rows).web_search_provider else "off")
 
     def save(self, name: str, value: Any) -> None:
         """Save a value for every conversation that does not set its own. Raises `BadRequest`, `NotFound`."""
@@ -142,6 +149,42 @@ class Preferences(UserScoped):
             gone = connection.execute(delete(presets).where(presets.c.name == name)).rowcount
         if not gone:
             raise NotFound(f"There is no saved preset called “{name}”.", "Choose one from the list.")
+
+    def search_settings(self) -> Settings:
+        """Return the settings with the web search that was chosen on a page, where the environment leaves it open.
+
+        A choice that is no longer set up does not count. The token of the environment is for its own server alone.
+        """
+        return self._search_settings(self._read())
+
+    def _search_settings(self, rows: Mapping[str, str]) -> Settings:
+        settings, address = self._settings, _parse_value(rows.get(_MCP_SEARCH, ""))
+        if address and not settings.mcp_search:
+            settings = replace(settings, mcp_search=str(address), mcp_token="")
+        chosen = _parse_value(rows.get(_WEB_SEARCH, ""))
+        if settings.web_search == "auto" and chosen in settings.web_search_providers:
+            settings = replace(settings, web_search=str(chosen))
+        return settings
+
+    def choose_web_search(self, provider: str) -> None:
+        """Save which provider of web search is used; `auto` takes the first. Raises `BadRequest`."""
+        check_admin(self._database, self._user)
+        if provider not in ("auto", *self.search_settings().web_search_providers):
+            raise BadRequest(f"The web search {provider} is not set up.", "Set it up in `.env` first.")
+        self._keep(_WEB_SEARCH, provider)
+        self.on_change()
+
+    def save_mcp_search(self, address: str) -> None:
+        """Save the tool of an MCP server that is searched like the web; empty for none. Raises `BadRequest`."""
+        check_admin(self._database, self._user)
+        written = address.strip()
+        if written and (not is_web_address(written) or " " in written):
+            raise BadRequest(
+                "This is not the address of an MCP server. Commands are not saved here, because they run code.",
+                "Write one such as https://host/mcp#tool, or set CRAG_MCP_SEARCH in `.env`.",
+            )
+        self._keep(_MCP_SEARCH, written)
+        self.on_change()
 
     def may_send_to(self, model: str) -> bool:
         """Return whether questions and passages may be sent to this remote model.
@@ -228,6 +271,11 @@ def _read_names(connection: Connection, kept: str) -> list[str]:
     """Return a list of names that is stored as JSON."""
     value = _parse_value(connection.execute(_ONE, {"named": kept}).scalar() or "")
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def _saved_options(rows: Mapping[str, str]) -> dict[str, Any]:
+    values = {name: _parse_value(text) for name, text in rows.items() if name in SAVED_OPTIONS}
+    return {name: value for name, value in values.items() if OPTIONS[name].is_valid(value)}
 
 
 def normalize_preset_name(written: str) -> str:

@@ -15,7 +15,7 @@ from crag.settings import is_web_address, url_host
 from crag.types import strip_unstorable
 from crag.websearch.search import FoundPage
 
-LOCAL_PROGRAM = "local program"
+LOCAL_PROGRAM = "a local program"
 _TOOL_MARK, _ARGUMENT_MARK = "#", ":"
 _MAX_TOOL_PAGES, _MAX_NAMES = 10, 200  # of a server's list; characters of it in a message
 _MAX_READ_LINKS = 5

@@ -16,10 +16,11 @@ from crag.websearch.tavily import TavilyBackend
 
 @dataclass(frozen=True, slots=True)
 class SearchProvider:
-    """A provider as shown; `variable` of the environment sets it up, and `open` makes its backend."""
+    """A provider as shown; `variable` of the environment sets it up, as in `example`, and `open` makes its backend."""
 
     label: str
     variable: str
+    example: str
     open: Callable[[Settings], SearchBackend]
 
 
@@ -27,26 +28,31 @@ PROVIDERS: dict[str, SearchProvider] = {
     "tavily": SearchProvider(
         "Tavily",
         "TAVILY_API_KEY",
+        "tvly-YOUR-KEY",
         lambda settings: TavilyBackend(settings.tavily_api_key, settings.tavily_url),
     ),
     "brave": SearchProvider(
         "Brave",
         "BRAVE_API_KEY",
+        "YOUR-KEY",
         lambda settings: BraveBackend(settings.brave_api_key, settings.brave_url),
     ),
     "searxng": SearchProvider(
         "SearXNG",
         "CRAG_SEARXNG_URL",
+        "http://127.0.0.1:8080",
         lambda settings: SearxngBackend(settings.searxng_url),
     ),
     "mcp": SearchProvider(
-        "MCP tool",
+        "MCP server",
         "CRAG_MCP_SEARCH",
+        "https://HOST/mcp#TOOL",
         lambda settings: McpToolBackend(settings.mcp_search, settings.mcp_token),
     ),
     "retriever": SearchProvider(
         "LangChain retriever",
         "CRAG_SEARCH_RETRIEVER",
+        "package.module:Name",
         lambda settings: RetrieverBackend(settings.search_retriever, settings.keys),
     ),
 }

@@ -29,7 +29,7 @@ class Quota:
 
 
 class SearchQuota:
-    """Search quota of one account. The local count covers all queries of this calendar month sent from this home."""
+    """Search quota of one account at Tavily, and the queries of this calendar month that this home sent anywhere."""
 
     def __init__(self, key: str, base_url: str, outbound_log: OutboundLog) -> None:
         self._key = key
@@ -41,8 +41,13 @@ class SearchQuota:
         """Return Tavily's figures plus the queries sent since, for an hour after `fetch`; otherwise the local count."""
         if self._reported and time.time() - self._reported[0] < _VALID_SECONDS:
             asked_at, quota = self._reported
-            return replace(quota, used=quota.used + self._outbound_log.count_since(asked_at, "web search"))
-        return Quota(self._outbound_log.count_since(_month_start(), "web search"), FREE_MONTHLY_CREDITS)
+            since = self._outbound_log.count_since(asked_at, "web search", url_host(self._base_url))
+            return replace(quota, used=quota.used + since)
+        return replace(self.count(url_host(self._base_url)), limit=FREE_MONTHLY_CREDITS)
+
+    def count(self, host: str) -> Quota:
+        """Return the number of queries sent to this host this month, without a limit."""
+        return Quota(self._outbound_log.count_since(_month_start(), "web search", host), 0)
 
     def fetch(self) -> Quota:
         """Ask Tavily (`GET /usage`). The request is logged like everything that leaves the machine.

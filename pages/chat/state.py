@@ -116,7 +116,7 @@ def current_options() -> RunOptions:
 
 def has_web_search() -> bool:
     """Return whether a web search is set up."""
-    return bool(application().settings.web_search_provider)
+    return application().web.provider() is not None
 
 
 def change_options(**values: Any) -> None:

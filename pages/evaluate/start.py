@@ -16,7 +16,6 @@ from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
 from crag.translation import N_, _, translate_text
-from crag.websearch.providers import find_provider
 from pages.evaluate import results, selection, start_options
 from pages.parts import dialogs, document_intake, external_hosts, ingest_jobs, labels, markdown
 from pages.parts.address import open_page
@@ -115,7 +114,7 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
 
 def _outbound_notices(plan: EvaluationPlan) -> Iterable[OutboundNotice]:
     options = [variant.options for variant in plan.variants]
-    provider = find_provider(application().settings)
+    provider = application().web.provider()
     if provider and any(one.web == "auto" for one in options):
         yield OutboundNotice(_("Questions that the documents do not answer are rewritten and go"), provider.label)
     if host := application().environments.embedding_host():

@@ -1,4 +1,4 @@
-"""Library, web search and backup: values set by the environment, and the backup download."""
+"""Library and backup: values set by the environment, and the backup download."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import time
 
 import streamlit as st
 
-from crag.cancellation import Cancellation
-from crag.errors import CragError
-from crag.protocols import WebSearch
-from crag.settings import format_command, url_host
-from crag.storage.preferences import ValueOrigin
+from crag.settings import format_command
 from crag.text.formatting import format_count, format_number, format_size
-from crag.translation import _, translate_text
-from crag.websearch.providers import PROVIDERS, find_provider
-from pages.parts import labels, markdown
+from crag.translation import _
+from pages.parts import labels
 from pages.parts.services import application
 from pages.parts.session import has_other_users
-from pages.settings.setting_row import SettingsRow, lay_out_row, read_only_row
+from pages.settings.setting_row import SettingsRow, read_only_row
 
 
 def library_rows() -> tuple[SettingsRow, ...]:
@@ -48,57 +43,6 @@ def library_rows() -> tuple[SettingsRow, ...]:
             "allow_private_urls",
         ),
     )
-
-
-def web_rows() -> tuple[SettingsRow, ...]:
-    """Return what searches the web, with a test of it."""
-    return (SettingsRow(_SEARCH_WORDS, _draw_provider),)
-
-
-_SEARCH_WORDS = (
-    "Provider of web search Tavily Brave SearXNG MCP tool LangChain retriever test key "
-    "TAVILY_API_KEY BRAVE_API_KEY CRAG_SEARXNG_URL CRAG_MCP_SEARCH CRAG_SEARCH_RETRIEVER CRAG_WEB_SEARCH"
-)
-_TEST_QUERY = "corrective retrieval augmented generation"
-_TESTED_KEY = "web_search_tested"
-
-
-def _draw_provider() -> None:
-    """Draw which provider searches, how to set up another, and a button that tries it."""
-    search, provider = application().web.open_search(), find_provider(application().settings)
-    explanation = _("Only the query is sent, and only where you allow it.")
-    origin: ValueOrigin = "environment" if provider else "default"
-    with lay_out_row(_("Provider"), explanation, origin, provider.variable if provider else ""):
-        st.text(f"{search.name}, {search.host}" if search else _("None, so nothing is sent"))
-        if not search:
-            ways = ", ".join(
-                _("`{variable}` for {label}").format(variable=one.variable, label=one.label)
-                for one in PROVIDERS.values()
-            )
-            st.caption(_("To set one up, put one of these into `.env`: {ways}.").format(ways=ways))
-        if search and st.button(
-            _("Test"),
-            icon=":material/play_arrow:",
-            help=_("Sends “{test_query}”, nothing else.").format(test_query=_TEST_QUERY),
-        ):
-            with st.spinner(_("Searching")):
-                st.session_state[_TESTED_KEY] = _try_search(search)
-        if said := st.session_state.pop(_TESTED_KEY, ""):
-            st.markdown(f":small[{said}]")
-
-
-def _try_search(search: WebSearch) -> str:
-    """Return the first result or what went wrong, as Markdown."""
-    try:
-        found = search.search(_TEST_QUERY, 1, Cancellation())
-    except CragError as error:
-        return f":orange[:material/error:] {markdown.escape_line(translate_text(str(error)))}"
-    if not found:
-        return _(":orange[:material/info:] {name} answers, but found nothing.").format(
-            name=markdown.escape_line(search.name, 60)
-        )
-    where = url_host(found[0].location) or search.host
-    return f":green[:material/check:] {markdown.escape_line(found[0].title, 80)} ({markdown.escape_line(where, 60)})"
 
 
 def _library_size() -> str:

@@ -139,7 +139,7 @@ def draw_privacy() -> None:
             _("Everything sent from this machine is logged here first. ")
             + labels.grey_text(_("Data for models on this machine stays here and is not listed."))
         )
-        if application().settings.web_search_provider == "tavily" and may_administer():
+        if application().preferences.search_settings().web_search_provider == "tavily" and may_administer():
             _draw_quota()
         _draw_outbound_log()
     with st.container(gap=None):
@@ -280,6 +280,6 @@ def format_csv(entries: list[OutboundRecord]) -> bytes:
 def _draw_cleared_entries() -> None:
     count = application().outbound_log.count_since()
     st.markdown(_("{entries} will be deleted permanently.").format(entries=format_count(count, "entry", "entries")))
-    if application().settings.web_search_provider == "tavily":
+    if application().preferences.search_settings().web_search_provider == "tavily":
         st.caption(_("This month's search count restarts at 0 here, but not at Tavily."))
     st.caption(_("This does not undo what was sent; recipients may keep it."))

@@ -22,6 +22,7 @@ from pages.settings import (
     presets,
     privacy,
     setting_row,
+    web_search,
 )
 from pages.settings.setting_row import SettingsRow
 
@@ -123,7 +124,7 @@ def _sections_in(_language: str) -> tuple[Section, ...]:
         Section(N_("Models"), "memory", _model_rows()),
         Section(N_("Model parameters"), "tune", model_settings.tuning_rows(), model_settings.draw_role_choice),
         Section(N_("Grading"), "rule", (*_section_rows("Grading"), _EVALUATORS)),
-        Section(N_("Web search"), "public", (*_section_rows("Web search"), *library.web_rows())),
+        Section(N_("Web search"), "public", (*_section_rows("Web search"), *web_search.web_rows())),
         Section(N_("Answers"), "chat", _section_rows(N_("Answers"))),
         Section(N_("Presets"), "bookmarks", (SettingsRow(presets.PRESET_WORDS, presets.draw_presets, framed=False),)),
         Section(N_("Library"), "folder_open", library.library_rows()),

@@ -60,7 +60,7 @@ def test_a_program_of_this_machine_searches_too_and_is_logged():
     log = ListOutboundLog()
     (found,) = search(f"{WITH_PATH} #find_structured", log=log)
     assert (found.title, found.location, found.text) == (*FINALS, "About NBA")
-    assert log.entries == [("local program", "web search", "NBA")]
+    assert log.entries == [("a local program", "web search", "NBA")]
 
 
 def test_the_only_tool_need_not_be_named():

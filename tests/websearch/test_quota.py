@@ -28,8 +28,10 @@ def outbound_log(tmp_path):
 def test_without_asking_the_queries_of_this_month_are_counted(outbound_log, monkeypatch):
     outbound_log.record("api.tavily.com", "web search", "cats")
     outbound_log.record("example.org", "web page", "https://example.org/")
+    outbound_log.record("api.search.brave.com", "web search", "dogs")
     own = SearchQuota("", "https://api.tavily.com", outbound_log)
     assert own.current() == Quota(1, 1000)
+    assert own.count("api.search.brave.com") == Quota(1, 0)
     monkeypatch.setattr(quota, "_month_start", lambda: time.time() + 1)
     assert own.current() == Quota(0, 1000)
 
@@ -41,13 +43,15 @@ def test_the_month_begins_on_its_first_day_here():
 
 
 def test_usage_from_tavily_counts_for_an_hour_plus_new_searches(outbound_log, monkeypatch):
-    outbound_log.record("api.tavily.com", "web search", "before")
     with TavilyServer(usage=USAGE) as server:
+        host = server.url.removeprefix("http://")
+        outbound_log.record(host, "web search", "before")
         own = SearchQuota("tvly-secret", server.url, outbound_log)
         assert own.fetch() == Quota(500, 15000, "Bootstrap")
         assert server.asked == [("/usage", "Bearer tvly-secret")]
     assert [(row.kind, "secret" in row.what) for row in outbound_log.entries(1)] == [("account", False)]
-    outbound_log.record("api.tavily.com", "web search", "after")
+    outbound_log.record(host, "web search", "after")
+    outbound_log.record("api.search.brave.com", "web search", "elsewhere")
     assert own.current() == Quota(501, 15000, "Bootstrap")
     later = time.time() + 3601
     monkeypatch.setattr(quota.time, "time", lambda: later)

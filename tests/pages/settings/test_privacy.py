@@ -73,7 +73,7 @@ def test_the_list_is_forgotten_after_a_question(services, settings):
 
 
 def test_the_meter_counts_here_until_tavily_is_asked(tavily, settings):
-    shared_application().outbound_log.record("api.tavily.com", "web search", "cats")
+    shared_application().outbound_log.record(tavily.url.removeprefix("http://"), "web search", "cats")
     page = settings()
     assert "1 search this month of 1,000" in page.get("progress")[0].proto.text
     click(page, "Check with Tavily")
