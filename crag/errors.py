@@ -433,7 +433,7 @@ FAULTS = {
         "SearXNG does not send JSON.", "Add json to search.formats in its settings.yml, then restart it."
     ),
     "searxng.limiter": FaultText(
-        "SearXNG takes this for a robot, or its rate limit is reached.",
+        "SearXNG refused this as automated, or its rate limit is reached.",
         "Wait {wait}, or list this machine under pass_ip in its limiter.toml.",
     ),
     "searxng.no_engine": FaultText(
@@ -461,7 +461,9 @@ FAULTS = {
         "{host} does not answer as an MCP server.", "Check its address, which often ends in /mcp."
     ),
     "mcp.no_tool": FaultText("{host} has no tool called {name}.", "Name one of its tools after the #: {tools}."),
-    "mcp.which_tool": FaultText("{host} has not one tool.", "Name one of its tools after a # at the end: {tools}."),
+    "mcp.which_tool": FaultText(
+        "{host} has several tools, or none.", "Name one of its tools after a # at the end: {tools}."
+    ),
     "mcp.other_arguments": FaultText(
         "The tool {name} also requires {missing}, which no search has.", "Name another tool, or after a : its argument."
     ),

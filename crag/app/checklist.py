@@ -32,6 +32,7 @@ from crag.protocols import WebSearch
 from crag.settings import url_host
 from crag.text.formatting import format_count, format_size
 from crag.websearch.providers import PROVIDERS, find_provider
+from crag.websearch.search import TEST_QUERY
 
 _MIN_FREE_BYTES = 2_000_000_000  # for documents, and on top of a model download
 _TESSERACT_SECONDS = 5.0
@@ -136,8 +137,7 @@ def _check_web_search(facts: ChecklistFacts) -> Check:
     if provider:
         limit = f" of {searches.limit:,}" if searches.limit else ""
         used = f"{searches.used:,}{limit} searches used this month"
-        found = "Tavily key found" if provider.label == "Tavily" else f"{provider.label} is set up"
-        return Check("Web search", "ok", f"{found}; searches only when you allow it; {used}")
+        return Check("Web search", "ok", f"{provider.label} is set up; searches only when you allow it; {used}")
     if named := PROVIDERS.get(facts.settings.web_search):
         return Check(
             "Web search",
@@ -153,9 +153,6 @@ def _check_web_search(facts: ChecklistFacts) -> Check:
         "Get a key at app.tavily.com, add it to the file `.env` in the project folder as TAVILY_API_KEY, then restart.",
         CheckAction("key", "Add a key", commands="TAVILY_API_KEY=tvly-YOUR-KEY"),
     )
-
-
-TEST_QUERY = "corrective retrieval augmented generation"
 
 
 def check_search(search: WebSearch) -> Check:

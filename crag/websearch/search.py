@@ -17,6 +17,7 @@ from crag.text.formatting import format_retry_after
 from crag.types import Passage, strip_unstorable
 
 TIMEOUT_SECONDS = 20.0
+TEST_QUERY = "corrective retrieval augmented generation"
 _TEXT_LIMIT = 6_000
 _MAX_REPLY_BYTES = 5_000_000
 _TITLE_LIMIT = 200

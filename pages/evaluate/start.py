@@ -114,9 +114,10 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
 
 def _outbound_notices(plan: EvaluationPlan) -> Iterable[OutboundNotice]:
     options = [variant.options for variant in plan.variants]
-    provider = application().web.provider()
-    if provider and any(one.web == "auto" for one in options):
-        yield OutboundNotice(_("Questions that the documents do not answer are rewritten and go"), provider.label)
+    provider, search = application().web.provider(), application().web.open_search()
+    if provider and search and any(one.web == "auto" for one in options):
+        where = f"{provider.label} ({search.host})"
+        yield OutboundNotice(_("Questions that the documents do not answer are rewritten and go"), where)
     if host := application().environments.embedding_host():
         yield OutboundNotice(_("To find passages, questions go"), host)
     if application().traces.on:

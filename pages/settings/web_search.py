@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.app.checklist import TEST_QUERY
 from crag.settings import Settings
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count
 from crag.translation import N_, _, translate_text
 from crag.websearch.providers import PROVIDERS
+from crag.websearch.search import TEST_QUERY
 from pages.parts import markdown
 from pages.parts.services import application
 from pages.settings.setting_row import SettingsRow, attempt_change, draw_refusal, lay_out_row

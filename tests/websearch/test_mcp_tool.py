@@ -82,7 +82,7 @@ def test_the_token_opens_a_server_that_wants_one():
     ("tool", "words"),
     [
         ("#nothing", "has no tool called nothing. Name one of its tools after the #: find_pages, "),
-        ("", "has not one tool. Name one of its tools"),
+        ("", "has several tools, or none. Name one of its tools"),
         ("#fail", "The tool fail reported an error"),
         ("#find_pages:language", "find_pages also requires question"),
         ("#need_more", "need_more also requires limit"),

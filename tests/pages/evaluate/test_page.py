@@ -88,11 +88,11 @@ def test_the_seed_says_which_of_its_posts_are_missing_and_offers_them(chat, serv
     assert "Add the three posts" not in labels(chat)
 
 
-def test_external_hosts_are_named_before_anything_is_sent(chat, services, notes, monkeypatch):
-    monkeypatch.setattr(services, "settings", replace(services.settings, tavily_api_key="tvly-test"))
+def test_external_hosts_are_named_before_anything_is_sent(chat, services, notes):
+    services.preferences.save_mcp_search("https://mcp.example/mcp#find")
     chat.session_state["evaluate_changes"] = {"web": "auto", "grader_model": "openai:gpt-4o-mini"}
     opened(chat)
-    assert said(chat, "to **Tavily**")
+    assert said(chat, "to **MCP server (mcp.example)**")
     assert said(chat, "to **openai**")
     assert "Allow and run" in labels(chat)
     assert "Run" not in labels(chat)
