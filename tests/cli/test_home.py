@@ -6,6 +6,7 @@ import pytest
 
 from crag.cli.main import main
 from tests.cli.conftest import CELTICS, ELSEWHERE
+from tests.doubles.search_api import SearchApi
 from tests.doubles.tavily import TavilyServer
 from tests.inspection.conftest import FINALS, QUESTION
 
@@ -86,6 +87,23 @@ def test_doctor_names_what_mends_each_thing(crag):
     assert checks["Built-in engine"]["status"] == "ok"
     assert "ollama pull" in checks["Llama 3 on Ollama"]["fix"]
     assert checks["Web search"]["fix"]
+
+
+def test_doctor_searches_only_when_told_to(crag, monkeypatch):
+    found = {"title": "Corrective RAG", "url": "https://arxiv.org/abs/2401.15884", "content": "CRAG"}
+    with SearchApi({"results": [found]}) as server:
+        monkeypatch.setenv("CRAG_SEARXNG_URL", server.url)
+        assert crag("doctor")[0] == 0
+        assert server.asked == []
+        code, document = crag("doctor", "--search")
+        assert (code, document["checks"][-1]["detail"]) == (0, "Corrective RAG (arxiv.org)")
+        server.status = 403
+        code, document = crag("doctor", "--search")
+    assert (code, document["checks"][-1]["status"]) == (1, "fail")
+    assert "settings.yml" in document["checks"][-1]["fix"]
+    assert crag("ledger")[1]["count"] == len(server.asked) == 2
+    monkeypatch.delenv("CRAG_SEARXNG_URL")
+    assert crag("doctor", "--search")[1]["checks"][-1]["name"] != "Test search"
 
 
 @pytest.mark.parametrize("variable", ["CRAG_CHAT_MODEL", "CRAG_EMBEDDER"])

@@ -6,6 +6,7 @@ the next question is answered as ever.
 
 import ipaddress
 import json
+import sys
 import threading
 from functools import partial
 
@@ -17,7 +18,9 @@ from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.settings import Settings
 from crag.websearch.search import ProviderSearch
+from tests.doubles import mcp_search
 from tests.doubles.ollama import closed_address
+from tests.doubles.search_api import SearchApi
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import serving
 from tests.waiting import PATIENCE
@@ -221,3 +224,67 @@ def test_full_pages_are_read_on_demand_and_logged(application, tavily):
     assert "1 page of the web could not be read; the short excerpt was used instead." in trace.notes
     assert {row.what for row in application.outbound_log.for_user("ann").entries()} == {tavily.queries[0], good, gone}
     assert application.outbound_log.for_user("ben").count_since() == 0
+
+
+@pytest.mark.parametrize("chosen", ["auto", "brave", "searxng", "mcp", "retriever"])
+def test_a_provider_that_is_set_up_is_not_called_until_somebody_allows_it(tmp_path, monkeypatch, chosen):
+    """Whatever can search: opening, checking, and asking with the web off or with consent pending sends nothing."""
+    monkeypatch.setitem(globals(), "called", [])
+    program = f"{sys.executable} -c \"open('{tmp_path}/started', 'w')\" #find"
+    with SearchApi({"results": []}) as canary:
+        settings = Settings(
+            home=tmp_path / "home",
+            embedder="builtin",
+            ollama_host=closed_address(),
+            web_search=chosen,
+            tavily_api_key=KEY,
+            tavily_url=canary.url,
+            brave_api_key=KEY,
+            brave_url=canary.url,
+            searxng_url=canary.url,
+            mcp_search=program,
+            search_retriever=f"{__name__}:open_retriever",
+        )
+        application = open_application(settings)
+        add_notes(application)
+        application.diagnose()
+        assert ask(application, options=RunOptions(web="off", policy="any")).state == "done"
+        waiting = ask(application, ELSEWHERE, RunOptions(web="ask"))
+        assert waiting.waiting is not None
+        application.close()
+    assert (canary.asked, called, (tmp_path / "started").exists()) == ([], [], False)
+    assert len(application_log(tmp_path / "home")) == 0
+
+
+called: list[str] = []
+
+
+def open_retriever():
+    """Notes that it was called, as the retriever of the environment."""
+    called.append("retriever")
+
+
+def application_log(home):
+    reopened = open_application(Settings(home=home, embedder="builtin", ollama_host=closed_address()))
+    entries = reopened.outbound_log.entries()
+    reopened.close()
+    return entries
+
+
+def test_a_tool_of_an_mcp_server_answers_after_consent(tmp_path):
+    with mcp_search.serving(mcp_search.make_server()) as url:
+        settings = {"home": tmp_path / "home", "embedder": "builtin", "ollama_host": closed_address()}
+        application = open_application(Settings(**settings, mcp_search=f"{url}#find_structured"))
+        add_notes(application)
+        run = application.runs.start(None, ELSEWHERE, RunOptions(web="ask"))
+        waiting = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+        assert (waiting.waiting.host, waiting.waiting.provider) == (url.split("/")[2], "find_structured")
+        assert application.outbound_log.entries() == []
+        allowed = application.runs.answer_consent(run.id, waiting.waiting.query)
+        trace = Trace().apply_all(event for _, event in allowed.follow(seconds=PATIENCE))
+        passage = trace.passages[trace.found["web"][0]]
+        assert (passage.title, passage.location) == ("Finals", "https://example.org/f")
+        assert passage.id in trace.verdicts
+        (entry,) = application.outbound_log.entries()
+        assert (entry.host, entry.kind, entry.what) == (url.split("/")[2], "web search", waiting.waiting.query)
+        application.close()
