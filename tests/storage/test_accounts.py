@@ -459,6 +459,8 @@ def test_only_administrators_change_settings_and_download_everything(people):
         lambda: ben.preferences.allow_model("openai:gpt"),
         lambda: ben.preferences.forbid_model("openai:gpt"),
         lambda: ben.preferences.allow_traces(True),
+        lambda: ben.preferences.choose_web_search("auto"),
+        lambda: ben.preferences.save_mcp_search("https://mcp.example/mcp"),
         ben.exchange.backup_bytes,
     ):
         with pytest.raises(BadRequest, match="Only administrators"):
