@@ -38,7 +38,7 @@ def main() -> None:
         look = FolderScanner(root, FolderRules()).look()
         print(f"one look {time.perf_counter() - began:.2f} s")
         began = time.perf_counter()
-        applied = {path: (*state, hash_file(root / path), "") for path, state in look.files.items()}
+        applied = {path: (*state, hash_file(root, path), "") for path, state in look.files.items()}
         print(f"hashing all of them {time.perf_counter() - began:.2f} s")
         worker.close()
         with application.database.write() as connection:

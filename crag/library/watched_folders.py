@@ -458,7 +458,7 @@ class FolderWorker:
             for path in candidates:
                 state.examined.add((path, look.files[path]))
                 digest = found.get(str(state.root / path))
-                if digest and hash_file(state.root / path) == digest:
+                if digest and hash_file(state.root, path) == digest:
                     applied[path] = (*look.files[path], digest, "")
         if applied:
             state.applied |= applied
@@ -537,7 +537,7 @@ def _read_results(root: Path, job: Job, digests: Mapping[str, str]) -> dict[str,
     applied: dict[str, _AppliedFile] = {}
     for path, (changed_at, size) in job.options["files"].items():
         if found := results.get(str(root / path)):
-            digest = found[0][0] or hash_file(root / path)
+            digest = found[0][0] or hash_file(root, path)
             is_refused = all(reason for _, reason in found)
             applied[path] = (changed_at, size, digest, found[0][1] if is_refused else "")
     return applied

@@ -392,10 +392,39 @@ def test_a_job_that_was_dismissed_at_once_is_not_repeated(home, folder):
     assert home.jobs.jobs() == []
 
 
-def test_a_link_that_takes_the_place_of_a_file_is_not_read(home, folder, tmp_path):
-    (tmp_path / "secret.txt").write_text("The secret is in the lift.")
-    (folder / "a.txt").unlink()
-    (folder / "a.txt").symlink_to(tmp_path / "secret.txt")
-    home.jobs.submit_files(folder, {"a.txt": (1, 1), "old/b.txt": (1, 1)})
+@pytest.mark.parametrize("name", ["z.txt", "old/b.txt", "z.zip"])
+def test_a_link_that_takes_the_place_of_a_file_or_folder_is_not_read(home, folder, tmp_path, name):
+    """Somebody who may write to the folder replaces it while the job is already reading other files."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "b.txt").write_text("The secret is in the lift.")
+    with zipfile.ZipFile(tmp_path / "secret" / "z.zip", "w") as archive:
+        archive.writestr("b.txt", "The secret is in the lift.")
+    for number in range(40):
+        (folder / f"file {number:02}.txt").write_text(f"Note {number}")
+    names = [*sorted(one.name for one in folder.glob("file *")), name]
+
+    def replace_by_link():
+        home.embedder.before_batch = lambda: None
+        if "/" in name:
+            shutil.rmtree(folder / "old")
+            (folder / "old").symlink_to(tmp_path / "secret")
+        else:
+            (folder / name).symlink_to(tmp_path / "secret" / ("b.txt" if name.endswith("txt") else name))
+
+    home.embedder.before_batch = replace_by_link
+    home.jobs.submit_files(folder, dict.fromkeys(names, (1, 1)))
     wait_until(lambda: not home.jobs.active)
-    assert [*home.documents()] == [str(folder / "old" / "b.txt")]
+    assert len(home.documents()) == 40
+    (refused,) = [one for one in home.jobs.jobs()[0].results if one.error]
+    assert refused.source == str(folder / name)
+
+
+def test_a_folder_whose_place_a_link_takes_is_not_looked_into(home, folder, watched, tmp_path):
+    before = home.documents()
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key.txt").write_text("The secret is in the lift.")
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "secret")
+    home.look(3)
+    assert home.folders.get(watched).state == "Not reachable"
+    assert home.documents() == before
