@@ -15,8 +15,8 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
 from crag.ingest.parse.formats import READABLE_SUFFIXES
 from crag.translation import N_
@@ -273,7 +273,7 @@ def hash_file(root: Path, path: str) -> str:
         return ""
 
 
-def open_below(root: Path, path: str) -> BinaryIO:
+def open_below(root: Path, path: str) -> BufferedReader:
     """Open a file by its path below a folder for reading. Raises `OSError`, also for a link anywhere below the folder.
 
     Each part of the path is opened from the one above, so that no link can take its place between a check and the use.
@@ -290,7 +290,7 @@ def open_below(root: Path, path: str) -> BinaryIO:
     return _check_regular(os.fdopen(file, "rb"), path)
 
 
-def _open_unlinked(place: Path) -> BinaryIO:
+def _open_unlinked(place: Path) -> BufferedReader:
     """Open a file where folders cannot be opened: it must be the one that its path names without links."""
     file = _check_regular(place.open("rb"), str(place))
     if place.resolve() == place and os.path.samestat(os.fstat(file.fileno()), place.lstat()):
@@ -299,7 +299,7 @@ def _open_unlinked(place: Path) -> BinaryIO:
     raise FileNotFoundError(str(place))
 
 
-def _check_regular(file: BinaryIO, path: str) -> BinaryIO:
+def _check_regular(file: BufferedReader, path: str) -> BufferedReader:
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
     file.close()
