@@ -29,7 +29,7 @@ def main() -> None:
         root = Path(folder) / "reports"
         _write_files(root)
         application = Application(Settings(home=Path(folder) / "home", embedder="builtin"))
-        worker = FolderWorker(application.database, application.library, application.jobs, 10**8, lambda: None)
+        worker = FolderWorker(application.database, application.library, application.jobs, 10**8)
         began = time.perf_counter()
         application.watched_folders.add(str(root))
         _run_until(worker, lambda: application.watched_folders.list()[0].preview.counts.get("new") == FILES)

@@ -219,11 +219,15 @@ class CollectionSharing:
 
 @dataclass(frozen=True, slots=True)
 class RemovedSource:
-    """A document whose removal can still be undone. `removed_at` is in seconds since the epoch."""
+    """A document whose removal can still be undone. `removed_at` is in seconds since the epoch.
+
+    It can be undone for at least `kept_seconds`.
+    """
 
     id: str
     title: str
     removed_at: float
+    kept_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

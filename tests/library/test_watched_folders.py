@@ -26,10 +26,8 @@ class Home:
         self.library = open_library(path, embedder=self.embedder)
         self.database = self.library._database
         self.jobs = IngestJobs(self.database, self.library)
-        self.removals = []
-        removed = lambda: self.removals.append(1)  # noqa: E731
-        self.folders = WatchedFolders(self.database, self.library, self.jobs, Settings(home=path), removed)
-        self.worker = FolderWorker(self.database, self.library, self.jobs, MIB, removed)
+        self.folders = WatchedFolders(self.database, self.library, self.jobs, Settings(home=path))
+        self.worker = FolderWorker(self.database, self.library, self.jobs, MIB)
 
     def look(self, times=2):
         for _ in range(times):
@@ -173,8 +171,9 @@ def test_a_vanished_file_is_removed_and_that_can_be_undone(home, folder, watched
     (folder / "a.txt").unlink()
     home.settle()
     assert {*home.documents()} == {str(folder / "old" / "b.txt")}
-    assert [one.id for one in home.library.removed()] == [gone]
-    assert home.removals
+    home.library.purge_removed()  # as the next start does
+    (removed,) = home.library.removed()
+    assert (removed.id, removed.kept_seconds) == (gone, 86_400)
     home.library.restore([gone])
     home.settle()
     assert home.documents()[str(folder / "a.txt")] == gone
@@ -283,7 +282,7 @@ def test_it_goes_on_after_a_restart_and_finds_what_happened_meanwhile(home, fold
 
 
 def test_one_process_looks_after_a_folder(home, folder, watched):
-    other = FolderWorker(home.database, home.library, home.jobs, MIB, lambda: None)
+    other = FolderWorker(home.database, home.library, home.jobs, MIB)
     other.run(Cancellation())
     assert other._states == {}
     home.worker.close()
@@ -335,7 +334,7 @@ def test_a_folder_is_refused_that_is_missing_watched_or_the_home(home, folder, w
 )
 def test_folders_are_offered_on_ones_own_machine(home, folder, settings, is_offered):
     settings = Settings(home=home.library.home, **settings)
-    own = WatchedFolders(home.database, home.library, home.jobs, settings, lambda: None).for_user("a" * 64)
+    own = WatchedFolders(home.database, home.library, home.jobs, settings).for_user("a" * 64)
     assert own.is_offered is is_offered
     if not is_offered:
         with pytest.raises(BadRequest):
