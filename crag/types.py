@@ -132,6 +132,9 @@ NodeName = Literal[
 
 DEFAULT_COLLECTION = "Documents"
 
+PRESENTATION_KIND = "pptx"
+"""The kind of documents in slides."""
+
 WORKBOOK_KIND = "xlsx"
 """The kind of documents in sheets; the first heading of each passage is the name of its sheet."""
 
@@ -581,6 +584,7 @@ class AddResult:
     error: Refusal | None = None
     older: tuple[str, ...] = ()
     note: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

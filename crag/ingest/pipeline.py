@@ -303,7 +303,7 @@ class IngestPipeline(UserScoped):
         if stored.dropped:
             self._store.release_originals([stored.dropped], self._originals.remove)
         counts = (len(reading.chunks), reading.pages)
-        return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note)
+        return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note, kind=reading.kind)
 
     def _put(
         self,
