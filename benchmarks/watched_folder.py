@@ -29,7 +29,7 @@ def main() -> None:
         root = Path(folder) / "reports"
         _write_files(root)
         application = Application(Settings(home=Path(folder) / "home", embedder="builtin"))
-        worker = FolderWorker(application.database, application.library, application.jobs, 10**8, lambda: None)
+        worker = FolderWorker(application.database, application.library, application.jobs, 10**8)
         began = time.perf_counter()
         application.watched_folders.add(str(root))
         _run_until(worker, lambda: application.watched_folders.list()[0].preview.counts.get("new") == FILES)
@@ -38,7 +38,7 @@ def main() -> None:
         look = FolderScanner(root, FolderRules()).look()
         print(f"one look {time.perf_counter() - began:.2f} s")
         began = time.perf_counter()
-        applied = {path: (*state, hash_file(root / path), "") for path, state in look.files.items()}
+        applied = {path: (*state, hash_file(root, path), "") for path, state in look.files.items()}
         print(f"hashing all of them {time.perf_counter() - began:.2f} s")
         worker.close()
         with application.database.write() as connection:

@@ -106,6 +106,16 @@ class BadRequest(CragError):
     code = "bad_request"
 
 
+class LimitReached(BadRequest):
+    """An account has done something too often; there is room again after `seconds`."""
+
+    code = "limit_reached"
+
+    def __init__(self, message: str, remedy: str, seconds: int) -> None:
+        super().__init__(message, remedy)
+        self.seconds = seconds
+
+
 class StillAnswering(BadRequest):
     """The conversation cannot take another question yet: an answer is being written or waits for the user."""
 

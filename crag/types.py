@@ -132,6 +132,9 @@ NodeName = Literal[
 
 DEFAULT_COLLECTION = "Documents"
 
+PRESENTATION_KIND = "pptx"
+"""The kind of documents in slides."""
+
 WORKBOOK_KIND = "xlsx"
 """The kind of documents in sheets; the first heading of each passage is the name of its sheet."""
 
@@ -219,11 +222,15 @@ class CollectionSharing:
 
 @dataclass(frozen=True, slots=True)
 class RemovedSource:
-    """A document whose removal can still be undone. `removed_at` is in seconds since the epoch."""
+    """A document whose removal can still be undone. `removed_at` is in seconds since the epoch.
+
+    It can be undone for at least `kept_seconds`.
+    """
 
     id: str
     title: str
     removed_at: float
+    kept_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -577,6 +584,7 @@ class AddResult:
     error: Refusal | None = None
     older: tuple[str, ...] = ()
     note: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The real application in a process of its own."""
+"""The real application in a process of its own; any application in a thread."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import uvicorn
+from starlette.types import ASGIApp
+
 from crag.server.request_guard import QUERY_PARAMETER
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,6 +41,22 @@ def served(home: Path, folder: Path = ROOT, port: int = 0, **environment: str) -
     finally:
         process.terminate()
         process.wait(timeout=PATIENCE)
+
+
+@contextmanager
+def serve(app: ASGIApp) -> Iterator[str]:
+    """Any ASGI application on a free port, in a thread of the test; gives its address."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        wait_until(lambda: server.started)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def free_port(wanted: int = 0) -> int:

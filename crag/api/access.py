@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
 
+from anyio import to_thread
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crag.app.application import Application
-from crag.errors import CragError, HomeFault, ModelFault, NotFound, StillAnswering
-from crag.storage.api_tokens import SCOPES, ApiReplies, ApiToken, Scope
+from crag.errors import CragError, HomeFault, LimitReached, ModelFault, NotFound, StillAnswering
+from crag.storage.api_tokens import SCOPES, ApiReplies, ApiToken
+from crag.storage.api_tokens import Scope as TokenScope
+from crag.types import strip_unstorable
 
 OPENAI_PREFIX = "/v1/"
 _MAX_KEY_LENGTH = 200
+_MAX_FRAME_BYTES = 1 << 20  # around a file
 _STATUSES: tuple[tuple[type[CragError], HTTPStatus], ...] = (
     (NotFound, HTTPStatus.NOT_FOUND),
+    (LimitReached, HTTPStatus.TOO_MANY_REQUESTS),
     (StillAnswering, HTTPStatus.CONFLICT),
     (HomeFault, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelFault, HTTPStatus.BAD_GATEWAY),
@@ -55,16 +62,49 @@ class Caller:
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
-def _require(scope: Scope) -> Any:
+class AdmitTokens:
+    """Middleware that refuses who has no token, before anything of the body is read, and bodies that are too long."""
+
+    def __init__(self, app: ASGIApp, api: FastAPI, without_token: Collection[str]) -> None:
+        self._app = app
+        self._api = api
+        self._without_token = without_token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its token, or refuse it."""
+        if scope["type"] != "http" or scope["path"] in self._without_token:
+            await self._app(scope, receive, send)
+            return
+        application: Application = self._api.state.find_application()
+        kind, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
+        known = await to_thread.run_sync(application.api_tokens.find, secret) if kind.lower() == "bearer" else None
+        if known is None:
+            message = "This token is not known. Make one under Settings, API tokens."
+            refusal = describe_error(Request(scope), HTTPStatus.UNAUTHORIZED, message, "unauthorized")
+            await refusal(scope, receive, send)
+            return
+        left = application.settings.max_upload_bytes + _MAX_FRAME_BYTES
+
+        async def receive_within_limit() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "This request is too long.")
+            return message
+
+        scope.setdefault("state", {})["token"] = known
+        await self._app(scope, receive_within_limit, send)
+
+
+def _require(scope: TokenScope) -> Any:
     """Return the dependency that admits tokens with this scope."""
 
-    def admit(request: Request, given: Credentials) -> Caller:
-        application: Application = request.app.state.find_application()
-        token = application.api_tokens.find(given.credentials) if given else None
-        if token is None:
-            raise Refused(HTTPStatus.UNAUTHORIZED, "This token is not known.", "Make one under Settings, API tokens.")
+    def admit(request: Request, _: Credentials) -> Caller:
+        token: ApiToken = request.state.token
         if scope not in token.scopes:
             raise Refused(HTTPStatus.FORBIDDEN, f"This token may not {SCOPES[scope]}.", "Make another one.")
+        application: Application = request.app.state.find_application()
         return Caller(token, application.for_user(token.user))
 
     return Depends(admit)
@@ -85,18 +125,25 @@ def reply_once(request: Request, caller: Caller, content: object, act: Callable[
     key = request.headers.get("idempotency-key", "")
     if len(key) > _MAX_KEY_LENGTH:
         raise Refused(HTTPStatus.BAD_REQUEST, f"An Idempotency-Key has at most {_MAX_KEY_LENGTH} characters.")
+    replies, token = ApiReplies(caller.application.database), caller.token.id
     asked = hashlib.sha256(f"{request.method} {request.url.path} {content!r}".encode()).hexdigest()
-    replies = ApiReplies(caller.application.database)
-    known = replies.get(caller.token.id, key) if key else None
-    if known and known[0] != asked:
+    known = replies.claim(token, key, asked) if key else None
+    if known is None:
+        try:
+            body = json.dumps(act())
+        except BaseException:
+            replies.release(token, key)
+            raise
+        if key:
+            replies.put(token, key, body)
+        return Response(body, HTTPStatus.ACCEPTED, media_type="application/json")
+    if known[0] != asked:
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY, "This Idempotency-Key came with another request.", "Use a new one."
         )
-    body = known[1] if known else json.dumps(act())
-    if key and not known:
-        replies.put(caller.token.id, key, asked, body)
-    headers = {"Idempotent-Replayed": "true"} if known else {}
-    return Response(body, HTTPStatus.ACCEPTED, headers, "application/json")
+    if not known[1]:
+        raise Refused(HTTPStatus.CONFLICT, "The first request with this Idempotency-Key is at work.", "Wait for it.")
+    return Response(known[1], HTTPStatus.ACCEPTED, {"Idempotent-Replayed": "true"}, "application/json")
 
 
 def add_error_handlers(api: FastAPI) -> None:
@@ -105,7 +152,8 @@ def add_error_handlers(api: FastAPI) -> None:
     async def say_refusal(request: Request, error: CragError) -> Response:
         kind = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
         status = error.status if isinstance(error, Refused) else kind
-        return describe_error(request, status, str(error), error.code)
+        headers = {"Retry-After": str(error.seconds)} if isinstance(error, LimitReached) else {}
+        return describe_error(request, status, str(error), error.code, headers)
 
     async def say_invalid(request: Request, error: RequestValidationError) -> Response:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
@@ -114,7 +162,12 @@ def add_error_handlers(api: FastAPI) -> None:
     async def say_status(request: Request, error: HTTPException) -> Response:
         return describe_error(request, HTTPStatus(error.status_code), str(error.detail), "http", error.headers)
 
+    async def say_fault(request: Request, _error: Exception) -> Response:
+        message = "Something went wrong in the app. Try again."
+        return describe_error(request, HTTPStatus.INTERNAL_SERVER_ERROR, message, "bug")
+
     handlers: dict[Any, Any] = {
+        Exception: say_fault,
         CragError: say_refusal,
         RequestValidationError: say_invalid,
         HTTPException: say_status,
@@ -125,6 +178,7 @@ def add_error_handlers(api: FastAPI) -> None:
 
 def describe_error(request: Request, status: HTTPStatus, message: str, code: str, headers: Any = None) -> JSONResponse:
     """Return the reply that describes an error in the form that the client expects."""
+    message = strip_unstorable(message)
     named = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
     named |= dict(headers or {})
     if request.url.path.startswith(OPENAI_PREFIX):

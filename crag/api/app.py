@@ -11,11 +11,12 @@ from fastapi.responses import HTMLResponse
 from starlette.types import ASGIApp
 
 from crag.api import openai_routes, routes
-from crag.api.access import add_error_handlers
+from crag.api.access import AdmitTokens, add_error_handlers
 from crag.app.application import Application
 from crag.text.html import load_page_template
 
 _DESCRIPTION = "Answers from your documents, with a verdict on each passage and citations. Errors are problem details."
+_OPENAPI_PATH, _DOCS_PATH = "/api/v1/openapi.json", "/api/v1/docs"
 _STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -25,7 +26,7 @@ def create_api(find_application: Callable[[], Application]) -> ASGIApp:
         title="CRAG Chat",
         version="1",
         description=_DESCRIPTION,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=_OPENAPI_PATH,
         docs_url=None,  # they load scripts from other hosts
         redoc_url=None,
     )
@@ -33,8 +34,9 @@ def create_api(find_application: Callable[[], Application]) -> ASGIApp:
     api.include_router(openai_routes.router)
     api.include_router(routes.router)
     add_error_handlers(api)
+    api.add_middleware(AdmitTokens, api=api, without_token=(_OPENAPI_PATH, _DOCS_PATH))
 
-    @api.get("/api/v1/docs", include_in_schema=False)
+    @api.get(_DOCS_PATH, include_in_schema=False)
     def show_description() -> HTMLResponse:
         page = _render_description(api.openapi())
         return HTMLResponse(page, headers={"Content-Security-Policy": _STYLE_ONLY})

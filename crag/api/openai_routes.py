@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
+import anyio
 import anyio.to_thread
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +26,7 @@ from crag.runs.trace import Trace
 from crag.types import Turn
 
 MODEL = "crag"
+_CLIENT_CLOSED_REQUEST = 499  # nobody reads it
 _PRESET_SEPARATOR = ":"
 _MAX_MESSAGES = 200
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
@@ -83,7 +85,7 @@ def get_model(caller: Asker, name: str) -> dict[str, Any]:
 
 
 @router.post("/chat/completions", response_model=None)
-async def complete_chat(caller: Asker, asked: ChatRequest) -> Response:
+async def complete_chat(caller: Asker, request: Request, asked: ChatRequest) -> Response:
     """Answer the last message from the documents; earlier ones tell what it refers to."""
     preset = _preset_of(asked.model, caller)
     options = asked.crag.model_copy(update={"preset": preset}) if preset else asked.crag
@@ -97,15 +99,34 @@ async def complete_chat(caller: Asker, asked: ChatRequest) -> Response:
         usage = asked.stream_options is not None and asked.stream_options.include_usage
         chunks = _stream(caller, run, made, conversation_id, with_usage=usage)
         return StreamingResponse(chunks, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
-    trace = Trace()
-    async for event in follow_run(caller.application, run):
-        trace.apply(event)
+    trace = await _wait(request, caller, run)
+    if trace is None:
+        return Response(status_code=_CLIENT_CLOSED_REQUEST)
     if trace.state == "failed":
         raise Refused(HTTPStatus.BAD_GATEWAY, trace.error, trace.remedy, trace.error_code)
     message = {"role": "assistant", "content": _content(trace), "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(trace)}
     body = {"object": "chat.completion", "choices": [choice], "usage": _usage(trace)}
     return JSONResponse(made | body | {"crag": run_json(run.id, trace, conversation_id)})
+
+
+async def _wait(request: Request, caller: Caller, run: Run) -> Trace | None:
+    """Return the trace of the finished run; None if the client went away before, which stops the run."""
+    trace: Trace | None = None
+
+    async def watch_client() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch_client)
+        so_far = Trace()
+        async for event in follow_run(caller.application, run):
+            so_far.apply(event)
+        trace = so_far
+        group.cancel_scope.cancel()
+    return trace
 
 
 async def _stream(

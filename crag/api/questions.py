@@ -39,6 +39,7 @@ def start_run(
     """Start to answer; return the run and its conversation's id. Raises `CragError`."""
     application = caller.application
     check_collection(caller, options.collection)
+    application.runs.count_question()
     conversation_id = conversation or None
     if conversation == "new" or (not conversation and caller.owns_conversations):
         conversation_id = application.conversations.create().id

@@ -110,11 +110,11 @@ def add_file(
 @router.delete("/documents/{document_id}", tags=["Documents"], response_model=None)
 def remove_document(caller: Writer, request: Request, document_id: str) -> Response:
     """Remove a document; on the page Documents this can be undone for a while."""
-    caller.application.library.source(document_id)
     return reply_once(request, caller, "", lambda: _discard(caller, document_id))
 
 
 def _discard(caller: Caller, document_id: str) -> dict[str, Any]:
+    caller.application.library.source(document_id)  # raises if there is none
     caller.application.library.discard([document_id])
     return {"removed": document_id}
 

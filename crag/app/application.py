@@ -80,6 +80,7 @@ EXAMPLE_URLS = (
 )
 _HOURLY_LIMITS = {"questions": 120, "additions": 600, "web searches": 60}  # of each account
 _UPKEEP_SECONDS = 30.0
+_PURGE_SECONDS = 3_600.0
 _CLOSE_SECONDS = 5.0
 _SLOW_MODULES = ("crag.graph.build", "crag.models.embedders", "crag.models.builtin_writer")
 
@@ -111,9 +112,7 @@ class Application(UserScoped):
         )
         self.embedders = EmbedderCatalog(settings, self.library)
         self.jobs = IngestJobs(self.database, self.library)
-        self.watched_folders = WatchedFolders(
-            self.database, self.library, self.jobs, settings, lambda: self._delayed_deletion.schedule()
-        )
+        self.watched_folders = WatchedFolders(self.database, self.library, self.jobs, settings)
         self.rechunked_libraries = RechunkedLibraries(self.database, self.library, settings)
         self.conversations = Conversations(self.database)
         self.people = ConversationOwners(self.database)
@@ -355,10 +354,10 @@ class Application(UserScoped):
         self._start_upkeep("page-starts", self.library.fill_page_starts).wake()
 
     def _begin_watching_folders(self) -> None:
-        schedule, limit = self._delayed_deletion.schedule, self.settings.max_upload_bytes
-        worker = FolderWorker(self.database, self.library, self.jobs, limit, schedule)
+        worker = FolderWorker(self.database, self.library, self.jobs, self.settings.max_upload_bytes)
         self._to_close.callback(worker.close)
         self._start_upkeep("watched-folders", worker.run, PASS_SECONDS)
+        self._start_upkeep("removed-files", lambda _: self.library.purge_removed(UNDO_SECONDS), _PURGE_SECONDS)
 
     def prepare_in_background(self, options: RunOptions) -> None:
         """Split the documents now if a reference system needs other passages, so that no question waits for it."""

@@ -11,7 +11,7 @@ from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.retrieval.space_switch import SpaceStatus
 from crag.runs.trace import Trace
 from crag.text.citation_marks import strip_bold
-from crag.text.formatting import format_count, format_place
+from crag.text.formatting import format_count, format_pages, format_place
 from crag.text.sanitization import TERMINAL_CONTROLS
 from crag.types import AddResult, Conversation, Grade, Passage, Source, Thresholds, Verdict
 
@@ -124,7 +124,7 @@ def added_text(result: AddResult) -> str:
     """Return one line about one added or refused source."""
     if result.error:
         return printable(f"✗ {result.source}: {result.error.message}")
-    pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
+    pages = f"{format_pages(result.pages, result.kind)}, " if result.pages else ""
     if result.status == "unchanged":
         return printable(f"✓ {result.source}: already added as “{result.title}”")
     words = {"added": "added", "replaced": "replaced with the new text"}

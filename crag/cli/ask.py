@@ -89,15 +89,15 @@ def _open_conversation(application: Application, wanted: str | None) -> Conversa
 def _follow_run(application: Application, run: Run, as_json: bool) -> Trace:
     """Return the trace of a finished run; prompt the user if it waits for consent."""
     trace, seen = Trace(), 0
-    while not run.ended:
+    while True:
         for number, event in run.follow(after=seen):
             seen = number
             trace.apply(event)
             if isinstance(event, TokensWritten) and not as_json:
                 print(reports.printable(event.text), end="", flush=True)
-        if trace.waiting:
-            run = _answer_consent(application, run.id, trace.waiting.query)
-    return trace
+        if trace.waiting is None:
+            return trace
+        run = _answer_consent(application, run.id, trace.waiting.query)
 
 
 def _answer_consent(application: Application, run_id: str, query: str) -> Run:

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 
-from crag.errors import BadRequest
+from crag.errors import LimitReached
 from crag.types import is_account
 
 _SECONDS = 3600.0
@@ -26,7 +26,7 @@ class RateLimits:
         self._done: defaultdict[tuple[str, str], deque[float]] = defaultdict(deque)
 
     def take(self, what: str, user: str | None) -> None:
-        """Count one more. Raises `BadRequest` beyond the limit, which says when there is room again."""
+        """Count one more. Raises `LimitReached` beyond the limit, which says when there is room again."""
         if user is None or not is_account(user):
             return
         with self._lock:
@@ -35,8 +35,9 @@ class RateLimits:
                 done.popleft()
             if len(done) >= self._hourly[what]:
                 minutes = int((_SECONDS - now + done[0]) // 60) + 1
-                raise BadRequest(
+                raise LimitReached(
                     f"You have reached the limit of {self._hourly[what]:,} {what} an hour.",
                     f"Wait {minutes} minute{'s' if minutes > 1 else ''}, then try again.",
+                    60 * minutes,
                 )
             done.append(now)

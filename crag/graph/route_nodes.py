@@ -100,6 +100,8 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
                 text = text[: len(text) - piece.repeated]
                 usage = piece.usage or usage
                 deps.emit(TokensWritten(piece.text))
+    if request.is_reworded and text and not window:
+        deps.emit(Noted("Without a language model, these are sentences of your documents, in their own words."))
     text = drop_invalid_citations(text, knowledge).strip()
     support = check_sentences(text, knowledge)
     citations = collect_citations(text, knowledge, support)

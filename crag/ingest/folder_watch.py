@@ -9,10 +9,13 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import os
+import stat
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
 from crag.ingest.parse.formats import READABLE_SUFFIXES
@@ -111,6 +114,8 @@ class FolderScanner:
         is_whole = self._looks % _LOOKS_PER_LISTING == 0
         self._looks += 1
         look, seen = FolderLook(), dict[str, _Listing]()
+        if self.root.resolve() != self.root:  # a link has taken its place
+            raise FileNotFoundError(str(self.root))
         self._look_at("", 0, is_whole, look, seen)
         look.unreadable += [path for path in self._devices if path and not (path in seen or path in look.unreadable)]
         look.ignored |= dict.fromkeys(look.unreadable, N_("Cannot be read now"))
@@ -121,7 +126,9 @@ class FolderScanner:
     def _look_at(self, path: str, parent: int, is_whole: bool, look: FolderLook, seen: dict[str, _Listing]) -> None:
         place = self.root / path
         try:
-            found = place.stat()
+            found = place.lstat()
+            if not stat.S_ISDIR(found.st_mode):
+                raise NotADirectoryError(str(place))
             listing = self._listings.get(path)
             if is_whole or listing is None or not listing.is_trusted or listing.changed_at != found.st_mtime_ns:
                 listing = self._list(place, path, found.st_mtime_ns)
@@ -253,17 +260,50 @@ class ChangeDetector:
     def _hash(self, path: str, state: FileState) -> str:
         """Return the SHA-256 of a file in this state, read once; empty if it cannot be read."""
         if path not in self._hashes:
-            self._hashes[path] = (state, hash_file(self._root / path))
+            self._hashes[path] = (state, hash_file(self._root, path))
         return self._hashes[path][1]
 
 
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file; empty if it cannot be read."""
+def hash_file(root: Path, path: str) -> str:
+    """Return the SHA-256 of a file below a folder; empty if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_below(root, path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
+
+
+def open_below(root: Path, path: str) -> BufferedReader:
+    """Open a file by its path below a folder for reading. Raises `OSError`, also for a link anywhere below the folder.
+
+    Each part of the path is opened from the one above, so that no link can take its place between a check and the use.
+    """
+    if os.open not in os.supports_dir_fd:
+        return _open_unlinked(root / path)
+    *folders, name = PurePosixPath(path).parts
+    with ExitStack() as opened:
+        above: int | None = None
+        for folder in (str(root), *folders):
+            above = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+            opened.callback(os.close, above)
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=above)
+    return _check_regular(os.fdopen(file, "rb"), path)
+
+
+def _open_unlinked(place: Path) -> BufferedReader:
+    """Open a file where folders cannot be opened: it must be the one that its path names without links."""
+    file = _check_regular(place.open("rb"), str(place))
+    if place.resolve() == place and os.path.samestat(os.fstat(file.fileno()), place.lstat()):
+        return file
+    file.close()
+    raise FileNotFoundError(str(place))
+
+
+def _check_regular(file: BufferedReader, path: str) -> BufferedReader:
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise FileNotFoundError(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +361,7 @@ class _WatchedPath:
         for path in (*changes.vanished, *(old for old, _ in changes.renamed)):
             del self._known[path]
         now = (*changes.new, *changes.changed, *changes.touched, *(new for _, new in changes.renamed))
-        self._known |= {path: (*look.files[path], hash_file(self.root / path)) for path in now}
+        self._known |= {path: (*look.files[path], hash_file(self.root, path)) for path in now}
         return changes
 
     def _look_at_file(self) -> FolderLook:

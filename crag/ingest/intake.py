@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import unquote, urlsplit
 
 from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
+from crag.ingest.folder_watch import open_below
 from crag.ingest.http_response import FetchResult
 from crag.ingest.parse.child_process import ChildProcess, child_failure, kill_after, run_child
 from crag.ingest.parse.document import ParseLimits
@@ -240,6 +242,18 @@ class Intake:
         except (OSError, ValueError) as error:  # ValueError: a path with NUL in it
             raise _unreadable_file(name) from error
         return SourceInput(str(path), str(path.resolve()), True, collection, document)
+
+    def read_below(self, folder: Path, path: str, collection: str) -> SourceInput:
+        """Read a file by its path below a folder as `read_file` does, but follow no link."""
+        place, limit = str(folder / path), self.settings.max_upload_bytes
+        name = clean_display_name(PurePosixPath(path).name)
+        try:
+            with open_below(folder, path) as file:
+                check_size(os.fstat(file.fileno()).st_size, limit)
+                document = RawDocument(name, file.read(limit + 1))
+        except (OSError, ValueError) as error:
+            raise _unreadable_file(name) from error
+        return SourceInput(place, place, True, collection, document)
 
     def unpack(
         self, archive: ArchiveInput, collection: str, stop: Cancellation

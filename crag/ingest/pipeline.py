@@ -107,12 +107,7 @@ class IngestPipeline(UserScoped):
         except SourceRefused as error:
             yield failed_result(url, error)
             return
-        data = incoming.document.data
-        if is_archive(incoming.document.name, data):
-            archive = ArchiveInput(strip_credentials(url), data, incoming.location, located=True, found_by=found_by)
-            yield from self._add_archive(archive, options)
-        else:
-            yield self._add(url, lambda *_: incoming, options)
+        yield from self._add_input(incoming, options)
 
     def add_site(self, url: str, limits: SiteLimits, **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
@@ -145,6 +140,30 @@ class IngestPipeline(UserScoped):
                     yield from self._add_archive(archive, options)
             else:
                 yield from self._add_in_parallel(group, options)
+
+    def add_below(self, folder: Path, paths: Iterable[str], **options: Unpack[AddOptions]) -> Iterator[AddResult]:
+        """Add files, and every file in archives, by their paths below a folder. Links are not followed."""
+
+        def add(path: str, stop: Cancellation) -> list[AddResult]:
+            within = options | AddOptions(stop=stop)
+            try:
+                incoming = self._intake.read_below(folder, path, self._target(options))
+            except SourceRefused as error:
+                return [failed_result(str(folder / path), error)]
+            return list(self._add_input(incoming, within))
+
+        for results in map_in_order(add, paths, options.get("stop") or Cancellation()):
+            yield from results
+
+    def _add_input(self, incoming: SourceInput, options: AddOptions) -> Iterator[AddResult]:
+        """Add a document; for an archive, every file in it."""
+        data = incoming.document.data
+        if is_archive(incoming.document.name, data):
+            asked = strip_credentials(incoming.asked)
+            archive = ArchiveInput(asked, data, incoming.location, located=True, found_by=incoming.found_by)
+            yield from self._add_archive(archive, options)
+        else:
+            yield self._add(incoming.asked, lambda *_: incoming, options)
 
     def add_with_reader(
         self, incoming: SourceInput, reader: DocumentReader, **options: Unpack[AddOptions]
@@ -284,7 +303,7 @@ class IngestPipeline(UserScoped):
         if stored.dropped:
             self._store.release_originals([stored.dropped], self._originals.remove)
         counts = (len(reading.chunks), reading.pages)
-        return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note)
+        return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note, kind=reading.kind)
 
     def _put(
         self,

@@ -52,9 +52,7 @@ def run_job(
     elif job.kind == "site":
         yield from library.pipeline.add_site(job.spec, SiteLimits(**job.options["limits"]), **way)
     elif job.kind == "files":
-        files = [Path(job.spec, name) for name in job.options["files"]]
-        inside = [file for file in files if file.resolve().is_relative_to(job.spec)]  # a link may have taken its place
-        yield from library.pipeline.add_files(inside, **way)
+        yield from library.pipeline.add_below(Path(job.spec), job.options["files"], **way)
     else:
         yield from library.pipeline.add(job.spec, **way)
 

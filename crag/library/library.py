@@ -126,12 +126,12 @@ class Library(UserScoped):
         self._store.release_originals([source.sha256 for source in gone], self._originals.remove)
         return self._hide_questions(gone)
 
-    def discard(self, ids: Sequence[str]) -> None:
+    def discard(self, ids: Sequence[str], kept_seconds: float = 0.0) -> None:
         """Remove sources in such a way that `restore` can undo it until `purge_removed` deletes their data.
 
-        Raises `BadRequest` if the user may only read one of them.
+        That is at least `kept_seconds` later. Raises `BadRequest` if the user may only read one of them.
         """
-        self._removed.add(ids)
+        self._removed.add(ids, kept_seconds)
 
     def removed(self) -> list[RemovedSource]:
         """Return the sources whose removal can be undone, the last removed first."""
@@ -146,7 +146,7 @@ class Library(UserScoped):
             raise NotFound("The removal is final: the documents were deleted.", "Add them again.")
 
     def purge_removed(self, older_than: float = 0.0) -> None:
-        """Delete for good, with its original, what was removed more than `older_than` seconds ago."""
+        """Delete for good, with its original, what was removed more than `older_than` seconds ago and is not kept."""
         self._store.release_originals(self._removed.purge(older_than), self._originals.remove)
 
     def sources(self, collection: str = "") -> list[Source]:

@@ -10,7 +10,7 @@ import ipaddress
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ _MAX_NAMED = 200  # files named in a preview, of each kind
 _REPORT_SECONDS = 30.0
 _PASSES_PER_RECOVERY = 10  # passes between two searches for folders of dead processes
 _MAX_PATTERNS = 50
+_KEPT_SECONDS = 86_400.0  # documents of vanished files: nobody may be watching when they are removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +121,11 @@ class WatchedFolder:
 class WatchedFolders(UserScoped):
     """The watched folders of a home, or of an account. Every method raises `HomeFault`."""
 
-    def __init__(
-        self, database: Database, library: Library, jobs: IngestJobs, settings: Settings, on_removal: Callable[[], None]
-    ) -> None:
-        """`on_removal` is called after documents were removed in such a way that it can be undone."""
+    def __init__(self, database: Database, library: Library, jobs: IngestJobs, settings: Settings) -> None:
         self._database = database
         self._library = library
         self._jobs = jobs
         self._settings = settings
-        self._on_removal = on_removal
 
     @property
     def is_offered(self) -> bool:
@@ -209,7 +206,7 @@ class WatchedFolders(UserScoped):
         self._change(folder_id, paused=int(on), applying=0)
 
     def remove(self, folder_id: str, *, with_documents: bool = False) -> None:
-        """Stop watching a folder; its documents can be removed, too, which `Library.restore` undoes.
+        """Stop watching a folder; its documents can be removed, too, which `Library.restore` undoes for a day.
 
         Raises `NotFound`, and `BadRequest` if the user may only read the collection.
         """
@@ -222,8 +219,7 @@ class WatchedFolders(UserScoped):
         if with_documents:
             below = f"{folder.path.rstrip('/')}/"
             found = [one.id for one in self._library.sources(folder.collection) if one.location.startswith(below)]
-            self._library.discard(found)
-            self._on_removal()
+            self._library.discard(found, _KEPT_SECONDS)
 
     def _change(self, folder_id: str, **values: Any) -> None:
         self._check_offered()
@@ -352,14 +348,11 @@ class _FolderState:
 class FolderWorker:
     """Looks after the watched folders that no other process looks after. `run` is called every `PASS_SECONDS`."""
 
-    def __init__(
-        self, database: Database, library: Library, jobs: IngestJobs, max_bytes: int, on_removal: Callable[[], None]
-    ) -> None:
+    def __init__(self, database: Database, library: Library, jobs: IngestJobs, max_bytes: int) -> None:
         self._database = database
         self._library = library
         self._jobs = jobs
         self._max_bytes = max_bytes
-        self._on_removal = on_removal
         self._owner = f"{database.owner_name()}-{secrets.token_hex(4)}"
         self._states: dict[str, _FolderState] = {}
         self._passes = 0
@@ -458,7 +451,7 @@ class FolderWorker:
             for path in candidates:
                 state.examined.add((path, look.files[path]))
                 digest = found.get(str(state.root / path))
-                if digest and hash_file(state.root / path) == digest:
+                if digest and hash_file(state.root, path) == digest:
                     applied[path] = (*look.files[path], digest, "")
         if applied:
             state.applied |= applied
@@ -503,8 +496,7 @@ class FolderWorker:
             else:
                 discarded += [one.id for one in library.documents_at(place, row.collection)]
         if discarded:
-            library.discard(discarded)
-            self._on_removal()
+            library.discard(discarded, _KEPT_SECONDS)
 
     def _follow_job(self, row: Row[Any], state: _FolderState) -> None:
         """Note what the job of the folder has added, once it has ended."""
@@ -537,7 +529,7 @@ def _read_results(root: Path, job: Job, digests: Mapping[str, str]) -> dict[str,
     applied: dict[str, _AppliedFile] = {}
     for path, (changed_at, size) in job.options["files"].items():
         if found := results.get(str(root / path)):
-            digest = found[0][0] or hash_file(root / path)
+            digest = found[0][0] or hash_file(root, path)
             is_refused = all(reason for _, reason in found)
             applied[path] = (changed_at, size, digest, found[0][1] if is_refused else "")
     return applied

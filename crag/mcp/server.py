@@ -122,6 +122,7 @@ class CragServer(MCPServer):
         found = None
         if options.collection:
             _check_collection(self._application, options.collection)
+        self._application.runs.count_question()
         if conversation == "new":
             found = self._application.conversations.create()
         elif conversation:

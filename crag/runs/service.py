@@ -105,6 +105,10 @@ class RunService(UserScoped):
         )
         return run
 
+    def count_question(self) -> None:
+        """Count a question that is started directly against the user's limit. Raises `BadRequest` beyond it."""
+        self.check_limit(self._user)
+
     def edit(self, message_id: int, question: str, options: RunOptions) -> Run:
         """Answer another wording of a question, in a new branch of its conversation.
 

@@ -25,5 +25,9 @@ class ApiRequests:
             return
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(self._create))
-        api = await asyncio.shield(self._loading)
+        try:
+            api = await asyncio.shield(self._loading)
+        except Exception:
+            self._loading = None  # the next request tries again
+            raise
         await api(scope, receive, send)

@@ -88,13 +88,16 @@ class LimitRequests:
             await response(scope, receive, send)
             return
 
-        deadline = asyncio.get_running_loop().time() + self._limits.body_seconds
+        deadline: float | None = asyncio.get_running_loop().time() + self._limits.body_seconds
 
         async def receive_in_time() -> Message:
             nonlocal deadline
             async with asyncio.timeout_at(deadline):
                 message = await receive()
-            deadline += len(message.get("body", b"")) / self._limits.bytes_per_second
+            if not message.get("more_body"):
+                deadline = None  # from now on, only the end of the connection is waited for
+            elif deadline is not None:
+                deadline += len(message.get("body", b"")) / self._limits.bytes_per_second
             return message
 
         try:

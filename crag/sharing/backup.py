@@ -201,7 +201,7 @@ def _copy_database(source: Path, target: Path, stop: Cancellation) -> None:
 
 def _drop_removed_sources(copy: Database) -> None:
     """Leave nothing of documents that were removed, even while that can be undone."""
-    if RemovedSources(copy).purge(older_than=0.0):
+    if RemovedSources(copy).purge(older_than=0.0, with_kept=True):
         with copy.read() as connection:
             connection.exec_driver_sql("VACUUM")
 

@@ -96,22 +96,33 @@ class ApiReplies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def get(self, token_id: str, key: str) -> tuple[str, str] | None:
-        """Return the digest of the request that came first with this key, and the body of its reply."""
-        its = api_replies.c
-        query = select(its.request, its.reply).where(its.token_id == token_id, its.key == key)
-        with self._database.read() as connection:
-            row = connection.execute(query.where(its.at > time.time() - _REPLY_SECONDS)).first()
-        return (row.request, row.reply) if row else None
+    def claim(self, token_id: str, key: str, request: str) -> tuple[str, str] | None:
+        """Return the digest of the request that came first with this key, and its reply, empty while it is at work.
 
-    def put(self, token_id: str, key: str, request: str, reply: str) -> None:
-        """Keep a reply; those of yesterday are deleted."""
+        None if this is the first one: whoever gets it acts, then calls `put`, or `release` if that fails.
+        """
         its, now = api_replies.c, time.time()
         same = (its.token_id == token_id) & (its.key == key)
         with self._database.write() as connection:
-            connection.execute(delete(api_replies).where(same | (its.at <= now - _REPLY_SECONDS)))
-            values = {"token_id": token_id, "key": key, "request": request, "reply": reply, "at": now}
+            connection.execute(delete(api_replies).where(its.at <= now - _REPLY_SECONDS))
+            if row := connection.execute(select(its.request, its.reply).where(same)).first():
+                return row.request, row.reply
+            values = {"token_id": token_id, "key": key, "request": request, "reply": "", "at": now}
             connection.execute(insert(api_replies).values(**values))
+        return None
+
+    def put(self, token_id: str, key: str, reply: str) -> None:
+        """Keep the reply to a claimed request."""
+        its = api_replies.c
+        mine = update(api_replies).where(its.token_id == token_id, its.key == key)
+        with self._database.write() as connection:
+            connection.execute(mine.values(reply=reply))
+
+    def release(self, token_id: str, key: str) -> None:
+        """Let another request have a claimed key."""
+        its = api_replies.c
+        with self._database.write() as connection:
+            connection.execute(delete(api_replies).where(its.token_id == token_id, its.key == key, its.reply == ""))
 
 
 def _digest(secret: str) -> str:

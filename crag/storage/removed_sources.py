@@ -31,18 +31,21 @@ class RemovedSources(UserScoped):
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, source_ids: Iterable[str]) -> None:
-        """Move sources from the library to here in one commit. Raises `BadRequest` if the user may only read one."""
+    def add(self, source_ids: Iterable[str], kept_seconds: float = 0.0) -> None:
+        """Move sources from the library to here in one commit; `purge` leaves them for at least `kept_seconds`.
+
+        Raises `BadRequest` if the user may only read one.
+        """
         now = time.time()
         with self._database.write() as connection:
             for source_id in check_changeable(connection, source_ids, self._user):
-                remove_source(connection, source_id, now, self._user)
+                remove_source(connection, source_id, now, self._user, kept_seconds)
 
     def all(self) -> list[RemovedSource]:
         """Return what can be restored, the last removed first."""
-        columns = (removed_sources.c.id, removed_sources.c.title, removed_sources.c.removed_at)
+        names = ("id", "title", "removed_at", "kept_seconds")
         query = (
-            select(*columns)
+            select(*(removed_sources.c[name] for name in names))
             .where(self._visible(removed_sources))
             .order_by(removed_sources.c.removed_at.desc(), removed_sources.c.title)
         )
@@ -69,20 +72,26 @@ class RemovedSources(UserScoped):
                 connection.execute(delete(removed_sources).where(removed_sources.c.id == row.id))
         return [row.id for row in rows]
 
-    def purge(self, older_than: float) -> list[str]:
+    def purge(self, older_than: float, *, with_kept: bool = False) -> list[str]:
         """Delete for good what was removed more than `older_than` seconds ago; return the SHA-256 of each.
 
-        Also what was removed by a clock that was that far ahead.
+        Also what was removed by a clock that was that far ahead; and `with_kept`, what was to be kept for longer.
         """
-        gone = delete(removed_sources).where(func.abs(time.time() - removed_sources.c.removed_at) >= older_than)
+        age = func.abs(time.time() - removed_sources.c.removed_at)
+        gone = delete(removed_sources).where(age >= older_than)
+        if not with_kept:
+            gone = gone.where(age >= removed_sources.c.kept_seconds)
         with self._database.write() as connection:
             return list(connection.scalars(gone.returning(removed_sources.c.sha256)))
 
 
-def remove_source(connection: Connection, source_id: str, now: float, user: str | None) -> None:
+def remove_source(
+    connection: Connection, source_id: str, now: float, user: str | None, kept_seconds: float = 0.0
+) -> None:
     """Move a source with everything that belongs to it out of the library, for a user."""
     own = passages.c.source_id == source_id
-    source = select(*sources.c, literal(now), literal(document_owner(user))).where(sources.c.id == source_id)
+    added = literal(now), literal(document_owner(user)), literal(kept_seconds)
+    source = select(*sources.c, *added).where(sources.c.id == source_id)
     pieces = select(*passages.c, _terms.c.terms).join(_terms, _terms.c.rowid == passages.c.id).where(own)
     embedded = select(*vectors.c).join(passages).where(own)
     for place, rows in ((removed_sources, source), (removed_passages, pieces), (removed_vectors, embedded)):

@@ -481,6 +481,7 @@ removed_sources = Table(
     *_copy_columns(sources),
     Column("removed_at", Float, nullable=False),
     Column("person", Text, nullable=False, server_default=""),  # the account that removed it
+    Column("kept_seconds", Float, nullable=False, server_default="0"),  # at least
 )
 removed_passages = Table("removed_passages", metadata, *_copy_columns(passages), Column("terms", Text, nullable=False))
 removed_vectors = Table("removed_vectors", metadata, *_copy_columns(vectors))

@@ -459,6 +459,8 @@ class _QueryWriter:
         asked = self._asked
         if asked.date_order:
             return ("max" if asked.date_order == "latest" else "min"), 1, 0
+        if asked.contest:  # all that are compared, the one that is asked for first
+            return "top", 1, len(asked.values[asked.contest])
         kind: QueryKind = "min" if self._is_low() else "max"
         if asked.operation in ("top", "rank"):
             found = word_pattern("operations", asked.operation).search(asked.question)
@@ -507,7 +509,7 @@ class _QueryWriter:
         """Rank groups by sum, average or count: return the first `place` groups, or the one at rank minus `place`."""
         asked = self._asked
         means = [one for one in ("mean", "median") if one in asked.operations]
-        if kind != "top" and self._is_label_counted():
+        if (kind != "top" or asked.contest) and self._is_label_counted():
             measure = None
         if (measure is None and not self._is_label_counted()) or (measure and _is_rate(measure) and not means):
             return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Literal, get_args
 
 from crag.tables.comparisons import YEAR_RANGE, find_comparisons
@@ -61,6 +62,7 @@ class TableReading:
         self.comparisons = find_comparisons(question)
         self._is_date_guessed = False
         self._places: dict[TableColumn, list[tuple[int, int, str | float]]] = {}
+        self._take_whole_title()
         self.values = self._find_values()
         self.excluded = self._find_excluded()
         self.is_guessed |= self._pairs_values()
@@ -445,6 +447,13 @@ class TableReading:
         self.has_loose_verb = bool(self._take_all(whole_words("verbs"))) and not self.values
         self.is_guessed |= bool(self._take_all(word_pattern("wording", "needed"))) and self.label not in self.values
         self._take_all(whole_words("entities"))
+
+    def _take_whole_title(self) -> None:
+        """Use the title of several words where the question has all of it, so that none of them names a column."""
+        for part in self.table.title.split(HEADING_SEPARATOR):
+            name = PurePath(part).stem
+            if len(name.split()) > 1:
+                self._take_all(rf"(?<!\w){re.escape(name)}(?!\w)")
 
     def _take_title_parts(self) -> None:
         """Use parts of the title in scripts without spaces between words."""

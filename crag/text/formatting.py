@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 
 from crag.text.sanitization import to_one_line
 from crag.translation import ENGLISH, _, current_language, ngettext
-from crag.types import Thresholds
+from crag.types import PRESENTATION_KIND, Thresholds
 
 _MAX_RETRY_SECONDS = 3600
 
@@ -25,6 +25,11 @@ def format_count(number: int, singular: str, plural: str = "") -> str:
     """Format a number with its English noun in the user's language: 1 passage, 1,284 passages."""
     one, many = f"{{count}} {singular}", f"{{count}} {plural or f'{singular}s'}"
     return ngettext(one, many, number).format(count=format_number(number))
+
+
+def format_pages(number: int, kind: str) -> str:
+    """Format the number of pages of a document of this kind; of a presentation, of its slides."""
+    return format_count(number, "slide") if kind == PRESENTATION_KIND else format_count(number, "page")
 
 
 def format_score(value: float) -> str:

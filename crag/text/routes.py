@@ -45,7 +45,8 @@ class SummaryRequest:
 
     `is_whole`: it calls for whole documents, so that all of them are meant where no title holds those words. `chapter`
     is the number of a chapter or clause, such as `3` or `2.1`.
-    `sentences` is the length that was asked for; 0 leaves it open. An *outline* names each section.
+    `sentences` is the length that was asked for; 0 leaves it open. An *outline* names each section. `is_reworded`: it
+    wants other words than those of the documents, such as simpler ones or another language.
     """
 
     scope: str = ""
@@ -53,6 +54,7 @@ class SummaryRequest:
     sentences: int = 0
     form: SummaryForm = "outline"
     chapter: str = ""
+    is_reworded: bool = False
 
 
 _FACT = RouteChoice("fact", "")
@@ -202,12 +204,13 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     chapter = next(filter(None, number.groups())) if number else ""
     words = re.sub(rf"(?<![\d.]){re.escape(chapter)}(?![\d.])", " ", words) if chapter else words
     scope = " ".join(words.split()) if extract_terms(words) else ""
-    return SummaryRequest(scope, not chapter and (is_whole or not scope), sentences, form, chapter)
+    is_reworded = bool(_words("reworded").search(asked))
+    return SummaryRequest(scope, not chapter and (is_whole or not scope), sentences, form, chapter, is_reworded)
 
 
 def _strip(asked: str) -> str:
     """Return the request without length, form and audience."""
-    for name in ("count", "by_section", "as_table", "for_whom", "short"):
+    for name in ("count", "by_section", "as_table", "reworded", "for_whom", "short"):
         asked = _words(name).sub(" ", asked)
     return re.sub(r"\s+([,.?!])", r"\1", " ".join(asked.split())).strip(" ,")
 

@@ -8,7 +8,7 @@ from itertools import groupby
 import streamlit as st
 
 from crag.conversations.conversations import UNDO_SECONDS
-from crag.text.formatting import format_count, format_number, format_time
+from crag.text.formatting import format_count, format_date_time, format_number, format_time
 from crag.translation import N_, _
 from crag.types import RemovedSource, Source
 from pages.parts import dialogs, labels, markdown
@@ -62,11 +62,9 @@ def draw_undo() -> None:
     removals = [list(group) for _unused, group in groupby(removed, key=lambda one: one.removed_at)]
     for removal in removals[:_REMOVALS_SHOWN]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            until = labels.grey_text(
-                _("Deleted for good at {removed_at}.").format(
-                    removed_at=format_time(removal[0].removed_at + UNDO_SECONDS)
-                )
-            )
+            kept = removal[0].kept_seconds
+            final_at = (format_date_time if kept else format_time)(removal[0].removed_at + max(kept, UNDO_SECONDS))
+            until = labels.grey_text(_("Deleted for good at {removed_at}.").format(removed_at=final_at))
             st.markdown(
                 _(":gray[:material/delete:] Removed {name}. {until}").format(name=_name(removal), until=until),
                 width="content",

@@ -164,9 +164,7 @@ def _draw_actions(folder: WatchedFolder) -> None:
             key=f"automatic-{folder.id}",
             on_change=_set_automatic,
             args=(folder.id,),
-            help=_(
-                "The first preview always waits for a click. Removed documents can be brought back for ten minutes."
-            ),
+            help=_("The first preview always waits for a click. Removed documents can be brought back for a day."),
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.ingest.intake import split_member_location
-from crag.text.formatting import format_count, format_location, format_number
+from crag.text.formatting import format_count, format_location, format_number, format_pages
 from crag.translation import _, translate_text
 from crag.types import AddResult, AddStatus
 from pages.parts import labels, markdown
@@ -90,7 +90,7 @@ def describe_result(result: AddResult) -> str:
         return f":red[{markdown.escape_line(first + stop.strip())}] {markdown.escape_line(rest)}"
     if result.status == "unchanged":
         return _(":gray[Unchanged: already added as “{title}”]").format(title=markdown.escape_line(result.title, 80))
-    pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
+    pages = f"{format_pages(result.pages, result.kind)}, " if result.pages else ""
     word = _("Replaced") if result.status == "replaced" else _("Added")
     older = _(". An older document with this name was kept") if result.older else ""
     note = f" :orange[{markdown.escape_line(translate_text(result.note))}]" if result.note else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
@@ -14,6 +15,7 @@ _LIGHT = settings(
 )
 
 
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisDeprecationWarning")  # other threads use `random`
 def test_no_request_ends_in_a_server_error(application):
     described = schemathesis.openapi.from_asgi("/api/v1/openapi.json", create_api(lambda: application))
     headers = {"Authorization": f"Bearer {secret_of(application)}"}

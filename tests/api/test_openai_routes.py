@@ -11,7 +11,7 @@ from langchain_openai import ChatOpenAI
 
 from crag.app.application import open_application
 from tests.api.conftest import TEXT, secret_of, serve
-from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama import LLAMA, ScriptedOllama
 from tests.waiting import wait_until
 
 QUESTION = [{"role": "user", "content": "When was the lighthouse built?"}]
@@ -104,14 +104,22 @@ def test_who_has_no_token_or_not_this_scope_is_told(application, address):
             client.chat.completions.create(model="crag", messages=QUESTION)
 
 
-def test_a_client_that_goes_away_stops_the_answer(settings, tmp_path):
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_goes_away_stops_the_answer(settings, stream):
     with ScriptedOllama(first_token_after=60.0) as ollama:
-        opened = open_application(replace(settings, chat_model="ollama:llama3", ollama_host=ollama.url))
+        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
         opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
         with serve(opened) as address:
-            with openai.OpenAI(base_url=f"{address}/v1", api_key=secret_of(opened), max_retries=0) as client:
-                stream = client.chat.completions.create(model="crag", messages=QUESTION, stream=True)
-                next(iter(stream))
-                stream.close()
+            given = {"base_url": f"{address}/v1", "api_key": secret_of(opened), "max_retries": 0}
+            with openai.OpenAI(**given, timeout=2.0) as client:
+                if stream:
+                    chunks = client.chat.completions.create(model="crag", messages=QUESTION, stream=True)
+                    next(iter(chunks))
+                    wait_until(lambda: ollama.chats)
+                    chunks.close()
+                else:
+                    with pytest.raises(openai.APITimeoutError):
+                        client.chat.completions.create(model="crag", messages=QUESTION)
+                    assert ollama.chats
             wait_until(lambda: not sum(opened.runs.count_live()))
         opened.close()

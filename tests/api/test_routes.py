@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import httpx
 import pytest
 
 from crag.app.application import open_application
+from crag.concurrency.rate_limits import RateLimits
+from crag.types import Identity
 from tests.api.conftest import secret_of, serve
 from tests.belongings import ANN, BEN, PAGE, make_belongings
 from tests.doubles.tavily import TavilyServer
@@ -59,6 +62,55 @@ def test_a_request_that_is_sent_again_has_no_second_effect(api, application):
     assert (other.status_code, other.headers["content-type"]) == (422, "application/problem+json")
     wait_until(lambda: not application.jobs.active)
     assert len(application.jobs.jobs()) == 1
+
+
+def test_requests_with_one_key_at_the_same_time_have_one_effect(api, application):
+    asked = {"text": "The ferry leaves at nine.", "title": "Ferry"}
+    with ThreadPoolExecutor(8) as pool:
+        sent = [
+            pool.submit(api.post, "/api/v1/documents", json=asked, headers={"Idempotency-Key": "k"}) for _ in range(8)
+        ]
+    replies = [one.result() for one in sent]
+    assert {reply.status_code for reply in replies} <= {202, 409}
+    assert len({reply.json()["job"] for reply in replies if reply.status_code == 202}) == 1
+    assert len(application.jobs.jobs()) == 1
+
+
+def test_a_removal_sent_again_gets_the_same_reply(api, application):
+    (source,) = application.library.sources()
+    replies = [api.delete(f"/api/v1/documents/{source.id}", headers={"Idempotency-Key": "k"}) for _ in range(2)]
+    assert [reply.json() for reply in replies] == [{"removed": source.id}] * 2
+
+
+def test_a_request_without_a_token_or_with_too_long_a_body_is_refused(settings):
+    opened = open_application(replace(settings, max_upload_mb=1))
+    with serve(opened) as address, httpx.Client(base_url=address) as client:
+        files = {"file": ("long.md", bytes(4 << 20))}
+        known = {"Authorization": f"Bearer {secret_of(opened)}"}
+        replies = [client.post("/api/v1/documents/files", files=files, headers=one) for one in ({}, known)]
+    opened.close()
+    assert [reply.status_code for reply in replies] == [401, 413]
+
+
+def test_more_questions_than_an_account_may_ask_are_refused(settings):
+    opened = open_application(settings)
+    account = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
+    limits = RateLimits({"questions": 1})
+    opened.runs.check_limit = lambda user: limits.take("questions", user)
+    _, secret = opened.for_user(account).api_tokens.make("Ann's", ["ask"])
+    with serve(opened) as address, httpx.Client(base_url=address) as client:
+        headers = {"Authorization": f"Bearer {secret}"}
+        replies = [client.post("/api/v1/runs", json={"question": "Why?"}, headers=headers) for _ in range(2)]
+    opened.close()
+    assert [reply.status_code for reply in replies] == [202, 429]
+    assert int(replies[1].headers["retry-after"]) > 3000
+
+
+def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
+    reply = api.post(
+        "/v1/chat/completions", content=b'{"model": "\\ud800", "messages": [{"role": "user", "content": "?"}]}'
+    )
+    assert reply.status_code == 422
 
 
 @pytest.mark.parametrize(

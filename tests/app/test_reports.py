@@ -5,7 +5,7 @@ from __future__ import annotations
 from crag.app import reports
 from crag.events import AnswerChecked, AnswerWritten
 from crag.runs.trace import Trace
-from crag.types import Citation, Support, Usage
+from crag.types import AddResult, Citation, Support, Usage
 
 SENTENCES = (
     Support("Bees dance [1].", "supported", (1,), "Bees dance."),
@@ -35,3 +35,8 @@ def test_the_report_holds_strength_and_quote_of_each_sentence() -> None:
         ("weak", "Bees dance."),
         ("unsupported", ""),
     ]
+
+
+def test_a_presentation_has_slides() -> None:
+    added = AddResult("fox.pptx", "s1", "Foxes", "added", 3, 2, kind="pptx")
+    assert reports.added_text(added) == "✓ Foxes: added, 2 slides, 3 passages"

@@ -46,6 +46,20 @@ def test_a_summary_by_a_model_is_checked_against_its_sources(bench):
 
 
 @pytest.mark.parametrize(
+    ("question", "window", "is_noted"),
+    [
+        ("Summarize everything for a beginner", 0, True),
+        ("이 문서를 쉽게 요약해줘", 0, True),
+        ("Summarize everything", 0, False),
+        ("Summarize everything for a beginner", 100, False),
+    ],
+)
+def test_other_words_than_those_of_the_documents_need_a_model(bench, question, window, is_noted):
+    trace = bench({}, passages=[LEASE, LETTER], summarizer=FirstSentences(window)).ask(question)
+    assert any("Without a language model" in note for note in trace.notes) is is_noted
+
+
+@pytest.mark.parametrize(
     ("question", "read"),
     [
         ("Summarize the lease", [1]),

@@ -351,6 +351,18 @@ def test_a_removal_becomes_final(library):
         library.restore([kept.id])
 
 
+def test_a_removal_that_is_kept_for_longer_becomes_final_later(library, monkeypatch):
+    added = library.pipeline.add_bytes("notes.md", NOTES)
+    library.discard([added.id], kept_seconds=3_600)
+    library.purge_removed()
+    assert [one.id for one in library.removed()] == [added.id]
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + 3_601)
+    library.purge_removed()
+    assert library.removed() == []
+    assert originals(library.home) == set()
+
+
 def test_a_removal_becomes_final_although_the_clock_was_ahead(library, monkeypatch):
     added = library.pipeline.add_bytes("notes.md", NOTES)
     now = time.time()

@@ -14,7 +14,7 @@ from mcp_types import ElicitResult
 from crag.app.application import open_application
 from crag.mcp.server import Access, CragServer
 from crag.settings import Settings
-from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama import LLAMA, ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
 
 TEXT = b"# Light\n\nThe lighthouse of Brill was built in 1931. It is 42 metres tall.\n"
@@ -115,7 +115,9 @@ async def test_a_cancelled_call_stops_the_answer(tmp_path):
     with ScriptedOllama() as ollama:
         ollama.first_token_after = 60.0
         opened = open_application(
-            Settings(home=tmp_path / "home", chat_model="ollama:llama3", embedder="builtin", ollama_host=ollama.url)
+            Settings(
+                home=tmp_path / "home", chat_model=f"ollama:{LLAMA.name}", embedder="builtin", ollama_host=ollama.url
+            )
         )
         opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
         async with Client(serve(opened)) as client:

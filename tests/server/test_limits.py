@@ -5,16 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from crag.server.limits import LimitRequests, RequestLimits
+from tests.served import serve
 
 UPLOADED = {"busy": 90, "new": 0}
 LIMITS = RequestLimits(lambda session: UPLOADED.get(session, 0), uploaded_bytes=100, sockets=2, body_seconds=0.05)
@@ -102,3 +104,21 @@ def test_only_a_body_must_arrive_in_time(method, status):
     with ThreadPoolExecutor(1) as alone:  # away from the event loop that Playwright keeps in this thread
         alone.submit(lambda: asyncio.run(APP.build_middleware_stack()(scope, receive, send))).result()
     assert sent[0]["status"] == status
+
+
+def test_a_reply_may_take_longer_than_the_body_did():
+    """A stream listens for the end of its connection while it is sent."""
+
+    async def answer(request: Request) -> StreamingResponse:
+        await request.body()
+        return StreamingResponse(answer_late(), media_type="text/plain")
+
+    async def answer_late():
+        await asyncio.sleep(3 * LIMITS.body_seconds)
+        yield "done"
+
+    slow = Starlette(
+        routes=[Route("/", answer, methods=["POST"])], middleware=[Middleware(LimitRequests, limits=LIMITS)]
+    )
+    with serve(slow) as address:
+        assert httpx.post(address, content=b"x").text == "done"

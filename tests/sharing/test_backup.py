@@ -48,10 +48,10 @@ def test_nothing_but_the_library_is_in_it(library, tmp_path):
         assert b"secret" not in b"".join(archive.read(name) for name in archive.namelist())
 
 
-@pytest.mark.parametrize("remove", ["remove", "discard"])
-def test_what_was_removed_is_not_in_a_later_backup(library, tmp_path, remove):
+@pytest.mark.parametrize(("remove", "options"), [("remove", {}), ("discard", {}), ("discard", {"kept_seconds": 3_600})])
+def test_what_was_removed_is_not_in_a_later_backup(library, tmp_path, remove, options):
     added = library.pipeline.add_bytes("secret.md", b"The code word is Quetzalcoatl.\n")
-    getattr(library, remove)([added.id])
+    getattr(library, remove)([added.id], **options)
     save(library, tmp_path / "saved")
     with zipfile.ZipFile(tmp_path / "saved") as archive:
         assert b"Quetzalcoatl" not in archive.read("crag.sqlite")

@@ -51,7 +51,7 @@ COMMON = {
     "PassageExchange.import_passages",
     *("QuestionQueue.begin", "QuestionQueue.close", "QuestionQueue.unread_files", "QuestionQueue.wake"),
     "RegressionMonitor.run_if_due",
-    *("RunService.busy", "RunService.close", "RunService.delete_orphaned_data"),
+    *("RunService.busy", "RunService.close", "RunService.count_question", "RunService.delete_orphaned_data"),
 }
 """Methods that do not depend on the user: they run the process, or change only what is shared."""
 SHARED_SERVICES = {
@@ -108,7 +108,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
             connection.execute(insert(model_calls).values(body=b"", **called))
             place = {"conversation_id": anns.conversation.id, "position": 1}
             connection.execute(insert(queued_questions).values(text=f"Which {WORD}?", **place))
-        ApiReplies(application.database).put(anns.token.id, "key", "request", "reply")
+        ApiReplies(application.database).claim(anns.token.id, "key", "request")
         anns_rows = read_rows(application)
         ben = application.for_user(BEN)
         conversation = ben.conversations.create()

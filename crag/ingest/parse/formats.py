@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
-from crag.types import WORKBOOK_KIND
+from crag.types import PRESENTATION_KIND, WORKBOOK_KIND
 
 if TYPE_CHECKING:
     from crag.ingest.parse.document import Document, ParseRequest
@@ -107,7 +107,7 @@ FORMATS = (
         detect=_has_content_type(b"wordprocessingml.document.main+xml"),
     ),
     Format(
-        *("pptx", "PowerPoint", "Office", _OFFICE_HINT, "office:read_pptx", (".pptx", ".pptm")),
+        *(PRESENTATION_KIND, "PowerPoint", "Office", _OFFICE_HINT, "office:read_pptx", (".pptx", ".pptm")),
         detect=_has_content_type(
             b"presentationml.presentation.main+xml", b"ms-powerpoint.presentation.macroEnabled.main+xml"
         ),

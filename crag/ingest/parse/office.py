@@ -81,6 +81,8 @@ _DEFAULT_TITLE = re.compile(
     r"(?:PowerPoint (?:Presentation|演示文稿|簡報|프레젠테이션)|(?:Slide|幻灯片|投影片|슬라이드) ?\d+)?", re.IGNORECASE
 )
 
+_LONGEST_TITLE = 150  # characters of the title of a slide
+
 
 def read_pptx(request: ParseRequest) -> Document:
     """Parse each slide: title as heading, text, table rows, then the notes. Raises `SourceRefused` (`too_large`)."""
@@ -100,6 +102,8 @@ def read_pptx(request: ParseRequest) -> Document:
 
 def _slide_blocks(slide: Any, number: int) -> Iterator[Block]:
     title = slide.shapes.title
+    if title is not None and len(title.text_frame.text) > _LONGEST_TITLE:  # all text of the slide is in its title box
+        title = None
     if title is not None:
         yield Block(" ".join(title.text_frame.text.split()), "heading", number, 1)
     for shape in _flatten_groups(slide.shapes):

@@ -97,6 +97,17 @@ def test_a_title_that_programs_give_to_every_presentation_is_none(title) -> None
     assert read("a.pptx", out.getvalue()).title == "Foxes 1"
 
 
+def test_a_title_box_that_holds_the_text_of_the_slide_is_no_title() -> None:
+    presentation = Presentation(io.BytesIO(slides(2)))
+    divisions = [f"Division {number}: Foxes of the {number}th kind" for number in range(9)]
+    presentation.slides[0].shapes.title.text = "\n".join(divisions)
+    out = io.BytesIO()
+    presentation.save(out)
+    document = read("a.pptx", out.getvalue())
+    assert document.title == "Foxes 2"
+    assert Block("- Division 1: Foxes of the 1th kind", "item", 1) in document.blocks
+
+
 def test_sheets_give_their_names_and_rows_as_a_reader_sees_them() -> None:
     document = read("a.xlsx", sheets())
     assert (document.kind, document.pages) == ("xlsx", None)

@@ -23,7 +23,7 @@ def papers(tmp_path):
 @pytest.fixture
 def look(services):
     """Makes the looks that the worker of the server makes in the background."""
-    worker = FolderWorker(services.database, services.library, services.jobs, 10**6, lambda: None)
+    worker = FolderWorker(services.database, services.library, services.jobs, 10**6)
 
     def look(times=2):
         for _ in range(times):
