@@ -159,7 +159,7 @@ class Preferences(UserScoped):
 
     def _search_settings(self, rows: Mapping[str, str]) -> Settings:
         settings, address = self._settings, _parse_value(rows.get(_MCP_SEARCH, ""))
-        if address and not settings.mcp_search:
+        if address and not settings.mcp_search and not settings.open:
             settings = replace(settings, mcp_search=str(address), mcp_token="")
         chosen = _parse_value(rows.get(_WEB_SEARCH, ""))
         if settings.web_search == "auto" and chosen in settings.web_search_providers:
@@ -175,8 +175,15 @@ class Preferences(UserScoped):
         self.on_change()
 
     def save_mcp_search(self, address: str) -> None:
-        """Save the tool of an MCP server that is searched like the web; empty for none. Raises `BadRequest`."""
+        """Save the tool of an MCP server that is searched like the web; empty for none. Raises `BadRequest`.
+
+        Where everyone may change settings, strangers could reach other machines of this network through it.
+        """
         check_admin(self._database, self._user)
+        if self._settings.open:
+            raise BadRequest(
+                "This server is open to everyone, so no address is saved.", "Set CRAG_MCP_SEARCH in `.env`."
+            )
         written = address.strip()
         if written and (not is_web_address(written) or " " in written):
             raise BadRequest(

@@ -205,3 +205,13 @@ def test_leave_of_the_command_line_can_be_taken_back_too(preferences):
     preferences.allow_model_for_process("openai:d")
     preferences.forbid_model("openai:d")
     assert not preferences.may_send_to("openai:d")
+
+
+def test_no_address_is_saved_or_used_where_everyone_may_change_settings(database):
+    Preferences(database, Settings()).save_mcp_search("http://10.0.0.1/mcp#find")
+    opened = Preferences(database, Settings(open=True))
+    with pytest.raises(BadRequest, match="open to everyone"):
+        opened.save_mcp_search("http://10.0.0.1/mcp#find")
+    assert opened.search_settings().mcp_search == ""
+    named = Preferences(database, Settings(open=True, mcp_search="https://mcp.example/mcp"))
+    assert named.search_settings().web_search_provider == "mcp"
