@@ -26,11 +26,11 @@ class AskOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    collection: Annotated[str, Field(description="Only this collection")] = ""
+    collection: Annotated[str, Field(max_length=200, description="Only this collection")] = ""
     route: RouteName = "auto"
     passages: Annotated[int | None, Field(ge=1, le=50, description="How many passages to grade")] = None
     web: Annotated[Literal["off", "ask"], Field(description="ask: a query for the web waits for leave")] = "off"
-    preset: Annotated[str, Field(description="A preset or reference system by name")] = ""
+    preset: Annotated[str, Field(max_length=200, description="A preset or reference system by name")] = ""
 
 
 def start_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
@@ -44,7 +45,9 @@ class NewRun(AskOptions):
     """A question, and how to answer it."""
 
     question: Text
-    conversation: Annotated[str, Field(description="Id of a conversation to go on with, or new; empty: none")] = ""
+    conversation: Annotated[
+        str, Field(max_length=200, description="Id of a conversation to go on with, or new; empty: none")
+    ] = ""
 
 
 class Consent(BaseModel):
@@ -101,7 +104,7 @@ def add_file(
     if len(data) > limit:
         raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A file may have {limit:,} bytes.", "", "too_large")
     name = file.filename or "upload"
-    content = (name, collection, data)
+    content = (name, collection, hashlib.sha256(data).hexdigest())
     return reply_once(
         request, caller, content, lambda: {"job": caller.application.jobs.submit_bytes(name, data, collection)}
     )
