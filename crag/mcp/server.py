@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
@@ -168,7 +169,7 @@ class CragServer(MCPServer):
 
     async def search(
         self,
-        query: Annotated[str, Field(description="A question or some words")],
+        query: Annotated[str, Field(max_length=2_000, description="A question or some words")],
         passages: Annotated[int, Field(ge=1, le=_MAX_PASSAGES, description="How many passages")] = 4,
         collection: CollectionName = "",
     ) -> dict[str, Any]:
@@ -211,10 +212,11 @@ class CragServer(MCPServer):
             raise ToolError("Give either a location or a text.")
         if location and not is_url(location) and not self._access.local_files:
             raise ToolError("Files of the server cannot be named from here. Give a web address or a text.")
-        stop = Cancellation()
+        stop, loop = Cancellation(), anyio.lowlevel.current_token()
 
-        def report(progress: Progress) -> None:
-            anyio.from_thread.run(context.report_progress, progress.done, progress.total or None, progress.stage)
+        def report(progress: Progress) -> None:  # called by threads of the pipeline, which know no event loop
+            said = progress.done, progress.total or None, progress.stage
+            anyio.from_thread.run(context.report_progress, *said, token=loop)
 
         def add() -> list[AddResult]:
             pipeline = self._application.library.pipeline
