@@ -15,6 +15,7 @@ from crag.errors import BadRequest
 from crag.options import RouteName, RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
+from crag.text.sanitization import normalize_question
 from crag.types import Turn
 
 _MAX_TEXT = 200_000  # characters of one message
@@ -40,10 +41,14 @@ def start_run(
     application = caller.application
     check_collection(caller, options.collection)
     application.runs.count_question()
+    question, chosen = (
+        normalize_question(question),
+        build_options(caller, options),
+    )  # no conversation for what is refused
     conversation_id = conversation or None
     if conversation == "new" or (not conversation and caller.owns_conversations):
         conversation_id = application.conversations.create().id
-    run = application.runs.start(conversation_id, question, build_options(caller, options), history=history)
+    run = application.runs.start(conversation_id, question, chosen, history=history)
     return run, conversation_id
 
 

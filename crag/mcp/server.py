@@ -39,6 +39,7 @@ from crag.ingest.pipeline import AddOptions
 from crag.options import RouteName, RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
+from crag.text.sanitization import normalize_question
 from crag.types import AddResult, Progress
 
 DOCUMENT_ADDRESS = "crag://documents/{source_id}"
@@ -124,6 +125,7 @@ class CragServer(MCPServer):
         if options.collection:
             _check_collection(self._application, options.collection)
         self._application.runs.count_question()
+        question = normalize_question(question)  # no conversation for what is refused
         if conversation == "new":
             found = self._application.conversations.create()
         elif conversation:

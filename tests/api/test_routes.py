@@ -185,6 +185,19 @@ def test_more_questions_than_an_account_may_ask_are_refused(settings):
     assert int(replies[1].headers["retry-after"]) > 3000
 
 
+def test_a_question_that_is_refused_leaves_no_conversation(settings):
+    opened = open_application(settings)
+    ann = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
+    _, secret = opened.for_user(ann).api_tokens.make("Ann's", ["ask"])
+    with serve(opened) as address, httpx.Client(base_url=address) as client:
+        for body in ({"question": " "}, {"question": "Why?", "preset": "none"}):
+            reply = client.post("/api/v1/runs", json=body, headers={"Authorization": f"Bearer {secret}"})
+            assert reply.status_code == 400
+    with opened.database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM conversations").scalar() == 0
+    opened.close()
+
+
 def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
     reply = api.post(
         "/v1/chat/completions", content=b'{"model": "\\ud800", "messages": [{"role": "user", "content": "?"}]}'
