@@ -41,10 +41,8 @@ def start_run(
     application = caller.application
     check_collection(caller, options.collection)
     application.runs.count_question()
-    question, chosen = (
-        normalize_question(question),
-        build_options(caller, options),
-    )  # no conversation for what is refused
+    # Before there is a conversation, which a question that is refused shall not leave.
+    question, chosen = normalize_question(question), build_options(caller, options)
     conversation_id = conversation or None
     if conversation == "new" or (not conversation and caller.owns_conversations):
         conversation_id = application.conversations.create().id
