@@ -31,6 +31,7 @@ _MAX_FRAME_BYTES = 1 << 20  # around a file
 _MAX_JSON_BYTES = 8 << 20  # values of JSON take up to 25 times as much memory
 MOST_OPEN = 100
 """Requests of one person, or of one token of the home, that are answered at the same time."""
+FILE_WEIGHT = 12  # of a request with a file, which is held in memory, among these
 _STATUSES: tuple[tuple[type[CragError], HTTPStatus], ...] = (
     (NotFound, HTTPStatus.NOT_FOUND),
     (LimitReached, HTTPStatus.TOO_MANY_REQUESTS),
@@ -87,20 +88,20 @@ class AdmitTokens:
                 raise Refused(
                     HTTPStatus.UNAUTHORIZED, "This token is not known.", "Make one under Settings, API tokens."
                 )
-            sender = token.user or token.id
-            if self._open[sender] >= MOST_OPEN:
+            sender, weight = token.user or token.id, FILE_WEIGHT if _has_file(scope) else 1
+            if self._open[sender] + weight > MOST_OPEN:
                 raise Refused(
-                    HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_OPEN} requests are open.", "Wait for one.", "too_many_open"
+                    HTTPStatus.TOO_MANY_REQUESTS, "Too many requests are open.", "Wait for one.", "too_many_open"
                 )
         except CragError as error:
             await say_error(Request(scope), error)(scope, receive, send)
             return
         scope.setdefault("state", {})["token"] = token
-        self._open[sender] += 1
+        self._open[sender] += weight
         try:
             await self._app(scope, self._limit_body(scope, receive), send)
         finally:
-            self._open[sender] -= 1
+            self._open[sender] -= weight
             if not self._open[sender]:
                 del self._open[sender]
 
@@ -113,8 +114,7 @@ class AdmitTokens:
 
     def _limit_body(self, scope: Scope, receive: Receive) -> Receive:
         settings = self._api.state.find_application().settings
-        is_form = Headers(scope=scope).get("content-type", "").startswith("multipart/")
-        left = settings.max_upload_bytes + _MAX_FRAME_BYTES if is_form else _MAX_JSON_BYTES
+        left = settings.max_upload_bytes + _MAX_FRAME_BYTES if _has_file(scope) else _MAX_JSON_BYTES
 
         async def receive_within_limit() -> Message:
             nonlocal left
@@ -125,6 +125,10 @@ class AdmitTokens:
             return message
 
         return receive_within_limit
+
+
+def _has_file(scope: Scope) -> bool:
+    return Headers(scope=scope).get("content-type", "").startswith("multipart/")
 
 
 def _require(scope: TokenScope) -> Any:

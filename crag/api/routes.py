@@ -148,7 +148,7 @@ async def _job_events(caller: Caller, job_id: str) -> AsyncIterator[str]:
 
 
 def _find_job(caller: Caller, job_id: str) -> Job:
-    found = next((job for job in caller.application.jobs.jobs() if job.id == job_id), None)
+    found = caller.application.jobs.job(job_id)
     if found is None:
         raise NotFound("There is no such job.", "It may have been dismissed.")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import traceback
 import tracemalloc
@@ -14,7 +15,7 @@ from functools import partial
 import httpx
 import pytest
 
-from crag.api.access import MOST_OPEN
+from crag.api.access import FILE_WEIGHT, MOST_OPEN
 from crag.app.application import open_application
 from crag.concurrency.rate_limits import RateLimits
 from crag.runs.run import LiveRun
@@ -144,6 +145,23 @@ def test_one_program_does_not_hold_all_connections_open(settings):
             wait_until(lambda: client.get("/api/v1/collections").status_code == 200)
             opened.runs.stop(run)
         opened.close()
+
+
+def test_one_program_does_not_send_all_files_at_once(application, address):
+    """Each file is held in memory until its job is stored."""
+    secret = secret_of(application)
+    head = f"POST /api/v1/documents/files HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n"
+    head += "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000\r\n\r\n--x"
+    place = ("127.0.0.1", int(address.rpartition(":")[2]))
+    headers = {"Authorization": f"Bearer {secret}"}
+    with ExitStack() as senders, httpx.Client(base_url=address, headers=headers) as client:
+        for _ in range(MOST_OPEN // FILE_WEIGHT):
+            senders.enter_context(socket.create_connection(place)).sendall(head.encode())
+        send = partial(client.post, "/api/v1/documents/files", files={"file": ("note.md", b"# Note")})
+        wait_until(lambda: send().status_code == 429)
+        assert client.get("/api/v1/collections").status_code == 200
+        senders.close()
+        wait_until(lambda: send().status_code == 202)
 
 
 def test_followers_that_vanish_leave_no_threads(settings):
