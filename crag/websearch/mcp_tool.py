@@ -61,16 +61,17 @@ class McpToolBackend:
         with anyio.fail_after(timeout):
             async with self._connect(timeout, statuses) as client:
                 tool = await self._find_tool(client)
+                name = strip_unstorable(tool.name)[:_MAX_NAMES]
                 argument = self._argument or _query_argument(tool.input_schema)
                 if missing := [name for name in tool.input_schema.get("required", ()) if name != argument]:
                     also = strip_unstorable(", ".join(missing))[:_MAX_NAMES]
-                    raise WebSearchFailed.make("mcp.other_arguments", name=tool.name, missing=also)
+                    raise WebSearchFailed.make("mcp.other_arguments", name=name, missing=also)
                 try:
                     result = await client.call_tool(tool.name, {argument: query})
                 except MCPError as error:
-                    raise WebSearchFailed.make("mcp.tool_error", name=tool.name) from error
+                    raise WebSearchFailed.make("mcp.tool_error", name=name) from error
                 if result.is_error:
-                    raise WebSearchFailed.make("mcp.tool_error", name=tool.name)
+                    raise WebSearchFailed.make("mcp.tool_error", name=name)
                 structured = list(_read_structured(result.structured_content))
                 return structured or await _read_contents(client, result.content[:results], tool.title or tool.name)
 

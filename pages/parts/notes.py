@@ -73,7 +73,7 @@ def draw_conversation_notes(conversation: Conversation | None) -> None:
         st.form_submit_button(_("Add note"), icon=":material/add:", on_click=_add_note, args=(conversation_id,))
     _draw_undo()
     kept = application().notes.list(conversation_id=conversation_id) if conversation_id else []
-    for note in kept:
+    for note in kept[:_PAGE_SIZE]:
         with st.container(gap=None):
             dialogs.draw_opener(
                 markdown.escape_line(note.title, 100),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 from langchain_core.documents import Document
@@ -202,7 +203,13 @@ class Needy:
         self.key = key
 
 
+BARE = RunnableLambda(lambda query: [SimpleNamespace(page_content="The Celtics won.")])
 STRINGS = RunnableLambda(lambda query: ["secret"])
+
+
+def test_documents_that_say_nothing_about_themselves_are_results():
+    (found,) = search(settings_for("retriever", f"{__name__}:BARE"))
+    assert (found.title, found.location, found.text) == ("Web result", "", "The Celtics won.")
 
 
 @pytest.mark.parametrize(
