@@ -53,7 +53,7 @@ class Refused(CragError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever sent a request: their token, and the application as far as they may use it."""
+    """The sender of a request: their token, and the application limited to what they may use."""
 
     token: ApiToken
     application: Application
@@ -68,11 +68,16 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
 class AdmitTokens:
-    """Middleware that refuses who has no token, before anything of the body is read, and bodies that are too long."""
+    """Middleware that refuses requests without a known token before their body is read, and bodies that are too long.
 
-    def __init__(self, app: ASGIApp, api: FastAPI, without_token: Collection[str]) -> None:
+    `without_token` are paths that are open to everyone.
+    """
+
+    def __init__(
+        self, app: ASGIApp, find_application: Callable[[], Application], without_token: Collection[str] = ()
+    ) -> None:
         self._app = app
-        self._api = api
+        self._find_application = find_application
         self._without_token = without_token
         self._open: Counter[str] = Counter()
 
@@ -106,14 +111,14 @@ class AdmitTokens:
                 del self._open[sender]
 
     def _find(self, secret: str) -> ApiToken | None:
-        application: Application = self._api.state.find_application()
+        application = self._find_application()
         token = application.api_tokens.find(secret)
         if token and token.user and application.settings.people == "accounts" and not is_account(token.user):
             return None  # of a browser, from before there were accounts: nobody can revoke it any more
         return token
 
     def _limit_body(self, scope: Scope, receive: Receive) -> Receive:
-        settings = self._api.state.find_application().settings
+        settings = self._find_application().settings
         left = settings.max_upload_bytes + _MAX_FRAME_BYTES if _has_file(scope) else _MAX_JSON_BYTES
 
         async def receive_within_limit() -> Message:
@@ -166,7 +171,8 @@ def reply_once(request: Request, caller: Caller, content: object, act: Callable[
         try:
             body = json.dumps(act())
         except BaseException:
-            replies.release(token, key)
+            if key:
+                replies.release(token, key)
             raise
         if key:
             replies.put(token, key, body)
@@ -176,7 +182,11 @@ def reply_once(request: Request, caller: Caller, content: object, act: Callable[
             HTTPStatus.UNPROCESSABLE_ENTITY, "This Idempotency-Key came with another request.", "Use a new one."
         )
     if not known[1]:
-        raise Refused(HTTPStatus.CONFLICT, "The first request with this Idempotency-Key is at work.", "Wait for it.")
+        raise Refused(
+            HTTPStatus.CONFLICT,
+            "The first request with this Idempotency-Key is still running.",
+            "Try again in a minute.",
+        )
     return Response(known[1], HTTPStatus.ACCEPTED, {"Idempotent-Replayed": "true"}, "application/json")
 
 
