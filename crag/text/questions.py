@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from crag.text.korean_spacing import restore_spaces
 from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
+from crag.text.measures import drop_other_quantities, find_quantities
 from crag.text.opening_hours import find_hours, tells_other_opening
 from crag.text.patterns import lazy_regex
 
@@ -50,7 +51,8 @@ _QUESTION_PATTERNS: dict[AnswerType, str] = {
     r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
     r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
     "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot)\b"
-    r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]",
+    r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]"
+    r"|多[久長长高遠远深寬宽重]",
     "person": r"\bwho(?:m|se)?\b|누구|누가|誰|谁|何人|哪位",
     "place": rf"{_ASKING}where\b|\bwhere\W*$"
     r"|\b(?:what|which) (?:city|country|state|place|region|location)\b|어디|哪[裡里]|何[處处]",
@@ -241,9 +243,14 @@ _DATE = lazy_regex(
 _MONTH_NAME = lazy_regex(_MONTH, re.IGNORECASE)
 _CALENDAR_NAME = lazy_regex(rf"{_MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?", re.IGNORECASE)
 _NUMBER = lazy_regex(
-    r"[$€£¥]?\d+(?:[.,]\d+)*(?: ?(?:%|percent|million|billion|thousand))?"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|half|third|hundred|thousand|million|billion)\b"
+    r"[$€£¥]?\d+(?:[.,]\d+)*(?!\d|(?:st|nd|rd|th)\b)(?: ?(?:%|percent|million|billion|thousand))?"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|half|hundred|thousand|million|billion)\b"
+    r"|\b(?:an?|one|two)[ -]thirds?\b"
     r"|[一二三四五六七八九十百千萬万兩两]+[个個次人种種年天位名]",
+    re.IGNORECASE,
+)
+_LABEL_NUMBER = lazy_regex(  # names something: "section 7", "version 3"
+    r"\b(?:sections?|chapters?|clauses?|articles?|annex|appendix|figures?|tables?|pages?|form|version|no\.) \d[\d.]*",
     re.IGNORECASE,
 )
 _CAPITALISED = lazy_regex(r"\b[A-Z][\w’'-]*")
@@ -309,17 +316,12 @@ def _find_dates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-_TIME_UNIT = r"(?:second|minute|hour|day|week|month|year|decade)s?"
-_COUNTS_THINGS = lazy_regex(rf"\bhow many (?!(?:\w+ )?{_TIME_UNIT}\b)\w")
-_DURATION = lazy_regex(rf"\b[\w.,]+[ -]{_TIME_UNIT}\b", re.IGNORECASE)
-_SO_FAR = lazy_regex(r"\bhow long (?:has|have)\b")
-_SINCE = lazy_regex(r"\bsince\b", re.IGNORECASE)
-
-
 def _find_numbers(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     asked = question.text.lower()
-    said = text if _SO_FAR.search(asked) and _SINCE.search(text) else _DATE.sub(" ", text)
-    said = _DURATION.sub(" ", said) if _COUNTS_THINGS.search(asked) else said
+    if (quantities := find_quantities(asked, text)) is not None:
+        found = (quantity[0].strip().lower() for quantity in quantities)
+        return frozenset(quantity for quantity in found if quantity not in asked)
+    said = _LABEL_NUMBER.sub(" ", _DATE.sub(" ", drop_other_quantities(asked, text)))
     numbers = (re.sub(r"[^\w%.]", "", number.lower()) for number in _NUMBER.findall(said))
     return frozenset(number for number in numbers if number.rstrip("%") not in asked)
 
