@@ -90,7 +90,7 @@ def section_titles(passage: Passage) -> list[str]:
 
 
 def is_numbered(text: str, number: str) -> bool:
-    """Return whether a heading or clause has this number: “3. Rent”, “3 Rent”, “§ 3”, “Chapter 3”; 3 stands for 3.1 too.
+    """Return whether a heading or clause has this number: “3 Rent”, “§ 3”, “Chapter 3”; 3 also stands for 3.1.
 
     A sentence such as “3 Members form a quorum.” has none.
     """
