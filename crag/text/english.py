@@ -67,7 +67,7 @@ def find_missing_words(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the missing names and figures, and the other missing key words."""
     text = f"{quoted} {context}"
-    held = set(extract_terms(text))
+    held = question.add_forms(extract_terms(text))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
     missing, unlike = [], []
     unneeded = FRAME_TERMS | _find_class_terms(question) | (_COST_TERMS if _CURRENCY.search(quoted) else set())

@@ -14,6 +14,7 @@ from crag.text.language import extract_terms, extract_words, is_cjk, is_table_ro
 from crag.text.measures import drop_other_quantities, find_quantities
 from crag.text.opening_hours import find_hours, tells_other_opening
 from crag.text.patterns import lazy_regex
+from crag.text.verbs import find_other_forms
 
 
 class TermStatistics(Protocol):
@@ -94,6 +95,7 @@ class AnalyzedQuestion:
     """A question as the scorer sees it. `order` holds its terms in order; `is_cjk` is true for Chinese and Korean.
 
     `statistics` are those of the searched library, `unseen_weight` is the weight of a term that does not occur in it.
+    `forms` names for other forms of its irregular verbs the term that they stand for: `led` for `lead`.
     """
 
     text: str
@@ -105,14 +107,20 @@ class AnalyzedQuestion:
     is_cjk: bool
     statistics: TermStatistics
     unseen_weight: float
+    forms: dict[str, str]
 
     def covered_share(self, held: Iterable[str]) -> float:
         """Return the share of the question's weight, in 0..1, that is covered by the terms `held`.
 
         The sum is exact, thus the same in every order of the terms: equal shares must not differ by rounding.
         """
-        found = self.weights.keys() & held
+        found = self.weights.keys() & self.add_forms(held)
         return math.fsum(self.weights[term] for term in found) / (math.fsum(self.weights.values()) or 1.0)
+
+    def add_forms(self, held: Iterable[str]) -> set[str]:
+        """Return the terms `held`, and those of the question that they are other forms of."""
+        terms = set(held)
+        return terms.union(self.forms[form] for form in self.forms.keys() & terms)
 
 
 def is_long_question(question: str) -> bool:
@@ -186,6 +194,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     order = tuple(term for _, parts in key_words for term in parts)
     names = find_name_terms(text)
     unseen = statistics.idf([UNSEEN_TERM])[UNSEEN_TERM]
+    verbs = frozenset(order) - names
     weights = _weigh_terms(order, names, statistics, unseen)
     return AnalyzedQuestion(
         text,
@@ -197,6 +206,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
         _is_cjk_question(text),
         statistics,
         unseen,
+        {form: verb for verb in verbs for form in find_other_forms(verb)},
     )
 
 
