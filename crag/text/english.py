@@ -21,13 +21,21 @@ _CLASS_NOUN = lazy_regex(
 _DEGREE = lazy_regex(r"\bhow (big|large)\b", re.IGNORECASE)
 _COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
 _CURRENCY = lazy_regex(r"[$€£¥₩]\s?\d|\d\s?(?:euros?|pounds?|dollars?|EUR|GBP|USD)\b", re.IGNORECASE)
-_QUALIFIERS = tuple(  # stop words that change what is asked: the answer must hold one of the same kind
-    lazy_regex(words, re.IGNORECASE)
-    for words in (
-        r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b",
-        r"\b(?:only|sole|single)\b",
-        r"\b(?:before|prior|earlier|previous\w*|former\w*)\b",
-        r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b",
+_SUPERLATIVE = (
+    r"(?<!\bat )\b(?:most|least|best|worst|(?:high|low|larg|bigg|great|small|tall|long|short|old|young|earli|lat|near"
+    r"|fast|slow|strong|weak|rich|poor|cheap|new|deep|wid|heavi|light|hott|cold|few|clos|busi)est)\b"
+)
+_QUALIFIERS = tuple(  # stop words that change what is asked, and what an answer must hold: mostly one of the same kind
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(asks + others, re.IGNORECASE))
+    for asks, others in (
+        (r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b", ""),
+        (r"\b(?:only|sole|single)\b", ""),
+        (r"\b(?:before|prior|earlier|previous\w*|former\w*)\b", ""),
+        (r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b", ""),
+        (
+            _SUPERLATIVE,
+            r"|\b(?:top|main\w*|primar\w+|chief\w*|maxim\w+|minim\w+|more \w+ than any)\b",
+        ),
     )
 )
 _NEEDED = tuple(  # what a question asks, and what its answer must hold
@@ -89,7 +97,8 @@ def find_missing_words(
     unlike += _find_words_of_other_names(question, quoted, held=frozenset(extract_terms(context)))
     if (passive := _PASSIVE.search(question.text)) and _is_active_only(passive[1], passive[2], quoted):
         unlike.append(passive[2])
-    unlike += [found[0] for one in _QUALIFIERS if (found := one.search(question.text)) and not one.search(text)]
+    qualifiers = ((asks.search(question.text), holds) for asks, holds in _QUALIFIERS)
+    unlike += [found[0] for found, holds in qualifiers if found and not holds.search(text)]
     return names, tuple(unlike)
 
 

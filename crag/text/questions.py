@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Literal, Protocol
 
 from crag.text.korean_spacing import restore_spaces
@@ -70,9 +71,13 @@ _NOUN_PATTERNS: dict[
     "person": r"\b(?:winner|director|actor|actress|author|president)\b|冠[军軍]|[导導]演|主演|[编編][剧劇]|主角|得主"
     r"|旗手|首相|[总總][统統]",
 }
-_ANSWER_TYPE_PATTERNS = [
-    (kind, lazy_regex(words, re.IGNORECASE)) for kind, words in (*_QUESTION_PATTERNS.items(), *_NOUN_PATTERNS.items())
-]
+_ASKS_BY_WORD, _ASKS_BY_NOUN = (
+    [(kind, lazy_regex(words, re.IGNORECASE)) for kind, words in patterns.items()]
+    for patterns in (_QUESTION_PATTERNS, _NOUN_PATTERNS)
+)
+_CLASS_NOUN = lazy_regex(  # "which segment", "of which award"
+    r"\b(?:which|what) (?!(?:is|are|was|were|do|does|did|can|will|would|has|have|had|the)\b)\w+", re.IGNORECASE
+)
 _NAME = lazy_regex(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]*[a-zA-Z]\b", re.MULTILINE)
 _CAPITALS = lazy_regex(r"\b(?:[A-Z]{2,}\w*|\d[\d.,]*)\b")
 _LATIN_WORD = lazy_regex(r"[A-Za-z]+")
@@ -224,8 +229,14 @@ def _weigh_terms(
 
 
 def detect_answer_type(question: str) -> AnswerType:
-    """Return the kind of value that the first matching pattern finds in the question."""
-    return next((kind for kind, pattern in _ANSWER_TYPE_PATTERNS if pattern.search(question)), "other")
+    """Return the kind of value that the first matching pattern finds in the question.
+
+    Of "Which segment earned most revenue?" it is no number: what it asks for is a segment.
+    """
+    asked = found[0] if (found := _CLASS_NOUN.search(question)) else question
+    by_word = (kind for kind, pattern in _ASKS_BY_WORD if pattern.search(question))
+    by_noun = (kind for kind, pattern in _ASKS_BY_NOUN if pattern.search(asked))
+    return next(chain(by_word, by_noun), "other")
 
 
 def _is_cjk_question(question: str) -> bool:
