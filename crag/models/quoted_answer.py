@@ -85,7 +85,7 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
         is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
         if question.answer_type in SINGLE_VALUE_TYPES:
             return gaps.value, bool(gaps) or not _repeats_words(question, unit)
-        return gaps.value, gaps.count > 0, is_aside
+        return gaps.count > gaps.value, gaps.value, is_aside
 
     return min(near, key=lacks)
 
@@ -95,6 +95,8 @@ def _choose_units(
 ) -> list[ScoredUnit]:
     """Choose the units that complete the lead, then those that support the answer as well; stop where support drops."""
     chosen, gaps = [lead], find_gaps([lead])
+    if gaps.value and (after := [unit for unit in ranked if _follows(unit, lead) and not find_gaps([unit])]):
+        return [lead, *after]  # "The ferry was stopped in 1911. Its pier had burned, because …"
     for unit in ranked:
         if not gaps.count or len(chosen) == MAX_SENTENCES or unit.score < _COMPLETING_SCORE_SHARE * lead.score:
             break
@@ -116,6 +118,10 @@ def _choose_units(
             chosen.append(unit)
             said |= terms
     return chosen
+
+
+def _follows(unit: ScoredUnit, other: ScoredUnit) -> bool:
+    return (unit.n, unit.place) == (other.n, other.place + 1)
 
 
 def _repeats_words(question: AnalyzedQuestion, unit: ScoredUnit) -> bool:

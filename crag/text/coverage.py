@@ -249,6 +249,7 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
         gaps = _find_cjk_gaps(question, quoted)
     else:
         lacks_value = not (_holds_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
+        lacks_value |= english.lacks_reason(question, quoted.text)
         names, words = english.find_missing_words(question, quoted.text, quoted.context, embedder)
         gaps = Gaps(names, words, lacks_value)
     return replace(gaps, value=True) if tells_other_opening(question.text, quoted.text) else gaps
@@ -264,7 +265,7 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     if _cjk_reader(asked) is korean:
         words = korean.find_missing_words(asked, text, around)
-        states = _holds_value(question, text)
+        states = _holds_value(question, text) and not korean.lacks_reason(asked, text)
     else:
         words = chinese.find_missing_words(asked, said) + chinese.find_missing_letters(asked, said)
         parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))

@@ -42,15 +42,6 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(needed, re.IGNORECASE))
     for asks, needed in (
         (
-            r"\bwhy\b",
-            (
-                r"\b(?:because|since|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)|so"
-                r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))|caus\w+|result\w*"
-                r"|led|leads?|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)"
-                r"|response|by \w+ing|means|given)\b"
-            ),
-        ),
-        (
             r"\bwhat (?:is|was|are|were) the meaning of\b",
             r"\b(?:mean\w*|signif\w+|symboli[sz]\w+|stands? for|denot\w+|defin\w+|refers?|deriv\w+)\b|[\"“‘]",
         ),
@@ -60,6 +51,17 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
         ),
     )
 )
+_ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
+_REASON = lazy_regex(  # with regard to case: "to reduce costs" is a reason, "to Dunmore Holdings" is none
+    r"(?i:\b(?:because|since(?! [12]\d{3})|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)"
+    r"|so(?! (?:far|called|many|much)\b)|therefore|thus|hence|reasons?(?! (?:why|that|for which)\b)|caus\w+"
+    r"|result(?:s|ed|ing)? (?:of|in|from)|as a result|for (?:fear|lack|want|the (?:sake|purpose|reason))"
+    r"|(?:led|leads?|leading) to|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:es?|ing)|in order|response|by \w+ing"
+    r"|means that|given (?:that|the|its|their)|too)\b)"
+    r"|(?<!\bhad )(?<!\bhas )(?<!\bhave )(?<!\bbegan )(?<!\bstarted )(?<!\bcontinued )(?<!\bused )(?<!\bable )"
+    r"(?<!\byears )(?<!\bmonths )\bto (?!(?:the|an?|his|her|its|their|our|my|your|this|that|these|those|all|any|be)\b)"
+    r"[a-z]+"
+)
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ASKS_FOR_COUNTED = lazy_regex(
     rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({'|'.join(_COUNTS[2:])})\b", re.IGNORECASE
@@ -68,6 +70,11 @@ _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
 _PASSIVE = lazy_regex(r"\b(?:is|are|was|were) (?:the )?(?:[A-Z][\w’'-]* )*?([A-Z][\w’'-]*) ([a-z]+)\W*$")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+
+
+def lacks_reason(question: AnalyzedQuestion, text: str) -> bool:
+    """Return whether a question asks why and a text gives no reason, in English words for one."""
+    return bool(_ASKS_WHY.search(question.text)) and not _REASON.search(text)
 
 
 def find_missing_words(
@@ -153,7 +160,7 @@ def _is_form_of_name(name: str, term: str) -> bool:
 
 
 def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> bool:
-    """Return whether a quotation gives a reason, a meaning, a material or as many items if these are asked for.
+    """Return whether a quotation gives a meaning, a material or as many items if these are asked for.
 
     It must also speak of the kind of thing that is asked for.
     """
