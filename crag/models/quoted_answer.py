@@ -47,7 +47,7 @@ GapFinder = Callable[[Sequence[ScoredUnit]], Gaps]
 def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUnit]], find_gaps: GapFinder) -> str:
     """Compose the Markdown answer with `[n]` after every quotation; empty when there is nothing to quote."""
     every = [unit for text in texts for unit in text]
-    prose = [unit for text in texts for unit in text if not _is_heading(unit, text)] or every
+    prose = [unit for text in texts for unit in text if not (_is_heading(unit, text) or _asks(unit))] or every
     if not prose:
         return ""
     for text in texts:
@@ -60,6 +60,10 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
         return _write_list(block)
     chosen = _choose_units(question, ranked, lead, find_gaps)
     return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
+
+
+def _asks(unit: ScoredUnit) -> bool:
+    return unit.text.rstrip().endswith(("?", "？"))
 
 
 def _is_heading(unit: ScoredUnit, text: Sequence[ScoredUnit]) -> bool:

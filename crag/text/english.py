@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from crag.protocols import Embedder, Quotation
-from crag.text.language import extract_terms, extract_words
+from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
@@ -69,6 +69,21 @@ _ASKS_FOR_COUNTED = lazy_regex(
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
 _PASSIVE = lazy_regex(r"\b(?:is|are|was|were) (?:the )?(?:[A-Z][\w’'-]* )*?([A-Z][\w’'-]*) ([a-z]+)\W*$")
+_BE = r"(?:is|are|was|were|be|been|being)"
+_WHO_DID = lazy_regex(  # "Who founded Orbel in 1990?": the verb and what follows it
+    rf"\W*who (?:(?:first|originally|really|actually|also) )?(?!{_BE}\b|(?:will|would|can|could|may|might|must|should"
+    r"|shall|do|does|did|has|have|had|else)\b)([a-z]+) (.+)",
+    re.IGNORECASE,
+)
+_PREPOSITION = lazy_regex(
+    r"\b(?:in|on|at|of|for|from|to|with|by|as|into|about|over|under|during|after|before|since|when|while)\b"
+)
+_CLAUSE_BORDER = lazy_regex(
+    r"[;:]|\b(?:which|who|whom|whose|that|when|where|while|although|but|because|whereas)\b"
+    r"|\b(?:and|or) (?:\w+ly )?\w+ed\b",
+    re.IGNORECASE,
+)
+_SUBJECT_RELATIVE = lazy_regex(rf"\b(?:which|that|who) (?:(?:{_BE}|ha[sd]|have|\w+ly) )*$", re.IGNORECASE)
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
@@ -104,6 +119,8 @@ def find_missing_words(
     unlike += _find_words_of_other_names(question, quoted, held=frozenset(extract_terms(context)))
     if (passive := _PASSIVE.search(question.text)) and _is_active_only(passive[1], passive[2], quoted):
         unlike.append(passive[2])
+    if (done := _WHO_DID.match(question.text)) and _is_done_to_others(question, done[1], done[2], quoted):
+        unlike.append(done[1])
     qualifiers = ((asks.search(question.text), holds) for asks, holds in _QUALIFIERS)
     unlike += [found[0] for found, holds in qualifiers if found and not holds.search(text)]
     return names, tuple(unlike)
@@ -130,6 +147,48 @@ def _is_active_only(subject: str, verb: str, quoted: str) -> bool:
     """Return whether a text says only what a thing did, as in "Orbel sold 40 looms", not what was done to it."""
     before = re.findall(rf"(\w+) {re.escape(verb)}\b", quoted, re.IGNORECASE)
     return bool(before) and all(word.casefold() == subject.casefold() for word in before)
+
+
+def _is_done_to_others(question: AnalyzedQuestion, verb: str, rest: str, quoted: str) -> bool:
+    """Return whether sentences use the verb of "Who founded Orbel?", but none of Orbel."""
+    object_, _, _ = _PREPOSITION.sub("\n", rest).partition("\n")
+    terms = extract_terms(object_)
+    objects = question.names.intersection(terms) or set(terms[-1:])
+    found = [_relate(question, verb, objects, sentence) for sentence in split_sentences(quoted)] if objects else []
+    return False in found and True not in found
+
+
+def _relate(question: AnalyzedQuestion, verb: str, objects: Collection[str], sentence: str) -> bool | None:
+    """Return whether a sentence says of one of the objects that somebody does it; None if that cannot be told."""
+    tokens = list(find_tokens(sentence))
+    terms = [question.add_forms(extract_terms(token)) for _, token in tokens]
+    (asked,) = extract_terms(verb) or ("",)
+    verbs = [at for at, own in enumerate(terms) if asked in own or any(shares_root(asked, term) for term in own)]
+    named = [at for at, own in enumerate(terms) if not own.isdisjoint(objects)]
+    if not verbs:
+        return None
+    if named:
+        return any(_is_object(sentence, tokens, verb_at, at) for verb_at in verbs for at in named if at != verb_at)
+    following = (tokens[at + 1][1] for at in verbs if at + 1 < len(tokens))
+    return (
+        False
+        if any(word[0].isupper() and question.names.isdisjoint(extract_terms(word)) for word in following)
+        else None
+    )
+
+
+def _is_object(sentence: str, tokens: Sequence[tuple[int, str]], verb_at: int, at: int) -> bool:
+    """Return whether the token at an index may be what the verb is done to: "founded Orbel", "Orbel was founded"."""
+    first, last = sorted((verb_at, at))
+    between = sentence[tokens[first][0] + len(tokens[first][1]) : tokens[last][0]]
+    words = [word.lower() for _, word in tokens]
+    verb, before, after = words[verb_at], words[max(0, verb_at - 3) : verb_at], words[verb_at + 1 : verb_at + 5]
+    is_apart = bool(_CLAUSE_BORDER.search(between))
+    if re.search("(?:er|or)s?$", verb):  # "the founder of Orbel", "Orbel's founder"
+        return not is_apart
+    if not verb.endswith("ing") and ("by" in after or any(re.fullmatch(_BE, word) for word in before)):
+        return (at < verb_at and (not is_apart or bool(_SUBJECT_RELATIVE.search(between)))) or verb_at == 0
+    return not is_apart if at > verb_at else after[:1] in (["it"], ["them"], ["him"], ["her"])
 
 
 def _find_class_terms(question: AnalyzedQuestion) -> set[str]:

@@ -278,6 +278,14 @@ _CAPITALISED = lazy_regex(r"\b[A-Z][\w’'-]*")
 _CERTAIN_NAME = lazy_regex(  # two capitalised words in a row, or one that does not start a sentence
     r"\b[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]*", re.MULTILINE
 )
+_PLACE_NAME = lazy_regex(r"\b(?:in|at|near) (?:the )?[A-Z][\w’'-]*(?:,? [A-Z][\w’'-]*)*")
+_BYLINE = lazy_regex(
+    r"^\W*(?:(?i:written|text|story|report|photos?) )?[Bb]y:? [A-Z][\w.’'-]+(?:[ ,]+[A-Z][\w.’'-]+)+[^.\n]{0,60}$",
+    re.MULTILINE,
+)
+_ASKS_AUTHOR = lazy_regex(
+    r"\b(?:wrote|writ\w+|authors?|authored|reporters?|journalists?|editors?|photograph\w*|by whom)\b", re.IGNORECASE
+)
 _QUOTED = lazy_regex(r"[《「『“]([^《》「」『』“”]{1,30})[》」』”]")
 _LIST_MARKER = lazy_regex(r"\(?\b\d\)|[①-⑳]|^\s*[-*•]\s", re.MULTILINE)
 _SERIES = lazy_regex(r",[^,.]+(?:,[^,.]+)*,? (?:and|or) |、")
@@ -295,7 +303,7 @@ def can_recognize_candidates(question: AnalyzedQuestion) -> bool:
 
 def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     """Return the values of the expected answer type in `text` that are not in the question, in a normalized form."""
-    said = _RESULT_DATE.sub("", text)
+    said = _drop_origin(question, text)
     if question.answer_type == "time":
         is_other = tells_other_opening(question.text, said)
         return frozenset() if is_other else _find_dates(question, said).union(find_hours(said))
@@ -306,10 +314,19 @@ def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     return _capitalised_terms(_CAPITALISED.findall(said)) - question.weights.keys()
 
 
+def _drop_origin(question: AnalyzedQuestion, text: str) -> str:
+    """Return a text without the date of a search result, and without a byline unless its author is asked for."""
+    said = _RESULT_DATE.sub("", text)
+    is_person = question.answer_type == "person" and not _ASKS_AUTHOR.search(question.text)
+    return _BYLINE.sub("", said) if is_person else said
+
+
 def matches_answer_type(question: AnalyzedQuestion, text: str) -> bool:
     """Return whether `text` certainly contains the expected answer type; True if that cannot be recognized."""
     if question.answer_type in ("person", "place") and not question.is_cjk:
-        return bool(_capitalised_terms(_CERTAIN_NAME.findall(_RESULT_DATE.sub("", text))) - question.weights.keys())
+        said = _drop_origin(question, text)
+        said = _PLACE_NAME.sub(" ", said) if question.answer_type == "person" else said
+        return bool(_capitalised_terms(_CERTAIN_NAME.findall(said)) - question.weights.keys())
     return not can_recognize_candidates(question) or bool(find_candidates(question, text))
 
 
