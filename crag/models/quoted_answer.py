@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from crag.text.citation_marks import escape_brackets
 from crag.text.coverage import Gaps, find_labelled_values
+from crag.text.definitions import defines, find_term
 from crag.text.language import (
     continues_item,
     extract_terms,
@@ -55,11 +56,26 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
         if labelled and not find_gaps(labelled):
             return _write_units(labelled)
     ranked = sorted(prose, key=lambda unit: -unit.score)
+    ranked = _find_definitions(question, ranked, texts) or ranked
     lead = _find_lead(question, ranked, find_gaps)
     if question.answer_type == "list" and (block := _find_asked_list(texts, lead, find_gaps)):
         return _write_list(block)
     chosen = _choose_units(question, ranked, lead, find_gaps)
     return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
+
+
+def _find_definitions(
+    question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], texts: Sequence[Sequence[ScoredUnit]]
+) -> list[ScoredUnit]:
+    """Return the units that define the term that a question asks about, or else those right below it as a heading."""
+    if not (term := find_term(question.text)):
+        return []
+    near = [unit for unit in ranked if unit.score >= _COMPLETING_SCORE_SHARE * ranked[0].score]
+    wanted = extract_terms(term)
+    headings = {(unit.n, unit.place) for text in texts for unit in text if extract_terms(unit.text) == wanted}
+    return [unit for unit in near if defines(term, unit.text)] or [
+        unit for unit in near if (unit.n, unit.place - 1) in headings
+    ]
 
 
 def _asks(unit: ScoredUnit) -> bool:
@@ -99,8 +115,9 @@ def _choose_units(
 ) -> list[ScoredUnit]:
     """Choose the units that complete the lead, then those that support the answer as well; stop where support drops."""
     chosen, gaps = [lead], find_gaps([lead])
-    if gaps.value and (after := [unit for unit in ranked if _follows(unit, lead) and not find_gaps([unit])]):
-        return [lead, *after]  # "The ferry was stopped in 1911. Its pier had burned, because …"
+    after = [unit for unit in ranked if (unit.n, unit.place) == (lead.n, lead.place + 1) and not question.is_cjk]
+    if gaps.value and after and not find_gaps(after):  # "The ferry was sold in 2011. It had become too small."
+        return [lead, *after]
     for unit in ranked:
         if not gaps.count or len(chosen) == MAX_SENTENCES or unit.score < _COMPLETING_SCORE_SHARE * lead.score:
             break
@@ -122,10 +139,6 @@ def _choose_units(
             chosen.append(unit)
             said |= terms
     return chosen
-
-
-def _follows(unit: ScoredUnit, other: ScoredUnit) -> bool:
-    return (unit.n, unit.place) == (other.n, other.place + 1)
 
 
 def _repeats_words(question: AnalyzedQuestion, unit: ScoredUnit) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from crag.protocols import Embedder, Quotation
+from crag.text.definitions import defines, find_term
 from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
@@ -219,11 +220,13 @@ def _is_form_of_name(name: str, term: str) -> bool:
 
 
 def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> bool:
-    """Return whether a quotation gives a meaning, a material or as many items if these are asked for.
+    """Return whether a quotation gives a definition, a material or as many items if these are asked for.
 
     It must also speak of the kind of thing that is asked for.
     """
     if any(asks.search(question.text) and not needed.search(quoted.text) for asks, needed in _NEEDED):
+        return False
+    if (term := find_term(question.text)) and not defines(term, quoted.text):
         return False
     if wanted := _ASKS_FOR_COUNTED.match(question.text):
         items = max(quoted.items, len(_SEPARATOR.findall(quoted.text)) + 1)

@@ -472,3 +472,22 @@ def test_the_reason_in_the_next_sentence_is_quoted_instead_of_what_repeats_the_q
     )
     written = answer(embedder, "Why was the ferry sold?", [text])
     assert written == "The ferry was sold in 2011. [1] It had become too small for the crowds of summer. [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "quoted"),
+    [
+        (
+            "What is remote work?",
+            "Remote work was introduced after talks about remote work. Remote work means work away from the office.",
+            "Remote work means work away from the office.",
+        ),
+        (
+            "What is a data breach?",
+            "A data breach must be reported at once. Report it.\n\n# Data breach\n\nAny loss of personal data counts.",
+            "Any loss of personal data counts.",
+        ),
+    ],
+)
+def test_a_definition_is_quoted_instead_of_what_else_is_said(embedder, question, text, quoted) -> None:
+    assert answer(embedder, question, [text]) == f"{quoted} [1]"

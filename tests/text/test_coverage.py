@@ -295,6 +295,8 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert covers("What are the three colours of the flag?", "The three colours of the flag are red, white and blue.")
     assert not covers("What are the five colours of the flag?", "The five colours of the flag were chosen in 1911.")
     assert not covers("What is the bell made of?", "The bell is heavy.")
+    assert covers("What is a bowline?", "A bowline is a knot for a fixed loop.")
+    assert not covers("What is a bowline?", "A bowline must be tied by two sailors.")
 
 
 def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedder) -> None:
