@@ -153,7 +153,7 @@ def _is_active_only(subject: str, verb: str, quoted: str) -> bool:
 def _is_done_to_others(question: AnalyzedQuestion, verb: str, rest: str, quoted: str) -> bool:
     """Return whether sentences use the verb of "Who founded Orbel?", but none of Orbel."""
     object_, _, _ = _PREPOSITION.sub("\n", rest).partition("\n")
-    terms = extract_terms(object_)
+    terms = [term for term in extract_terms(object_) if term not in FRAME_TERMS]
     objects = question.names.intersection(terms) or set(terms[-1:])
     found = [_relate(question, verb, objects, sentence) for sentence in split_sentences(quoted)] if objects else []
     return False in found and True not in found
@@ -161,21 +161,21 @@ def _is_done_to_others(question: AnalyzedQuestion, verb: str, rest: str, quoted:
 
 def _relate(question: AnalyzedQuestion, verb: str, objects: Collection[str], sentence: str) -> bool | None:
     """Return whether a sentence says of one of the objects that somebody does it; None if that cannot be told."""
+    asked = next(iter(extract_terms(verb)), "")
+    agent = re.compile(rf"{asked}\w?(?:er|or)")  # "founder", "winner"
     tokens = list(find_tokens(sentence))
     terms = [question.add_forms(extract_terms(token)) for _, token in tokens]
-    (asked,) = extract_terms(verb) or ("",)
-    verbs = [at for at, own in enumerate(terms) if asked in own or any(shares_root(asked, term) for term in own)]
+    verbs = [at for at, own in enumerate(terms) if asked in own or any(map(agent.fullmatch, own))]
     named = [at for at, own in enumerate(terms) if not own.isdisjoint(objects)]
-    if not verbs:
+    if not (asked and verbs):
         return None
     if named:
         return any(_is_object(sentence, tokens, verb_at, at) for verb_at in verbs for at in named if at != verb_at)
     following = (tokens[at + 1][1] for at in verbs if at + 1 < len(tokens))
-    return (
-        False
-        if any(word[0].isupper() and question.names.isdisjoint(extract_terms(word)) for word in following)
-        else None
+    is_of_others = any(
+        word[0].isupper() and question.weights.keys().isdisjoint(extract_terms(word)) for word in following
     )
+    return False if is_of_others else None
 
 
 def _is_object(sentence: str, tokens: Sequence[tuple[int, str]], verb_at: int, at: int) -> bool:
