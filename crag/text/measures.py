@@ -34,11 +34,11 @@ _TIME = (
     rf" {_TIME_UNIT}\b|\b{_TIME_UNIT}\)?: ?\d[\d.,]*"
 )
 _DURATION = (
-    rf"{_TIME}|{_SPAN}"
+    rf"(?:{_TIME})(?! (?:ago|prior|earlier|previously)\b)|{_SPAN}"
     r"|\b(?:for (?:life|good)|forever|indefinite(?:ly)?|permanent(?:ly)?|unlimited|lifelong|overnight)\b"
 )
 _LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|\d+['′’] ?\d"
-_AGE = rf"{_TIME}|\bage[ds]?\b\D{{0,20}}\d+|(?:,| at) \d{{1,3}}(?=[,.\s]|$)"
+_AGE = rf"{_TIME}|\bage[ds]?\b\D{{0,20}}\d+|(?-i:[A-Z])\w+, \d{{1,2}},| at \d{{2}}(?=[,.]|$)"
 _FREQUENCY = (
     r"\b(?:once|twice|\w+ times|every|each|(?:bi|semi)?-?(?:hour|dai|night|week|month|year|quarter|annual)ly|annual"
     r"|continuous(?:ly)?|always|never|rarely|seldom|sometimes|usually|regularly|frequently|occasionally)\b"
@@ -57,6 +57,7 @@ _KOREAN_MONEY = (
 _MEASURES = tuple(  # what a question asks, and the quantities that answer it
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
     for asks, holds in (
+        (r"\bhow (?:long|many \w+) (?:ago|before|earlier|prior)\b", rf"{_TIME}|{_SPAN}"),
         (r"\bhow long (?:is|are|was|were)\b", rf"{_DURATION}|{_LENGTH}"),
         (rf"\bhow long\b|\bhow (?:many (?:\w+ )?{_TIME_UNIT}(?<=s)|much (?:longer|(?:more )?time))\b", _DURATION),
         (r"\bhow old\b", _AGE),
@@ -82,7 +83,7 @@ _OTHERS = tuple(  # what a question asks, and the quantities that do not answer 
     for asks, holds in (
         (
             r"\bhow many (?!(?:\w+ )?(?:met(?:er|re)s|miles|kilomet|euros|pounds|dollars)\b)",
-            rf"{_TIME}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b",
+            rf"{_TIME}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
         ),
         (
             r"\bhow much (?:is|are|was|were|do|does|did|will|would|must|can|should|money|has|have)\b",

@@ -165,6 +165,8 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("When was Halden sold?", "In 1980 Halden sold 41 boats."),
         ("Why was the ferry sold?", "Why the ferry was sold is a question that many have asked."),
         ("Why was the ferry sold?", "The company built the ferry in 1999 and sold it to Dunmore Holdings."),
+        ("Why did Orbel buy the ferry?", "In 2013, Orbel agreed to buy the ferry."),
+        ("Why did Orbel buy the ferry?", "Orbel spent 40 million to buy the ferry."),
         ("Why was the ferry sold?", "The ferry, which took three years to build, was sold."),
         ("도서관은 왜 휴관했나요?", "도서관은 2020년에 휴관했다."),
         ("Who founded Orbel?", "Clara Moor is a founding member of the Sailing Union, which Orbel joined in 1990."),

@@ -84,6 +84,7 @@ def test_a_measure_announces_nothing(sentence, announces):
         ("How many parties may use the software?", "The parties may use it for 30 days at 40 euros.", False),
         ("How many parties may use the software?", "Up to 12 parties may use the software.", True),
         ("How many parties use it?", "One third of the parties use it.", True),
+        ("How many parties use it?", "The parties are up to 25x faster with it.", False),
         ("How much is the fine?", "The fine is due within 3 days.", False),
         ("How much is the fine?", "The fine is 90 euros and due within 3 days.", True),
         ("How much notice must be given?", "Notice of 3 weeks must be given.", True),
