@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -44,11 +45,13 @@ def served(home: Path, folder: Path = ROOT, port: int = 0, **environment: str) -
 
 
 @contextmanager
-def serve(app: ASGIApp) -> Iterator[str]:
+def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "off") -> Iterator[str]:
     """Any ASGI application on a free port, in a thread of the test; gives its address."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_level="critical", lifespan=lifespan, timeout_graceful_shutdown=1)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         wait_until(lambda: server.started)

@@ -60,7 +60,7 @@ MAY_IMPORT = {
 EVERYTHING_BELOW = {
     "app": tuple(MAY_IMPORT),
     "cli": (*MAY_IMPORT, "app", "mcp"),
-    "mcp": (*MAY_IMPORT, "app"),
+    "mcp": (*MAY_IMPORT, "app", "api"),
     "api": (*MAY_IMPORT, "app"),
     "__main__": (*MAY_IMPORT, "app", "cli"),
 }

@@ -48,7 +48,7 @@ class Refused(CragError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever sent a request: their token, and the application as far as they may use it."""
+    """The sender of a request: their token, and the application limited to what they may use."""
 
     token: ApiToken
     application: Application
@@ -63,11 +63,16 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
 class AdmitTokens:
-    """Middleware that refuses who has no token, before anything of the body is read, and bodies that are too long."""
+    """Middleware that refuses requests without a known token before their body is read, and bodies that are too long.
 
-    def __init__(self, app: ASGIApp, api: FastAPI, without_token: Collection[str]) -> None:
+    `without_token` are paths that are open to everyone.
+    """
+
+    def __init__(
+        self, app: ASGIApp, find_application: Callable[[], Application], without_token: Collection[str] = ()
+    ) -> None:
         self._app = app
-        self._api = api
+        self._find_application = find_application
         self._without_token = without_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +80,7 @@ class AdmitTokens:
         if scope["type"] != "http" or scope["path"] in self._without_token:
             await self._app(scope, receive, send)
             return
-        application: Application = self._api.state.find_application()
+        application = self._find_application()
         kind, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
         known = await to_thread.run_sync(application.api_tokens.find, secret) if kind.lower() == "bearer" else None
         if known is None:
@@ -132,7 +137,8 @@ def reply_once(request: Request, caller: Caller, content: object, act: Callable[
         try:
             body = json.dumps(act())
         except BaseException:
-            replies.release(token, key)
+            if key:
+                replies.release(token, key)
             raise
         if key:
             replies.put(token, key, body)
@@ -142,7 +148,11 @@ def reply_once(request: Request, caller: Caller, content: object, act: Callable[
             HTTPStatus.UNPROCESSABLE_ENTITY, "This Idempotency-Key came with another request.", "Use a new one."
         )
     if not known[1]:
-        raise Refused(HTTPStatus.CONFLICT, "The first request with this Idempotency-Key is at work.", "Wait for it.")
+        raise Refused(
+            HTTPStatus.CONFLICT,
+            "The first request with this Idempotency-Key is still running.",
+            "Try again in a minute.",
+        )
     return Response(known[1], HTTPStatus.ACCEPTED, {"Idempotent-Replayed": "true"}, "application/json")
 
 

@@ -34,7 +34,7 @@ def create_api(find_application: Callable[[], Application]) -> ASGIApp:
     api.include_router(openai_routes.router)
     api.include_router(routes.router)
     add_error_handlers(api)
-    api.add_middleware(AdmitTokens, api=api, without_token=(_OPENAPI_PATH, _DOCS_PATH))
+    api.add_middleware(AdmitTokens, find_application=find_application, without_token=(_OPENAPI_PATH, _DOCS_PATH))
 
     @api.get(_DOCS_PATH, include_in_schema=False)
     def show_description() -> HTMLResponse:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from crag.api.access import Caller, Refused
+from crag.api.access import Caller
 from crag.app import reports
 from crag.errors import BadRequest
 from crag.options import RouteName, RunOptions
@@ -38,7 +37,7 @@ def start_run(
 ) -> tuple[Run, str | None]:
     """Start to answer; return the run and its conversation's id. Raises `CragError`."""
     application = caller.application
-    check_collection(caller, options.collection)
+    application.library.check_collection(options.collection)
     application.runs.count_question()
     conversation_id = conversation or None
     if conversation == "new" or (not conversation and caller.owns_conversations):
@@ -60,12 +59,6 @@ def build_options(caller: Caller, options: AskOptions) -> RunOptions:
     if options.route != "auto":
         chosen = replace(chosen, route=options.route)
     return replace(chosen, k=options.passages) if options.passages else chosen
-
-
-def check_collection(caller: Caller, name: str) -> None:
-    """Raise `Refused` if there is no such collection."""
-    if name and name not in {one.name for one in caller.application.library.collections()}:
-        raise Refused(HTTPStatus.NOT_FOUND, f"There is no collection “{name}”.", "List them at /api/v1/collections.")
 
 
 def run_json(run_id: str, trace: Trace, conversation_id: str | None = None) -> dict[str, Any]:

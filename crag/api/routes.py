@@ -15,12 +15,13 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from crag.api.access import Asker, Caller, Permitter, Reader, Refused, Writer, reply_once
-from crag.api.questions import AskOptions, Text, check_collection, run_json, start_run
+from crag.api.questions import AskOptions, Text, run_json, start_run
 from crag.app import reports
 from crag.app.followed_runs import follow_run
 from crag.errors import BadRequest, NotFound
 from crag.evaluation.types import Evaluation
 from crag.events import encode_event
+from crag.ingest.intake import write_text_file
 from crag.library.job_queue import Job
 
 _POLL_SECONDS = 0.2
@@ -65,7 +66,7 @@ def list_collections(caller: Reader) -> dict[str, Any]:
 @router.get("/documents", tags=["Documents"])
 def list_documents(caller: Reader, collection: str = "") -> dict[str, Any]:
     """List the documents, newest first."""
-    check_collection(caller, collection)
+    caller.application.library.check_collection(collection)
     found = caller.application.library.sources(collection)
     return {"documents": [reports.source_json(source) for source in found]}
 
@@ -86,8 +87,7 @@ def add_document(caller: Writer, request: Request, document: NewDocument) -> Res
     def add() -> dict[str, Any]:
         if document.url:
             return {"job": jobs.submit_url(document.url, document.collection)}
-        text = document.text if document.text.lstrip().startswith("#") else f"# {document.title}\n\n{document.text}"
-        return {"job": jobs.submit_bytes(f"{document.title}.md", text.encode(), document.collection)}
+        return {"job": jobs.submit_bytes(*write_text_file(document.title, document.text), document.collection)}
 
     return reply_once(request, caller, document.model_dump(), add)
 
@@ -164,7 +164,7 @@ def search(
     collection: str = "",
 ) -> dict[str, Any]:
     """Find passages without grading them."""
-    check_collection(caller, collection)
+    caller.application.library.check_collection(collection)
     hits = caller.application.library.search(q, passages, collection)
     return {"hits": [reports.hit_json(hit) for hit in hits]}
 

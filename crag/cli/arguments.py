@@ -40,12 +40,6 @@ def check_document_ids(application: Application, ids: Sequence[str], action: str
         raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {action}.", "`list` shows the ids.")
 
 
-def check_collection(application: Application, name: str) -> None:
-    """Raise `BadRequest` for an unknown collection; a typo must not look like an empty library."""
-    if name and name not in {collection.name for collection in application.library.collections()}:
-        raise BadRequest(f"There is no collection “{name}”.", "`collections` lists them.")
-
-
 def parse_text(given: str) -> str:
     """Return an argument without bytes that are not UTF-8, which neither a database nor a model accepts."""
     return strip_unstorable(given)

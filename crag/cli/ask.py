@@ -16,7 +16,6 @@ from crag.cli.arguments import (
     AddCommand,
     add_run_arguments,
     build_run_options,
-    check_collection,
     parse_text,
 )
 from crag.cli.terminal import ask_consent, print_json, print_result, print_text
@@ -50,7 +49,7 @@ def register(command: AddCommand) -> None:
 
 def ask_question(application: Application, options: argparse.Namespace) -> int:
     """Answer a question, then list the sources."""
-    check_collection(application, options.collection)
+    application.library.check_collection(options.collection)
     wanted = options.conversation
     if wanted is None and options.account:
         wanted = _NEW  # what a person asks is in a conversation of theirs

@@ -12,7 +12,7 @@ from typing import get_args
 from crag.app.application import Application
 from crag.app.reports import Json
 from crag.cancellation import Cancellation
-from crag.cli.arguments import FAILED, OK, AddCommand, check_collection, parse_count, parse_text, whole_number
+from crag.cli.arguments import FAILED, OK, AddCommand, parse_count, parse_text, whole_number
 from crag.cli.terminal import print_failure, print_result, progress_line
 from crag.errors import BadRequest
 from crag.evaluation.calibration_probes import read_provided_questions
@@ -205,7 +205,7 @@ def register(command: AddCommand) -> None:
 
 def calibrate_thresholds(application: Application, options: argparse.Namespace) -> int:
     """Measure how well a grader's scores separate answers from non-answers, and propose thresholds."""
-    check_collection(application, options.collection)
+    application.library.check_collection(options.collection)
     asked = RunOptions(model=options.model, grader=options.grader, collection=options.collection, k=options.k)
     if options.forget:
         return _forget_thresholds(application, asked, options.json)

@@ -16,7 +16,6 @@ from crag.cli.arguments import (
     AddCommand,
     add_run_arguments,
     build_run_options,
-    check_collection,
     check_new_file,
     parse_count,
     parse_path,
@@ -286,7 +285,7 @@ def evaluate_dataset(application: Application, options: argparse.Namespace) -> i
     except Stopped:
         print_failure("stopped", "Stopped before any question was asked. Added documents are kept.", options.json)
         return FAILED
-    check_collection(application, collection)
+    application.library.check_collection(collection)
     plan = EvaluationPlan(
         dataset=dataset,
         variants=[replace(one, options=replace(one.options, collection=collection)) for one in made],

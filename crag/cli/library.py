@@ -16,7 +16,6 @@ from crag.cli.arguments import (
     FAILED,
     OK,
     AddCommand,
-    check_collection,
     check_document_ids,
     parse_count,
     parse_path,
@@ -110,7 +109,7 @@ def move(settings: Settings, options: argparse.Namespace) -> int:
 
 def list_documents(application: Application, options: argparse.Namespace) -> int:
     """List the documents."""
-    check_collection(application, options.collection)
+    application.library.check_collection(options.collection)
     sources = application.library.sources(options.collection)
     if options.json:
         print_json({"sources": [reports.source_json(source) for source in sources]})
@@ -130,7 +129,7 @@ def remove_documents(application: Application, options: argparse.Namespace) -> i
 
 def search_passages(application: Application, options: argparse.Namespace) -> int:
     """Find the nearest passages, without a language model."""
-    check_collection(application, options.collection)
+    application.library.check_collection(options.collection)
     hits = application.library.search(options.query, options.k, options.collection)
     lines = "\n".join(_hit_text(hit) for hit in hits) or "No passages found."
     print_result(options.json, {"hits": [reports.hit_json(hit) for hit in hits]}, lines)
@@ -170,7 +169,7 @@ def move_documents(application: Application, options: argparse.Namespace) -> int
 
 def delete_collection(application: Application, options: argparse.Namespace) -> int:
     """Delete a collection."""
-    check_collection(application, options.name)
+    application.library.check_collection(options.name)
     documents = [source.id for source in application.library.sources(options.name)]
     if documents and not options.with_documents:
         raise BadRequest(
@@ -185,7 +184,7 @@ def delete_collection(application: Application, options: argparse.Namespace) -> 
 
 def export_collection(application: Application, options: argparse.Namespace) -> int:
     """Export a collection as a folder for LangChain's FAISS.load_local, or as JSON Lines."""
-    check_collection(application, options.collection)
+    application.library.check_collection(options.collection)
     path: Path = options.destination
     with progress_line(path.name) as report:
         count = application.exchange.export(

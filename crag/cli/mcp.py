@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from crag.app.application import Application
-from crag.cli.arguments import OK, AddCommand
+from crag.cli.arguments import OK, AddCommand, whole_number
+
+_LARGEST_PORT = 65_535
 
 
 def register(command: AddCommand) -> None:
     """Add the parser of this command."""
     serving = command("mcp", serve_mcp)
     serving.add_argument("--read-only", action="store_true", help="do not let programs add documents")
+    serving.add_argument(
+        "--http",
+        type=whole_number(1, _LARGEST_PORT),
+        metavar="PORT",
+        help="serve programs of this machine over HTTP instead; each needs an API token (`tokens make`)",
+    )
 
 
 def serve_mcp(application: Application, options: argparse.Namespace) -> int:
     """Serve the documents to a program by the Model Context Protocol, over standard input and output."""
     from crag.mcp.server import Access, CragServer
 
-    access = Access(may_add=not options.read_only)
-    CragServer(application, access, in_conversations=bool(options.account)).run("stdio")
+    access = Access(may_add=not options.read_only, local_files=not options.http)
+    server = CragServer(application, access, in_conversations=bool(options.account))
+    if not options.http:
+        server.run("stdio")
+        return OK
+    from crag.mcp.http import serve_http
+
+    print(f"Serving http://127.0.0.1:{options.http}/mcp. Stop with Ctrl+C.", file=sys.stderr, flush=True)
+    user = application.accounts.find(options.account).id if options.account else None
+    serve_http(server, user, options.http)
     return OK

@@ -102,7 +102,7 @@ class FolderScanner:
     """Looks at a folder again and again. A folder that did not change is not listed again; its files are checked."""
 
     def __init__(self, root: Path, rules: FolderRules, devices: Mapping[str, int] | None = None) -> None:
-        """`devices` are those of the last look, by which an unmounted folder is told from an empty one."""
+        """`devices` are those of the last look; they distinguish an unmounted folder from an empty one."""
         self.root = root
         self._rules = rules
         self._devices = dict(devices or {})

@@ -160,6 +160,12 @@ _BARE_ADDRESS = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:[/?#]\S*)?$")
 _CREDENTIALS = re.compile(r"(?<=//)[^/?#]*@")
 
 
+def write_text_file(title: str, text: str) -> tuple[str, bytes]:
+    """Return a text as a Markdown file: its name, and its content below the title unless it has a heading."""
+    headed = text if text.lstrip().startswith("#") else f"# {title}\n\n{text}"
+    return f"{title}.md", headed.encode()
+
+
 def is_url(spec: str) -> bool:
     """Return whether the text is meant as a URL. The fetcher decides which URLs are allowed."""
     return bool(_URL.match(spec.strip()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from crag.cancellation import Cancellation
 from crag.concurrency.caches import LRUCache
-from crag.errors import NotFound
+from crag.errors import BadRequest, NotFound
 from crag.ingest.intake import Intake
 from crag.ingest.pipeline import IngestPipeline
 from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader
@@ -178,6 +178,12 @@ class Library(UserScoped):
     def collections(self) -> list[Collection]:
         """Return every collection with its counts, the default one first."""
         return self._collections.all()
+
+    def check_collection(self, name: str) -> None:
+        """Raise `BadRequest` for an unknown collection, since a typo must not look like an empty library."""
+        names = [collection.name for collection in self.collections()]
+        if name and name not in names:
+            raise BadRequest(f"There is no collection “{name}”.", f"There are: {', '.join(names)}.")
 
     @property
     def default_collection(self) -> str:

@@ -33,11 +33,12 @@ from crag.cancellation import Cancellation
 from crag.errors import CragError
 from crag.events import NodeStarted
 from crag.graph.policy import NOBODY_TO_ASK
-from crag.ingest.intake import is_url
+from crag.ingest.intake import is_url, write_text_file
 from crag.ingest.pipeline import AddOptions
 from crag.options import RouteName, RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
+from crag.storage.api_tokens import Scope as TokenScope
 from crag.types import AddResult, Progress
 
 DOCUMENT_ADDRESS = "crag://documents/{source_id}"
@@ -79,7 +80,7 @@ class CragServer(MCPServer):
     def __init__(self, application: Application, access: Access, *, in_conversations: bool) -> None:
         """With `in_conversations`, each question belongs to a conversation: others have no owner."""
         super().__init__("crag-chat", title="CRAG Chat", instructions=_INSTRUCTIONS, log_level="WARNING")
-        self._application = application
+        self.application = application
         self._access = access
         self._in_conversations = in_conversations
         self.add_tool(self.ask, annotations=_MAY_SEARCH_WEB)
@@ -107,7 +108,7 @@ class CragServer(MCPServer):
             run_id, _, conversation_id = context.request_state.partition(" ")
             run = await self._answer_consent(run_id, _read_reply(context))
         else:
-            options = replace(self._application.preferences.options(), web=web, route=route, collection=collection)
+            options = replace(self.application.preferences.options(), web=web, route=route, collection=collection)
             wanted = conversation or ("new" if self._in_conversations else "")
             conversation_id, run = await _call(self._start, wanted, question, options)
         trace = await self._follow(context, run)
@@ -120,14 +121,13 @@ class CragServer(MCPServer):
 
     def _start(self, conversation: str, question: str, options: RunOptions) -> tuple[str, Run]:
         found = None
-        if options.collection:
-            _check_collection(self._application, options.collection)
-        self._application.runs.count_question()
+        self.application.library.check_collection(options.collection)
+        self.application.runs.count_question()
         if conversation == "new":
-            found = self._application.conversations.create()
+            found = self.application.conversations.create()
         elif conversation:
-            found = self._application.conversations.get(conversation)
-        run = self._application.runs.start(found.id if found else None, question, options)
+            found = self.application.conversations.get(conversation)
+        run = self.application.runs.start(found.id if found else None, question, options)
         return found.id if found else "", run
 
     async def _follow(self, context: Context[Any, Any], run: Run) -> Trace:
@@ -137,7 +137,7 @@ class CragServer(MCPServer):
         """
         trace, steps = Trace(), 0
         while True:
-            async for event in follow_run(self._application, run):
+            async for event in follow_run(self.application, run):
                 trace.apply(event)
                 if isinstance(event, NodeStarted):
                     steps += 1
@@ -154,7 +154,7 @@ class CragServer(MCPServer):
 
     async def _answer_consent(self, run_id: str, allowed: bool | None) -> Run:
         """Let the query go or not; None if there is nobody to ask."""
-        runs = self._application.runs
+        runs = self.application.runs
 
         def answer() -> Run:
             waiting = runs.trace(run_id).waiting
@@ -175,8 +175,8 @@ class CragServer(MCPServer):
         """Find the nearest passages of the documents, without grading and without an answer."""
 
         def find() -> list[reports.Json]:
-            _check_collection(self._application, collection)
-            return [reports.hit_json(hit) for hit in self._application.library.search(query, passages, collection)]
+            self.application.library.check_collection(collection)
+            return [reports.hit_json(hit) for hit in self.application.library.search(query, passages, collection)]
 
         return {"hits": await _call(find)}
 
@@ -184,8 +184,8 @@ class CragServer(MCPServer):
         """List the documents: id, title, kind, collection, pages."""
 
         def find() -> list[reports.Json]:
-            _check_collection(self._application, collection)
-            return [reports.source_json(source) for source in self._application.library.sources(collection)]
+            self.application.library.check_collection(collection)
+            return [reports.source_json(source) for source in self.application.library.sources(collection)]
 
         return {"sources": await _call(find)}
 
@@ -193,7 +193,7 @@ class CragServer(MCPServer):
         self, passage_id: Annotated[int, Field(description="As in the hits of search or the verdicts of ask")]
     ) -> dict[str, Any]:
         """Read a passage with the text around it."""
-        passage = await _call(self._application.library.passage, passage_id)
+        passage = await _call(self.application.library.passage, passage_id)
         if passage is None:
             raise ToolError("There is no such passage. Its document may have been removed.")
         return reports.hit_json(passage) | {"context": passage.context}
@@ -211,17 +211,18 @@ class CragServer(MCPServer):
             raise ToolError("Give either a location or a text.")
         if location and not is_url(location) and not self._access.local_files:
             raise ToolError("Files of the server cannot be named from here. Give a web address or a text.")
+        if not _token_allows(context, "write"):
+            raise ToolError("This token may not add documents.")
         stop = Cancellation()
 
         def report(progress: Progress) -> None:
             anyio.from_thread.run(context.report_progress, progress.done, progress.total or None, progress.stage)
 
         def add() -> list[AddResult]:
-            pipeline = self._application.library.pipeline
+            pipeline = self.application.library.pipeline
             options = AddOptions(collection=collection, progress=report, stop=stop)
             if text:
-                headed = text if text.lstrip().startswith("#") else f"# {title}\n\n{text}"
-                return [pipeline.add_bytes(f"{title}.md", headed.encode(), **options)]
+                return [pipeline.add_bytes(*write_text_file(title, text), **options)]
             return list(pipeline.add(location, **options))
 
         try:
@@ -233,7 +234,7 @@ class CragServer(MCPServer):
 
     async def list_resources(self) -> list[Resource]:
         """List the documents as resources, each under its own address."""
-        found = await _call(self._application.library.sources)
+        found = await _call(self.application.library.sources)
         return [
             Resource(uri=DOCUMENT_ADDRESS.format(source_id=one.id), name=one.title, mime_type="text/plain")
             for one in found
@@ -243,7 +244,7 @@ class CragServer(MCPServer):
         """Return the text of a document, part by part."""
 
         def read() -> str:
-            library = self._application.library
+            library = self.application.library
             source = library.source(source_id)
             return "\n\n".join(library.read_part(source, part) for part in range(1, library.count_parts(source) + 1))
 
@@ -251,13 +252,6 @@ class CragServer(MCPServer):
             return await anyio.to_thread.run_sync(read)
         except CragError as error:
             raise ResourceNotFoundError(str(error)) from error
-
-
-def _check_collection(application: Application, name: str) -> None:
-    """Raise `ToolError` if there is no such collection."""
-    names = [collection.name for collection in application.library.collections()]
-    if name and name not in names:
-        raise ToolError(f"There is no collection “{name}”. There are: {', '.join(names) or 'none'}.")
 
 
 def _ask_leave(trace: Trace) -> str:
@@ -272,7 +266,13 @@ def _read_reply(context: Context[Any, Any]) -> bool:
 
 def _can_ask(context: Context[Any, Any]) -> bool:
     capabilities = context.client_capabilities
-    return capabilities is not None and capabilities.elicitation is not None
+    return capabilities is not None and capabilities.elicitation is not None and _token_allows(context, "web")
+
+
+def _token_allows(context: Context[Any, Any], scope: TokenScope) -> bool:
+    """Return whether a request over HTTP brought a token with this scope; other clients are the user's own programs."""
+    request = context.request_context.request
+    return request is None or scope in request.state.token.scopes
 
 
 async def _call(function: Callable[..., Result], *given: Any) -> Result:

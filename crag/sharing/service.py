@@ -101,7 +101,7 @@ class ConversationExchange(UserScoped):
             connection.execute(delete(shared_links).where(shared_links.c.conversation_id == conversation.id))
 
     def read_link(self, link_id: str) -> SharedConversation:
-        """Return the conversation of a link, whoever owns it. Raises `NotFound`."""
+        """Return the conversation of a link, of any user. Raises `NotFound`."""
         from crag.sharing.conversation_document import read_conversation
 
         query = select(shared_links.c.conversation_id).where(shared_links.c.id == link_id)

@@ -28,7 +28,7 @@ SCOPES: dict[Scope, str] = {
 _PREFIX = "crag_"
 _MAX_NAME_LENGTH = 80
 _SECONDS_BETWEEN_USES = 60.0  # of what is stored as the last use
-_REPLY_SECONDS = 24 * 3600.0
+_REPLY_SECONDS, _CLAIM_SECONDS = 24 * 3600.0, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class ApiTokens(UserScoped):
                 raise NotFound("This token no longer exists.")
 
     def find(self, secret: str) -> ApiToken | None:
-        """Return the token with this secret, whoever it belongs to, and note that it was used."""
+        """Return the token with this secret, of any user, and note that it was used."""
         now = time.time()
         with self._database.read() as connection:
             row = connection.execute(select(api_tokens).where(api_tokens.c.digest == _digest(secret))).first()
@@ -97,14 +97,16 @@ class ApiReplies:
         self._database = database
 
     def claim(self, token_id: str, key: str, request: str) -> tuple[str, str] | None:
-        """Return the digest of the request that came first with this key, and its reply, empty while it is at work.
+        """Return the digest of the request that came first with this key, and its reply, empty while it is running.
 
-        None if this is the first one: whoever gets it acts, then calls `put`, or `release` if that fails.
+        None if this is the first one: the caller then acts and calls `put`, or `release` if that fails. A claim
+        without a reply expires after a minute: its process may have died.
         """
         its, now = api_replies.c, time.time()
         same = (its.token_id == token_id) & (its.key == key)
         with self._database.write() as connection:
-            connection.execute(delete(api_replies).where(its.at <= now - _REPLY_SECONDS))
+            abandoned = (its.reply == "") & (its.at <= now - _CLAIM_SECONDS)
+            connection.execute(delete(api_replies).where(abandoned | (its.at <= now - _REPLY_SECONDS)))
             if row := connection.execute(select(its.request, its.reply).where(same)).first():
                 return row.request, row.reply
             values = {"token_id": token_id, "key": key, "request": request, "reply": "", "at": now}

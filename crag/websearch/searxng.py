@@ -1,4 +1,4 @@
-"""SearXNG: a search engine of one's own, without a key (https://docs.searxng.org/dev/search_api.html)."""
+"""SearXNG: a search engine that people host themselves, without a key (https://docs.searxng.org/dev/search_api.html)."""
 
 from __future__ import annotations
 

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-from contextlib import contextmanager
-
 import httpx
 import pytest
-import uvicorn
 
 from crag.api.app import create_api
 from crag.app.application import open_application
 from crag.settings import Settings
 from tests.doubles.ollama import closed_address
-from tests.waiting import wait_until
+from tests.served import serve as serve_app
 
 TEXT = b"# Light\n\nThe lighthouse of Brill was built in 1931. It is 42 metres tall.\n"
 EVERYTHING = ("ask", "read", "write", "web")
 
 
-@contextmanager
 def serve(application):
-    """Yield the address of a server."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(create_api(lambda: application), log_level="error", lifespan="off")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        wait_until(lambda: server.started)
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
+    """Serve the API of an application; a context with its address."""
+    return serve_app(create_api(lambda: application))
 
 
 @pytest.fixture

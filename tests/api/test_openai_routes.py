@@ -88,7 +88,7 @@ def test_presets_are_models(client):
         ({"messages": [{"role": "assistant", "content": "Hi"}]}, openai.BadRequestError, "The last message"),
         ({"messages": [{"role": "user", "content": "  "}]}, openai.BadRequestError, "question"),
         ({"messages": []}, openai.UnprocessableEntityError, "messages"),
-        ({"extra_body": {"crag": {"collection": "Nowhere"}}}, openai.NotFoundError, "no collection “Nowhere”"),
+        ({"extra_body": {"crag": {"collection": "Nowhere"}}}, openai.BadRequestError, "no collection “Nowhere”"),
     ],
 )
 def test_errors_have_the_form_that_clients_expect(client, changes, error, words):

@@ -117,7 +117,7 @@ def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
     ("method", "path", "body", "status", "words"),
     [
         ("GET", "/api/v1/documents/unknown", None, 404, "no longer"),
-        ("GET", "/api/v1/documents?collection=Nowhere", None, 404, "Nowhere"),
+        ("GET", "/api/v1/documents?collection=Nowhere", None, 400, "There are: Documents."),
         ("GET", "/api/v1/runs/unknown", None, 404, "This answer no longer exists."),
         ("GET", "/api/v1/jobs/unknown", None, 404, "There is no such job."),
         ("GET", "/api/v1/passages/99999999999999999999", None, 404, "There is no such passage."),

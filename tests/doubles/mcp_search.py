@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
-import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, ResourceLink, TextContent
 from pydantic import BaseModel
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from tests.waiting import wait_until
+from tests.served import serve
 
 
 class Page(BaseModel):
@@ -85,18 +82,8 @@ def serving(server: MCPServer, token: str = "") -> Iterator[str]:
             return
         await inner(scope, receive, send)
 
-    app: ASGIApp = guarded
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        running = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=0))
-        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
-        thread.start()
-        wait_until(lambda: running.started)
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        finally:
-            running.should_exit = True
-            thread.join()
+    with serve(guarded, lifespan="on") as address:
+        yield f"{address}/mcp"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,63 @@
+"""The MCP server over streamable HTTP, for programs that cannot start a command. Each request brings an API token.
+
+Protocol: https://modelcontextprotocol.io/specification/2025-06-18/basic/transports
+"""
+
+from __future__ import annotations
+
+import socket
+from http import HTTPStatus
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from crag.api.access import AdmitTokens, describe_error
+from crag.errors import BadRequest
+from crag.mcp.server import CragServer
+from crag.storage.api_tokens import ApiToken
+from crag.storage.api_tokens import Scope as TokenScope
+
+_HOST = "127.0.0.1"
+_NEEDED: tuple[TokenScope, ...] = ("ask", "read")
+
+
+def create_http_app(server: CragServer, user: str | None) -> Starlette:
+    """Return the server, at `/mcp`, for tokens of this user (None: of the owner of the home).
+
+    A token needs the scopes ask and read; without write it adds nothing, without web it searches only the documents.
+    """
+    app = server.streamable_http_app(host=_HOST)  # refuses other names of this machine and pages of other sites
+    app.add_middleware(_AdmitUser, user=user)
+    app.add_middleware(AdmitTokens, find_application=lambda: server.application)
+    return app
+
+
+def serve_http(server: CragServer, user: str | None, port: int) -> None:
+    """Serve this machine until interrupted. Raises `BadRequest` if the port is in use."""
+    try:
+        listening = socket.create_server((_HOST, port))
+    except OSError as error:
+        raise BadRequest(f"Port {port} is in use.", "Choose another one.") from error
+    with listening:
+        app = create_http_app(server, user)
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)).run([listening])
+
+
+class _AdmitUser:
+    """Middleware that refuses tokens of other users, and those that may not ask and read."""
+
+    def __init__(self, app: ASGIApp, user: str | None) -> None:
+        self._app = app
+        self._user = user
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            token: ApiToken = scope["state"]["token"]
+            if token.user != self._user or not token.scopes.issuperset(_NEEDED):
+                message = "This token may not be used here. It must be yours, and may ask and read."
+                refusal = describe_error(Request(scope), HTTPStatus.FORBIDDEN, message, "forbidden")
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

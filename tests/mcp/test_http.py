@@ -1,0 +1,115 @@
+"""The server of the Model Context Protocol over HTTP, used by the official client."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ElicitResult
+
+from crag.app.application import open_application
+from crag.cli.main import main
+from crag.mcp.http import create_http_app
+from crag.mcp.server import Access, CragServer
+from crag.settings import Settings
+from tests.doubles.ollama import closed_address
+from tests.doubles.tavily import TavilyServer
+from tests.mcp.test_server import QUESTION, anyio_backend, application
+from tests.served import serve
+
+__all__ = ["anyio_backend", "application"]
+
+
+@pytest.fixture
+def address(application):
+    server = CragServer(application, Access(local_files=False), in_conversations=False)
+    with serve(create_http_app(server, None), lifespan="on") as found:
+        yield f"{found}/mcp"
+
+
+@asynccontextmanager
+async def connect(address, application, *scopes, **options):
+    _, secret = application.api_tokens.make("a program", scopes)
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}) as http,
+        Client(streamable_http_client(address, http_client=http), **options) as client,
+    ):
+        yield client
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_question_is_answered_over_http(address, application, mode):
+    async with connect(address, application, "ask", "read", mode=mode) as client:
+        answer = (await client.call_tool("ask", QUESTION)).structured_content
+        assert "1931" in answer["answer"]
+        assert {one.name for one in (await client.list_resources()).resources} == {"Light"}
+
+
+@pytest.mark.anyio
+async def test_a_document_is_added_only_with_the_scope(address, application):
+    note = {"text": "The ferry leaves at nine.", "title": "Ferry"}
+    async with connect(address, application, "ask", "read") as client:
+        refused = await client.call_tool("add_document", note)
+        assert refused.is_error
+        assert "This token may not add documents." in refused.content[0].text
+    async with connect(address, application, "ask", "read", "write") as client:
+        assert not (await client.call_tool("add_document", note)).is_error
+        by_path = await client.call_tool("add_document", {"location": "/etc/hostname"})
+        assert "Files of the server" in by_path.content[0].text
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("scopes", [("ask", "read"), ("ask", "read", "web")])
+async def test_the_web_is_searched_only_with_the_scope(tmp_path, scopes):
+    async def agree(_context, _params):
+        return ElicitResult(action="accept", content={"allow": True})
+
+    page = {"title": "Finals", "url": "http://127.0.0.1:9/", "content": "The Celtics won the 2024 finals.", "score": 1}
+    with TavilyServer(results=[page]) as tavily:
+        settings = Settings(
+            home=tmp_path / "home",
+            chat_model="builtin",
+            embedder="builtin",
+            ollama_host=closed_address(),
+            tavily_api_key="tvly-x",
+            tavily_url=tavily.url,
+        )
+        opened = open_application(settings)
+        server = CragServer(opened, Access(), in_conversations=False)
+        with serve(create_http_app(server, None), lifespan="on") as found:
+            async with connect(f"{found}/mcp", opened, *scopes, elicitation_callback=agree) as client:
+                question = {"question": "Who won the 2024 finals?", "web": "ask"}
+                assert not (await client.call_tool("ask", question)).is_error
+        opened.close()
+        assert len(tavily.requests) == ("web" in scopes)
+
+
+@pytest.mark.parametrize(
+    ("user", "scopes", "headers", "status"),
+    [
+        (None, None, {}, 401),
+        (None, ("ask",), {}, 403),
+        ("a" * 32, ("ask", "read"), {}, 403),
+        (None, ("ask", "read"), {"Host": "example.com"}, 421),
+        (None, ("ask", "read"), {"Origin": "https://example.com"}, 403),
+    ],
+)
+def test_others_are_refused(address, application, user, scopes, headers, status):
+    if scopes:
+        _, secret = application.api_tokens.for_user(user).make("a program", scopes)
+        headers = headers | {"Authorization": f"Bearer {secret}"}
+    greeting = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accepted = {"Accept": "application/json, text/event-stream"}
+    assert httpx2.post(address, json=greeting, headers=accepted | headers).status_code == status
+
+
+def test_a_port_in_use_is_said(tmp_path, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["mcp", "--home", str(tmp_path), "--http", port]) == 1
+    assert f"Port {port} is in use." in capsys.readouterr().err
