@@ -167,6 +167,10 @@ def test_a_question_in_several_steps_is_divided(question, parts):
         ("总结一下使用说明", SummaryRequest("使用说明", False)),
         ("總結一下要點", SummaryRequest()),
         ("用三句话总结这份文件", SummaryRequest(sentences=3, form="sentences")),
+        ("What does section 2.2 say?", SummaryRequest(is_whole=False, chapter="2.2")),
+        ("What does clause 4.1 of the lease state?", SummaryRequest("lease", False, chapter="4.1")),
+        ("2.2절을 요약해줘", SummaryRequest(is_whole=False, chapter="2.2")),
+        ("总结第2.2节", SummaryRequest(is_whole=False, chapter="2.2")),
         ("Who wrote the summary?", None),
     ],
 )
