@@ -353,3 +353,8 @@ def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) 
 )
 def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quoted, covered):
     assert BuiltinCoverageCheck(embedder, CountedTermStatistics()).is_covered(question, [quoted]) == covered
+
+
+@pytest.mark.parametrize(("question", "text"), [("Who is the landlord?", "Clara tells of lands that are far away.")])
+def test_a_compound_is_no_form_of_its_first_part(embedder: Embedder, question: str, text: str) -> None:
+    assert not is_covered(embedder, question, text)
