@@ -65,7 +65,10 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
         (r"\bhow far\b", rf"{_LENGTH}|{_DURATION}"),
         (r"\bhow often\b", _FREQUENCY),
         (
-            r"기간[은이]? .*(?:얼마|몇|며칠)|얼마(?:나 오래| ?동안|나 걸)|몇 ?(?:개월|달|주|시간|분)(?![에째])",
+            (
+                r"기간[은이]? .*(?:얼마|몇|며칠)|(?:휴직|휴가)[은는]? (?:얼마나 되|며칠)"
+                r"|얼마(?:나 오래| ?동안|나 걸)|몇 ?(?:개월|달|주|시간|분)(?![에째])"
+            ),
             _KOREAN_DURATION,
         ),
         (
@@ -91,6 +94,7 @@ _OTHERS = tuple(  # what a question asks, and the quantities that do not answer 
         ),
     )
 )
+_COUNTED = lazy_regex(r"\bhow many (?:\w+ ){0,2}?([a-z]{3,}s)\b(?! [a-z]{3,}s\b)", re.IGNORECASE)
 
 
 def find_quantities(question: str, text: str) -> list[re.Match[str]] | None:
@@ -100,6 +104,15 @@ def find_quantities(question: str, text: str) -> list[re.Match[str]] | None:
 
 
 def drop_other_quantities(question: str, text: str) -> str:
-    """Return a text without the quantities that cannot answer: no days where "how many boats" is asked."""
+    """Return a text without the quantities that cannot answer: no days where "how many boats" is asked.
+
+    If the text names boats, it loses what it counts of others, too: "12 helpers".
+    """
     holds = next((holds for asks, holds in _OTHERS if asks.search(question)), None)
-    return text if holds is None else holds.sub(" ", text)
+    text = text if holds is None else holds.sub(" ", text)
+    counted = _COUNTED.search(question)
+    noun = rf"\b{counted[1].removesuffix('s')}" if counted else ""
+    if not (noun and re.search(noun, text, re.IGNORECASE)):
+        return text
+    is_other = rf"(?!(?:[\w-]+ ){{0,4}}{noun})(?!(?:was|has|its|his|this|plus|across|always|less|does)\b)[a-z]{{2,}}s\b"
+    return re.sub(rf"{_COUNT} {is_other}", " ", text)

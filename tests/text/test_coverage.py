@@ -298,6 +298,9 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert not covers("What are the five colours of the flag?", "The five colours of the flag were chosen in 1911.")
     assert not covers("What is the bell made of?", "The bell is heavy.")
     assert covers("What is a bowline?", "A bowline is a knot for a fixed loop.")
+    assert not covers("Who holds the record?", "The record was held by Per Aalto before.")
+    assert not covers("Who leads Orbel?", "Clara Moor led Orbel until 2014.")
+    assert covers("Who led Orbel?", "Clara Moor led Orbel until 2014.")
     assert not covers("What is a bowline?", "A bowline must be tied by two sailors.")
 
 
