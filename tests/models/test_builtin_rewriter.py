@@ -80,7 +80,16 @@ def test_a_noun_that_is_specified_refers_to_no_earlier_question(question: str) -
     assert condense(question) == question
 
 
-@pytest.mark.parametrize("question", ["What are the two parts of it?", "Who wrote this book?", "And the five pillars?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which is higher?",
+        "Who is older?",
+        "What are the two parts of it?",
+        "Who wrote this book?",
+        "And the five pillars?",
+    ],
+)
 def test_a_noun_that_is_not_specified_does(question: str) -> None:
     assert condense(question) != question
 
