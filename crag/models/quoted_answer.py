@@ -267,7 +267,9 @@ def _write_units(chosen: Sequence[ScoredUnit]) -> str:
 
 
 def _is_item_of_list(unit: ScoredUnit, reading: Sequence[ScoredUnit]) -> bool:
-    """Return whether a unit is a list item whose neighbour in the text is another one of the answer."""
+    """Return whether a unit is a row of a table, or a list item whose neighbour in the text is also in the answer."""
+    if len(reading) > 1 and is_table_row(unit.text):
+        return True
     beside = {(unit.n, unit.place - 1), (unit.n, unit.place + 1)}
     return is_list_item(unit.text) and any(
         (other.n, other.place) in beside and is_list_item(other.text) for other in reading

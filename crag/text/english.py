@@ -50,6 +50,12 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
             r"\bwhat (?:is|are|was|were) .*\bmade (?:of|from|out of|up of)\b",
             r"\b(?:made|consist\w*|compos\w+|contain\w*|compris\w+|form\w*|built|construct\w*|alloy|mix\w*)\b",
         ),
+        (r"\b(?:(?:tele)?phone|fax|mobile) numbers?\b", r"\d(?:[ ()/.-]{0,2}\d){4}"),
+        (r"\be-?mail(?: address(?:es)?)?\W*$", r"\w@\w"),
+        (
+            r"\bwhat (?:is|are|was|were) .*\bperiods?\W*$",
+            r"\b(?:years?|quarters?|months?|weeks?|fortnights?|days?|hours?|minutes?|until|from .+ to)\b|\d{4}",
+        ),
     )
 )
 _ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)

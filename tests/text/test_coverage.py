@@ -356,3 +356,26 @@ def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) 
 )
 def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quoted, covered):
     assert BuiltinCoverageCheck(embedder, CountedTermStatistics()).is_covered(question, [quoted]) == covered
+
+
+@pytest.mark.parametrize(
+    ("question", "other", "text"),
+    [
+        ("What is the phone number?", "The phone sold in great number.", "The phone number is 01632 960 123."),
+        (
+            "What is the clerk's e-mail address?",
+            "Write an e-mail to the clerk.",
+            "The clerk's e-mail address is a@b.org.",
+        ),
+        ("What is the notice period?", "A notice hung there for a period.", "The notice period is three months."),
+    ],
+)
+def test_what_is_asked_for_must_have_its_form(embedder: Embedder, question: str, other: str, text: str) -> None:
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    assert check.is_covered(question, [Quotation(text, "")])
+    assert not check.is_covered(question, [Quotation(other, "")])
+
+
+@pytest.mark.parametrize(("question", "text"), [("Who is the landlord?", "Clara tells of lands that are far away.")])
+def test_a_compound_is_no_form_of_its_first_part(embedder: Embedder, question: str, text: str) -> None:
+    assert not is_covered(embedder, question, text)

@@ -154,6 +154,7 @@ def test_a_question_in_several_steps_is_divided(question, parts):
     [
         ("Summarize the lease in three sentences", SummaryRequest("lease", True, 3, "sentences")),
         ("Give me a one-sentence summary of the annual report", SummaryRequest("annual report", True, 1, "sentences")),
+        ("Summarise the Orbel paper in a few sentences", SummaryRequest("Orbel", True, 3, "sentences")),
         ("Summarize the chapter on risks", SummaryRequest("risks", False)),
         ("Summarize this as a table for a beginner", SummaryRequest(form="table", is_reworded=True)),
         ("Give me five bullet points of the handbook", SummaryRequest("handbook", False, 5, "sentences")),
