@@ -24,17 +24,17 @@ _RESULTS_IN_VIEW = 12
 _RESULT_LIST_HEIGHT = 340  # pixels
 _REFUSALS_SHOWN = 8
 _RESULT_WORDS: dict[AddStatus, str] = {
-    "failed": N_("refused"),
-    "added": N_("added"),
-    "replaced": N_("replaced"),
-    "unchanged": N_("unchanged"),
+    "failed": N_("{count} refused"),
+    "added": N_("{count} added"),
+    "replaced": N_("{count} replaced"),
+    "unchanged": N_("{count} unchanged"),
 }
 
 
 def _count_results(results: Sequence[AddResult], status: AddStatus) -> str:
     """Return the number of results with this status and its word; empty for none."""
     number = sum(result.status == status for result in results)
-    return f"{format_number(number)} {_(_RESULT_WORDS[status])}" if number else ""
+    return _(_RESULT_WORDS[status]).format(count=format_number(number)) if number else ""
 
 
 def summarize_results(results: Sequence[AddResult]) -> str:
