@@ -19,7 +19,7 @@ from crag.tables.questions import (
     is_plain_calculation,
     is_table_question,
     may_be_about,
-    write_query,
+    write_queries,
 )
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
 
@@ -56,9 +56,12 @@ class TableCalculator:
         """
         try:
             tables = self._tables.find(passages)
-            query = write_query(question, tables) if tables else None
-            if query and (query.is_certain or (accept_uncertain and self._query_writer is None)):
-                return _describe(query, run_query(query.sql, tables, stop), query.table, language)
+            queries = write_queries(question, tables) if tables else []
+            is_certain = all(query.is_certain for query in queries)
+            if queries and (is_certain or (accept_uncertain and self._query_writer is None and len(queries) == 1)):
+                results = [run_query(query.sql, tables, stop) for query in queries]
+                if len({(result.columns, result.rows) for result in results}) == 1:
+                    return _describe(queries[0], results[0], queries[0].table, language)
             is_meant = accept_uncertain or is_plain_calculation(question)
             may_be_meant = is_table_question(question) and may_be_about(question, tables)
             if tables and self._query_writer and (is_meant or (may_be_meant and confirm())):
@@ -126,9 +129,14 @@ def _describe(
             used=result.used_count,
             chart=(columns[0], columns[1]) if is_comparable and _is_chart(result) else None,
         ),
-        rows=tuple(Statement(row.passage_id, row.text) for row in result.used),
+        rows=tuple(one for row in result.used for one in row.statements(_find_parts(table, result))),
         is_certain=query is None or (query.is_certain and stated is None),
     )
+
+
+def _find_parts(table: DataTable, result: QueryResult) -> set[int]:
+    """Return the parts of a table, one for each period, whose columns a statement reads."""
+    return {column.part for column in table.columns[1:] if column.quoted in result.sql}
 
 
 def _find_other_total(query: TableQuery, result: QueryResult, table: DataTable) -> float | None:
