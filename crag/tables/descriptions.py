@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from crag.tables.data_table import DataTable, TableColumn
+from crag.tables.periods import is_whole_year, read_period
 from crag.tables.query import QueryResult
 from crag.tables.questions import TableQuery
 from crag.tables.table_reading import is_numbering
@@ -202,7 +203,7 @@ def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryRes
     for row in result.rows[:_MAX_LISTED]:
         cells = [_write(value, unit) for value, unit in zip(row, units, strict=True)]
         is_named = [
-            column is not None and (len(row) > 2 or not unit or CAPTION_SEPARATOR in column.name)
+            column is not None and (len(row) > 2 or not unit or _is_name_needed(column))
             for column, unit in zip(columns, units, strict=True)
         ]
         shown = [
@@ -214,6 +215,12 @@ def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryRes
     if result.total_rows > len(parts):
         parts.append(words["more"].format(count=f"{result.total_rows - len(parts):,}"))
     return words["join"].join(parts) + words["end"]
+
+
+def _is_name_needed(column: TableColumn) -> bool:
+    """Return whether a column may hold something else than the question says, such as half of its year."""
+    period = read_period(column.name)
+    return CAPTION_SEPARATOR in column.name or bool(period and not is_whole_year(*period))
 
 
 def _find_compared(query: TableQuery, result: QueryResult) -> tuple[TableColumn | None, TableColumn | None]:

@@ -56,6 +56,11 @@ def is_listing_question(question: str) -> bool:
     return len(question) <= _LONGEST and has_words(question, "listing")
 
 
+def is_lookup_question(question: str) -> bool:
+    """Return whether the wording may ask for a figure of a period in a table, as in “sales of the depot in 2023”."""
+    return len(question) <= _LONGEST and names_period(question) and has_words(question, "lookup")
+
+
 def is_plain_calculation(question: str) -> bool:
     """Return whether the wording certainly asks for figures computed over rows."""
     return has_words(question, "plain")

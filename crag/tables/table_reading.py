@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from crag.tables.comparisons import YEAR_RANGE, find_comparisons
 from crag.tables.data_table import DataTable, TableColumn
-from crag.tables.periods import Period, find_periods, read_period
+from crag.tables.periods import Period, find_periods, is_whole_year, read_period
 from crag.tables.wording import WORDS, find_currencies, has_words, whole_words, word_pattern
 from crag.text.language import extract_terms, find_tokens, is_cjk
 from crag.text.table_headers import CAPTION_SEPARATOR, names_period
@@ -256,10 +256,17 @@ class TableReading:
             ]
             if not wider:
                 self.spans[column] = spans
+                rivals = [one for one, (_, others) in found.items() if one is not column and others == spans]
+                self.is_guessed |= bool(rivals) and column.kind == "number" and not self._is_named_in_full(column)
         for spans in self.spans.values():
             for span in spans:
                 self._take(*span)
         return {column: spans[0][0] for column, spans in self.spans.items()}
+
+    def _is_named_in_full(self, column: TableColumn) -> bool:
+        """Return whether the question has every word of a column's name but those of its period."""
+        parts = [part for part in _bare_name(column).split(CAPTION_SEPARATOR) if not names_period(part)]
+        return all(self._match_part(column, part)[0] >= 1 for part in parts)
 
     def _match_name(self, column: TableColumn) -> tuple[float, list[tuple[int, int]]]:
         """Return the share of a name's words that the question holds, and where."""
@@ -530,7 +537,9 @@ class TableReading:
         if not asked or own in asked:
             return False
         first, end = own
-        around = [(start, stop) for start, stop in asked if start <= first and end <= stop and _is_year(start, stop)]
+        around = [
+            (start, stop) for start, stop in asked if start <= first and end <= stop and is_whole_year(start, stop)
+        ]
         inside = [one for one in known if any(start <= one[0] and one[1] <= stop for start, stop in around)]
         return len(inside) != 1 or has_words(self.question, "wording", "whole_year")
 
@@ -609,10 +618,6 @@ def _names_measure(word: str) -> bool:
     return any(re.fullmatch(words, word, re.IGNORECASE) for words, _ in pairs)
 
 
-def _is_year(first: date, end: date) -> bool:
-    return (first.month, first.day, end) == (1, 1, date(first.year + 1, 1, 1))
-
-
 def _find_asked_periods(question: str, years: set[int]) -> set[tuple[date, date]]:
     """Return the periods of a question that begin and end; of a range of years, each of the two."""
     found: set[tuple[date, date]] = set()
@@ -628,7 +633,7 @@ def _find_asked_periods(question: str, years: set[int]) -> set[tuple[date, date]
 def _repeat_column_periods(question: str, table: DataTable) -> str:
     """Return a question with periods as the columns name them: “January–June 2023” for “the first half of 2023”."""
     names = {part for one in table.columns for part in one.name.split(CAPTION_SEPARATOR) if names_period(part)}
-    known = {period: name for name in names if (period := read_period(name)) and not _is_year(*period)}
+    known = {period: name for name in names if (period := read_period(name)) and not is_whole_year(*period)}
     for one in reversed(find_periods(question, {first.year for first, _ in known}) if known else []):
         name = known.get((one.first, one.end)) if one.first and one.end else None
         text = question[slice(*one.span)]

@@ -7,7 +7,7 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.tables.data_table import DataTable, find_tables
 from crag.tables.query import run_query
-from crag.tables.questions import is_table_question, write_queries, write_query
+from crag.tables.questions import is_lookup_question, is_table_question, write_queries, write_query
 from crag.types import Passage
 from tests.tables.test_data_table import sheet
 
@@ -350,6 +350,15 @@ def test_what_half_years_do_not_say_is_never_certain(question: str) -> None:
     assert not any(is_certain for is_certain, _ in read_half_years(question))
 
 
+def test_a_name_that_two_columns_share_is_never_certain() -> None:
+    text = "Area | Trading profit | Underlying trading profit\nEast | 4 | 5\nWest | 6 | 7"
+    (table,) = find_tables([Passage(1, "s", "Areas", "", text, "")])
+    for question, is_certain in (("What is the profit of East?", False), ("What is the trading profit of East?", True)):
+        query = write_query(question, [table])
+        assert query is not None
+        assert query.is_certain is is_certain
+
+
 def test_a_word_before_a_noun_does_not_choose_rows() -> None:
     text = "Town | Visits\nNew Odby | 4\nNew Varn | 5\nSalt | 6"
     (table,) = find_tables([Passage(1, "s", "Towns", "", text, "")])
@@ -424,6 +433,21 @@ def test_hostile_cells_stay_values(question: str) -> None:
 )
 def test_the_wording_says_whether_rows_are_computed_with(question: str, is_one: bool) -> None:
     assert is_table_question(question) is is_one
+
+
+@pytest.mark.parametrize(
+    ("question", "is_one"),
+    [
+        ("What were the sales of the depot in 2023?", True),
+        ("depot sales 2023", True),
+        ("2023년 강남점 매출은?", True),
+        ("2023年的销售额是多少", True),
+        ("What were the sales of the depot?", False),
+        ("Who ran the depot in 2023?", False),
+    ],
+)
+def test_the_wording_says_whether_a_figure_of_a_period_is_sought(question: str, is_one: bool) -> None:
+    assert is_lookup_question(question) is is_one
 
 
 @pytest.mark.parametrize("figures", ["1" * 900, "1," * 450, "1 " * 450, "1.1" * 300])
