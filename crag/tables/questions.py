@@ -583,8 +583,9 @@ class _QueryWriter:
         asked = self._asked
         periods = _sort_by_time([column for column in asked.periods if column in asked.named])
         if len(periods) == 2:
-            if len({_name_without_period(one) for one in periods}) > 1:
-                return None
+            dates = [read_period(one.name) for one in periods]
+            if len({_name_without_period(one) for one in periods}) > 1 or (dates[0] and dates[0] == dates[1]):
+                return None  # of other figures, or of one period, such as its budget
             return self._query(
                 "change", _change_columns(*(f"sum({one.quoted})" for one in periods)), measure=periods[0]
             )

@@ -359,6 +359,14 @@ def test_a_name_that_two_columns_share_is_never_certain() -> None:
         assert query.is_certain is is_certain
 
 
+@pytest.mark.parametrize("question", ["How did the cost of Rope change in 2024?", "What was the total cost in 2024?"])
+def test_two_figures_of_one_period_are_no_change_and_no_sum(question: str) -> None:
+    rows = "In CHF | Cost | Profit\nRope | 4 | 2\nOil | 3 | 1"
+    (table,) = find_tables(sheet(f"Budget 2024\n{rows}\nActual 2024\n{rows}"))
+    query = write_query(question, [table])
+    assert query is None or not query.is_certain
+
+
 def test_a_word_before_a_noun_does_not_choose_rows() -> None:
     text = "Town | Visits\nNew Odby | 4\nNew Varn | 5\nSalt | 6"
     (table,) = find_tables([Passage(1, "s", "Towns", "", text, "")])
