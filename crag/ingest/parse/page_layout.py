@@ -6,7 +6,7 @@ import re
 import statistics
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ from crag.text.language import HAN_KANA_RANGES, detect_language, is_cjk, is_labe
 from crag.text.patterns import lazy_regex
 
 _HYPHENATED = lazy_regex("(?<![^\\W\\d_])([^\\W\\d_]++)(?:[\ufffe\x02\u00ad]\\s*+|-\n)([^\\W\\d_]++)")
+_WORD = lazy_regex(r"[^\W\d_]++(?:-[^\W\d_]++)*+")
 _CJK_CHARACTER = f"[{HAN_KANA_RANGES}\u3000-\u303f\uff00-\uffef]"
 _CJK_SPACES = lazy_regex(f"(?<={_CJK_CHARACTER}) +(?={_CJK_CHARACTER})")
 _HANGUL_BREAK = lazy_regex("(?<![가-힣])([가-힣]++)\n(?=([가-힣]++))")
@@ -220,16 +221,31 @@ def _remove_cjk_spaces(text: str) -> str:
     return _CJK_SPACES.sub("", text) if 2 * spaced > len(re.findall(f"[{HAN_KANA_RANGES}]", text)) else text
 
 
+def collect_words(lines: Iterable[str]) -> set[str]:
+    """Return the words of a document in lower case, and each pair of the parts of a compound.
+
+    The halves of words that are broken at the end of a line are no words.
+    """
+    found = set(_WORD.findall(_HYPHENATED.sub(" ", "\n".join(lines)).lower()))
+    return found.union("-".join(pair) for word in found for pair in pairwise(word.split("-")))
+
+
 def _rejoin_hyphenated_words(text: str, words: set[str]) -> str:
-    """Rejoin words hyphenated at a line end; keep the hyphen if the document uses it elsewhere."""
+    """Rejoin words that are broken at the end of a line, with the hyphen if it is that of a compound."""
 
     def rejoin(broken: re.Match[str]) -> str:
         left, right = broken.groups()
-        with_hyphen = f"{left}-{right}"
-        compound = with_hyphen.lower() in words and (left + right).lower() not in words
-        return with_hyphen if compound or right[0].isupper() else left + right
+        return f"{left}-{right}" if _is_compound(left, right, words) else left + right
 
     return _HYPHENATED.sub(rejoin, text)
+
+
+def _is_compound(left: str, right: str, words: set[str]) -> bool:
+    """Return whether the document writes these with a hyphen; if it has neither form, whether both are its words."""
+    first, second = left.lower(), right.lower()
+    if right[0].isupper() or first + second in words:
+        return right[0].isupper()
+    return f"{first}-{second}" in words or words.issuperset((first, second))
 
 
 LineRow = list[TextLine]

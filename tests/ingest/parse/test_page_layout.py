@@ -253,3 +253,23 @@ def test_a_sign_or_an_ending_at_the_start_of_a_line_gets_no_space() -> None:
 def test_a_word_without_end_is_joined_too(letter):
     """A pattern whose time grows with the square of the length would take hours."""
     assert join_lines([letter * 1_000_000, letter], set()).startswith(letter)
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "first", "second", "read"),
+    [
+        ("We ran bitops-bitwise-and twice.", "bitops-bitwise-", "and", "bitops-bitwise-and"),
+        ("A trace needs no compilation.", "trace-", "compilation", "trace-compilation"),
+        ("The compilation ends.", "compi-", "lation", "compilation"),
+        ("Not known: well known, or unknown.", "un-", "known", "unknown"),
+        ("The implementation works.", "implemen-", "tations", "implementations"),
+        ("It is with a table, and out; without a chair.", "with-", "out", "without"),
+        ("Nothing of it.", "Smith-", "Jones", "Smith-Jones"),
+    ],
+)
+def test_a_compound_keeps_its_hyphen_at_the_end_of_a_line(elsewhere, first, second, read) -> None:
+    def page(canvas: Canvas) -> None:
+        for number, line in enumerate((elsewhere, f"Here a line ends with {first}", f"{second} in the middle.")):
+            canvas.drawString(72, 700 - 14 * number, line)
+
+    assert f"ends with {read} in the middle" in text(drawn(page))
