@@ -32,6 +32,7 @@ _BULLET = lazy_regex(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s
 _SENTENCE_END = lazy_regex(r"[.!?:;。！？]['\"”’)\]]*$")
 _MAX_HEADING_CHARACTERS = 150
 _LINES_AROUND = 4
+_NOTE_SIZE = 0.8  # share of the letter size of the text, below which a line is a note
 _MIN_REPEATED_PAGES = 3  # pages
 _MAX_RUNNING_LINES = 4  # at the top and at the bottom of a page
 _MAX_RUNNING_DISTANCE = 1.6  # in line heights, to the next line of a running header
@@ -119,6 +120,7 @@ def build_paragraphs(
 
     `body` is the main text size in points, `words` the words of the document, `levels` its known headings.
     """
+    lines = _move_column_notes(lines, body)
     leadings = [before.bottom - line.bottom for before, line in pairwise(lines)]
     usual = statistics.median([leading for leading in leadings if leading > 1] or [body])
     start = 0
@@ -130,6 +132,31 @@ def build_paragraphs(
         ):
             yield _paragraph_block(lines[start:end], page, body, words, levels)
             start = end
+
+
+def _move_column_notes(lines: Sequence[TextLine], body: float) -> list[TextLine]:
+    """Move notes at the foot of a column to the end of the page if they interrupt a sentence of the text."""
+    kept, notes, foot = list[TextLine](), list[TextLine](), list[TextLine]()
+    for line in lines:
+        if kept and line.bottom < (foot or kept)[-1].bottom and not line.is_row and line.height < _NOTE_SIZE * body:
+            foot.append(line)
+            continue
+        (notes if foot and _interrupts(foot, kept[-1], line) else kept).extend(foot)
+        foot = []
+        kept.append(line)
+    return [*kept, *foot, *notes]
+
+
+def _interrupts(notes: Sequence[TextLine], before: TextLine, after: TextLine) -> bool:
+    """Return whether a sentence goes on in the next column, behind notes that begin at the margin of their own."""
+    return (
+        not _SENTENCE_END.search(before.text)
+        and abs(before.height - after.height) < (1 - _NOTE_SIZE) * before.height
+        and after.left > max(before.right, *(line.right for line in notes))
+        and after.bottom > before.bottom
+        and notes[0].left - before.left < before.height
+        and min(line.right - line.left for line in (before, after)) > _MIN_COLUMN_WIDTH * before.height
+    )
 
 
 def _is_item(line: TextLine) -> bool:

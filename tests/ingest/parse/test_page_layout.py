@@ -273,3 +273,20 @@ def test_a_compound_keeps_its_hyphen_at_the_end_of_a_line(elsewhere, first, seco
             canvas.drawString(72, 700 - 14 * number, line)
 
     assert f"ends with {read} in the middle" in text(drawn(page))
+
+
+def test_a_notice_at_the_foot_of_a_column_does_not_interrupt_its_sentence() -> None:
+    def page(canvas: Canvas) -> None:
+        for column, name in enumerate(("left", "right")):
+            for number in range(6):
+                canvas.drawString(60 + 260 * column, 700 - 14 * number, f"{SENTENCE} {name} {number}")
+        canvas.drawString(320, 616, "Here it ends.")
+        canvas.setFont("Helvetica", 9)
+        for number in range(3):
+            canvas.drawString(60, 590 - 11 * number, f"Permission to copy this work is granted, part {number}.")
+
+    found = drawn(page)
+    assert "left 5 It goes on and on about foxes right 0" in found[0].text
+    assert [block.text for block in found][1:] == [
+        " ".join(f"Permission to copy this work is granted, part {number}." for number in range(3))
+    ]
