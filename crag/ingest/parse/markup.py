@@ -114,9 +114,8 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
 
 _NOTE_MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡§])[\])]?|\d{1,3}(?:[,–-]\s?\d{1,3})*|[*†‡§]+|주\s?\d{0,3}\)?")
 _BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4}|[가-힣\u4e00-\u9fff]{2}|[.,;:!?)\]”’\"'。，、）」%])\Z")
-_EDITORIAL_MARK = re.compile(
-    r"\[[^\[\]\d]{3,80}\]|:\s*\d[\w\s,–-]{0,40}"
-)  # [dubious – discuss]; the page after a note, : 111, 228
+# Such as [dubious – discuss], and the page of a reference: 111, 228.
+_EDITORIAL_MARK = re.compile(r"\[[^\[\]\d]{3,80}\]|:\s*\d[\w\s,–-]{0,40}")
 _LENGTH_UNIT = re.compile(r"(?:met(?:er|re)s?|feet|foot|inch(?:es)?|miles?|yards?|미터|米|里)\s*$", re.IGNORECASE)
 
 
