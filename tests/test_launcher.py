@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx
@@ -18,7 +18,10 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from crag.server.browser_identity import FORMER_COOKIE, LOGIN_COOKIE
 from crag.server.connections import ServerConfig
+from crag.storage.api_tokens import SCOPES, ApiTokens
+from crag.storage.engine import Database
 from tests.crashing import Forked
 from tests.doubles.postgres import home_url
 from tests.forked import forked
@@ -32,10 +35,22 @@ _UPGRADE = (
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home: Path = tmp_path_factory.mktemp("home")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def address(home: Path) -> Iterator[str]:
     with served(home, OLLAMA_HOST="127.0.0.1:9") as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def secret(home: Path, address: str) -> str:
+    """Of a token for the server at the address."""
+    wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
+    with closing(Database(home)) as database:
+        return ApiTokens(database).make("test", SCOPES)[1]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -51,6 +66,51 @@ def test_foreign_names_get_nothing(address, host, path):
     answer = httpx.get(address + path, headers={"Host": host})
     assert answer.status_code == 400
     assert "streamlit" not in answer.text.lower()
+
+
+def test_a_program_with_a_token_uses_the_api(address, secret):
+    for own in ({}, {"Origin": address}, {"Sec-Fetch-Site": "same-origin"}):
+        reply = httpx.get(f"{address}/api/v1/collections", headers=own | {"Authorization": f"Bearer {secret}"})
+        assert reply.status_code == 200
+        assert reply.headers.keys().isdisjoint({"set-cookie", "access-control-allow-origin"})
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},  # another port
+        {"Host": "evil.example"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/models", "/api/v1/collections", "/api/v1/openapi.json"])
+def test_a_page_from_elsewhere_cannot_use_the_api_even_with_a_token(address, secret, path, foreign):
+    headers = foreign | {"Authorization": f"Bearer {secret}"}
+    replies = [httpx.request(method, address + path, headers=headers) for method in ("GET", "POST", "OPTIONS")]
+    assert {reply.status_code for reply in replies} == {400 if "Host" in foreign else 403}
+    for reply in replies:
+        assert "access-control-allow-origin" not in reply.headers
+        assert not reply.headers["content-type"].startswith("application/json")
+
+
+def test_cookies_open_nothing_of_the_api(address, secret):
+    cookies = "; ".join(f"{name}={secret}" for name in ("Authorization", LOGIN_COOKIE, FORMER_COOKIE, "token"))
+    for path in ("/v1/models", "/api/v1/collections"):
+        assert httpx.get(address + path, headers={"Cookie": cookies}).status_code == 401
+
+
+def test_the_api_can_be_switched_off(tmp_path):
+    with served(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9", CRAG_API="off") as address:
+        wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
+        with closing(Database(tmp_path / "home")) as database:
+            headers = {"Authorization": f"Bearer {ApiTokens(database).make('test', SCOPES)[1]}"}
+        for path in ("/v1/models", "/api/v1/collections", "/api/v1/openapi.json"):
+            assert "json" not in httpx.get(address + path, headers=headers).headers["content-type"]
+        body = {"model": "crag", "messages": [{"role": "user", "content": "Why?"}]}
+        assert httpx.post(f"{address}/v1/chat/completions", json=body, headers=headers).status_code == 405
 
 
 def test_a_watcher_reaches_health_and_readiness_under_any_name(address):
@@ -212,16 +272,19 @@ def test_the_log_shows_no_key_no_path_and_nothing_that_controls_a_terminal():
 import launcher, logging, sys
 sys.stderr = sys.stdout
 launcher.configure_log()
-log = logging.getLogger("crag.test")
+launcher.ServerConfig(lambda: None)
+log, server_log = logging.getLogger("crag.test"), logging.getLogger("uvicorn.error")
 log.warning("Could not read %s", "\x1b[2J\x9b31mred\x07\u202e.pdf")
 try:
     raise ValueError("sk-secret in /home/somebody")
 except ValueError:
     log.exception("It failed")
+    server_log.exception("Exception in ASGI application")
 """
     with Forked(code) as process:
         said, _ = process.communicate(PATIENCE)
     assert "WARNING: Could not read [2J31mred.pdf\nERROR: It failed\nValueError in" in said
+    assert "ERROR: Exception in ASGI application\nValueError in" in said
     assert not {"secret", "somebody", "Traceback"} & set(re.findall(r"\w+", said))
 
 

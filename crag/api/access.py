@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -22,11 +23,15 @@ from crag.app.application import Application
 from crag.errors import CragError, HomeFault, LimitReached, ModelFault, NotFound, StillAnswering
 from crag.storage.api_tokens import SCOPES, ApiReplies, ApiToken
 from crag.storage.api_tokens import Scope as TokenScope
-from crag.types import strip_unstorable
+from crag.types import is_account, strip_unstorable
 
 OPENAI_PREFIX = "/v1/"
 _MAX_KEY_LENGTH = 200
 _MAX_FRAME_BYTES = 1 << 20  # around a file
+_MAX_JSON_BYTES = 8 << 20  # values of JSON take up to 25 times as much memory
+MOST_OPEN = 100
+"""Requests of one person, or of one token of the home, that are answered at the same time."""
+FILE_WEIGHT = 12  # of a request with a file, which is held in memory, among these
 _STATUSES: tuple[tuple[type[CragError], HTTPStatus], ...] = (
     (NotFound, HTTPStatus.NOT_FOUND),
     (LimitReached, HTTPStatus.TOO_MANY_REQUESTS),
@@ -74,21 +79,47 @@ class AdmitTokens:
         self._app = app
         self._find_application = find_application
         self._without_token = without_token
+        self._open: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its token, or refuse it."""
         if scope["type"] != "http" or scope["path"] in self._without_token:
             await self._app(scope, receive, send)
             return
-        application = self._find_application()
         kind, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
-        known = await to_thread.run_sync(application.api_tokens.find, secret) if kind.lower() == "bearer" else None
-        if known is None:
-            message = "This token is not known. Make one under Settings, API tokens."
-            refusal = describe_error(Request(scope), HTTPStatus.UNAUTHORIZED, message, "unauthorized")
-            await refusal(scope, receive, send)
+        try:
+            token = await to_thread.run_sync(self._find, secret) if kind.lower() == "bearer" else None
+            if token is None:
+                raise Refused(
+                    HTTPStatus.UNAUTHORIZED, "This token is not known.", "Make one under Settings, API tokens."
+                )
+            sender, weight = token.user or token.id, FILE_WEIGHT if _has_file(scope) else 1
+            if self._open[sender] + weight > MOST_OPEN:
+                raise Refused(
+                    HTTPStatus.TOO_MANY_REQUESTS, "Too many requests are open.", "Wait for one.", "too_many_open"
+                )
+        except CragError as error:
+            await say_error(Request(scope), error)(scope, receive, send)
             return
-        left = application.settings.max_upload_bytes + _MAX_FRAME_BYTES
+        scope.setdefault("state", {})["token"] = token
+        self._open[sender] += weight
+        try:
+            await self._app(scope, self._limit_body(scope, receive), send)
+        finally:
+            self._open[sender] -= weight
+            if not self._open[sender]:
+                del self._open[sender]
+
+    def _find(self, secret: str) -> ApiToken | None:
+        application = self._find_application()
+        token = application.api_tokens.find(secret)
+        if token and token.user and application.settings.people == "accounts" and not is_account(token.user):
+            return None  # of a browser, from before there were accounts: nobody can revoke it any more
+        return token
+
+    def _limit_body(self, scope: Scope, receive: Receive) -> Receive:
+        settings = self._find_application().settings
+        left = settings.max_upload_bytes + _MAX_FRAME_BYTES if _has_file(scope) else _MAX_JSON_BYTES
 
         async def receive_within_limit() -> Message:
             nonlocal left
@@ -98,8 +129,11 @@ class AdmitTokens:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "This request is too long.")
             return message
 
-        scope.setdefault("state", {})["token"] = known
-        await self._app(scope, receive_within_limit, send)
+        return receive_within_limit
+
+
+def _has_file(scope: Scope) -> bool:
+    return Headers(scope=scope).get("content-type", "").startswith("multipart/")
 
 
 def _require(scope: TokenScope) -> Any:
@@ -160,10 +194,7 @@ def add_error_handlers(api: FastAPI) -> None:
     """Let every error become a reply in words."""
 
     async def say_refusal(request: Request, error: CragError) -> Response:
-        kind = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
-        status = error.status if isinstance(error, Refused) else kind
-        headers = {"Retry-After": str(error.seconds)} if isinstance(error, LimitReached) else {}
-        return describe_error(request, status, str(error), error.code, headers)
+        return say_error(request, error)
 
     async def say_invalid(request: Request, error: RequestValidationError) -> Response:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
@@ -184,6 +215,14 @@ def add_error_handlers(api: FastAPI) -> None:
     }
     for kind, handler in handlers.items():
         api.add_exception_handler(kind, handler)
+
+
+def say_error(request: Request, error: CragError) -> Response:
+    """Return the reply that describes an error of the application."""
+    kind = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
+    status = error.status if isinstance(error, Refused) else kind
+    headers = {"Retry-After": str(error.seconds)} if isinstance(error, LimitReached) else {}
+    return describe_error(request, status, str(error), error.code, headers)
 
 
 def describe_error(request: Request, status: HTTPStatus, message: str, code: str, headers: Any = None) -> JSONResponse:

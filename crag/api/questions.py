@@ -14,6 +14,7 @@ from crag.errors import BadRequest
 from crag.options import RouteName, RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
+from crag.text.sanitization import normalize_question
 from crag.types import Turn
 
 _MAX_TEXT = 200_000  # characters of one message
@@ -25,11 +26,11 @@ class AskOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    collection: Annotated[str, Field(description="Only this collection")] = ""
+    collection: Annotated[str, Field(max_length=200, description="Only this collection")] = ""
     route: RouteName = "auto"
     passages: Annotated[int | None, Field(ge=1, le=50, description="How many passages to grade")] = None
     web: Annotated[Literal["off", "ask"], Field(description="ask: a query for the web waits for leave")] = "off"
-    preset: Annotated[str, Field(description="A preset or reference system by name")] = ""
+    preset: Annotated[str, Field(max_length=200, description="A preset or reference system by name")] = ""
 
 
 def start_run(
@@ -39,10 +40,12 @@ def start_run(
     application = caller.application
     application.library.check_collection(options.collection)
     application.runs.count_question()
+    # Before there is a conversation, which a question that is refused shall not leave.
+    question, chosen = normalize_question(question), build_options(caller, options)
     conversation_id = conversation or None
     if conversation == "new" or (not conversation and caller.owns_conversations):
         conversation_id = application.conversations.create().id
-    run = application.runs.start(conversation_id, question, build_options(caller, options), history=history)
+    run = application.runs.start(conversation_id, question, chosen, history=history)
     return run, conversation_id
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
@@ -45,7 +46,9 @@ class NewRun(AskOptions):
     """A question, and how to answer it."""
 
     question: Text
-    conversation: Annotated[str, Field(description="Id of a conversation to go on with, or new; empty: none")] = ""
+    conversation: Annotated[
+        str, Field(max_length=200, description="Id of a conversation to go on with, or new; empty: none")
+    ] = ""
 
 
 class Consent(BaseModel):
@@ -101,7 +104,7 @@ def add_file(
     if len(data) > limit:
         raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A file may have {limit:,} bytes.", "", "too_large")
     name = file.filename or "upload"
-    content = (name, collection, data)
+    content = (name, collection, hashlib.sha256(data).hexdigest())
     return reply_once(
         request, caller, content, lambda: {"job": caller.application.jobs.submit_bytes(name, data, collection)}
     )
@@ -145,7 +148,7 @@ async def _job_events(caller: Caller, job_id: str) -> AsyncIterator[str]:
 
 
 def _find_job(caller: Caller, job_id: str) -> Job:
-    found = next((job for job in caller.application.jobs.jobs() if job.id == job_id), None)
+    found = caller.application.jobs.job(job_id)
     if found is None:
         raise NotFound("There is no such job.", "It may have been dismissed.")
     return found
@@ -172,7 +175,7 @@ def search(
 @router.get("/passages/{passage_id}", tags=["Search"])
 def get_passage(caller: Reader, passage_id: int) -> dict[str, Any]:
     """Return a passage with the text around it."""
-    passage = caller.application.library.passage(passage_id) if abs(passage_id) < 1 << 63 else None
+    passage = caller.application.library.passage(passage_id)
     if passage is None:
         raise NotFound("There is no such passage.", "Its document may have been removed.")
     return reports.hit_json(passage) | {"context": passage.context}

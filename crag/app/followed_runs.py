@@ -12,12 +12,13 @@ from crag.app.application import Application
 from crag.events import Event
 from crag.runs.run import Run
 
-_MAX_FOLLOWED = 200  # each waits in a thread of its own
+_MAX_THREADS = 200  # wait for events at the same time; those who follow more runs take turns
+_TURN_SECONDS = 1.0  # then whoever left has no thread any more
 
 
 @cache
 def _threads() -> anyio.CapacityLimiter:
-    return anyio.CapacityLimiter(_MAX_FOLLOWED)
+    return anyio.CapacityLimiter(_MAX_THREADS)
 
 
 async def follow_run(application: Application, run: Run, *, stops: bool = True) -> AsyncIterator[Event]:
@@ -25,11 +26,15 @@ async def follow_run(application: Application, run: Run, *, stops: bool = True) 
 
     With `stops`, the run is stopped when the caller goes away before.
     """
-    events, is_over = run.follow(), False
+    number, is_over = 0, False
     try:
-        while found := await anyio.to_thread.run_sync(next, events, None, abandon_on_cancel=True, limiter=_threads()):
-            yield found[1]
-        is_over = True
+        while not is_over:
+            is_settled = await anyio.to_thread.run_sync(lambda: run.settled, limiter=_threads())
+            events = run.follow(number, _TURN_SECONDS)
+            while found := await anyio.to_thread.run_sync(next, events, None, limiter=_threads()):
+                number, event = found
+                yield event
+            is_over = is_settled
     finally:
         if stops and not is_over:
             with anyio.CancelScope(shield=True):

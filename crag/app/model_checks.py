@@ -104,10 +104,10 @@ def _check_absent_server(facts: ChecklistFacts) -> Check:
         action = CheckAction("key", "How to reach it", commands="OLLAMA_HOST=http://127.0.0.1:11434")
     elif start := checklist_facts.ollama_start_command():
         fix = "Start Ollama."
-        action = CheckAction("command", "How to start", commands=start)
+        action = CheckAction("command", "How to start Ollama", commands=start)
     else:
         fix = f"Install Ollama, then download a model in the app or with `ollama pull {facts.llama[0]}`."
-        action = CheckAction("command", "How to install", commands=checklist_facts.ollama_install_command())
+        action = CheckAction("command", "How to install Ollama", commands=checklist_facts.ollama_install_command())
     return Check(LLAMA_CHECK, "warn", _absence_reason(facts), fix, action)
 
 

@@ -105,7 +105,7 @@ class RequestQueue:
             runs = list(self._line)
             others = any(other.stop is not request.stop for other in self._active)
             seconds_per_turn = self._mean_turn()
-        if request.turn_or_stop.is_set() or request.stop not in runs or (runs[0] is request.stop and not others):
+        if request.stop not in runs or (runs[0] is request.stop and not others):
             return None
         place = runs.index(request.stop) + 1
         left = None if seconds_per_turn is None else place * seconds_per_turn / request.limit()

@@ -23,7 +23,7 @@ from crag.prompts import fill_template, load_prompt
 from crag.protocols import OFF_TOPIC, PromptFit, Writer
 from crag.text.citation_marks import escape_brackets, strip_citations
 from crag.text.formatting import format_count, format_date, to_local_time
-from crag.text.language import detect_language, detect_written_language
+from crag.text.language import detect_language, detect_written_language, is_table_row
 from crag.text.questions import detect_answer_type, extract_asking_sentences, is_long_question
 from crag.text.sanitization import to_one_line
 from crag.text.spelling import is_certain
@@ -120,7 +120,9 @@ def _is_covered(
     if deps.engine.coverage is None or any(rulings.get(item.passage.id) == "use" for item in used):
         return True
     if is_quoted:
-        return deps.engine.coverage.is_covered(retrieval_question(state), collect_quotations(text, used))
+        quoted = collect_quotations(text, used)
+        is_either = sum(is_table_row(one.text) for one in quoted) > 1  # rows of two tables: of two years, for example
+        return not is_either and deps.engine.coverage.is_covered(retrieval_question(state), quoted)
     if any(one.strength != "supported" for one in support):
         return False
     sources = collect_quotations("\n".join(one.quote for one in support), used)

@@ -27,7 +27,7 @@ from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count, format_location
 from crag.text.language import detect_written_language, extract_terms, is_heading, is_table_row, split_sentences
 from crag.text.matches import MatchFinder
-from crag.text.questions import extract_asking_sentences
+from crag.text.questions import extract_asking_sentences, find_name_terms
 from crag.text.routes import RouteChoice, SummaryRequest, choose_route, drop_place, force_route, parse_summary_request
 from crag.text.sanitization import to_one_line
 from crag.text.sections import is_numbered, section_titles
@@ -220,7 +220,8 @@ def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> li
     if not asked:
         return list(passages)
     in_chapter = [passage for passage in passages if _is_in_chapter(passage, asked)]
-    return in_chapter or (list(passages) if request.is_whole else [])
+    is_unknown = bool(find_name_terms(f"the {request.scope}")) and not best  # "Summarize the Orbel paper"
+    return in_chapter or (list(passages) if request.is_whole and not is_unknown else [])
 
 
 def _name_terms(passage: Passage) -> frozenset[str]:

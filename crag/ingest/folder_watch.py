@@ -26,6 +26,7 @@ FileState = tuple[int, int]  # modification time in nanoseconds, size in bytes
 _TEMPORARY_PREFIXES = ("~$", "~wrl", ".~lock")
 _TEMPORARY_SUFFIXES = (".part", ".partial", ".crdownload", ".download", ".tmp", ".temp", ".swp", "~")
 _TRUSTED_AFTER_NS = 2_000_000_000  # file systems record the times of folders in steps of up to two seconds
+_MAX_DEPTH = 100  # subfolders within each other: what is further below is not looked at
 _LOOKS_PER_LISTING = 16  # some network mounts do not record when a folder changed
 
 
@@ -127,7 +128,7 @@ class FolderScanner:
         place = self.root / path
         try:
             found = place.lstat()
-            if not stat.S_ISDIR(found.st_mode):
+            if not stat.S_ISDIR(found.st_mode) or path.count("/") >= _MAX_DEPTH:
                 raise NotADirectoryError(str(place))
             listing = self._listings.get(path)
             if is_whole or listing is None or not listing.is_trusted or listing.changed_at != found.st_mtime_ns:

@@ -23,7 +23,7 @@ from crag.inspection.run_labels import (
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import describe_best_score, format_count, format_duration, format_number, format_place
 from crag.text.sanitization import to_one_line
-from crag.translation import _, translate_text
+from crag.translation import N_, _, translate_text
 from crag.types import NodeName, Origin, Passage, RunState, SmallTalk, Strip, Sufficiency, Support
 
 _EXPANDED_NODES: frozenset[NodeName] = frozenset(
@@ -327,9 +327,12 @@ _SUFFICIENCY_WORDS: dict[Sufficiency | None, str] = {
 def describe_assessment(trace: Trace) -> str:
     """Return whether the excerpts together answer the question, and why; empty if that was not judged."""
     judged = trace.assessment
-    return (
-        to_one_line(f"{_(_SUFFICIENCY_WORDS[judged.sufficiency])}: {translate_text(judged.reason)}") if judged else ""
-    )
+    if judged is None:
+        return ""
+    word = _SUFFICIENCY_WORDS[judged.sufficiency]
+    if judged.sufficiency == "sufficient" and trace.outcome == "possible":
+        word = N_("Perhaps enough to answer")
+    return to_one_line(f"{_(word)}: {translate_text(judged.reason)}")
 
 
 def _query_line(trace: Trace) -> str:

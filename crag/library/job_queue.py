@@ -88,6 +88,12 @@ class JobQueue(UserScoped):
         with self._database.read() as connection:
             return [_job_from_row(row) for row in connection.execute(wanted)]
 
+    def get(self, job_id: str) -> Job | None:
+        """Return one job."""
+        with self._database.read() as connection:
+            row = connection.execute(select(jobs).where(jobs.c.id == job_id, self._visible(jobs))).first()
+        return None if row is None else _job_from_row(row)
+
     def count(self, *states: JobState) -> int:
         """Count the jobs in these states."""
         with self._database.read() as connection:
@@ -121,9 +127,14 @@ class JobQueue(UserScoped):
             connection.execute(update(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner).values(values))
 
     def finish(self, job_id: str, owner: str, state: JobState, results: Sequence[AddResult], spec: str = "") -> None:
-        """End the owner's job, keeping `spec` for another attempt; delete finished jobs beyond the newest 500."""
+        """End the owner's job, keeping `spec` for another attempt.
+
+        Finished jobs of the person who submitted it are deleted beyond their newest 500.
+        """
         mine = update(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner, jobs.c.state == "working")
-        ended = jobs.c.state.in_(FINISHED_STATES)
+        this = jobs.alias()
+        person = select(this.c.person).where(this.c.id == job_id).scalar_subquery()
+        ended = jobs.c.state.in_(FINISHED_STATES) & (jobs.c.person == person)
         kept = select(jobs.c.number).where(ended).order_by(jobs.c.number.desc()).limit(_MAX_FINISHED_JOBS)
         with self._database.write() as connection:
             connection.execute(mine.values(state=state, result=_encode_results(results), spec=spec))

@@ -323,6 +323,11 @@ class IngestJobs(UserScoped):
         own = self._workers.running_jobs()
         return [own.get(job.id, job) if not job.finished else job for job in self._rows.all()]
 
+    def job(self, job_id: str) -> Job | None:
+        """Return one of these jobs."""
+        stored = self._rows.get(job_id)
+        return stored if stored is None or stored.finished else self._workers.running_jobs().get(job_id, stored)
+
     def unfinished(self, job_ids: Collection[str]) -> set[str]:
         """Return which of these jobs are waiting or running."""
         return self._rows.unfinished(job_ids) if job_ids else set()

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 _MAX_CACHED_SUGGESTIONS = 100
 _SUGGESTION_RANK = 2  # a suggested question must find its passage among this many
+_ID_BITS = 63  # of the database
 
 
 class Library(UserScoped):
@@ -266,6 +267,8 @@ class Library(UserScoped):
 
     def passage(self, passage_id: int) -> Passage | None:
         """Return the passage with this id, or None if its source was removed or the user may not read it."""
+        if abs(passage_id) >> _ID_BITS:
+            return None
         return read_passages(self._database, [passage_id], self._user).get(passage_id)
 
     def count_parts(self, source: Source) -> int:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
@@ -39,6 +40,7 @@ from crag.options import RouteName, RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.storage.api_tokens import Scope as TokenScope
+from crag.text.sanitization import normalize_question
 from crag.types import AddResult, Progress
 
 DOCUMENT_ADDRESS = "crag://documents/{source_id}"
@@ -123,6 +125,7 @@ class CragServer(MCPServer):
         found = None
         self.application.library.check_collection(options.collection)
         self.application.runs.count_question()
+        question = normalize_question(question)  # no conversation for what is refused
         if conversation == "new":
             found = self.application.conversations.create()
         elif conversation:
@@ -168,7 +171,7 @@ class CragServer(MCPServer):
 
     async def search(
         self,
-        query: Annotated[str, Field(description="A question or some words")],
+        query: Annotated[str, Field(max_length=2_000, description="A question or some words")],
         passages: Annotated[int, Field(ge=1, le=_MAX_PASSAGES, description="How many passages")] = 4,
         collection: CollectionName = "",
     ) -> dict[str, Any]:
@@ -213,10 +216,11 @@ class CragServer(MCPServer):
             raise ToolError("Files of the server cannot be named from here. Give a web address or a text.")
         if not _token_allows(context, "write"):
             raise ToolError("This token may not add documents.")
-        stop = Cancellation()
+        stop, loop = Cancellation(), anyio.lowlevel.current_token()
 
-        def report(progress: Progress) -> None:
-            anyio.from_thread.run(context.report_progress, progress.done, progress.total or None, progress.stage)
+        def report(progress: Progress) -> None:  # called by threads of the pipeline, which know no event loop
+            said = progress.done, progress.total or None, progress.stage
+            anyio.from_thread.run(context.report_progress, *said, token=loop)
 
         def add() -> list[AddResult]:
             pipeline = self.application.library.pipeline

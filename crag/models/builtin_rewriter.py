@@ -42,7 +42,7 @@ def _read_rule(name: str) -> re.Pattern[str]:
 
 _REACTION, _LEAD_IN = _read_rule("reaction"), _read_rule("lead_in")
 _REFERENCE, _LAST_REFERENCE = _read_rule("reference"), _read_rule("last_reference")
-_CLAUSE_BORDER = _read_rule("clause_border")
+_CLAUSE_BORDER, _SPECIFIED = _read_rule("clause_border"), _read_rule("specified")
 _FRAGMENT, _SENTENCE_END = _read_rule("fragment"), _read_rule("sentence_end")
 _ADJUNCT, _CONTINUATION = _read_rule("adjunct"), _read_rule("continuation")
 _DEFINITION, _ASKS_EVENT = _read_rule("definition"), _read_rule("event")
@@ -247,13 +247,16 @@ def _defines(asked: str) -> bool:
 def _refers_back(asked: str) -> bool:
     """Return whether a question refers to what was said before it.
 
-    "it" after the question's own subject means that: "What is a mutex and how does it work?"
+    "it" after the question's own subject means that: "What is a mutex and how does it work?" A noun with a name of its
+    own refers to no other: "the five pillars of the Strategy", "this research on Orbel".
     """
     asked = _LEAD_IN.sub("", asked)
     reference = _REFERENCE.search(asked)
     if reference is None:
         return False
-    before = asked[: reference.start()]
+    before, after = asked[: reference.start()], asked[reference.start() :]
+    if _SPECIFIED.match(after) and find_name_terms(after):
+        return False
     if _LAST_REFERENCE.search(asked) and not _CLAUSE_BORDER.search(before):
         return True
     return not (find_name_terms(before) or _has_enough(_subject_words(before)) or _defines(before))

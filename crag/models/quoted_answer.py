@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from crag.text.citation_marks import escape_brackets
 from crag.text.coverage import Gaps, find_labelled_values
+from crag.text.definitions import defines, find_term
 from crag.text.language import (
     continues_item,
     extract_terms,
@@ -47,7 +48,7 @@ GapFinder = Callable[[Sequence[ScoredUnit]], Gaps]
 def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUnit]], find_gaps: GapFinder) -> str:
     """Compose the Markdown answer with `[n]` after every quotation; empty when there is nothing to quote."""
     every = [unit for text in texts for unit in text]
-    prose = [unit for text in texts for unit in text if not _is_heading(unit, text)] or every
+    prose = [unit for text in texts for unit in text if not (_is_heading(unit, text) or _asks(unit))] or every
     if not prose:
         return ""
     for text in texts:
@@ -55,11 +56,30 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
         if labelled and not find_gaps(labelled):
             return _write_units(labelled)
     ranked = sorted(prose, key=lambda unit: -unit.score)
+    ranked = _find_definitions(question, ranked, texts) or ranked
     lead = _find_lead(question, ranked, find_gaps)
     if question.answer_type == "list" and (block := _find_asked_list(texts, lead, find_gaps)):
         return _write_list(block)
     chosen = _choose_units(question, ranked, lead, find_gaps)
     return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
+
+
+def _find_definitions(
+    question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], texts: Sequence[Sequence[ScoredUnit]]
+) -> list[ScoredUnit]:
+    """Return the units that define the term that a question asks about, or else those right below it as a heading."""
+    if not (term := find_term(question.text)):
+        return []
+    near = [unit for unit in ranked if unit.score >= _COMPLETING_SCORE_SHARE * ranked[0].score]
+    wanted = extract_terms(term)
+    headings = {(unit.n, unit.place) for text in texts for unit in text if extract_terms(unit.text) == wanted}
+    return [unit for unit in near if defines(term, unit.text)] or [
+        unit for unit in near if (unit.n, unit.place - 1) in headings
+    ]
+
+
+def _asks(unit: ScoredUnit) -> bool:
+    return unit.text.rstrip().endswith(("?", "？"))
 
 
 def _is_heading(unit: ScoredUnit, text: Sequence[ScoredUnit]) -> bool:
@@ -85,7 +105,7 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
         is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
         if question.answer_type in SINGLE_VALUE_TYPES:
             return gaps.value, bool(gaps) or not _repeats_words(question, unit)
-        return gaps.value, gaps.count > 0, is_aside
+        return gaps.count > gaps.value, gaps.value, is_aside
 
     return min(near, key=lacks)
 
@@ -95,6 +115,9 @@ def _choose_units(
 ) -> list[ScoredUnit]:
     """Choose the units that complete the lead, then those that support the answer as well; stop where support drops."""
     chosen, gaps = [lead], find_gaps([lead])
+    after = [unit for unit in ranked if (unit.n, unit.place) == (lead.n, lead.place + 1) and not question.is_cjk]
+    if gaps.value and after and not find_gaps(after):  # "The ferry was sold in 2011. It had become too small."
+        return [lead, *after]
     for unit in ranked:
         if not gaps.count or len(chosen) == MAX_SENTENCES or unit.score < _COMPLETING_SCORE_SHARE * lead.score:
             break
@@ -244,7 +267,9 @@ def _write_units(chosen: Sequence[ScoredUnit]) -> str:
 
 
 def _is_item_of_list(unit: ScoredUnit, reading: Sequence[ScoredUnit]) -> bool:
-    """Return whether a unit is a list item whose neighbour in the text is another one of the answer."""
+    """Return whether a unit is a row of a table, or a list item whose neighbour in the text is also in the answer."""
+    if len(reading) > 1 and is_table_row(unit.text):
+        return True
     beside = {(unit.n, unit.place - 1), (unit.n, unit.place + 1)}
     return is_list_item(unit.text) and any(
         (other.n, other.place) in beside and is_list_item(other.text) for other in reading

@@ -135,7 +135,7 @@ def _has_valid_checksum(file: IO[bytes]) -> bool:
     digest = hashlib.sha256()
     left = file.seek(-_CHECKSUM_BYTES, os.SEEK_END)
     file.seek(0)
-    while left > 0 and (piece := file.read(min(_CHECKSUM_READ_BYTES, left))):
+    while piece := file.read(min(_CHECKSUM_READ_BYTES, left)):
         digest.update(piece)
         left -= len(piece)
     return left == 0 and file.read() == digest.digest()

@@ -32,6 +32,11 @@ class Run(Protocol):
         """Whether its last event has happened."""
         ...
 
+    @property
+    def settled(self) -> bool:
+        """Whether it ended or waits for the user, so that it gets no more events."""
+        ...
+
     def current_wait(self) -> Wait | None:
         """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
         ...
@@ -69,8 +74,8 @@ class LiveRun:
         return bool(self._events) and isinstance(self._events[-1], RunEnded)
 
     @property
-    def _is_settled(self) -> bool:
-        """Whether this object gets no more events: the run ended, or it waits and will resume as another object."""
+    def settled(self) -> bool:
+        """Whether the run ended, or waits and will resume as another object."""
         return bool(self._events) and isinstance(self._events[-1], RunEnded | ConsentAsked)
 
     @property
@@ -110,13 +115,13 @@ class LiveRun:
             for event in fresh:
                 number += 1
                 yield number, event
-            if (self._is_settled and number >= len(self._events)) or _deadline_passed(deadline):
+            if (self.settled and number >= len(self._events)) or _deadline_passed(deadline):
                 return
 
     def _wait_for_more(self, number: int, deadline: float | None) -> list[Event]:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         with self._changed:
-            self._changed.wait_for(lambda: len(self._events) > number or self._is_settled, timeout=left)
+            self._changed.wait_for(lambda: len(self._events) > number or self.settled, timeout=left)
             return self._events[number:]
 
 
@@ -133,6 +138,11 @@ class LoggedRun:
         """Whether its last event has happened."""
         return self._log.has_ended(self.id)
 
+    @property
+    def settled(self) -> bool:
+        """Whether it ended, no longer exists, or waits for the user."""
+        return self._log.is_settled(self.id)
+
     def current_wait(self) -> Wait | None:
         """Return None: nothing is known about runs of other processes."""
         return None
@@ -141,7 +151,7 @@ class LoggedRun:
         """Follow as described in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
-            settled = self._log.is_settled(self.id)  # checked before reading: nothing is written after the end
+            settled = self.settled  # checked before reading: nothing is written after the end
             for number, event in self._log.read(self.id, after):
                 after = number
                 yield number, event

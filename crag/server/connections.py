@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 class ServerConfig(uvicorn.Config):
     """uvicorn's configuration with the limits that Streamlit leaves open.
 
-    `header_seconds` from the first wait for a request to the end of its headers; `connections` open at once;
+    `header_seconds` from the first wait for a request to the end of its headers, or of a body that comes after its
+    response; `taking_seconds` for a client to take the next part of a response; `connections` open at once;
     `message_bytes` of one WebSocket message from the browser; `closing_seconds` for requests that are in progress
     when the server stops. Only `trusted_proxies` may say for whom they pass a request on: otherwise a client could name
     any address as its own.
     """
 
     header_seconds = 10.0
+    taking_seconds = 60.0
     connections = 2000
     message_bytes = 4 << 20  # the longest question takes a fifth of it; files are not sent this way
     closing_seconds = 2
@@ -31,6 +33,7 @@ class ServerConfig(uvicorn.Config):
     def __init__(self, *arguments: Any, trusted_proxies: Sequence[str] = (), **options: Any) -> None:
         options |= {
             "http": LimitedConnection,
+            "log_config": None,  # its own format would show the paths and values of an exception
             "ws_max_size": self.message_bytes,
             "timeout_graceful_shutdown": self.closing_seconds,
             "proxy_headers": bool(trusted_proxies),
@@ -52,6 +55,7 @@ class LimitedConnection(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         self._limits = config
         self._deadline: asyncio.TimerHandle | None = None
+        self._taking_deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first request."""
@@ -64,11 +68,23 @@ class LimitedConnection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Read on; more bytes of unfinished headers do not extend the time."""
         super().data_received(data)
-        if self.conn.their_state is h11.IDLE:  # no request, or its headers are not complete
+        is_answered = self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
+        if self.conn.their_state is h11.IDLE or is_answered:  # IDLE: no request, or its headers are not complete
             self._start_deadline()
         elif self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the client, which has not taken what was sent."""
+        super().pause_writing()
+        self._taking_deadline = self.loop.call_later(self._limits.taking_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: the client has taken enough."""
+        super().resume_writing()
+        if self._taking_deadline is not None:
+            self._taking_deadline.cancel()
 
     def _start_deadline(self) -> None:
         if self._deadline is None:

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
+from ipaddress import IPv6Address, IPv6Network
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+_CLIENT_PREFIX = 64  # bits of the network that a provider gives to one client (RFC 6177)
 _UPLOAD_FOLDER = "/_stcore/upload_file/"
 _TRY_AGAIN_LATER = 1013  # close code, registered with IANA
 _TOO_MANY_TABS = "CRAG Chat is open in too many tabs. Close some of them, then reload this page.\n"
@@ -132,4 +134,10 @@ class _TokenBucket:
 
 
 def _address_of(scope: Scope) -> str:
-    return (scope.get("client") or ("",))[0]
+    """Return the address of a client; of IPv6 the network, since a single client has all addresses of one."""
+    host = (scope.get("client") or ("",))[0]
+    try:
+        address = IPv6Address(host)
+    except ValueError:
+        return str(host)
+    return str(address.ipv4_mapped or IPv6Network((address, _CLIENT_PREFIX), strict=False))

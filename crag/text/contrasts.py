@@ -40,13 +40,15 @@ _OPPOSITES = tuple(
         ("[现現]在|[现現]任|目前|如今", "原[^因则則来來]|前任|曾任|[调調][离離]|[离離]任|卸任"),
     )
 )
-_ASKS_PRESENT = lazy_regex(  # of what changes: "How many people does it employ?", "Who is its CEO?"
+_ASKS_PRESENT = lazy_regex(  # of what changes: "How many people does it employ?", "Who is its CEO?", "Who leads it?"
     r"^(?!.*\b(?:was|were|did|had|ever)\b)"
-    r".*\b(?:how (?:many|much)\b.*\b(?:is|are|do|does|has|have)|who(?:['’]s| is| are| has))\b",
+    r".*\b(?:how (?:many|much)\b.*\b(?:is|are|do|does|has|have)|who(?:['’]s| is| are| has"
+    r"| (?:leads|holds|runs|owns|heads|chairs|manages|directs|governs|rules)))\b",
     re.IGNORECASE,
 )
 _YEAR = lazy_regex(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
-_PAST = lazy_regex(r"\b(?:was|were|had|became|\w{2,}ed)\b", re.IGNORECASE)
+_PAST_TIME = lazy_regex(rf"{_YEAR.pattern}|\b(?:before|previously|formerly|until|till|once)\b", re.IGNORECASE)
+_PAST = lazy_regex(r"\b(?:was|were|had|became|led|held|ran|wrote|kept|\w{2,}ed)\b", re.IGNORECASE)
 _PRESENT = lazy_regex(r"\b(?:is|are|has|have|now|current(?:ly)?|today|still|since)\b", re.IGNORECASE)
 _DESIGNATION = lazy_regex(r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+)(?![\d.,:%]*\d|%)")  # Corbel 3
 _COUNT = lazy_regex(  # "three major cities"
@@ -87,10 +89,10 @@ def _names_another(question: str, sentence: str) -> bool:
 
 
 def _is_past(question: str, sentence: str) -> bool:
-    """Return whether a sentence only says how something was in some year, and the question asks how it is."""
+    """Return whether a sentence only says how something was in some year or before, and the question asks how it is."""
     if not _ASKS_PRESENT.search(question) or _YEAR.search(question):
         return False
-    return all(sign.search(sentence) for sign in (_YEAR, _PAST)) and not _PRESENT.search(sentence)
+    return all(sign.search(sentence) for sign in (_PAST_TIME, _PAST)) and not _PRESENT.search(sentence)
 
 
 def _find_numbered(text: str) -> set[tuple[str, str]]:

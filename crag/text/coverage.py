@@ -55,6 +55,7 @@ _DEFINITE_NOUN = lazy_regex(
 )
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
+_CJK_SUPERLATIVE = lazy_regex("가장|제일|최[고대다소저장단]|最(?!近|[后後]|初|[终終])")
 _LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
     (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
@@ -248,6 +249,7 @@ def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder 
         gaps = _find_cjk_gaps(question, quoted)
     else:
         lacks_value = not (_holds_value(question, quoted.text) or find_labelled_values(question, [quoted.text]))
+        lacks_value |= english.lacks_reason(question, quoted.text)
         names, words = english.find_missing_words(question, quoted.text, quoted.context, embedder)
         gaps = Gaps(names, words, lacks_value)
     return replace(gaps, value=True) if tells_other_opening(question.text, quoted.text) else gaps
@@ -263,11 +265,13 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     if _cjk_reader(asked) is korean:
         words = korean.find_missing_words(asked, text, around)
-        states = _holds_value(question, text)
+        states = _holds_value(question, text) and not korean.lacks_reason(asked, text)
     else:
         words = chinese.find_missing_words(asked, said) + chinese.find_missing_letters(asked, said)
         parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
         states = chinese.holds_focus(asked, text) and all(chinese.states_value(part, text) for part in parts)
+    if (superlative := _CJK_SUPERLATIVE.search(asked)) and not _CJK_SUPERLATIVE.search(said):
+        words += (superlative[0],)
     return Gaps(_find_missing_figures(asked, said), words, not (states or find_labelled_values(question, [text])))
 
 

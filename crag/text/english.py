@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from crag.protocols import Embedder, Quotation
-from crag.text.language import extract_terms, extract_words
+from crag.text.definitions import defines, find_term
+from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
@@ -21,27 +22,26 @@ _CLASS_NOUN = lazy_regex(
 _DEGREE = lazy_regex(r"\bhow (big|large)\b", re.IGNORECASE)
 _COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
 _CURRENCY = lazy_regex(r"[$€£¥₩]\s?\d|\d\s?(?:euros?|pounds?|dollars?|EUR|GBP|USD)\b", re.IGNORECASE)
-_QUALIFIERS = tuple(  # stop words that change what is asked: the answer must hold one of the same kind
-    lazy_regex(words, re.IGNORECASE)
-    for words in (
-        r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b",
-        r"\b(?:only|sole|single)\b",
-        r"\b(?:before|prior|earlier|previous\w*|former\w*)\b",
-        r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b",
+_SUPERLATIVE = (
+    r"(?<!\bat )\b(?:most|least|best|worst|(?:high|low|larg|bigg|great|small|tall|long|short|old|young|earli|lat|near"
+    r"|fast|slow|strong|weak|rich|poor|cheap|new|deep|wid|heavi|light|hott|cold|few|clos|busi)est)\b"
+)
+_QUALIFIERS = tuple(  # stop words that change what is asked, and what an answer must hold: mostly one of the same kind
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(asks + others, re.IGNORECASE))
+    for asks, others in (
+        (r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b", ""),
+        (r"\b(?:only|sole|single)\b", ""),
+        (r"\b(?:before|prior|earlier|previous\w*|former\w*)\b", ""),
+        (r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b", ""),
+        (
+            _SUPERLATIVE,
+            r"|\b(?:top|main\w*|primar\w+|chief\w*|maxim\w+|minim\w+|more \w+ than any)\b",
+        ),
     )
 )
 _NEEDED = tuple(  # what a question asks, and what its answer must hold
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(needed, re.IGNORECASE))
     for asks, needed in (
-        (
-            r"\bwhy\b",
-            (
-                r"\b(?:because|since|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)|so"
-                r"|therefore|thus|hence|reasons?|for (?:fear|lack|want|the (?:sake|purpose|reason))|caus\w+|result\w*"
-                r"|led|leads?|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:e|es|ing)|in order|to [a-z]+(?<!to the)"
-                r"|response|by \w+ing|means|given)\b"
-            ),
-        ),
         (
             r"\bwhat (?:is|was|are|were) the meaning of\b",
             r"\b(?:mean\w*|signif\w+|symboli[sz]\w+|stands? for|denot\w+|defin\w+|refers?|deriv\w+)\b|[\"“‘]",
@@ -50,7 +50,26 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
             r"\bwhat (?:is|are|was|were) .*\bmade (?:of|from|out of|up of)\b",
             r"\b(?:made|consist\w*|compos\w+|contain\w*|compris\w+|form\w*|built|construct\w*|alloy|mix\w*)\b",
         ),
+        (r"\b(?:(?:tele)?phone|fax|mobile) numbers?\b", r"\d(?:[ ()/.-]{0,2}\d){4}"),
+        (r"\be-?mail(?: address(?:es)?)?\W*$", r"\w@\w"),
+        (
+            r"\bwhat (?:is|are|was|were) .*\bperiods?\W*$",
+            r"\b(?:years?|quarters?|months?|weeks?|fortnights?|days?|hours?|minutes?|until|from .+ to)\b|\d{4}",
+        ),
     )
+)
+_ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
+_REASON = lazy_regex(  # with regard to case: "to reduce costs" is a reason, "to Dunmore Holdings" is none
+    r"(?i:\b(?:because|since(?! [12]\d{3})|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)"
+    r"|so(?! (?:far|called|many|much)\b)|therefore|thus|hence|reasons?(?! (?:why|that|for which)\b)|caus\w+"
+    r"|result(?:s|ed|ing)? (?:of|in|from)|as a result|for (?:fear|lack|want|the (?:sake|purpose|reason))"
+    r"|(?:led|leads?|leading) to|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:es?|ing)|in order|response|by \w+ing"
+    r"|means that|given (?:that|the|its|their)|too)\b)"
+    r"|\bto (?!(?:the|an?|his|her|its|their|our|my|your|this|that|these|those|all|any|be)\b)[a-z]+"
+)
+_NO_PURPOSE = lazy_regex(
+    r"\b(?:had|has|have|began|start(?:s|ed)|continue[sd]?|used|able|years|months|agree[sd]?|decide[sd]?|plan(?:s|ned)|want(?:s|ed)"
+    r"|tr(?:y|ies|ied)|fail(?:s|ed)|refuse[sd]?|likely|need(?:s|ed)?|going|seem(?:s|ed)|came|according|up|close) to \w+"
 )
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ASKS_FOR_COUNTED = lazy_regex(
@@ -59,7 +78,34 @@ _ASKS_FOR_COUNTED = lazy_regex(
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
 _PASSIVE = lazy_regex(r"\b(?:is|are|was|were) (?:the )?(?:[A-Z][\w’'-]* )*?([A-Z][\w’'-]*) ([a-z]+)\W*$")
+_BE = r"(?:is|are|was|were|be|been|being)"
+_WHO_DID = lazy_regex(  # "Who founded Orbel in 1990?": the verb and what follows it
+    rf"\W*who (?:(?:first|originally|really|actually|also) )?(?!{_BE}\b|(?:will|would|can|could|may|might|must|should"
+    r"|shall|do|does|did|has|have|had|else)\b)([a-z]+) (.+)",
+    re.IGNORECASE,
+)
+_PREPOSITION = lazy_regex(
+    r"\b(?:in|on|at|of|for|from|to|with|by|as|into|about|over|under|during|after|before|since|when|while)\b"
+)
+_CLAUSE_BORDER = lazy_regex(
+    r"[;:]|\b(?:which|who|whom|whose|that|when|where|while|although|but|because|whereas)\b"
+    r"|\b(?:and|or) (?:\w+ly )?\w+ed\b",
+    re.IGNORECASE,
+)
+_SUBJECT_RELATIVE = lazy_regex(rf"\b(?:which|that|who) (?:(?:{_BE}|ha[sd]|have|\w+ly) )*$", re.IGNORECASE)
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+
+
+def lacks_reason(question: AnalyzedQuestion, text: str) -> bool:
+    """Return whether a question asks why and a text gives no reason, in English words for one.
+
+    "It agreed to buy" gives none, nor does "to buy" where the question is why it bought.
+    """
+    if not _ASKS_WHY.search(question.text):
+        return False
+    reasons = (found[0] for found in _REASON.finditer(_NO_PURPOSE.sub(" ", text)))
+    verbs = (reason.removeprefix("to ") for reason in reasons)
+    return all(question.weights.keys() & question.add_forms(extract_terms(verb)) for verb in verbs)
 
 
 def find_missing_words(
@@ -67,7 +113,7 @@ def find_missing_words(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the missing names and figures, and the other missing key words."""
     text = f"{quoted} {context}"
-    held = set(extract_terms(text))
+    held = question.add_forms(extract_terms(text))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
     missing, unlike = [], []
     unneeded = FRAME_TERMS | _find_class_terms(question) | (_COST_TERMS if _CURRENCY.search(quoted) else set())
@@ -89,7 +135,10 @@ def find_missing_words(
     unlike += _find_words_of_other_names(question, quoted, held=frozenset(extract_terms(context)))
     if (passive := _PASSIVE.search(question.text)) and _is_active_only(passive[1], passive[2], quoted):
         unlike.append(passive[2])
-    unlike += [found[0] for one in _QUALIFIERS if (found := one.search(question.text)) and not one.search(text)]
+    if (done := _WHO_DID.match(question.text)) and _is_done_to_others(question, done[1], done[2], quoted):
+        unlike.append(done[1])
+    qualifiers = ((asks.search(question.text), holds) for asks, holds in _QUALIFIERS)
+    unlike += [found[0] for found, holds in qualifiers if found and not holds.search(text)]
     return names, tuple(unlike)
 
 
@@ -114,6 +163,48 @@ def _is_active_only(subject: str, verb: str, quoted: str) -> bool:
     """Return whether a text says only what a thing did, as in "Orbel sold 40 looms", not what was done to it."""
     before = re.findall(rf"(\w+) {re.escape(verb)}\b", quoted, re.IGNORECASE)
     return bool(before) and all(word.casefold() == subject.casefold() for word in before)
+
+
+def _is_done_to_others(question: AnalyzedQuestion, verb: str, rest: str, quoted: str) -> bool:
+    """Return whether sentences use the verb of "Who founded Orbel?", but none of Orbel."""
+    object_, _, _ = _PREPOSITION.sub("\n", rest).partition("\n")
+    terms = [term for term in extract_terms(object_) if term not in FRAME_TERMS]
+    objects = question.names.intersection(terms) or set(terms[-1:])
+    found = [_relate(question, verb, objects, sentence) for sentence in split_sentences(quoted)] if objects else []
+    return False in found and True not in found
+
+
+def _relate(question: AnalyzedQuestion, verb: str, objects: Collection[str], sentence: str) -> bool | None:
+    """Return whether a sentence says of one of the objects that somebody does it; None if that cannot be told."""
+    asked = next(iter(extract_terms(verb)), "")
+    agent = re.compile(rf"{asked}\w?(?:er|or)")  # "founder", "winner"
+    tokens = list(find_tokens(sentence))
+    terms = [question.add_forms(extract_terms(token)) for _, token in tokens]
+    verbs = [at for at, own in enumerate(terms) if asked in own or any(map(agent.fullmatch, own))]
+    named = [at for at, own in enumerate(terms) if not own.isdisjoint(objects)]
+    if not (asked and verbs):
+        return None
+    if named:
+        return any(_is_object(sentence, tokens, verb_at, at) for verb_at in verbs for at in named if at != verb_at)
+    following = (tokens[at + 1][1] for at in verbs if at + 1 < len(tokens))
+    is_of_others = any(
+        word[0].isupper() and question.weights.keys().isdisjoint(extract_terms(word)) for word in following
+    )
+    return False if is_of_others else None
+
+
+def _is_object(sentence: str, tokens: Sequence[tuple[int, str]], verb_at: int, at: int) -> bool:
+    """Return whether the token at an index may be what the verb is done to: "founded Orbel", "Orbel was founded"."""
+    first, last = sorted((verb_at, at))
+    between = sentence[tokens[first][0] + len(tokens[first][1]) : tokens[last][0]]
+    words = [word.lower() for _, word in tokens]
+    verb, before, after = words[verb_at], words[max(0, verb_at - 3) : verb_at], words[verb_at + 1 : verb_at + 5]
+    is_apart = bool(_CLAUSE_BORDER.search(between))
+    if re.search("(?:er|or)s?$", verb):  # "the founder of Orbel", "Orbel's founder"
+        return not is_apart
+    if not verb.endswith("ing") and ("by" in after or any(re.fullmatch(_BE, word) for word in before)):
+        return (at < verb_at and (not is_apart or bool(_SUBJECT_RELATIVE.search(between)))) or verb_at == 0
+    return not is_apart if at > verb_at else after[:1] in (["it"], ["them"], ["him"], ["her"])
 
 
 def _find_class_terms(question: AnalyzedQuestion) -> set[str]:
@@ -144,11 +235,13 @@ def _is_form_of_name(name: str, term: str) -> bool:
 
 
 def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> bool:
-    """Return whether a quotation gives a reason, a meaning, a material or as many items if these are asked for.
+    """Return whether a quotation gives a definition, a material or as many items if these are asked for.
 
     It must also speak of the kind of thing that is asked for.
     """
     if any(asks.search(question.text) and not needed.search(quoted.text) for asks, needed in _NEEDED):
+        return False
+    if (term := find_term(question.text)) and not defines(term, quoted.text):
         return False
     if wanted := _ASKS_FOR_COUNTED.match(question.text):
         items = max(quoted.items, len(_SEPARATOR.findall(quoted.text)) + 1)

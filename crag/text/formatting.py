@@ -79,7 +79,8 @@ def format_duration(seconds: float) -> str:
 
 def format_retry_after(retry_after: str) -> str:
     """Format the delay of a Retry-After header (RFC 9110, section 10.2.3): 30 seconds, 5 minutes."""
-    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0
+    is_number = retry_after.isascii() and retry_after.isdecimal() and len(retry_after) < 10
+    seconds = int(retry_after) if is_number else 0
     if not 0 < seconds <= _MAX_RETRY_SECONDS:
         return "a while"
     return f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"

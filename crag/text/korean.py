@@ -52,6 +52,11 @@ _LIGHT_VERB = lazy_regex(
     "|부르|부른|일컫|알려지|알려진|알려졌|따르|따른|걸리|걸린|걸렸|어떠|생기|생긴|생겼|갖)"
     "(?:어|아|여|었|았|였|시|셨|지|고|는|은|을|겠|습니|니|까|나|요|려|면|던|냐|죠|야|도|서|게|기|며|다|음|것|하|한|할|해|되|된)*$"
 )
+_ASKS_WHY = lazy_regex(r"(?:^|\s)왜(?![가-힣])")
+_REASON = lazy_regex(
+    "때문|위[해하한]|므로|니까|[아어여해라]서(?=[ ,])|려고|도록|인[해한하]|탓|덕|이유|까닭|원인|결과|따[라른]"
+    "|계기|여파|바람에|느라"
+)
 _MIN_LONG_WORD = 4  # syllables
 _HELD_PAIRS = 0.75  # of the syllable pairs of a long word, which may be spelt in another way
 
@@ -100,6 +105,11 @@ def find_missing_words(question: str, text: str, context: str = "") -> tuple[str
         if not (topic.is_class or _is_held(topic, said) or _is_held(topic, around, with_synonyms=False))
     )
     return tuple(dict.fromkeys(missing))
+
+
+def lacks_reason(question: str, text: str) -> bool:
+    """Return whether a question asks why and a text gives no reason, in Korean words for one."""
+    return bool(_ASKS_WHY.search(question)) and not _REASON.search(text)
 
 
 def names_word(word: str, text: str) -> bool:

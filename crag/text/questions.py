@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Literal, Protocol
 
 from crag.text.korean_spacing import restore_spaces
 from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
+from crag.text.measures import drop_other_quantities, find_quantities
 from crag.text.opening_hours import find_hours, tells_other_opening
 from crag.text.patterns import lazy_regex
+from crag.text.verbs import find_other_forms
 
 
 class TermStatistics(Protocol):
@@ -50,7 +53,8 @@ _QUESTION_PATTERNS: dict[AnswerType, str] = {
     r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
     r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
     "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot)\b"
-    r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]",
+    r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]"
+    r"|多[久長长高遠远深寬宽重]",
     "person": r"\bwho(?:m|se)?\b|누구|누가|誰|谁|何人|哪位",
     "place": rf"{_ASKING}where\b|\bwhere\W*$"
     r"|\b(?:what|which) (?:city|country|state|place|region|location)\b|어디|哪[裡里]|何[處处]",
@@ -67,9 +71,13 @@ _NOUN_PATTERNS: dict[
     "person": r"\b(?:winner|director|actor|actress|author|president)\b|冠[军軍]|[导導]演|主演|[编編][剧劇]|主角|得主"
     r"|旗手|首相|[总總][统統]",
 }
-_ANSWER_TYPE_PATTERNS = [
-    (kind, lazy_regex(words, re.IGNORECASE)) for kind, words in (*_QUESTION_PATTERNS.items(), *_NOUN_PATTERNS.items())
-]
+_ASKS_BY_WORD, _ASKS_BY_NOUN = (
+    [(kind, lazy_regex(words, re.IGNORECASE)) for kind, words in patterns.items()]
+    for patterns in (_QUESTION_PATTERNS, _NOUN_PATTERNS)
+)
+_CLASS_NOUN = lazy_regex(  # "which segment", "of which award"
+    r"\b(?:which|what) (?!(?:is|are|was|were|do|does|did|can|will|would|has|have|had|the)\b)\w+", re.IGNORECASE
+)
 _NAME = lazy_regex(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]*[a-zA-Z]\b", re.MULTILINE)
 _CAPITALS = lazy_regex(r"\b(?:[A-Z]{2,}\w*|\d[\d.,]*)\b")
 _LATIN_WORD = lazy_regex(r"[A-Za-z]+")
@@ -92,6 +100,7 @@ class AnalyzedQuestion:
     """A question as the scorer sees it. `order` holds its terms in order; `is_cjk` is true for Chinese and Korean.
 
     `statistics` are those of the searched library, `unseen_weight` is the weight of a term that does not occur in it.
+    `forms` names for other forms of its irregular verbs the term that they stand for: `led` for `lead`.
     """
 
     text: str
@@ -103,14 +112,20 @@ class AnalyzedQuestion:
     is_cjk: bool
     statistics: TermStatistics
     unseen_weight: float
+    forms: dict[str, str]
 
     def covered_share(self, held: Iterable[str]) -> float:
         """Return the share of the question's weight, in 0..1, that is covered by the terms `held`.
 
         The sum is exact, thus the same in every order of the terms: equal shares must not differ by rounding.
         """
-        found = self.weights.keys() & held
+        found = self.weights.keys() & self.add_forms(held)
         return math.fsum(self.weights[term] for term in found) / (math.fsum(self.weights.values()) or 1.0)
+
+    def add_forms(self, held: Iterable[str]) -> set[str]:
+        """Return the terms `held`, and those of the question that they are other forms of."""
+        terms = set(held)
+        return terms.union(self.forms[form] for form in self.forms.keys() & terms)
 
 
 def is_long_question(question: str) -> bool:
@@ -184,6 +199,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     order = tuple(term for _, parts in key_words for term in parts)
     names = find_name_terms(text)
     unseen = statistics.idf([UNSEEN_TERM])[UNSEEN_TERM]
+    verbs = frozenset(order) - names
     weights = _weigh_terms(order, names, statistics, unseen)
     return AnalyzedQuestion(
         text,
@@ -195,6 +211,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
         _is_cjk_question(text),
         statistics,
         unseen,
+        {form: verb for verb in verbs for form in find_other_forms(verb)},
     )
 
 
@@ -212,8 +229,14 @@ def _weigh_terms(
 
 
 def detect_answer_type(question: str) -> AnswerType:
-    """Return the kind of value that the first matching pattern finds in the question."""
-    return next((kind for kind, pattern in _ANSWER_TYPE_PATTERNS if pattern.search(question)), "other")
+    """Return the kind of value that the first matching pattern finds in the question.
+
+    Of "Which segment earned most revenue?" it is no number: what it asks for is a segment.
+    """
+    asked = found[0] if (found := _CLASS_NOUN.search(question)) else question
+    by_word = (kind for kind, pattern in _ASKS_BY_WORD if pattern.search(question))
+    by_noun = (kind for kind, pattern in _ASKS_BY_NOUN if pattern.search(asked))
+    return next(chain(by_word, by_noun), "other")
 
 
 def _is_cjk_question(question: str) -> bool:
@@ -241,14 +264,27 @@ _DATE = lazy_regex(
 _MONTH_NAME = lazy_regex(_MONTH, re.IGNORECASE)
 _CALENDAR_NAME = lazy_regex(rf"{_MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?", re.IGNORECASE)
 _NUMBER = lazy_regex(
-    r"[$€£¥]?\d+(?:[.,]\d+)*(?: ?(?:%|percent|million|billion|thousand))?"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|half|third|hundred|thousand|million|billion)\b"
+    r"[$€£¥]?\d+(?:[.,]\d+)*(?!\d|(?:st|nd|rd|th)\b)(?: ?(?:%|percent|million|billion|thousand))?"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|half|hundred|thousand|million|billion)\b"
+    r"|\b(?:an?|one|two)[ -]thirds?\b"
     r"|[一二三四五六七八九十百千萬万兩两]+[个個次人种種年天位名]",
+    re.IGNORECASE,
+)
+_LABEL_NUMBER = lazy_regex(  # names something: "section 7", "version 3"
+    r"\b(?:sections?|chapters?|clauses?|articles?|annex|appendix|figures?|tables?|pages?|form|version|no\.) \d[\d.]*",
     re.IGNORECASE,
 )
 _CAPITALISED = lazy_regex(r"\b[A-Z][\w’'-]*")
 _CERTAIN_NAME = lazy_regex(  # two capitalised words in a row, or one that does not start a sentence
     r"\b[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]*", re.MULTILINE
+)
+_PLACE_NAME = lazy_regex(r"\b(?:in|at|near) (?:the )?[A-Z][\w’'-]*(?:,? [A-Z][\w’'-]*)*")
+_BYLINE = lazy_regex(
+    r"^\W*(?:(?i:written|text|story|report|photos?) )?[Bb]y:? [A-Z][\w.’'-]+(?:[ ,]+[A-Z][\w.’'-]+)+[^.\n]{0,60}$",
+    re.MULTILINE,
+)
+_ASKS_AUTHOR = lazy_regex(
+    r"\b(?:wrote|writ\w+|authors?|authored|reporters?|journalists?|editors?|photograph\w*|by whom)\b", re.IGNORECASE
 )
 _QUOTED = lazy_regex(r"[《「『“]([^《》「」『』“”]{1,30})[》」』”]")
 _LIST_MARKER = lazy_regex(r"\(?\b\d\)|[①-⑳]|^\s*[-*•]\s", re.MULTILINE)
@@ -267,7 +303,7 @@ def can_recognize_candidates(question: AnalyzedQuestion) -> bool:
 
 def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     """Return the values of the expected answer type in `text` that are not in the question, in a normalized form."""
-    said = _RESULT_DATE.sub("", text)
+    said = _drop_origin(question, text)
     if question.answer_type == "time":
         is_other = tells_other_opening(question.text, said)
         return frozenset() if is_other else _find_dates(question, said).union(find_hours(said))
@@ -278,10 +314,19 @@ def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     return _capitalised_terms(_CAPITALISED.findall(said)) - question.weights.keys()
 
 
+def _drop_origin(question: AnalyzedQuestion, text: str) -> str:
+    """Return a text without the date of a search result, and without a byline unless its author is asked for."""
+    said = _RESULT_DATE.sub("", text)
+    is_person = question.answer_type == "person" and not _ASKS_AUTHOR.search(question.text)
+    return _BYLINE.sub("", said) if is_person else said
+
+
 def matches_answer_type(question: AnalyzedQuestion, text: str) -> bool:
     """Return whether `text` certainly contains the expected answer type; True if that cannot be recognized."""
     if question.answer_type in ("person", "place") and not question.is_cjk:
-        return bool(_capitalised_terms(_CERTAIN_NAME.findall(_RESULT_DATE.sub("", text))) - question.weights.keys())
+        said = _drop_origin(question, text)
+        said = _PLACE_NAME.sub(" ", said) if question.answer_type == "person" else said
+        return bool(_capitalised_terms(_CERTAIN_NAME.findall(said)) - question.weights.keys())
     return not can_recognize_candidates(question) or bool(find_candidates(question, text))
 
 
@@ -309,17 +354,12 @@ def _find_dates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-_TIME_UNIT = r"(?:second|minute|hour|day|week|month|year|decade)s?"
-_COUNTS_THINGS = lazy_regex(rf"\bhow many (?!(?:\w+ )?{_TIME_UNIT}\b)\w")
-_DURATION = lazy_regex(rf"\b[\w.,]+[ -]{_TIME_UNIT}\b", re.IGNORECASE)
-_SO_FAR = lazy_regex(r"\bhow long (?:has|have)\b")
-_SINCE = lazy_regex(r"\bsince\b", re.IGNORECASE)
-
-
 def _find_numbers(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     asked = question.text.lower()
-    said = text if _SO_FAR.search(asked) and _SINCE.search(text) else _DATE.sub(" ", text)
-    said = _DURATION.sub(" ", said) if _COUNTS_THINGS.search(asked) else said
+    if (quantities := find_quantities(asked, text)) is not None:
+        found = (quantity[0].strip().lower() for quantity in quantities)
+        return frozenset(quantity for quantity in found if quantity not in asked)
+    said = _LABEL_NUMBER.sub(" ", _DATE.sub(" ", drop_other_quantities(asked, text)))
     numbers = (re.sub(r"[^\w%.]", "", number.lower()) for number in _NUMBER.findall(said))
     return frozenset(number for number in numbers if number.rstrip("%") not in asked)
 

@@ -192,7 +192,7 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     scope = found["scope"] if found else ""
     if not (is_whole or found):
         return None
-    words = _words("document_nouns").sub(" ", scope).strip(" \"'“”‘’.,:;?!。？！，")
+    words = _words("document_nouns").sub(" ", _words("chapter").sub(" ", scope)).strip(" \"'“”‘’.,:;?!。？！，")
     sentences = min(_parse_number(count["number"]), _MAX_SENTENCES) if count else 0
     if not sentences and _words("short").search(asked):
         sentences = 3
@@ -202,7 +202,6 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     )
     number = _words("chapter").search(asked)
     chapter = next(filter(None, number.groups())) if number else ""
-    words = re.sub(rf"(?<![\d.]){re.escape(chapter)}(?![\d.])", " ", words) if chapter else words
     scope = " ".join(words.split()) if extract_terms(words) else ""
     is_reworded = bool(_words("reworded").search(asked))
     return SummaryRequest(scope, not chapter and (is_whole or not scope), sentences, form, chapter, is_reworded)

@@ -90,12 +90,19 @@ def section_titles(passage: Passage) -> list[str]:
 
 
 def is_numbered(text: str, number: str) -> bool:
-    """Return whether a heading or clause has this number: “3. Rent”, “§ 3 Rent”, “Chapter 3”; 3 also stands for 3.1."""
+    """Return whether a heading or clause has this number: “3 Rent”, “§ 3”, “Chapter 3”; 3 also stands for 3.1.
+
+    A sentence such as “3 Members form a quorum.” has none.
+    """
+    if heading := _HEADING_NUMBER.match(text):
+        is_title = "." in heading[1] or (len(text) <= _LONGEST_HEADING and not text.endswith(_SENTENCE_ENDS))
+        if is_title and f"{heading[1]}.".startswith(f"{number}."):
+            return True
     bare = re.escape(number)
     marked = rf"(?:§|chapter|section|clause|part|article|第|제)? ?{bare}(?:\.\d+)*"
     return bool(
         re.match(
-            rf"\W*(?:{marked}(?:[.)]|\.\d+|[장절조항章节節条條])|(?:§|chapter|section|clause|part|article) {bare}\b)",
+            rf"\W*(?:{marked}(?:[.)]|\.\d+|[장절조항章節节條条])|(?:§|chapter|section|clause|part|article) {bare}\b)",
             text,
             re.IGNORECASE,
         )

@@ -6,12 +6,17 @@ import re
 from collections.abc import Mapping
 
 from crag.text.chinese_scripts import is_same_word
+from crag.text.patterns import lazy_regex
 
 _WORD = re.compile(  # no part of an identifier, address or compound; Chinese needs no space around it
     r"(?<![\w@./’'-])[^\W\d_]{3,}(?![\w@/’'-]|\.\w)|[\u4e00-\u9fff]{2,}"
 )
 _QUESTION_WORDS = ("what", "when", "where", "which", "whose", "who", "how", "much", "many")
 _MIN_CERTAIN_LENGTH = 5
+_LONG_ENDING = lazy_regex(
+    r"(?:ions?|ments?|ness|[ai]bl[ey]?|ships?|hood|less|full?y?|ings?|[ae]n[ct][ey]?s?|ical?|is[mt]s?|it[yi]|i[vz]e?"
+    r"|[aeo]r[sy]?|ate?d?)$"
+)
 _MIN_ROOT, _MAX_ENDING = 4, 4  # letters: *invent*, *invention*
 
 
@@ -62,6 +67,8 @@ def _has_swapped_letters(word: str, other: str) -> bool:
 def shares_root(one: str, other: str) -> bool:
     """Return whether two terms differ only in their endings."""
     shared = min(len(one), len(other)) - 1
+    if abs(len(one) - len(other)) == _MAX_ENDING and not _LONG_ENDING.search(max(one, other, key=len)):
+        return False  # *land* and *landlord*
     return (
         shared >= _MIN_ROOT - 1
         and abs(len(one) - len(other)) <= _MAX_ENDING

@@ -11,6 +11,7 @@ from decimal import Decimal
 from crag.text.dates import CalendarDate, find_date_spans, find_dates, remove_dates
 from crag.text.figures import Figure, find_figure_spans, find_figures
 from crag.text.language import extract_terms
+from crag.text.measures import find_quantities
 from crag.text.patterns import MONTHS, lazy_regex
 from crag.text.questions import AnalyzedQuestion, AnswerType
 
@@ -79,6 +80,8 @@ def find_values(question: AnalyzedQuestion, sentence: str) -> frozenset[StatedVa
     new = _NUMBER.sub(lambda found: "" if found[0] in asked else found[0], sentence)
     if question.answer_type == "time":
         return frozenset(find_dates(new)).union(map(_parse_time_of_day, _TIME_OF_DAY.finditer(new)))
+    if (quantities := find_quantities(question.text, new)) is not None:
+        new = "; ".join(quantity[0] for quantity in quantities)
     return frozenset(find_figures(_TIME_OF_DAY.sub("", remove_dates(new))))
 
 
@@ -100,6 +103,8 @@ def find_value_spans(question: AnalyzedQuestion, sentence: str) -> list[tuple[in
         spans = sorted(dates + [span for span in times if not _overlaps(span, dates)])
     elif question.answer_type == "number":
         spans = [span for span in find_figure_spans(sentence) if not _overlaps(span, dates)]
+        if (quantities := find_quantities(question.text, sentence)) is not None:
+            spans = [span for span in spans if _overlaps(span, [quantity.span() for quantity in quantities])]
     else:
         return []
     said = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)

@@ -51,5 +51,5 @@ class RetrieverBackend:
 
 
 def _to_page(document: Any) -> FoundPage:
-    about = document.metadata
+    about = document.metadata if isinstance(getattr(document, "metadata", None), dict) else {}
     return FoundPage(about.get("title"), about.get("source") or about.get("url"), document.page_content)

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import shlex
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ LOCAL_PROGRAM = "a local program"
 _TOOL_MARK, _ARGUMENT_MARK = "#", ":"
 _MAX_TOOL_PAGES, _MAX_NAMES = 10, 200  # of a server's list; characters of it in a message
 _MAX_READ_LINKS = 5
+_MAX_REPLY_BYTES = 5_000_000
 _TEXT_NAMES = ("text", "content", "page_content", "snippet", "description", "summary", "body")
 _TITLE_NAMES = ("title", "name")
 _URL_NAMES = ("url", "link", "uri", "href", "source")
@@ -60,16 +61,17 @@ class McpToolBackend:
         with anyio.fail_after(timeout):
             async with self._connect(timeout, statuses) as client:
                 tool = await self._find_tool(client)
+                name = strip_unstorable(tool.name)[:_MAX_NAMES]
                 argument = self._argument or _query_argument(tool.input_schema)
                 if missing := [name for name in tool.input_schema.get("required", ()) if name != argument]:
                     also = strip_unstorable(", ".join(missing))[:_MAX_NAMES]
-                    raise WebSearchFailed.make("mcp.other_arguments", name=tool.name, missing=also)
+                    raise WebSearchFailed.make("mcp.other_arguments", name=name, missing=also)
                 try:
                     result = await client.call_tool(tool.name, {argument: query})
                 except MCPError as error:
-                    raise WebSearchFailed.make("mcp.tool_error", name=tool.name) from error
+                    raise WebSearchFailed.make("mcp.tool_error", name=name) from error
                 if result.is_error:
-                    raise WebSearchFailed.make("mcp.tool_error", name=tool.name)
+                    raise WebSearchFailed.make("mcp.tool_error", name=name)
                 structured = list(_read_structured(result.structured_content))
                 return structured or await _read_contents(client, result.content[:results], tool.title or tool.name)
 
@@ -92,12 +94,24 @@ class McpToolBackend:
 
         async def note_status(reply: Any) -> None:
             statuses.append(reply.status_code)
+            reply.aiter_bytes = self._bound(reply.aiter_bytes)  # by which the client reads: it has no limit of its own
 
         async with create_mcp_http_client({"Authorization": f"Bearer {self._token}"} if self._token else None) as http:
             http.timeout = timeout
             http.event_hooks = {"response": [note_status]}
             async with Client(streamable_http_client(self._server, http_client=http)) as client:
                 yield client
+
+    def _bound(self, read: Callable[..., AsyncIterator[bytes]]) -> Callable[..., AsyncIterator[bytes]]:
+        async def read_within_limit(*arguments: Any) -> AsyncIterator[bytes]:
+            left = _MAX_REPLY_BYTES
+            async for piece in read(*arguments):
+                left -= len(piece)
+                if left < 0:
+                    raise WebSearchFailed.make("mcp.bad_reply", host=self.host)
+                yield piece
+
+        return read_within_limit
 
     async def _find_tool(self, client: Any) -> Any:
         tools: list[Any] = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from crag.cancellation import Cancellation, call_cancellable
 from crag.errors import WebSearchFailed
 from crag.settings import url_host
 from crag.storage.outbound_log import OutboundLog
@@ -16,6 +17,7 @@ from crag.websearch.tavily import fault_from_exception, fault_from_status
 FREE_MONTHLY_CREDITS = 1_000  # per month in Tavily's free plan; a basic search costs one
 _VALID_SECONDS = 3600.0
 _TIMEOUT_SECONDS = 10.0
+_MORE_THAN_ANY = 1e12  # credits
 _USAGE_REQUEST = "How much of the account is used (with the key, nothing else)"
 
 
@@ -58,15 +60,19 @@ class SearchQuota:
             raise WebSearchFailed.make("tavily.no_key")
         self._outbound_log.record(url_host(self._base_url), "account", _USAGE_REQUEST)
         asked_at = time.time()
-        quota = parse_usage(self._request())
+        try:
+            quota = parse_usage(call_cancellable(self._request, Cancellation(), _TIMEOUT_SECONDS))
+        except TimeoutError as error:
+            raise WebSearchFailed.make("tavily.timeout") from error
         self._reported = asked_at, quota
         return quota
 
     def _request(self) -> Any:
         import requests  # imported late because only a search needs it
 
-        with requests.Session() as session:
-            session.max_redirects = 0
+        from crag.websearch.bounded_session import BoundedSession
+
+        with BoundedSession() as session:
             try:
                 headers = {"Authorization": f"Bearer {self._key}"}
                 reply = session.get(f"{self._base_url}/usage", headers=headers, timeout=_TIMEOUT_SECONDS)
@@ -98,7 +104,7 @@ def _parse_quota(figures: Any, prefix: str, plan: str) -> Quota | None:
 
 def _parse_count(value: Any) -> int | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number and math.isfinite(value) and value >= 0 else None
+    return int(value) if is_number and 0 <= value < _MORE_THAN_ANY else None
 
 
 def _month_start() -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -19,7 +20,6 @@ from crag.types import Passage, strip_unstorable
 TIMEOUT_SECONDS = 20.0
 TEST_QUERY = "corrective retrieval augmented generation"
 _TEXT_LIMIT = 6_000
-_MAX_REPLY_BYTES = 5_000_000
 _TITLE_LIMIT = 200
 _UNTITLED = "Web result"
 
@@ -100,7 +100,7 @@ class ProviderSearch:
             text=text,
             context=text,
             origin="web",
-            score=float(page.score) if isinstance(page.score, int | float) and math.isfinite(page.score) else 0.0,
+            score=_read_score(page.score),
         )
 
 
@@ -126,17 +126,20 @@ def fetch_json(
     """
     import requests  # imported late because only a search needs it
 
+    from crag.websearch.bounded_session import BoundedSession
+
     try:
-        with requests.Session() as session:
-            session.max_redirects = 0
-            reply = session.get(url, params=query, headers=headers, timeout=timeout, stream=True)
-            content = _parse_json(reply.iter_content(65_536))
+        with BoundedSession() as session:
+            reply = session.get(url, params=query, headers=headers, timeout=timeout)
     except requests.TooManyRedirects as error:
         raise WebSearchFailed.make("search.redirected", name=name) from error
     except requests.Timeout as error:
         raise WebSearchFailed.make("search.timeout", name=name) from error
+    except requests.exceptions.ContentDecodingError as error:
+        raise WebSearchFailed.make("search.bad_reply", name=name) from error
     except requests.RequestException as error:
         raise WebSearchFailed.make("search.unreachable", name=name) from error
+    content = _parse_json(reply.content)
     values = {"name": name, "wait": format_retry_after(reply.headers.get("Retry-After", ""))}
     if fault := find_fault(reply.status_code, content):
         raise WebSearchFailed.make(fault, **values)
@@ -147,13 +150,8 @@ def fetch_json(
     return content
 
 
-def _parse_json(pieces: Iterable[bytes]) -> Any:
-    """Return the JSON value; None if it is none, or too large."""
-    body = bytearray()
-    for piece in pieces:
-        body += piece
-        if len(body) > _MAX_REPLY_BYTES:
-            return None
+def _parse_json(body: bytes) -> Any:
+    """Return the JSON value; None if it is none."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -165,6 +163,13 @@ def read_results(name: str, found: Any) -> list[dict[str, Any]]:
     if not isinstance(found, list):
         raise WebSearchFailed.make("search.bad_reply", name=name)
     return [item for item in found if isinstance(item, dict)]
+
+
+def _read_score(value: Any) -> float:
+    """Return a finite number; anything else becomes zero, also an integer that is too large for a float."""
+    with suppress(OverflowError):
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
+    return 0.0
 
 
 def _clean_string(value: Any) -> str:

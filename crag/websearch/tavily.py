@@ -67,9 +67,10 @@ class TavilyBackend:
         import requests  # imported late because only a search needs it
         from tavily import TavilyClient
 
+        from crag.websearch.bounded_session import BoundedSession
+
         replies: list[requests.Response] = []  # whose status and Retry-After the client discards
-        with requests.Session() as session:
-            session.max_redirects = 0  # the query goes only to the address that was shown
+        with BoundedSession() as session:  # the query goes only to the address that was shown
             session.hooks["response"].append(lambda reply, **_: replies.append(reply))
             client = TavilyClient(api_key=self._key, api_base_url=self._base_url, session=session)
             try:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _TEXT_LENGTH = 100_000
 _NEW_KEY = "new_note"
 _REMOVED_KEY = "removed_note"
+_SHOWN_KEY = "notes_shown"
+_PAGE_SIZE = 50  # a note may be as long as a document
 _EDIT_DIALOG = "edit a note"
 _EXPORT_DIALOG = "export notes"
 _PREVIEW_LENGTH = 160
@@ -73,7 +75,7 @@ def draw_conversation_notes(conversation: Conversation | None) -> None:
         st.form_submit_button(_("Add note"), icon=":material/add:", on_click=_add_note, args=(conversation_id,))
     _draw_undo()
     kept = application().notes.list(conversation_id=conversation_id) if conversation_id else []
-    for note in kept:
+    for note in kept[:_PAGE_SIZE]:
         with st.container(gap=None):
             dialogs.draw_opener(
                 markdown.escape_line(note.title, 100),
@@ -188,8 +190,15 @@ def draw_notes(notes: Sequence[Note], open_source: Callable[[Citation], None]) -
             about = tuple(note.id for note in notes)
             dialogs.draw_opener(_("Export"), ":material/download:", _EXPORT_DIALOG, about, type="tertiary")
     _draw_undo()
-    for note in notes:
+    shown = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE)
+    for note in notes[:shown]:
         draw_note(note, open_source)
+    if len(notes) > shown:
+        st.button(_("Show more"), icon=":material/expand_more:", type="tertiary", on_click=_show_more)
+
+
+def _show_more() -> None:
+    st.session_state[_SHOWN_KEY] = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE) + _PAGE_SIZE
 
 
 @dialogs.dialog(N_("Note"), icon=Page.NOTES.icon, width="large")

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+import socket
+import sys
+import traceback
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 import httpx
 import pytest
 
+from crag.api.access import FILE_WEIGHT, MOST_OPEN
 from crag.app.application import open_application
 from crag.concurrency.rate_limits import RateLimits
+from crag.runs.run import LiveRun
 from crag.types import Identity
-from tests.api.conftest import secret_of, serve
+from tests.api.conftest import TEXT, secret_of, serve
 from tests.belongings import ANN, BEN, PAGE, make_belongings
+from tests.doubles.ollama import LLAMA, ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.waiting import wait_until
+
+LONE_SURROGATE = "\ud800"
+NAMES = ("conversation", "collection", "preset")
 
 
 def events_of(api, path):
@@ -92,6 +104,91 @@ def test_a_request_without_a_token_or_with_too_long_a_body_is_refused(settings):
     assert [reply.status_code for reply in replies] == [401, 413]
 
 
+def test_a_body_that_is_no_file_may_not_be_as_long_as_one(application, api):
+    """Brackets take far more memory once they are read."""
+    bomb = b'{"question": [' + b"[]," * (4 << 20) + b"[]]}"
+    assert len(bomb) < application.settings.max_upload_bytes
+    for kind in ("application/json", "application/x-www-form-urlencoded", "text/plain"):
+        reply = api.post("/api/v1/runs", content=bomb, headers={"Content-Type": kind})
+        assert (reply.status_code, reply.headers["content-type"]) == (413, "application/problem+json")
+    fields = api.post("/api/v1/documents/files", content=b"a=b&" * (4 << 20), headers={"Content-Type": kind})
+    assert fields.status_code in (413, 422)
+
+
+def test_a_file_is_not_copied_into_text(application, api):
+    """The digest of a request once wrote each byte of a file as four characters, three times."""
+    content = bytes(range(256)) * (4 << 12)
+    tracemalloc.start()
+    reply = api.post("/api/v1/documents/files", files={"file": ("noise.bin", content)})
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert reply.status_code == 202
+    assert most < 8 * len(content)
+
+
+def test_one_program_does_not_hold_all_connections_open(settings):
+    with ScriptedOllama(first_token_after=60.0) as ollama:
+        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
+        others = {"Authorization": f"Bearer {secret_of(opened)}"}
+        with serve(opened) as address, httpx.Client(base_url=address, headers=headers, limits=httpx.Limits()) as client:
+            question = {"question": "When was the lighthouse of Brill built?"}
+            run = client.post("/api/v1/runs", json=question).json()["run_id"]
+            with ExitStack() as streams:
+                stream = partial(client.stream, "GET", f"/api/v1/runs/{run}/events")
+                statuses = [streams.enter_context(stream()).status_code for _ in range(MOST_OPEN)]
+                assert statuses == [200] * MOST_OPEN
+                refused = client.get("/api/v1/collections")
+                assert (refused.status_code, refused.json()["code"]) == (429, "too_many_open")
+                assert client.get("/api/v1/collections", headers=others).status_code == 200
+            wait_until(lambda: client.get("/api/v1/collections").status_code == 200)
+            opened.runs.stop(run)
+        opened.close()
+
+
+def test_one_program_does_not_send_all_files_at_once(application, address):
+    """Each file is held in memory until its job is stored."""
+    secret = secret_of(application)
+    head = f"POST /api/v1/documents/files HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n"
+    head += "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000\r\n\r\n--x"
+    place = ("127.0.0.1", int(address.rpartition(":")[2]))
+    headers = {"Authorization": f"Bearer {secret}"}
+    with ExitStack() as senders, httpx.Client(base_url=address, headers=headers) as client:
+        for _ in range(MOST_OPEN // FILE_WEIGHT):
+            senders.enter_context(socket.create_connection(place)).sendall(head.encode())
+        send = partial(client.post, "/api/v1/documents/files", files={"file": ("note.md", b"# Note")})
+        wait_until(lambda: send().status_code == 429)
+        assert client.get("/api/v1/collections").status_code == 200
+        senders.close()
+        wait_until(lambda: send().status_code == 202)
+
+
+def test_followers_that_vanish_leave_no_threads(settings):
+    with ScriptedOllama(first_token_after=60.0) as ollama:
+        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
+        with serve(opened) as address, httpx.Client(base_url=address, headers=headers) as client:
+            question = {"question": "When was the lighthouse of Brill built?"}
+            run = client.post("/api/v1/runs", json=question).json()["run_id"]
+            wait_until(lambda: ollama.chats)
+            with ExitStack() as streams:
+                for _ in range(20):
+                    streams.enter_context(client.stream("GET", f"/api/v1/runs/{run}/events"))
+                wait_until(lambda: count_followers() > 10)
+            wait_until(lambda: not count_followers())
+            assert opened.runs.trace(run).state == "running"
+            opened.runs.stop(run)
+        opened.close()
+
+
+def count_followers():
+    frames = sys._current_frames().values()
+    codes = {LiveRun.follow.__code__}
+    return sum(any(frame.f_code in codes for frame, _ in traceback.walk_stack(frame)) for frame in frames)
+
+
 def test_more_questions_than_an_account_may_ask_are_refused(settings):
     opened = open_application(settings)
     account = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
@@ -104,6 +201,19 @@ def test_more_questions_than_an_account_may_ask_are_refused(settings):
     opened.close()
     assert [reply.status_code for reply in replies] == [202, 429]
     assert int(replies[1].headers["retry-after"]) > 3000
+
+
+def test_a_question_that_is_refused_leaves_no_conversation(settings):
+    opened = open_application(settings)
+    ann = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
+    _, secret = opened.for_user(ann).api_tokens.make("Ann's", ["ask"])
+    with serve(opened) as address, httpx.Client(base_url=address) as client:
+        for body in ({"question": " "}, {"question": "Why?", "preset": "none"}):
+            reply = client.post("/api/v1/runs", json=body, headers={"Authorization": f"Bearer {secret}"})
+            assert reply.status_code == 400
+    with opened.database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM conversations").scalar() == 0
+    opened.close()
 
 
 def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
@@ -128,11 +238,12 @@ def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
         ("POST", "/api/v1/runs", {"question": " "}, 400, "question"),
         ("POST", "/api/v1/runs", {"question": "Why?", "preset": "none"}, 400, "no preset “none”"),
         ("POST", "/api/v1/runs", {"wrong": 1}, 422, "question"),
+        *(("POST", "/api/v1/runs", {"question": "Why?", field: LONE_SURROGATE}, 422, field) for field in NAMES),
         ("POST", "/api/v1/runs/unknown/consent", {"allow": True}, 404, "no longer"),
     ],
 )
 def test_errors_are_problem_details(api, method, path, body, status, words):
-    reply = api.request(method, path, json=body)
+    reply = api.request(method, path, content=json.dumps(body), headers={"Content-Type": "application/json"})
     if status == 400 and path.endswith("documents") and body.get("url"):  # refused when it is fetched, by the job
         assert events_of(api, f"/api/v1/jobs/{reply.json()['job']}/events")[-1]["state"] == "failed"
         return
@@ -155,6 +266,31 @@ def test_a_token_opens_what_its_scopes_say_until_it_is_revoked(application, addr
     with application.database.read() as connection:
         stored = connection.exec_driver_sql("SELECT group_concat(digest) FROM api_tokens").scalar() or ""
     assert secret not in stored
+
+
+def test_the_token_of_a_browser_opens_nothing_once_there_are_accounts(settings):
+    """Its owner cannot log in any more, and it may change what belongs to everyone, which members may not."""
+    opened = open_application(replace(settings, people="accounts"))
+    ann = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
+    makers = {"browser": opened.for_user("0" * 64), "account": opened.for_user(ann), "owner": opened}
+    secrets = {name: maker.api_tokens.make("x", ["read"])[1] for name, maker in makers.items()}
+    with serve(opened) as address, httpx.Client(base_url=address) as client:
+        statuses = {
+            name: client.get("/api/v1/documents", headers={"Authorization": f"Bearer {secret}"}).status_code
+            for name, secret in secrets.items()
+        }
+    opened.close()
+    assert statuses == {"browser": 401, "account": 200, "owner": 200}
+
+
+@pytest.mark.parametrize("path", ["/api/v1/documents", "/v1/models"])
+def test_a_home_that_is_gone_is_said_in_words(api, settings, path):
+    settings.home.rename(settings.home.with_name("moved"))
+    reply = api.get(path)
+    settings.home.with_name("moved").rename(settings.home)
+    assert reply.status_code == 503
+    assert "The data folder is gone" in reply.text
+    assert api.get(path).status_code == 200
 
 
 def test_the_description_needs_no_scripts(api):

@@ -16,6 +16,7 @@ from openpyxl import Workbook
 
 from crag.app.application import Application, open_application
 from crag.app.reports import answer_json, sources_text
+from crag.inspection.steps import describe_assessment
 from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.settings import Settings
@@ -315,7 +316,13 @@ def test_a_figure_of_several_years_is_shown_with_each_of_them(sheets: Applicatio
     assert trace.outcome == "possible"
     assert "2022 · Segment: Europe — Revenue: 40" in trace.text
     assert "2023 · Segment: Europe — Revenue: 60" in trace.text
+    assert [one.strength for one in trace.sentences] == ["supported", "supported"]
     assert ask(sheets, "What was the revenue of Europe in 2021?").outcome != "quoted"
+
+
+def test_what_is_only_possible_is_not_called_enough(sheets: Application) -> None:
+    assert describe_assessment(ask(sheets, "What was the revenue of Europe?")).startswith("Perhaps enough to answer: ")
+    assert describe_assessment(ask(sheets, "What was the revenue of Europe in 2022?")).startswith("Enough to answer: ")
 
 
 def test_the_row_is_quoted_and_supports_the_answer_with_its_caption(sheets: Application) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 
 import pytest
 
-from crag.cancellation import Cancellation
+from crag.cancellation import Cancellation, WaitReporter
 from crag.concurrency.request_queue import RequestQueue
 from crag.errors import Stopped
 from tests.waiting import PATIENCE, wait_until
@@ -87,6 +88,24 @@ def test_a_run_does_not_say_that_it_waits_for_itself(pool: ThreadPoolExecutor) -
     wait_until(other.list_waits)
     for ending in (end_first, end_second, end_other):
         ending.set()
+
+
+def test_a_run_whose_turn_came_while_somebody_asks_waits_for_nothing(pool: ThreadPoolExecutor) -> None:
+    class Asked(Cancellation):
+        def report_wait(self, reporter: WaitReporter) -> AbstractContextManager[None]:
+            self.reporter = reporter
+            return super().report_wait(reporter)
+
+    turns, first, second = Turns(pool), Cancellation(), Asked()
+    begun_first, end_first, _ = turns.take(first)
+    wait_until(begun_first.is_set)
+    begun, end_second, ended = turns.take(second)
+    wait_until(second.list_waits)
+    end_first.set()
+    end_second.set()
+    ended.result(PATIENCE)
+    assert begun.is_set()
+    assert second.reporter() is None
 
 
 def test_a_run_that_is_stopped_while_it_waits_never_has_its_turn(pool: ThreadPoolExecutor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -12,13 +13,19 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass
 class SearchApi:
-    """Sends `reply` as JSON, or `body` as it is, with this status and these headers, after `delay`."""
+    """Sends `reply` as JSON, or `body` as it is, with this status and these headers, after `delay`.
+
+    With `endless`, it sends that again and again, with a `pause` of some seconds, until the client is `gone`.
+    """
 
     reply: Any = None
     status: int = 200
     body: bytes | None = None
     headers: dict[str, str] = field(default_factory=dict)
     delay: threading.Event | None = None
+    endless: bytes = b""
+    pause: float = 0.0
+    gone: threading.Event = field(default_factory=threading.Event)
     asked: list[tuple[str, dict[str, str], dict[str, str]]] = field(default_factory=list)
     """Path, query and headers of each request."""
 
@@ -40,9 +47,19 @@ class SearchApi:
                 self.send_response(script.status)
                 for name, text in script.headers.items():
                     self.send_header(name, text)
+                if script.endless:
+                    self.end_headers()
+                    self.send_endlessly()
+                    return
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+
+            def send_endlessly(self) -> None:
+                with suppress(OSError):
+                    while not script.gone.wait(script.pause):
+                        self.wfile.write(script.endless)
+                script.gone.set()
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -55,6 +72,7 @@ class SearchApi:
     def __exit__(self, *_: object) -> None:
         if self.delay:
             self.delay.set()
+        self.gone.set()
         self._server.shutdown()
         self._server.server_close()
 

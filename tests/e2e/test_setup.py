@@ -63,7 +63,7 @@ def test_an_empty_machine_answers_with_llama_3_after_two_clicks(page: Page, empt
     expect(chip(page, "Built-in engine")).to_be_visible()
     expect(page.get_by_text("no Tesseract and no RapidOCR")).to_be_visible()
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollHeight <= 900")
-    button(page, "How to install").click()
+    button(page, "How to install Ollama").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("ollama.com/install.sh")
     with installed(nowhere, seconds=2.0) as ollama:

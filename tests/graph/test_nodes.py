@@ -298,7 +298,7 @@ def test_where_nothing_can_be_quoted_an_answer_without_source_becomes_a_refusal(
     quoting = QuotingWriter(reply=lambda _: [], fit=QUOTING, finish=OFF_TOPIC)
     trace = Bench({1: 0.9}, writer=writer, quoting_writer=quoting).ask()
     assert (trace.outcome, trace.citations) == ("not_answered", ())
-    assert "cover this subject, but do not answer" in trace.text
+    assert "related passages, but no answer" in trace.text
 
 
 def test_an_answer_with_a_source_stays_although_the_model_repeated_it():
@@ -348,4 +348,4 @@ def test_a_quoting_writer_that_finds_nothing_on_topic_declines(bench):
     silent = QuotingWriter(reply=lambda knowledge: [], fit=PromptFit(0, 0, 0), finish=OFF_TOPIC)
     trace = bench({1: 0.9}, writer=silent).ask("Why?")
     assert (trace.outcome, trace.citations) == ("not_answered", ())
-    assert "cover this subject, but do not answer" in trace.text
+    assert "related passages, but no answer" in trace.text

@@ -94,6 +94,12 @@ ROWS = "Boat | Berths | Price | Sold\nTern | 6 | €730 | 2024-03-01\nGull | 4 |
 BOATS = passage(3, f"Boats\n\n{ROWS}", title="Boats")
 
 
+def test_a_document_that_does_not_exist_is_searched_for(bench):
+    trace = bench({}, passages=[LEASE, LETTER], summarizer=FirstSentences()).ask("Summarize the Orbel paper")
+    assert trace.route == "fact"
+    assert "No document or chapter is called “Orbel”." in trace.route_reason
+
+
 @pytest.mark.parametrize(
     ("question", "size", "figures"),
     [

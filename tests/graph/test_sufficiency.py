@@ -50,9 +50,9 @@ def test_the_assessment_decides_only_where_the_policy_asks_for_it(
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ("When did it open?", "**Your documents cover this subject, but do not answer your question.**"),
-        ("언제 열렸습니까?", "**문서에 관련 내용은 있지만, 질문에 대한 답은 없습니다.**"),
-        ("什麼時候開放？", "**您的文件談到了這個主題，但沒有回答這個問題。**"),
+        ("When did it open?", "**I found related passages, but no answer.**"),
+        ("언제 열렸습니까?", "**관련된 구절은 있지만 답은 찾지 못했습니다.**"),
+        ("什麼時候開放？", "**找到了相關的段落，但沒有找到答案。**"),
     ],
 )
 def test_related_passages_are_told_apart_from_none_at_all(question, said):

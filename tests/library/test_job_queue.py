@@ -2,10 +2,11 @@
 
 import pytest
 
+from crag.library import job_queue
 from crag.library.job_queue import JobQueue, new_job
 from crag.storage.engine import Database
 from crag.storage.ownership import current_process_name
-from crag.types import AddResult, Progress, Refusal
+from crag.types import AddResult, Progress, Refusal, new_account_id
 
 DEAD = "1-1-worker"
 
@@ -91,3 +92,16 @@ def test_only_a_job_that_ended_is_tried_again(queue):
     queue.report("busy", DEAD, Progress("Reading"), [refused])
     assert not queue.all()[0].has_failed
     assert states(queue) == {"busy": "working"}
+
+
+def test_finished_jobs_of_one_person_do_not_push_out_those_of_another(queue, monkeypatch):
+    monkeypatch.setattr(job_queue, "_MAX_FINISHED_JOBS", 2)
+    ann, ben = (queue.for_user(new_account_id()) for _ in range(2))
+    for whose, job_ids in ((ann, ["failed"]), (ben, ["b1", "b2", "b3"])):
+        for job_id in job_ids:
+            add(whose, job_id)
+            queue.claim(DEAD)
+            queue.finish(job_id, DEAD, "failed", [])
+    assert [job.id for job in ann.all()] == ["failed"]
+    assert [job.id for job in ben.all()] == ["b2", "b3"]
+    assert (ann.get("failed").state, ann.get("b3"), queue.get("b3").id) == ("failed", None, "b3")

@@ -247,6 +247,14 @@ def test_links_out_of_the_folder_are_not_followed(home, folder, tmp_path):
     assert dict(preview.ignored) == links | {"within.txt": "Link within the folder"}
 
 
+def test_a_folder_of_bottomless_depth_does_not_keep_other_files_out(home, folder):
+    (folder / ("deeper/" * 150)).mkdir(parents=True)
+    home.folders.add(str(folder), automatic=True)
+    preview = home.look()
+    assert preview.new == ["a.txt", "old/b.txt"]
+    assert [reason for _, reason in preview.ignored] == ["Cannot be read now"]
+
+
 def test_a_file_that_is_still_written_waits(home, folder, watched):
     for size in (10, 20, 30):
         (folder / "c.txt").write_text("x" * size)

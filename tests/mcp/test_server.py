@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -80,6 +81,31 @@ async def test_documents_are_added_listed_searched_and_read(application):
 
 
 @pytest.mark.anyio
+async def test_a_folder_of_this_machine_is_added_without_what_is_no_file(application, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "ferry.md").write_text("The ferry leaves at nine.")
+    (folder / "elsewhere.md").symlink_to("/etc/hostname")
+    (folder / "again").symlink_to(folder)
+    os.mkfifo(folder / "pipe.md")
+    stages = []
+
+    async def note_progress(_done, _total, stage):
+        stages.append(stage)
+
+    async with Client(serve(application)) as client:
+        added = await client.call_tool("add_document", {"location": str(folder)}, progress_callback=note_progress)
+        assert not added.is_error, added.content[0].text
+        found = {Path(one["source"]).name: one["status"] for one in added.structured_content["sources"]}
+        assert found["ferry.md"] == "added"
+        assert set(found.values()) - {"added"} <= {"failed"}
+        assert stages
+        for special in (folder / "pipe.md", Path("/dev/zero")):
+            result = await client.call_tool("add_document", {"location": str(special)})
+            assert [one["status"] for one in result.structured_content["sources"]] == ["failed"]
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [
@@ -92,6 +118,8 @@ async def test_documents_are_added_listed_searched_and_read(application):
         ("ask", {"question": "Why?", "conversation": "unknown"}, "This conversation no longer exists."),
         ("search", {"query": "x", "passages": 1000}, "20"),
         ("read_passage", {"passage_id": 999}, "There is no such passage."),
+        ("read_passage", {"passage_id": 1 << 63}, "There is no such passage."),
+        ("search", {"query": "x" * 2001}, "2000"),
         ("add_document", {}, "Give either a location or a text."),
         ("add_document", {"location": "/etc/hostname"}, "Files of the server cannot be named from here."),
     ],

@@ -68,6 +68,32 @@ def condense(question: str, history: tuple[Turn, ...] = HISTORY) -> str:
     return condense_with_reason(question, history).text
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the five pillars of the National Cybersecurity Strategy?",
+        "Who sponsored this research on TraceMonkey?",
+        "Which of these drugs from Bayer are sold?",
+    ],
+)
+def test_a_noun_that_is_specified_refers_to_no_earlier_question(question: str) -> None:
+    assert condense(question) == question
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which is higher?",
+        "Who is older?",
+        "What are the two parts of it?",
+        "Who wrote this book?",
+        "And the five pillars?",
+    ],
+)
+def test_a_noun_that_is_not_specified_does(question: str) -> None:
+    assert condense(question) != question
+
+
 def rewrite(question: str, style: RewriteStyle) -> str:
     return BuiltinRewriter(CountedTermStatistics()).rewrite(question, RunOptions(rewrite=style), Cancellation())
 

@@ -463,3 +463,31 @@ def test_a_value_beside_the_words_of_the_question_is_quoted_without_those_beside
         "Orbel was founded by Ada Finch and Tom Reed on 4 April 1975 to build and sell small looms for weavers.",
     ]
     assert answer(embedder, "When was Orbel founded?", texts) == f"{texts[1]} [2]"
+
+
+def test_the_reason_in_the_next_sentence_is_quoted_instead_of_what_repeats_the_question(embedder: Embedder) -> None:
+    text = (
+        "Why the ferry was sold is a question that many ask. The ferry carries 40 cars.\n\n"
+        "The ferry was sold in 2011. It had become too small for the crowds of summer."
+    )
+    written = answer(embedder, "Why was the ferry sold?", [text])
+    assert written == "The ferry was sold in 2011. [1] It had become too small for the crowds of summer. [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "quoted"),
+    [
+        (
+            "What is remote work?",
+            "Remote work was introduced after talks about remote work. Remote work means work away from the office.",
+            "Remote work means work away from the office.",
+        ),
+        (
+            "What is a data breach?",
+            "A data breach must be reported at once. Report it.\n\n# Data breach\n\nAny loss of personal data counts.",
+            "Any loss of personal data counts.",
+        ),
+    ],
+)
+def test_a_definition_is_quoted_instead_of_what_else_is_said(embedder, question, text, quoted) -> None:
+    assert answer(embedder, question, [text]) == f"{quoted} [1]"

@@ -6,11 +6,12 @@ import threading
 from contextlib import ExitStack, contextmanager, suppress
 
 import httpx
+import psutil
 import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -22,10 +23,13 @@ from tests.waiting import PATIENCE, wait_until
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 BYTES_AT_ONCE = 20
+PART = b"x" * (1 << 16)
+LARGE = 256 * len(PART)  # more than the buffers of a connection hold
 
 
 class Limited(ServerConfig):
     header_seconds = 0.3
+    taking_seconds = 0.3
     connections = 8
     message_bytes = 1000
     closing_seconds = 0
@@ -44,8 +48,16 @@ class Application:
         self.addresses.append(request.client.host)
         if request.url.path == "/forever":
             await asyncio.Event().wait()
+        if request.url.path == "/large":
+            return StreamingResponse(self._send_slowly(), media_type="text/plain")
+        if request.url.path == "/unread":
+            return PlainTextResponse("answered")
         await request.body()
         return PlainTextResponse("answered")
+
+    async def _send_slowly(self):
+        for _ in range(LARGE // len(PART)):
+            yield PART
 
     async def _listen(self, opened):
         await opened.accept()
@@ -193,6 +205,35 @@ def test_a_client_cannot_name_an_address_as_its_own():
 def test_a_body_that_trickles_in_is_given_up():
     with serving(body_seconds=0.3, bytes_per_second=1000) as (_, port), open_socket(port) as client:
         assert b" 408 " in trickle(client, b"PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n")
+
+
+def test_a_body_that_comes_after_the_response_is_given_up(port):
+    with open_socket(port) as client, suppress(ConnectionResetError):
+        client.sendall(b"PUT /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n")
+        while not client.recv(4096).endswith(b"answered"):
+            pass
+        assert trickle(client, b"x") == b""
+
+
+def test_a_client_that_takes_nothing_of_a_response_is_given_up(port):
+    with open_socket(port) as client:
+        client.sendall(GET.replace(b"/ ", b"/large ", 1))
+        wait_until(lambda: connections_of(port, client))
+        wait_until(lambda: not connections_of(port, client))
+    with open_socket(port) as client:
+        client.sendall(GET.replace(b"/ ", b"/large ", 1))
+        got = 0
+        while got < LARGE:
+            part = client.recv(1 << 20)
+            assert part
+            got += len(part)
+
+
+def connections_of(port, client):
+    """The ends of this connection that the server holds."""
+    found = psutil.Process().net_connections("tcp4")
+    ends = (port, client.getsockname()[1])
+    return [one for one in found if one.raddr and (one.laddr.port, one.raddr.port) == ends]
 
 
 @pytest.mark.parametrize("path", [b"/forever", b"/socket"])

@@ -59,6 +59,26 @@ def test_another_address_has_sockets_of_its_own():
             socket.send_text("done")
 
 
+def test_all_addresses_of_an_ipv6_network_are_one_client():
+    sockets = []
+    with ExitStack() as opened:
+
+        def is_admitted(address):
+            client = opened.enter_context(TestClient(APP, client=(address, 1)))
+            with suppress(WebSocketDisconnect):
+                sockets.append(opened.enter_context(client.websocket_connect("/socket")))
+                return True
+            return False
+
+        own, mapped = ("2001:db8::1", "2001:db8::2:3"), ("::ffff:192.0.2.1", "192.0.2.1")
+        assert [is_admitted(one) for one in (*own, *mapped)] == [True] * 4
+        assert not is_admitted("2001:db8:0:0:ffff::")
+        assert not is_admitted("192.0.2.1")
+        assert is_admitted("2001:db8:0:1::1")
+        for socket in sockets:
+            socket.send_text("done")
+
+
 @pytest.mark.parametrize("message", [{"text": "x" * 25}, {"bytes": b"x" * 25}, {"text": "x" * 9}, {"bytes": b"x" * 9}])
 def test_a_long_message_counts_as_several(message):
     limits = replace(LIMITS, messages_per_second=1e-9, messages_at_once=2, bytes_per_message=10)

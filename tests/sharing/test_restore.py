@@ -232,6 +232,19 @@ def test_a_damaged_file_of_another_compression_is_refused(saved, tmp_path, metho
     assert left(tmp_path) == ["home", "saved.backup"]
 
 
+def test_a_disk_that_fails_while_a_backup_is_unpacked_is_no_damage(saved, tmp_path):
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(CragError) as refused:
+            restore(saved, tmp_path / "new")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "damaged" not in str(refused.value)
+    assert left(tmp_path) == ["home", "saved.backup"]
+
+
 @pytest.mark.parametrize("cut", [0, 10, 1000, -1, -100])
 def test_a_torn_file_is_refused(saved, tmp_path, cut):
     saved.write_bytes(saved.read_bytes()[:cut])

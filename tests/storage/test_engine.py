@@ -284,3 +284,8 @@ def permissions(home):
 def test_a_broken_statement_is_no_full_disk(database):
     with pytest.raises(OperationalError), database.read() as connection:
         connection.execute(text("SELECT * FROM full_of_nothing"))
+
+
+def test_a_change_that_the_database_rejects_for_another_reason_is_said(database):
+    with pytest.raises(HomeFault, match="The database rejected the change"), database.write() as connection:
+        connection.execute(text("INSERT INTO nowhere VALUES (1)"))

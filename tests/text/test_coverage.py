@@ -36,6 +36,20 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("Who designed the Halden lighthouse?", "The Halden lighthouse is the design of Clara Moor."),
         ("How many boats does Halden have?", "Halden has 41 boats."),
         ("How many days does the fair last?", "The fair lasts 4 days."),
+        ("Who founded Orbel?", "Clara Moor founded Orbel, which Halden Ltd joined."),
+        ("Who founded Orbel?", "Orbel, which was founded by Clara Moor, makes looms."),
+        ("Who founded Orbel?", "Founded in 1990 by Clara Moor, Orbel makes looms."),
+        ("Who founded Orbel?", "Orbel, a maker of looms, was founded in Odby by Clara Moor."),
+        ("Who founded Orbel?", "Clara Moor, the founder of Orbel, left."),
+        ("Who founded Orbel?", "Clara Moor came to Orbel, founded it anew, and left."),
+        ("Who leads Orbel?", "Clara Moor has led Orbel since 1990."),
+        ("Who wrote the Varn guide?", "The Varn guide, written by Clara Moor"),
+        ("Why was the ferry sold?", "The ferry was sold to pay a debt."),
+        ("도서관은 왜 휴관했나요?", "도서관은 지붕이 무너졌기 때문에 휴관했다."),
+        ("Which boat carried the most passengers?", "The boat Tern carried the most passengers."),
+        ("Which company leads the market for looms?", "Orbel Ltd has led the market for looms since 1990."),
+        ("Which boat earned a record revenue?", "The boat Tern earned a record revenue."),
+        ("승객을 가장 많이 태운 배는 무엇인가요?", "승객을 가장 많이 태운 배는 제비호이다."),
         ("How many boats were sold?", "In 2 years, 41 boats were sold."),
         ("When was Halden sold?", "Halden was sold to Varn in 1980."),
         ("When is the deck scrubbed?", "The deck is scrubbed on Fridays."),
@@ -149,6 +163,23 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("2023年青山铁路的货运量是多少？", "2022年青山铁路的货运量为40万吨。"),
         ("How many boats were repaired?", "Boats are repaired every four years."),
         ("When was Halden sold?", "In 1980 Halden sold 41 boats."),
+        ("Why was the ferry sold?", "Why the ferry was sold is a question that many have asked."),
+        ("Why was the ferry sold?", "The company built the ferry in 1999 and sold it to Dunmore Holdings."),
+        ("Why did Orbel buy the ferry?", "In 2013, Orbel agreed to buy the ferry."),
+        ("Why did Orbel buy the ferry?", "Orbel spent 40 million to buy the ferry."),
+        ("Why was the ferry sold?", "The ferry, which took three years to build, was sold."),
+        ("도서관은 왜 휴관했나요?", "도서관은 2020년에 휴관했다."),
+        ("Who founded Orbel?", "Clara Moor is a founding member of the Sailing Union, which Orbel joined in 1990."),
+        ("Who founded Orbel?", "Orbel is a founding member of the Sailing Union of Per Aalto."),
+        ("Who founded Orbel?", "Clara Moor founded Halden Ltd and joined Orbel in 1990."),
+        ("Who founded Orbel?", "Clara Moor left Orbel in 1990, when she founded Halden Ltd."),
+        ("Who founded Orbel?", "Orbel was founded in Odby."),
+        ("Who leads Orbel?", "Clara Moor joined Orbel to lead a new team of Per Aalto."),
+        ("Who designs ropes for the Varn Herald?", "By Clara Moor, designer of ropes for the Varn Herald"),
+        ("Which boat carried the most passengers?", "The boat Tern carried 41 passengers."),
+        ("Which is the largest boat?", "The Tern is a large boat."),
+        ("승객을 가장 많이 태운 배는 무엇인가요?", "제비호는 승객을 많이 태운 배이다."),
+        ("载客最多的船是什么？", "燕子号是载客的船。"),
         ("When did Halden go public?", "On 3 May 1980, Halden showed the Skiff Go to the public."),
     ],
 )
@@ -266,6 +297,11 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert covers("What are the three colours of the flag?", "The three colours of the flag are red, white and blue.")
     assert not covers("What are the five colours of the flag?", "The five colours of the flag were chosen in 1911.")
     assert not covers("What is the bell made of?", "The bell is heavy.")
+    assert covers("What is a bowline?", "A bowline is a knot for a fixed loop.")
+    assert not covers("Who holds the record?", "The record was held by Per Aalto before.")
+    assert not covers("Who leads Orbel?", "Clara Moor led Orbel until 2014.")
+    assert covers("Who led Orbel?", "Clara Moor led Orbel until 2014.")
+    assert not covers("What is a bowline?", "A bowline must be tied by two sailors.")
 
 
 def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedder) -> None:
@@ -320,3 +356,26 @@ def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) 
 )
 def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quoted, covered):
     assert BuiltinCoverageCheck(embedder, CountedTermStatistics()).is_covered(question, [quoted]) == covered
+
+
+@pytest.mark.parametrize(
+    ("question", "other", "text"),
+    [
+        ("What is the phone number?", "The phone sold in great number.", "The phone number is 01632 960 123."),
+        (
+            "What is the clerk's e-mail address?",
+            "Write an e-mail to the clerk.",
+            "The clerk's e-mail address is a@b.org.",
+        ),
+        ("What is the notice period?", "A notice hung there for a period.", "The notice period is three months."),
+    ],
+)
+def test_what_is_asked_for_must_have_its_form(embedder: Embedder, question: str, other: str, text: str) -> None:
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    assert check.is_covered(question, [Quotation(text, "")])
+    assert not check.is_covered(question, [Quotation(other, "")])
+
+
+@pytest.mark.parametrize(("question", "text"), [("Who is the landlord?", "Clara tells of lands that are far away.")])
+def test_a_compound_is_no_form_of_its_first_part(embedder: Embedder, question: str, text: str) -> None:
+    assert not is_covered(embedder, question, text)

@@ -73,3 +73,27 @@ def test_verbs_are_no_months(text, is_date):
 )
 def test_a_measure_announces_nothing(sentence, announces):
     assert announces_more(sentence) is announces
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "matches"),
+    [
+        ("How many parties may use the software?", "The software may not be passed to third parties.", False),
+        ("How many parties may use the software?", "The software is for the parties on the 4th floor.", False),
+        ("How many parties may use the software?", "The parties may use it in line with section 7.", False),
+        ("How many parties may use the software?", "The parties may use it for 30 days at 40 euros.", False),
+        ("How many parties may use the software?", "Up to 12 parties may use the software.", True),
+        ("How many parties use it?", "One third of the parties use it.", True),
+        ("How many boats are there?", "Clara Moor repaired the boats with 12 helpers.", False),
+        ("How many boats are there?", "There are 14 large sailing boats and 12 helpers.", True),
+        ("How many boats are there?", "Boats of the harbour: 14", True),
+        ("How many boats are there?", "In the harbour lie 14.", True),
+        ("How many parties use it?", "The parties are up to 25x faster with it.", False),
+        ("How much is the fine?", "The fine is due within 3 days.", False),
+        ("How much is the fine?", "The fine is 90 euros and due within 3 days.", True),
+        ("How much notice must be given?", "Notice of 3 weeks must be given.", True),
+        ("育嬰假多久？", "育嬰假可申請。", False),
+    ],
+)
+def test_a_figure_of_something_else_is_no_count(question: str, text: str, matches: bool) -> None:
+    assert matches_answer_type(analyze_question(question, CountedTermStatistics()), text) is matches

@@ -154,6 +154,7 @@ def test_a_question_in_several_steps_is_divided(question, parts):
     [
         ("Summarize the lease in three sentences", SummaryRequest("lease", True, 3, "sentences")),
         ("Give me a one-sentence summary of the annual report", SummaryRequest("annual report", True, 1, "sentences")),
+        ("Summarise the Orbel paper in a few sentences", SummaryRequest("Orbel", True, 3, "sentences")),
         ("Summarize the chapter on risks", SummaryRequest("risks", False)),
         ("Summarize this as a table for a beginner", SummaryRequest(form="table", is_reworded=True)),
         ("Give me five bullet points of the handbook", SummaryRequest("handbook", False, 5, "sentences")),
@@ -167,6 +168,10 @@ def test_a_question_in_several_steps_is_divided(question, parts):
         ("总结一下使用说明", SummaryRequest("使用说明", False)),
         ("總結一下要點", SummaryRequest()),
         ("用三句话总结这份文件", SummaryRequest(sentences=3, form="sentences")),
+        ("What does section 2.2 say?", SummaryRequest(is_whole=False, chapter="2.2")),
+        ("What does clause 4.1 of the lease state?", SummaryRequest("lease", False, chapter="4.1")),
+        ("2.2절을 요약해줘", SummaryRequest(is_whole=False, chapter="2.2")),
+        ("总结第2.2节", SummaryRequest(is_whole=False, chapter="2.2")),
         ("Who wrote the summary?", None),
     ],
 )

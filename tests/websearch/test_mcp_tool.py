@@ -127,3 +127,15 @@ def test_a_server_that_is_not_there_is_named():
 def test_a_program_that_does_not_start_is_described(command):
     with pytest.raises(WebSearchFailed, match="does not start, or ends before it answers"):
         search(f"{command} #find")
+
+
+def test_the_name_of_a_tool_is_cut_in_messages():
+    server = MCPServer("long", log_level="ERROR")
+
+    @server.tool(name="x" * 5000)
+    def fail(query: str) -> str:
+        raise ValueError
+
+    with mcp_search.serving(server) as url, pytest.raises(WebSearchFailed) as failed:
+        search(url)
+    assert len(str(failed.value)) < 1000

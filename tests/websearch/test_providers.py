@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 from langchain_core.documents import Document
@@ -18,6 +20,7 @@ from crag.websearch.search import ProviderSearch
 from tests.doubles.ollama import closed_address
 from tests.doubles.outbound_log import ListOutboundLog
 from tests.doubles.search_api import SearchApi
+from tests.waiting import PATIENCE
 
 FOUND = {"title": "Finals", "url": "https://example.org/f"}
 SEARXNG = {"results": [FOUND | {"content": "The Celtics won.", "score": 2.5}]}
@@ -30,6 +33,7 @@ def settings_for(name: str, url: str, **more) -> Settings:
     given = {
         "brave": {"brave_api_key": "key", "brave_url": url},
         "searxng": {"searxng_url": url},
+        "tavily": {"tavily_api_key": "key", "tavily_url": url},
         "mcp": {"mcp_search": f"{url}/mcp#find_pages"},
         "retriever": {"search_retriever": url},
     }
@@ -107,8 +111,46 @@ def test_what_only_one_provider_says_has_its_own_words(name, status, reply, word
         search(settings_for(name, server.url))
 
 
-def test_scores_that_are_no_numbers_are_left_out():
-    body = b'{"results": [{"title": "a", "url": "https://example.org/", "content": "b", "score": NaN}]}'
+ENDLESS = {"endless": b" " * 65_536, "headers": {"Content-Type": "application/json"}}
+CALLED = ["brave", "searxng", "tavily", "mcp"]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_reply_without_end_is_not_read_any_further(name):
+    words = "could not be read|does not answer as an MCP server"
+    with SearchApi(**ENDLESS) as server, pytest.raises(WebSearchFailed, match=words):
+        search(settings_for(name, server.url), timeout=60)
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_small_reply_that_is_large_once_unpacked_is_refused(name):
+    bomb = gzip.compress(b" " * (200 << 20), 1)
+    headers = ENDLESS["headers"] | {"Content-Encoding": "gzip"}
+    words = "could not be read|does not answer as an MCP server"
+    with SearchApi(body=bomb, headers=headers) as server, pytest.raises(WebSearchFailed, match=words):
+        search(settings_for(name, server.url), timeout=60)
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_connection_to_a_reply_that_drips_in_is_cut_when_time_is_up(name):
+    with SearchApi(endless=b" ", pause=0.01, headers=ENDLESS["headers"]) as server:
+        with pytest.raises(WebSearchFailed, match="did not answer in time"):
+            search(settings_for(name, server.url), timeout=0.5)
+        assert server.gone.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("name", ["brave", "searxng", "tavily"])
+def test_a_wait_that_is_no_time_is_left_out(name):
+    with (
+        SearchApi(status=429, headers={"Retry-After": "9" * 5000}) as server,
+        pytest.raises(WebSearchFailed, match=r"Wait a (while|minute)"),
+    ):
+        search(settings_for(name, server.url))
+
+
+@pytest.mark.parametrize("score", [b"NaN", b"1e999", b"9" * 400, b'"high"', b"[]"])
+def test_scores_that_are_no_numbers_are_left_out(score):
+    body = b'{"results": [{"title": "a", "url": "https://example.org/", "content": "b", "score": %s}]}' % score
     with SearchApi(body=body) as server:
         (found,) = search(settings_for("searxng", server.url))
     assert found.score == 0.0
@@ -161,7 +203,13 @@ class Needy:
         self.key = key
 
 
+BARE = RunnableLambda(lambda query: [SimpleNamespace(page_content="The Celtics won.")])
 STRINGS = RunnableLambda(lambda query: ["secret"])
+
+
+def test_documents_that_say_nothing_about_themselves_are_results():
+    (found,) = search(settings_for("retriever", f"{__name__}:BARE"))
+    assert (found.title, found.location, found.text) == ("Web result", "", "The Celtics won.")
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_without_a_key_nothing_is_asked(outbound_log):
     ("status", "body", "word"),
     [(401, b"{}", "key"), (429, b"", "limit"), (500, b"<html>", "error"), (302, b"", "error"), (200, b"<html>", "read"),
      (200, b"[1]", "read"), (200, b'{"key": null, "account": {"plan_usage": "many"}}', "read"),
-     (200, b'{"key": {"usage": NaN}}', "read")],
+     (200, b'{"key": {"usage": NaN}}', "read"), (200, b'{"key": {"usage": %s}}' % (b"9" * 400), "read")],
 )  # fmt: skip
 def test_a_useless_reply_is_told_in_words_after_one_request(outbound_log, status, body, word):
     with TavilyServer(status=status, body=body) as server, pytest.raises(WebSearchFailed) as failure:

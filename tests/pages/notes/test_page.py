@@ -71,3 +71,19 @@ def test_a_note_is_changed_removed_and_brought_back(kept, services):
     assert said(kept, "Removed “Descaling”")
     click(kept, "Undo")
     assert [one.id for one in services.notes.list()] == [note.id]
+
+
+def test_many_notes_are_drawn_in_parts(chat, services):
+    for number in range(120):
+        services.notes.add(f"Note number {number}")
+    chat.run().switch_page(PAGE).run()
+
+    def count_drawn():
+        return sum("Note number" in one.value for one in chat.markdown)
+
+    assert (count_drawn(), said(chat, "120 notes")) == (50, True)
+    click(chat, "Show more")
+    assert count_drawn() == 100
+    click(chat, "Show more")
+    assert count_drawn() == 120
+    assert "Show more" not in [button.label for button in chat.button]

@@ -115,21 +115,21 @@ def test_a_download_that_failed_says_why(chat, ollama):
 def test_install_commands_are_shown_until_ollama_is_installed(chat, monkeypatch):
     chat.run()
     until(chat, lambda: said(chat, "not reachable"))  # the server was looked at: nothing changes any more
-    click(chat, "How to install")
+    click(chat, "How to install Ollama")
     until(chat, lambda: chat.code)
     assert "ollama.com/install.sh" in chat.code[0].value
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")  # Ollama is installed now, and to be started
-    until(chat, lambda: not chat.code and "How to start" in words(chat))
+    until(chat, lambda: not chat.code and "How to start Ollama" in words(chat))
 
 
 @pytest.mark.parametrize("looks", [1, 2, 3])
 def test_no_click_is_lost_while_the_page_changes(chat, monkeypatch, looks):
     """As the first seconds after a start, when the spaces begin to be looked after."""
     chat.run()
-    until(chat, lambda: "How to install" in words(chat))
+    until(chat, lambda: "How to install Ollama" in words(chat))
     before = iter([False] * looks)
     monkeypatch.setattr(setup_checklist, "_is_switching_space", lambda: next(before, True))
-    click(chat, "How to install")
+    click(chat, "How to install Ollama")
     assert "ollama.com/install.sh" in chat.code[0].value
 
 

@@ -1,0 +1,118 @@
+"""Measures: the kind of quantity that a question asks for, and where a text states one.
+
+"How long …?" needs a duration or a length, not just any figure. Chinese measures are in `chinese.py`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from crag.text.patterns import MONTHS, lazy_regex
+
+_TIME_UNIT = (
+    r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|weekends?|fortnights?|months?|quarters?|semesters?|seasons?"
+    r"|years?|decades?|centur(?:y|ies)|generations?|millenni(?:um|a))"
+)
+_LENGTH_UNIT = (
+    r"(?:[mck]?m|(?:kilo|centi|milli)?met(?:er|re)s?|light[- ]years?|mi(?:les?)?|yards?|f(?:ee|oo)t|ft|inch(?:es)?"
+    r"|stor(?:ey|y|eys|ies)|blocks?|degrees?)"
+)
+_COUNT = (
+    r"(?:\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty"
+    r"|sixty|ninety|hundred|thousand|million|billion|half|several|many|few|couple of))"
+    r"(?: (?:thousand|million|billion))?(?: and a half)?"
+)
+_DATE = rf"(?:[12]\d{{3}}|{'|'.join(MONTHS)}|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+_SPAN = (  # "from 2011 to 2013", "2011–13", "until 5 May", "since 1990"
+    rf"\b(?:from|between) (?:[\w.,]+ ){{1,4}}(?:to|until|till|and|through) (?:[\w.,]+ ){{0,3}}{_DATE}\b"
+    r"|\b[12]\d{3}\s?[-–—]\s?(?:[12]\d{3}|\d\d\b|present)"
+    rf"|\b(?:since|until|till) (?:the )?(?:[\w.,]+ ){{0,3}}(?:{_DATE}|end|age|death)\b"
+)
+_TIME = (
+    rf"{_COUNT}[ -](?:(?:calendar|working|business|full|consecutive|additional|more|whole|or more) )?{_TIME_UNIT}\b"
+    r"|\b(?:for|takes?|took|lasts?|lasted|about|around|approximately|within|of|over|than|nearly|almost|half|is|was) an?"
+    rf" {_TIME_UNIT}\b|\b{_TIME_UNIT}\)?: ?\d[\d.,]*"
+)
+_DURATION = (
+    rf"(?:{_TIME})(?! (?:ago|prior|earlier|previously)\b)|{_SPAN}"
+    r"|\b(?:for (?:life|good)|forever|indefinite(?:ly)?|permanent(?:ly)?|unlimited|lifelong|overnight)\b"
+)
+_LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|\d+['′’] ?\d"
+_AGE = rf"{_TIME}|\bage[ds]?\b\D{{0,20}}\d+|(?-i:[A-Z])\w+, \d{{1,2}},| at \d{{2}}(?=[,.]|$)"
+_FREQUENCY = (
+    r"\b(?:once|twice|\w+ times|every|each|(?:bi|semi)?-?(?:hour|dai|night|week|month|year|quarter|annual)ly|annual"
+    r"|continuous(?:ly)?|always|never|rarely|seldom|sometimes|usually|regularly|frequently|occasionally)\b"
+    rf"|\b(?:an?|per) {_TIME_UNIT}\b"
+)
+_MONEY = r"[$€£¥₩]\s?\d[\d.,]*|\d[\d.,]*(?: (?:thousand|million|billion))? (?:euros?|pounds?|dollars?|cents?)\b"
+_KOREAN_COUNT = r"(?<!\d)(?:\d{1,3}(?:[.,]\d+)*|[한두세네]|열|반|몇|수)\s?"
+_KOREAN_DURATION = (
+    rf"{_KOREAN_COUNT}(?:년|개월|달|주|일|시간|분|초)(?!에)|부터[^.]{{0,20}}까지|\d\s?[~–-]\s?\d|평생|무기한"
+    r"|[반매][년일주월]"
+)
+_KOREAN_MONEY = (
+    r"\d[\d.,]*\s?[천백만억조]*\s?(?:원|달러|유로|엔|위안|%|퍼센트|배)|[$€£₩]\s?\d[\d.,]*|무료"
+    r"|[일이삼사오육칠팔구십백천만억조]+\s?원"
+)
+_MEASURES = tuple(  # what a question asks, and the quantities that answer it
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
+    for asks, holds in (
+        (r"\bhow (?:long|many \w+) (?:ago|before|earlier|prior)\b", rf"{_TIME}|{_SPAN}"),
+        (r"\bhow long (?:is|are|was|were)\b", rf"{_DURATION}|{_LENGTH}"),
+        (rf"\bhow long\b|\bhow (?:many (?:\w+ )?{_TIME_UNIT}(?<=s)|much (?:longer|(?:more )?time))\b", _DURATION),
+        (r"\bhow old\b", _AGE),
+        (r"\bhow (?:tall|deep|wide)\b", _LENGTH),
+        (r"\bhow far\b", rf"{_LENGTH}|{_DURATION}"),
+        (r"\bhow often\b", _FREQUENCY),
+        (
+            (
+                r"기간[은이]? .*(?:얼마|몇|며칠)|(?:휴직|휴가)[은는]? (?:얼마나 되|며칠)"
+                r"|얼마(?:나 오래| ?동안|나 걸)|몇 ?(?:개월|달|주|시간|분)(?![에째])"
+            ),
+            _KOREAN_DURATION,
+        ),
+        (
+            r"(?:높이|길이|거리|깊이|너비|폭|키)[은는이가]? (?:얼마|몇)",
+            r"\d[\d.,]*\s?[천만]?\s?(?:미터|킬로|센티|밀리|[ckm]?m|피트|마일|해리|[리척자층])",
+        ),
+        (
+            r"(?:비용?|요금|가격|금액|값|임대료|월세|보증금|연봉|월급|급여|수당|벌금|과태료)[은는이가]? 얼마",
+            _KOREAN_MONEY,
+        ),
+    )
+)
+_OTHERS = tuple(  # what a question asks, and the quantities that do not answer it
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
+    for asks, holds in (
+        (
+            r"\bhow many (?!(?:\w+ )?(?:met(?:er|re)s|miles|kilomet|euros|pounds|dollars)\b)",
+            rf"{_TIME}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
+        ),
+        (
+            r"\bhow much (?:is|are|was|were|do|does|did|will|would|must|can|should|money|has|have)\b",
+            rf"{_TIME}|{_COUNT} {_LENGTH_UNIT}\b",
+        ),
+    )
+)
+_COUNTED = lazy_regex(r"\bhow many (?:\w+ ){0,2}?([a-z]{3,}s)\b(?! [a-z]{3,}s\b)", re.IGNORECASE)
+
+
+def find_quantities(question: str, text: str) -> list[re.Match[str]] | None:
+    """Return the quantities of the kind asked for in a text; None if the question may mean any figure."""
+    holds = next((holds for asks, holds in _MEASURES if asks.search(question)), None)
+    return None if holds is None else list(holds.finditer(text))
+
+
+def drop_other_quantities(question: str, text: str) -> str:
+    """Return a text without the quantities that cannot answer: no days where "how many boats" is asked.
+
+    If the text names boats, it loses what it counts of others, too: "12 helpers".
+    """
+    holds = next((holds for asks, holds in _OTHERS if asks.search(question)), None)
+    text = text if holds is None else holds.sub(" ", text)
+    counted = _COUNTED.search(question)
+    noun = rf"\b{counted[1].removesuffix('s')}" if counted else ""
+    if not (noun and re.search(noun, text, re.IGNORECASE)):
+        return text
+    is_other = rf"(?!(?:[\w-]+ ){{0,4}}{noun})(?!(?:was|has|its|his|this|plus|across|always|less|does)\b)[a-z]{{2,}}s\b"
+    return re.sub(rf"{_COUNT} {is_other}", " ", text)

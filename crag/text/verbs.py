@@ -1,0 +1,34 @@
+"""Irregular English verbs: the forms that no ending explains, such as *led* for *leads*."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from crag.text.language import extract_terms
+
+_FORMS = """
+    bear bore born borne; beat beaten; become became; begin began begun; bend bent; bind bound; bite bit bitten;
+    bleed bled; blow blew blown; break broke broken; breed bred; bring brought; build built; burn burnt; buy bought;
+    catch caught; choose chose chosen; cling clung; creep crept; deal dealt; dig dug; draw drew drawn;
+    drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought;
+    flee fled; fly flew flown; forbid forbade forbidden; forget forgot forgotten; freeze froze frozen;
+    give gave given; grow grew grown; hang hung; hear heard; hide hid hidden; hold held; keep kept; kneel knelt;
+    know knew known; lay laid; lead led; learn learnt; lend lent; lose lost; mean meant; meet met; overcome overcame;
+    pay paid; ride rode ridden; rise rose risen; run ran; say said; see saw seen; seek sought; sell sold; send sent;
+    shake shook shaken; shine shone; shoot shot; show shown; shrink shrank shrunk; sing sang sung; sink sank sunk;
+    sit sat; sleep slept; slide slid; speak spoke spoken; spend spent; spin spun; stand stood; steal stole stolen;
+    stick stuck; sting stung; strike struck; swear swore sworn; sweep swept; swim swam swum; swing swung;
+    teach taught; tear tore torn; tell told; think thought; throw threw thrown; undergo underwent undergone;
+    understand understood; wake woke woken; wear wore worn; win won; withdraw withdrew withdrawn; write wrote written
+"""
+
+
+@cache
+def _index_forms() -> dict[str, frozenset[str]]:
+    groups = (frozenset(extract_terms(group)) for group in _FORMS.split(";"))
+    return {term: group for group in groups for term in group}
+
+
+def find_other_forms(term: str) -> frozenset[str]:
+    """Return the terms of the other forms of an irregular verb; none for every other word."""
+    return _index_forms().get(term, frozenset()) - {term}

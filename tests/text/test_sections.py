@@ -1,0 +1,26 @@
+"""Numbers of headings and clauses."""
+
+import pytest
+
+from crag.text.sections import is_numbered
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "expected"),
+    [
+        ("2.2 Use", "2.2", True),
+        ("2.2 Use", "2", True),
+        ("2.2.1 Use at home", "2.2", True),
+        ("2.20 Use", "2.2", False),
+        ("2.2 The tenant keeps the roof.", "2.2", True),
+        ("3 Rent", "3", True),
+        ("3 Members form a quorum.", "3", False),
+        ("3 members form a quorum", "3", False),
+        ("31 Rent", "3", False),
+        ("3. Rent", "3", True),
+        ("§ 3 Rent", "3", True),
+        ("제3조 임대료", "3", True),
+    ],
+)
+def test_a_heading_or_clause_has_the_number_it_begins_with(text: str, number: str, expected: bool) -> None:
+    assert is_numbered(text, number) is expected

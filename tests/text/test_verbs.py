@@ -1,0 +1,24 @@
+"""Forms of irregular verbs."""
+
+import pytest
+
+from crag.text.questions import analyze_question
+from crag.text.relevance_scores import CountedTermStatistics
+from crag.text.verbs import find_other_forms
+
+
+@pytest.mark.parametrize(
+    ("term", "forms"), [("lead", {"led"}), ("written", {"writ", "wrot"}), ("found", set()), ("sail", set())]
+)
+def test_only_irregular_verbs_have_other_forms(term: str, forms: set[str]) -> None:
+    assert find_other_forms(term) == forms
+
+
+def test_a_question_is_covered_by_another_form_of_its_verb() -> None:
+    asked = analyze_question("Who leads Orbel?", CountedTermStatistics())
+    assert asked.covered_share(["orbel", "led"]) == 1
+    assert asked.covered_share(["orbel", "leader"]) < 1
+
+
+def test_a_name_has_no_other_forms() -> None:
+    assert not analyze_question("Where does Clara Rose live?", CountedTermStatistics()).forms
