@@ -65,11 +65,10 @@ def escape_passage(text: str, marked: str = "", style: str = "{}") -> str:
     `style` is put around each line and cell without highlighting, since a directive ends with its paragraph.
     """
     text, marked = visible(text).strip(), visible(marked).strip()
-    start = text.find(marked) if marked else -1
-    end = start + len(marked) if start >= 0 else start
+    quoted = re.search(r"\s+".join(map(re.escape, marked.split())), text) if marked else None
     lines, offset = [], 0
     for line in text.split("\n"):
-        cut = [min(max(0, at - offset), len(line)) for at in (start, end)]
+        cut = [min(max(0, at - offset), len(line)) for at in (quoted.span() if quoted else (0, 0))]
         lines.append((line[: cut[0]], line[cut[0] : cut[1]], line[cut[1] :]))
         offset += len(line) + 1
     blocks = []

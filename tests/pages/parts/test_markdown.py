@@ -180,6 +180,7 @@ def test_a_highlighted_line_of_a_passage_stays_a_line():
 def test_the_highlight_of_two_lines_is_two_highlights():
     drawn = markdown.escape_passage("One\nTwo\nThree", "One\nTwo")
     assert drawn == ":yellow-background[One]  \n:yellow-background[Two]  \nThree"
+    assert markdown.escape_passage("One\nTwo\nThree", "One Two") == drawn, "a quote is one line"
 
 
 def test_rows_of_a_passage_are_a_table():
