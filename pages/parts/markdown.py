@@ -89,7 +89,8 @@ def _draw_line(parts: _LineParts, style: str) -> str:
     if not found.strip():
         line = _escape("".join(parts).strip())
         return style.format(line) if line else ""
-    return f"{_escape(before.lstrip())}{_HIGHLIGHT.format(_escape(found.strip()))}{_escape(after.rstrip())}"
+    seam = WORD_JOINER if before.endswith(":") else ""  # of two colons Streamlit makes no directive
+    return f"{_escape(before.lstrip())}{seam}{_HIGHLIGHT.format(_escape(found.strip()))}{_escape(after.rstrip())}"
 
 
 def _draw_table(lines: Sequence[_LineParts], style: str) -> str:

@@ -50,6 +50,8 @@ def test_a_label_is_dead(live):
     drawn = markdown.escape_line(f"see {live} here")
     assert live not in drawn
     assert not re.search(r":(?=[a-z/])|@(?!\u2060)|www\.", drawn, re.IGNORECASE)
+    passage = markdown.escape_passage(f"see {live}\na | {live}\nb | {live}:so", live, ":gray[{}]")
+    assert live not in re.sub(r":(?:gray|yellow-background)\[", "", passage)
 
 
 def test_a_label_is_one_short_visible_line():
@@ -175,6 +177,11 @@ def test_a_highlighted_line_of_a_passage_stays_a_line():
     assert drawn == highlighted.replace("\n", "  \n")
     assert seen(markdown.escape_passage(passage, "The end.")).endswith(":yellow-background[The end.] Really.")
     assert seen(markdown.escape_passage("先說。然後。", "先說。")) == ":yellow-background[先說。]然後。"
+
+
+def test_a_highlight_behind_a_colon_is_one():
+    drawn = markdown.escape_passage("Contact:desk", "desk")
+    assert drawn == f"Contact:{WORD_JOINER}:yellow-background[desk]"
 
 
 def test_the_highlight_of_two_lines_is_two_highlights():
