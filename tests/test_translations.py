@@ -21,7 +21,7 @@ from crag.evaluation.dataset_records import PINNED_DATASET_NAME
 from crag.evaluation.metrics import METRICS, STATE_BADGES
 from crag.evaluation.metrics import VERDICT_BADGES as ANSWER_BADGES
 from crag.events import NODES
-from crag.ingest.parse.formats import FORMATS
+from crag.ingest.parse.formats import FORMATS, SUPPORTED
 from crag.inspection import run_labels, steps
 from crag.models.evaluator_weights import KNOWN_EVALUATORS
 from crag.models.model_choice import BUILTIN_LABEL, embedder_label
@@ -33,7 +33,7 @@ from tests.test_structure import CRAG, PAGES
 
 Message = str | tuple[str, str]
 ERRORS = re.compile(
-    r"(Refused|NotLoggedIn|Fault|WebSearchFailed|LangSmithFailed|BadRequest|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|_refuse\w*)$"
+    r"(Refused|NotLoggedIn|Fault|WebSearchFailed|LangSmithFailed|BadRequest|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
 )
 COMPOSED = {"Check", "CheckAction", "ModelChoice"}
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # always the same, so that branches do not differ by it
@@ -76,6 +76,7 @@ def texts_of_tables() -> Iterator[str]:
     yield from run_labels._CHANGE_LABELS.values()
     yield from (steps._SMALL_TALK_NAMES | steps._SUFFICIENCY_WORDS).values()
     yield from ALWAYS_SHOWN
+    yield SUPPORTED
     yield from SCOPES.values()
     yield from (role.title() for role in ROLES)
     yield from ("in use", "ready", "answers by quoting your documents, no set-up needed")  # parts of one check
@@ -211,6 +212,35 @@ def test_no_text_is_translated_when_a_module_is_imported():
         if any(isinstance(call.func, ast.Name) and call.func.id in {"_", "translate_text"} for call in calls):
             early.add(name)
     assert early <= {"pages.compare.tables"}  # whose table holds functions
+
+
+COMPOSED_WORD = re.compile(r"(?<![\w:/-])[a-z]{2,}(?= ?\0)|(?<=\0 )[a-z]{2,}\b")
+UNSPOKEN = re.compile(
+    r"pages\.(settings\.(privacy|sections|evaluators|model_settings|langsmith)|documents\.collections|evaluate\.(charts|risk_coverage))$"
+)
+"""Modules whose f-strings are terms of the search, commands, or expressions of charts."""
+
+
+def test_pages_compose_no_english_text_around_a_value():
+    """An f-string such as "{done} of {total}" would be English in every language."""
+    found = []
+    for name, file in {**PAGES, "crag.inspection.steps": CRAG["crag.inspection.steps"]}.items():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        marked = {
+            id(part)
+            for call in ast.walk(tree)
+            if isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id in {"_", "N_", "ngettext"}
+            for argument in call.args
+            for part in ast.walk(argument)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr) and id(node) not in marked and not UNSPOKEN.match(name):
+                text = "".join(str(one.value) if isinstance(one, ast.Constant) else "\0" for one in node.values)
+                if COMPOSED_WORD.search(text):
+                    found.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
+    assert found == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

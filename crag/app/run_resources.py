@@ -24,6 +24,7 @@ from crag.reference_systems import find_system
 from crag.runs.worker import RunResources, no_callbacks
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
+from crag.translation import N_
 from crag.types import Passage, ProgressCallback, Thresholds, ignore_progress
 from crag.websearch.providers import SearchProvider, find_provider
 from crag.websearch.search import ProviderSearch
@@ -56,8 +57,8 @@ class LimitedSearch:
         return self.inner.search(query, results, stop)
 
 
-WEB_SEARCH_OFF = "Web search is off"
-NO_WEB_SEARCH = "No web search is set up"
+WEB_SEARCH_OFF = N_("Web search is off")
+NO_WEB_SEARCH = N_("No web search is set up")
 
 
 class WebAccess:

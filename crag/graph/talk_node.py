@@ -47,7 +47,7 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "more": "외 {more}개",
     },
     "zh": {
-        "greeting": "你好！请问我关于您的文档的问题。",
+        "greeting": "你好！关于您的文档，请随时提问。",
         "wellbeing": "谢谢，我运行正常。您想从文档中了解什么？",
         "thanks": "不客气。",
         "farewell": "再见！",
@@ -62,7 +62,7 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "more": "以及另外 {more} 个",
     },
     "zh-Hant": {
-        "greeting": "你好！請問我關於您的文件的問題。",
+        "greeting": "你好！關於您的文件，請隨時提問。",
         "wellbeing": "謝謝，我運作正常。您想從文件中了解什麼？",
         "thanks": "不客氣。",
         "farewell": "再見！",

@@ -223,7 +223,7 @@ def _is_refused(trace: Trace) -> bool:
 def _passages_read(trace: Trace) -> str:
     """Return how many passages were read for a summary or a list, or rows for a calculation; empty for others."""
     if trace.table:
-        return f"from {format_count(trace.table.used, 'row')}"
+        return _("from {rows}").format(rows=format_count(trace.table.used, "row"))
     if trace.read is None or trace.route == "fact":
         return ""
     return _("{read} of {passages} read").format(
@@ -244,12 +244,11 @@ def _passages_cited(trace: Trace) -> str:
     if _is_refused(trace) and trace.read and trace.route == "fact":
         return _("none of the {passages} read answers this").format(passages=format_count(trace.read.read, "passage"))
     if _is_refused(trace) and library:
-        nearest = (
-            _("none of the {library} nearest passages answers").format(library=len(library))
+        return (
+            _("none of the {library} nearest passages answers this").format(library=len(library))
             if len(library) > 1
-            else _("the nearest passage does not answer")
+            else _("the nearest passage does not answer this")
         )
-        return f"{nearest} this"
     if cited & set(web):
         return _("cites {cited} of {results}").format(
             cited=len(cited & set(web)), results=format_count(len(web), "result")

@@ -21,7 +21,14 @@ from crag.inspection.run_labels import (
     verdict_badge,
 )
 from crag.runs.trace import Step, Trace
-from crag.text.formatting import describe_best_score, format_count, format_duration, format_number, format_place
+from crag.text.formatting import (
+    describe_best_score,
+    format_count,
+    format_done,
+    format_duration,
+    format_number,
+    format_place,
+)
 from crag.text.sanitization import to_one_line
 from crag.translation import N_, _, translate_text
 from crag.types import NodeName, Origin, Passage, RunState, SmallTalk, Strip, Sufficiency, Support
@@ -144,8 +151,8 @@ def _describe_skipped_search(trace: Trace) -> StepDescription:
         title=_(NODES["web_search"].title),
         state="done",
         icon=_SKIPPED_ICON,
-        summary="skipped",
-        lines=(to_one_line(trace.web_skipped),),
+        summary=_("skipped"),
+        lines=(to_one_line(translate_text(trace.web_skipped)),),
         expanded=True,
     )
 
@@ -159,7 +166,9 @@ def _outcome(step: Step, trace: Trace) -> str:  # noqa: C901 — one case per no
     """Return how many passages, results, strips, tokens or sentences a step processed; empty without a count."""
     match step.node:
         case "retrieve" if "library" in trace.found:
-            return f"{len(trace.found['library'])} of {format_count(trace.searched, 'passage')}"
+            return _("{found} of {passages}").format(
+                found=format_number(len(trace.found["library"])), passages=format_count(trace.searched, "passage")
+            )
         case "read_documents" | "list_matches" if trace.read:
             return describe_reading(trace)
         case "query_table" if trace.table:
@@ -182,7 +191,7 @@ def _outcome(step: Step, trace: Trace) -> str:  # noqa: C901 — one case per no
         case "generate" if trace.prompt and trace.prompt.window and (trace.pieces or trace.usage.answer_tokens):
             return format_count(trace.usage.answer_tokens or trace.pieces, "token")
         case "generate" if step.state == "done" and trace.prompt is None:
-            quoted = f"{format_count(len(trace.citations), 'source')} quoted"
+            quoted = _("{sources} quoted").format(sources=format_count(len(trace.citations), "source"))
             return quoted if trace.outcome == "conflicting" else _("nothing to answer from")
         case "check_answer" if trace.sentences:
             held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
@@ -200,7 +209,7 @@ def _graded_count(step: Step, trace: Trace) -> str:
     words = [trace.verdicts[one].word for one in found if one in trace.verdicts]
     if step.state == "done":
         return _("{count} of {found} relevant").format(count=words.count("relevant"), found=len(found))
-    return f"{len(words)} of {len(found)}"
+    return format_done(len(words), len(found))
 
 
 def _best_score(trace: Trace) -> str:
@@ -215,11 +224,11 @@ def _best_score(trace: Trace) -> str:
 
 def _timing(step: Step) -> str:
     if step.kept:
-        return "reused"
+        return _("reused")
     if step.state == "done":
         return "" if step.node in _UNTIMED_NODES or step.seconds is None else format_duration(step.seconds)
     word = RUN_STATE_BADGES[step.state].word
-    return word if step.state in ("running", "waiting") else f"{word} here"
+    return word if step.state in ("running", "waiting") else _("{word} here").format(word=word)
 
 
 def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — one case per node, nothing nested
@@ -254,7 +263,7 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
             yield _quote(trace.query) or (_("Written from your question alone.") if running else "")
         case "web_search":
             yield _query_line(trace)
-            yield to_one_line(trace.web_skipped)
+            yield to_one_line(translate_text(trace.web_skipped))
         case "refine_knowledge" if not trace.strips:
             yield _("Splitting the passages into excerpts.") if running else _("Nothing to split.")
         case "generate":
@@ -438,13 +447,15 @@ def _progress(node: NodeName, trace: Trace) -> str:
     found = trace.found.get("library", ())
     match node:
         case "read_documents" | "list_matches" if trace.read:
-            return f"{trace.read.read:,} of {format_count(trace.read.of, 'passage')}"
+            return _("{found} of {passages}").format(
+                found=format_number(trace.read.read), passages=format_count(trace.read.of, "passage")
+            )
         case "answer_parts" if trace.parts:
-            return f"{len(trace.parts)} done"
+            return _("{count} done").format(count=len(trace.parts))
         case "grade_documents" if found:
-            return f"{sum(one in trace.verdicts for one in found)} of {len(found)}"
+            return format_done(sum(one in trace.verdicts for one in found), len(found))
         case "web_search" if trace.query_sent:
-            return f"for {_quote(trace.query_sent)}"
+            return _("for {query}").format(query=_quote(trace.query_sent))
         case "generate" if trace.verdicts:
             usable = sum(verdict.word != "irrelevant" for verdict in trace.verdicts.values())
             return _("from {usable} of {passages}").format(

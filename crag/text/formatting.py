@@ -27,6 +27,11 @@ def format_count(number: int, singular: str, plural: str = "") -> str:
     return ngettext(one, many, number).format(count=format_number(number))
 
 
+def format_done(done: int, total: int) -> str:
+    """Format how many of several are done: 3 of 1,284."""
+    return _("{done} of {total}").format(done=format_number(done), total=format_number(total))
+
+
 def format_pages(number: int, kind: str) -> str:
     """Format the number of pages of a document of this kind; of a presentation, of its slides."""
     return format_count(number, "slide") if kind == PRESENTATION_KIND else format_count(number, "page")

@@ -18,7 +18,7 @@ _LENGTH_UNIT = (
     r"|stor(?:ey|y|eys|ies)|blocks?|degrees?)"
 )
 _COUNT = (
-    r"(?:\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty"
+    r"(?:(?<![\d.,])\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty"
     r"|sixty|ninety|hundred|thousand|million|billion|half|several|many|few|couple of))"
     r"(?: (?:thousand|million|billion))?(?: and a half)?"
 )
@@ -37,21 +37,23 @@ _DURATION = (
     rf"(?:{_TIME})(?! (?:ago|prior|earlier|previously)\b)|{_SPAN}"
     r"|\b(?:for (?:life|good)|forever|indefinite(?:ly)?|permanent(?:ly)?|unlimited|lifelong|overnight)\b"
 )
-_LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|\d+['′’] ?\d"
+_LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|(?<!\d)\d{1, 3}['′’] ?\d"
 _AGE = rf"{_TIME}|\bage[ds]?\b\D{{0,20}}\d+|(?-i:[A-Z])\w+, \d{{1,2}},| at \d{{2}}(?=[,.]|$)"
 _FREQUENCY = (
     r"\b(?:once|twice|\w+ times|every|each|(?:bi|semi)?-?(?:hour|dai|night|week|month|year|quarter|annual)ly|annual"
     r"|continuous(?:ly)?|always|never|rarely|seldom|sometimes|usually|regularly|frequently|occasionally)\b"
     rf"|\b(?:an?|per) {_TIME_UNIT}\b"
 )
-_MONEY = r"[$€£¥₩]\s?\d[\d.,]*|\d[\d.,]*(?: (?:thousand|million|billion))? (?:euros?|pounds?|dollars?|cents?)\b"
-_KOREAN_COUNT = r"(?<!\d)(?:\d{1,3}(?:[.,]\d+)*|[한두세네]|열|반|몇|수)\s?"
+_MONEY = (
+    r"[$€£¥₩]\s?\d[\d.,]*|(?<![\d.,])\d[\d.,]*(?: (?:thousand|million|billion))? (?:euros?|pounds?|dollars?|cents?)\b"
+)
+_KOREAN_COUNT = r"(?<![\d.,])(?:\d{1,3}(?:[.,]\d+)*|[한두세네]|열|반|몇|수)\s?"
 _KOREAN_DURATION = (
     rf"{_KOREAN_COUNT}(?:년|개월|달|주|일|시간|분|초)(?!에)|부터[^.]{{0,20}}까지|\d\s?[~–-]\s?\d|평생|무기한"
     r"|[반매][년일주월]"
 )
 _KOREAN_MONEY = (
-    r"\d[\d.,]*\s?[천백만억조]*\s?(?:원|달러|유로|엔|위안|%|퍼센트|배)|[$€£₩]\s?\d[\d.,]*|무료"
+    r"(?<![\d.,])\d[\d.,]*\s?[천백만억조]*\s?(?:원|달러|유로|엔|위안|%|퍼센트|배)|[$€£₩]\s?\d[\d.,]*|무료"
     r"|[일이삼사오육칠팔구십백천만억조]+\s?원"
 )
 _MEASURES = tuple(  # what a question asks, and the quantities that answer it
@@ -73,7 +75,7 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
         ),
         (
             r"(?:높이|길이|거리|깊이|너비|폭|키)[은는이가]? (?:얼마|몇)",
-            r"\d[\d.,]*\s?[천만]?\s?(?:미터|킬로|센티|밀리|[ckm]?m|피트|마일|해리|[리척자층])",
+            r"(?<![\d.,])\d[\d.,]*\s?[천만]?\s?(?:미터|킬로|센티|밀리|[ckm]?m|피트|마일|해리|[리척자층])",
         ),
         (
             r"(?:비용?|요금|가격|금액|값|임대료|월세|보증금|연봉|월급|급여|수당|벌금|과태료)[은는이가]? 얼마",
@@ -86,7 +88,7 @@ _OTHERS = tuple(  # what a question asks, and the quantities that do not answer 
     for asks, holds in (
         (
             r"\bhow many (?!(?:\w+ )?(?:met(?:er|re)s|miles|kilomet|euros|pounds|dollars)\b)",
-            rf"{_TIME}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
+            rf"{_TIME}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|(?<![\d.,])\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
         ),
         (
             r"\bhow much (?:is|are|was|were|do|does|did|will|would|must|can|should|money|has|have)\b",

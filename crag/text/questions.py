@@ -258,7 +258,7 @@ _DATE = lazy_regex(
     rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:, \d{{4}})?\b|\b\d{{1,2}} {_MONTH}\b(?: \d{{4}})?"
     rf"|\b(?!(?-i:may|march)\b){_MONTH}\b"  # but not the verbs
     r"|\b(?:1\d{3}|20\d\d)s?\b|centur(?:y|ies)"
-    r"|\d{1,2} ?[月월] ?\d{1,2} ?[日号號일]|\d+ ?[年月日号號년월일]|世[紀纪]|세기",
+    r"|\d{1,2} ?[月월] ?\d{1,2} ?[日号號일]|(?<!\d)\d{1,4} ?[年月日号號년월일]|世[紀纪]|세기",
     re.IGNORECASE,
 )
 _MONTH_NAME = lazy_regex(_MONTH, re.IGNORECASE)
@@ -280,7 +280,7 @@ _CERTAIN_NAME = lazy_regex(  # two capitalised words in a row, or one that does 
 )
 _PLACE_NAME = lazy_regex(r"\b(?:in|at|near) (?:the )?[A-Z][\w’'-]*(?:,? [A-Z][\w’'-]*)*")
 _BYLINE = lazy_regex(
-    r"^\W*(?:(?i:written|text|story|report|photos?) )?[Bb]y:? [A-Z][\w.’'-]+(?:[ ,]+[A-Z][\w.’'-]+)+[^.\n]{0,60}$",
+    r"^[^\w\n]*(?:(?i:written|text|story|report|photos?) )?[Bb]y:? [A-Z][\w.’'-]+(?:[ ,]+[A-Z][\w.’'-]+)+[^.\n]{0,60}$",
     re.MULTILINE,
 )
 _ASKS_AUTHOR = lazy_regex(

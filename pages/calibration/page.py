@@ -7,6 +7,7 @@ import streamlit as st
 from crag.evaluation.calibrator import MAX_PROBES, CalibrationPlan
 from crag.evaluation.threshold_proposal import MIN_QUESTIONS_OF_EACH
 from crag.options import GRADERS, RunOptions
+from crag.text.formatting import format_done
 from crag.translation import N_, _, translate_text
 from pages.calibration import thresholds
 from pages.parts import labels, layout, markdown
@@ -88,7 +89,7 @@ def _draw_measurement(options: RunOptions, plan: CalibrationPlan) -> None:
         if measuring.fault:
             st.markdown(f":orange[:material/info:] {markdown.escape_line(translate_text(measuring.fault))}")
         return
-    counted = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
+    counted = f" {format_done(progress.done, progress.total)}" if progress.total else ""
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         st.progress(
             layout.progress_share(progress.done, progress.total),

@@ -101,7 +101,7 @@ def _choose_thresholds(measured: Calibration) -> Thresholds:
 
 
 def _threshold_pair(thresholds: Thresholds) -> str:
-    return f"{format_score(thresholds.lower)} and {format_score(thresholds.upper)}"
+    return _("{lower} and {upper}").format(lower=format_score(thresholds.lower), upper=format_score(thresholds.upper))
 
 
 def _nearest_on_grid(value: float) -> float:
@@ -171,7 +171,7 @@ def _draw_past_questions(past: Sequence[ReplayResult]) -> None:
         st.caption(_("This grader has not graded any question yet. Ask some, then come back to see what would change."))
         return
     changed = sum(one.changes for one in past)
-    would = f"{format_count(changed, 'question')} would" if changed else _("None would")
+    would = _("{questions} would").format(questions=format_count(changed, "question")) if changed else _("None would")
     st.caption(
         _("{would} get a different result, of the last {past} graded by this grader.").format(
             would=would, past=format_number(len(past))
@@ -232,9 +232,7 @@ def _draw_saved_list(title: str, kept: Sequence[SavedThresholds], back: str, ico
 
 def _draw_saved_row(one: SavedThresholds, back: str, icon: str) -> None:
     where = labels.collection_label(one.collection, 80)
-    facts = (
-        f"{format_score(one.thresholds.lower)} and {format_score(one.thresholds.upper)} · {format_date(one.made_at)}"
-    )
+    facts = f"{_threshold_pair(one.thresholds)} · {format_date(one.made_at)}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"{where} · {labels.grader_label(one.grader)} {labels.grey_text(facts)}", width="content")
         st.button(

@@ -72,9 +72,9 @@ def _draw_thinking(run_id: str, trace: Trace) -> None:
     if not trace.thought.strip():
         return
     seconds = trace.thought_until - trace.thought_from
-    taken = f" for {format_duration(seconds)}" if seconds >= 1 else ""
+    taken = format_duration(seconds) if seconds >= 1 else ""
     folded = st.expander(
-        _("Reasoned{taken}").format(taken=taken),
+        _("Reasoned for {taken}").format(taken=taken) if taken else _("Reasoned"),
         type="compact",
         icon=":material/neurology:",
         key=f"thought-{run_id}",

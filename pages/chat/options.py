@@ -71,7 +71,8 @@ class OptionControls:
     def _group(self, title: str, value: str, names: Iterable[str]) -> None:
         names = list(names)
         own = sum(self.origins.get(name) == "conversation" for name in names)
-        summary = f"{labels.small_text(value)} {f':small[**{own} changed**]' if own else ''}"
+        changed = _("{count} changed").format(count=own)
+        summary = f"{labels.small_text(value)} {f':small[**{changed}**]' if own else ''}"
         with st.expander(f"{title} {summary}", type="compact", key=self._key(f"group-{names[0]}")):
             self._rows(names)
 

@@ -57,7 +57,7 @@ def _draw_model_chip(options: RunOptions) -> None:
 def _describe_model(name: str, automatic: str) -> str:
     if name == "auto":
         return _("Automatic {grey_text}").format(
-            grey_text=labels.grey_text(f"now {markdown.escape_line(automatic, 60)}")
+            grey_text=labels.grey_text(_("now {model}").format(model=markdown.escape_line(_(automatic), 60)))
         )
     return external_hosts.model_with_host(name)
 

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crag.text import sanitization
-from crag.text.formatting import format_number
+from crag.text.formatting import format_done, format_number
 from crag.translation import _
 from crag.types import Message
 from pages.chat import questions, state
@@ -114,7 +114,7 @@ def _draw_branches(question: Message) -> None:
         return
     at = branches.index(question.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        place = f"{at + 1} of {len(branches)}"
+        place = format_done(at + 1, len(branches))
         st.caption(
             place if is_phone() else _("Question {place}").format(place=place), width="content"
         )  # a phone has no room for more

@@ -150,7 +150,9 @@ def _draw_conversations() -> None:
 def _draw_search_summary(search: str, found: FoundConversations) -> None:
     if search:
         st.caption(
-            f"{format_count(found.total, 'conversation')} found." if found.total else _("No conversations found.")
+            _("{conversations} found.").format(conversations=format_count(found.total, "conversation"))
+            if found.total
+            else _("No conversations found.")
         )
     elif not found.total:
         st.caption(_("Your conversations appear here."))

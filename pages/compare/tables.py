@@ -14,7 +14,7 @@ from crag.inspection.run_labels import threshold_origin
 from crag.inspection.steps import describe_sent_query
 from crag.options import DOCUMENT_OPTIONS, OPTIONS, Option
 from crag.runs.trace import Trace
-from crag.text.formatting import format_count, format_date, format_duration, format_score
+from crag.text.formatting import format_count, format_date, format_duration, format_number, format_score
 from crag.translation import N_, _, translate_text
 from crag.types import NodeName, Passage, Version
 from pages.parts import labels, markdown, option_controls
@@ -167,7 +167,8 @@ def _prompt_tokens_cell(trace: Trace) -> str:
     counted = _number_cell(trace.usage.prompt_tokens)
     if trace.prompt is None or not trace.prompt.window:
         return counted
-    return f"{counted or f'{trace.prompt.tokens:,}'} of {trace.prompt.window:,}"
+    used = counted or format_number(trace.prompt.tokens)
+    return _("{done} of {total}").format(done=used, total=format_number(trace.prompt.window))
 
 
 def _number_cell(value: int | None) -> str:

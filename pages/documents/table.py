@@ -64,7 +64,8 @@ def _draw_move_form(source_ids: list[str]) -> None:
 
 
 def _draw_move_report(moved: list[MoveResult]) -> None:
-    st.markdown(f"{format_count(sum(one.status == 'moved' for one in moved), 'document')} moved.")
+    count = format_count(sum(one.status == "moved" for one in moved), "document")
+    st.markdown(_("{documents} moved.").format(documents=count))
     for one in moved:
         if one.status in _MOVE_RESULT_TEXT:
             st.caption(f"**{markdown.escape_line(one.title, 80)}** {_(_MOVE_RESULT_TEXT[one.status])}.")

@@ -83,7 +83,11 @@ def _draw_evaluation_button(one: Evaluation, *, is_chosen: bool) -> None:
             on_click=selection.open_evaluation,
             args=(one.id,),
         )
-        done = f"{one.done:,} of {format_count(one.total, 'answer')}" if one.done < one.total else ""
+        done = (
+            _("{done} of {answers}").format(done=format_number(one.done), answers=format_count(one.total, "answer"))
+            if one.done < one.total
+            else ""
+        )
         facts = [
             metrics.STATE_BADGES[one.state].word,
             done or format_count(one.total, "answer"),

@@ -23,7 +23,7 @@ from crag.inspection.run_labels import format_option_value
 from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.reference_systems import find_system
 from crag.text import sanitization
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_number
 from crag.translation import N_, _
 from pages.evaluate import charts, selection
 from pages.evaluate.results import load_best_variant, load_ranking
@@ -159,7 +159,8 @@ def _group_by_map(variants: Sequence[Variant], figures: HeatMapFigures, beside: 
 def _count_questions(figures: HeatMapFigures, metric: str) -> str:
     """Return the number of questions behind the figures, as a range if it differs."""
     numbers = sorted({own[metric].n for own in figures.values()})
-    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
+    least, most = format_number(numbers[0]), format_number(numbers[-1])
+    return least if least == most else _("{least} to {most}").format(least=least, most=most)
 
 
 def _cell_depths(figures: HeatMapFigures, metric: str) -> dict[int, float]:

@@ -179,7 +179,8 @@ def draw_agreement(evaluation: Evaluation, variant: int) -> None:
 def _format_kappa(one: Agreement) -> str:
     if one.kappa is None or one.low is None or one.high is None:
         return _("not enough ratings")
-    return f"**{one.kappa:.2f}** {labels.grey_text(f'{one.low:.2f} to {one.high:.2f}')}"
+    interval = _("{least} to {most}").format(least=f"{one.low:.2f}", most=f"{one.high:.2f}")
+    return f"**{one.kappa:.2f}** {labels.grey_text(interval)}"
 
 
 _ALL_KINDS = "all"

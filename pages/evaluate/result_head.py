@@ -16,7 +16,7 @@ from crag.evaluation.html_report import export_html
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
 from crag.models.model_choice import model_label
 from crag.options import OPTIONS, RunOptions, diff_options
-from crag.text.formatting import format_count, format_date_time, format_duration
+from crag.text.formatting import format_count, format_date_time, format_done, format_duration, format_number
 from crag.translation import N_, _, translate_text
 from crag.types import Progress
 from pages.evaluate import result_figures, results, selection, start, start_options
@@ -72,16 +72,21 @@ def _count_steps(evaluation: Evaluation) -> int:
 def _describe_progress(evaluation: Evaluation, made_ready: Progress | None) -> str:
     """Return activity, progress and time left as safe Markdown."""
     if made_ready:
-        return f"{markdown.escape_line(translate_text(made_ready.stage))} · {made_ready.done:,} of {made_ready.total:,}"
+        stage = markdown.escape_line(translate_text(made_ready.stage))
+        return f"{stage} · {format_done(made_ready.done, made_ready.total)}"
     if evaluation.state == "queued":
         return _("Waiting for the previous evaluation")
-    told = [f"{evaluation.done:,} of {format_count(evaluation.total, 'answer')}"]
+    told = [
+        _("{done} of {answers}").format(
+            done=format_number(evaluation.done), answers=format_count(evaluation.total, "answer")
+        )
+    ]
     if evaluation.judge:
-        told.append(f"{evaluation.judgements:,} judged")
+        told.append(_("{count} judged").format(count=format_number(evaluation.judgements)))
     if evaluation.failed:
-        told.append(f"{evaluation.failed:,} failed")
+        told.append(_("{count} failed").format(count=format_number(evaluation.failed)))
     if evaluation.seconds_left is not None:
-        told.append(f"{format_duration(evaluation.seconds_left)} left")
+        told.append(_("{duration} left").format(duration=format_duration(evaluation.seconds_left)))
     return " · ".join(told)
 
 
@@ -196,7 +201,8 @@ def _describe_answering(evaluation: Evaluation) -> list[str]:
         return told
     where = markdown.escape_line(options.collection, 40) or _("all documents")
     held = f"{format_count(made.documents, 'document')}, {format_count(made.passages, 'passage')}"
-    return [*told, f"{where}: {held}", f"version {markdown.escape_line(made.version, 20)}"]
+    version = _("version {version}").format(version=markdown.escape_line(made.version, 20))
+    return [*told, f"{where}: {held}", version]
 
 
 def _environment_facts(variant: Variant) -> dict[str, str]:

@@ -97,7 +97,7 @@ def describe_options(held: RunOptions, without: Collection[str] = ()) -> list[st
 def _describe_other_changes() -> str:
     """Say how many other options differ from those of the home."""
     others = set(st.session_state.get(_CHANGES_KEY, {})) - _SHOWN_OPTIONS
-    return f" · {format_count(len(others), 'other setting')} changed" if others else ""
+    return " · " + _("{settings} changed").format(settings=format_count(len(others), "other setting")) if others else ""
 
 
 @dialogs.dialog(N_("Settings of this evaluation"), icon=":material/tune:", position="right", width=_DRAWER_WIDTH)

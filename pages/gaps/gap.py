@@ -212,7 +212,7 @@ def _draw_more_questions(rest: tuple[GapQuestion, ...], key: str) -> None:
     """Draw the other questions once their section is opened."""
     if not rest:
         return
-    folded = st.expander(f"{len(rest)} more", type="compact", key=f"rest-{key}", on_change="rerun")
+    folded = st.expander(format_count(len(rest), "more", "more"), type="compact", key=f"rest-{key}", on_change="rerun")
     if folded.open:
         with folded:
             for question in rest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.inspection.coverage_gaps import CoverageGap
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_done
 from crag.translation import N_, _, translate_text
 from crag.types import Action, Outcome
 from pages.gaps.gap import ask_requested_question, draw_collection_choice, draw_gap, draw_undo, load_page_lookup
@@ -66,7 +66,8 @@ def _draw_gaps(gaps: list[CoverageGap]) -> None:
 def _draw_empty() -> None:
     if progress := application().archive.summaries.progress:
         st.progress(
-            progress.done / progress.total, f"{translate_text(progress.stage)}: {progress.done:,} of {progress.total:,}"
+            progress.done / progress.total,
+            f"{translate_text(progress.stage)}: {format_done(progress.done, progress.total)}",
         )
     with st.container(border=True):
         st.markdown(_(":green[:material/task_alt:] **No coverage gaps**"))

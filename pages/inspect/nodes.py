@@ -14,7 +14,7 @@ from crag.models.model_choice import model_label
 from crag.runs.revisions import resumable_nodes
 from crag.runs.trace import Step, Trace
 from crag.text import sanitization
-from crag.text.formatting import format_count, format_duration
+from crag.text.formatting import format_count, format_duration, format_number
 from crag.translation import _, translate_text
 from crag.types import ModelCall, Passage, Turn
 from pages.inspect import navigation
@@ -67,9 +67,8 @@ def _draw_item(rank: int, one: Passage | PassageDescription | SentenceDescriptio
 
 def _draw_passage(rank: int, passage: Passage) -> None:
     address = f" · {markdown.escape_line(passage.location, 160)}" if passage.origin == "web" else ""
-    head = (
-        f"{rank}. {markdown.escape_page_and_title(passage)} {labels.small_text(f'score {passage.score:.3f}{address}')}"
-    )
+    score = _("score {score}").format(score=f"{passage.score:.3f}")
+    head = f"{rank}. {markdown.escape_page_and_title(passage)} {labels.small_text(f'{score}{address}')}"
     with st.expander(head, type="compact"):
         st.text(sanitization.strip_invisible(passage.text))
 
@@ -106,12 +105,12 @@ def _draw_call_text(name: str, text: str) -> None:
 
 def _call_facts(call: ModelCall) -> str:
     tokens = [
-        f"{number:,} {name}"
-        for number, name in ((call.prompt_tokens, "in"), (call.answer_tokens, "out"))
+        f"{format_number(number)} {name}"
+        for number, name in ((call.prompt_tokens, _("in")), (call.answer_tokens, _("out")))
         if number is not None
     ]
-    counted = [f"{_(' and ').join(tokens)} tokens"] if tokens else []
-    fault = ["failed"] if call.fault else []
+    counted = [_("{counts} tokens").format(counts=_(" and ").join(tokens))] if tokens else []
+    fault = [_("failed")] if call.fault else []
     return " · ".join(
         [
             markdown.escape_line(translate_text(model_label(call.model)), 60),

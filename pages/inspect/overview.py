@@ -81,7 +81,7 @@ def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
         "mark": {"type": "bar", "cornerRadius": 2, "width": {"band": 0.8}},
         "encoding": {
             "x": {"field": "day", "type": "ordinal", "title": None, "axis": axis, "scale": {"domain": _shown_days()}},
-            "y": {"field": "runs", "type": "quantitative", "title": "runs", "axis": {"tickMinStep": 1}},
+            "y": {"field": "runs", "type": "quantitative", "title": _("runs"), "axis": {"tickMinStep": 1}},
             "order": {"field": "rank"},
             "color": {
                 "field": "outcome",

@@ -11,7 +11,7 @@ import streamlit as st
 
 from crag.inspection import run_labels
 from crag.inspection.run_archive import RunFacets, RunFilter, RunRow
-from crag.text.formatting import current_date, format_count, format_date, format_duration, to_local_time
+from crag.text.formatting import current_date, format_count, format_date, format_done, format_duration, to_local_time
 from crag.translation import N_, _, translate_text
 from pages.inspect import navigation
 from pages.parts import labels, markdown
@@ -46,7 +46,8 @@ def _draw_runs(wanted: RunFilter, run_id: str, limit: int) -> None:
         return
     if progress := archive.summaries.progress:
         st.progress(
-            progress.done / progress.total, f"{translate_text(progress.stage)}: {progress.done:,} of {progress.total:,}"
+            progress.done / progress.total,
+            f"{translate_text(progress.stage)}: {format_done(progress.done, progress.total)}",
         )
     for day, rows in groupby(found[:limit], key=lambda row: _day_label(row.started_at)):
         st.caption(day)

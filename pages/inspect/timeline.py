@@ -13,7 +13,7 @@ from crag.events import NODES
 from crag.inspection import run_charts
 from crag.inspection.run_charts import Span, SpanKind, nodes_kept, timeline_spans
 from crag.runs.trace import Trace
-from crag.text.formatting import format_duration
+from crag.text.formatting import format_count, format_duration
 from crag.translation import _
 from crag.types import ModelCall, NodeName
 
@@ -100,7 +100,7 @@ def _group_into_rows(found: Sequence[Span]) -> list[tuple[str, list[Span]]]:
             rows.append((span.name, [span]))
         elif span.node not in many:
             many[span.node] = calls
-            rows.append((f"{len(calls)} calls", calls))
+            rows.append((format_count(len(calls), "call"), calls))
     return rows
 
 

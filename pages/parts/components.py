@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from crag.translation import N_
+from crag.translation import N_, _
 from pages.parts.address import ENTRY_PARAMETER
 
 _PAGE_HTML = """
@@ -318,4 +318,4 @@ def install_history() -> None:
 
 def draw_copy_button(text: str, key: str, label: str = N_("Copy")) -> None:
     """Draw a button that copies `text` to the clipboard."""
-    _copy_component(data={"text": text, "label": label}, key=key, width="content", height="content")
+    _copy_component(data={"text": text, "label": _(label)}, key=key, width="content", height="content")

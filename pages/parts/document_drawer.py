@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from crag.errors import CragError
-from crag.text.formatting import format_date, format_location
+from crag.text.formatting import format_date, format_location, format_number
 from crag.translation import _, translate_text
 from crag.types import Source
 from pages.parts import dialogs, markdown, page_view
@@ -36,14 +36,17 @@ def draw_document(view: DocumentView) -> None:
 
 
 def _draw_pages(view: DocumentView, source: Source) -> None:
-    details = [format_location(source.location), source.collection, f"added {format_date(source.added_at)}"]
+    added = _("added {date}").format(date=format_date(source.added_at))
+    details = [format_location(source.location), source.collection, added]
     st.caption(markdown.escape_line(" · ".join(one for one in details if one != source.title), 300))
     path = page_view.pdf_file(source.id)
     pages = application().library.count_parts(source)
     number = page_view.shown_page(view.number, pages)
     if pages > 1:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f":small[{_('Page') if source.pages else _('Part')} {number:,} of {pages:,}]", width="content")
+            place = _("Page {number} of {pages}") if source.pages else _("Part {number} of {pages}")
+            place = place.format(number=format_number(number), pages=format_number(pages))
+            st.markdown(f":small[{place}]", width="content")
             page_view.draw_page_buttons(view.number, number, pages)
     if path is None:
         _draw_text(source, number)

@@ -115,7 +115,11 @@ def _describe_download(download: Download) -> str:
 
 
 def _bytes_done(download: Download) -> str:
-    return f"{format_size(download.done)} of {format_size(download.total)}" if download.total else _("Nothing")
+    return (
+        _("{done} of {total}").format(done=format_size(download.done), total=format_size(download.total))
+        if download.total
+        else _("Nothing")
+    )
 
 
 def _time_left(seconds: float | None) -> str:

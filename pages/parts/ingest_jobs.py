@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.ingest.intake import split_member_location
-from crag.text.formatting import format_count, format_location, format_number, format_pages
-from crag.translation import _, translate_text
+from crag.text.formatting import format_count, format_done, format_location, format_number, format_pages
+from crag.translation import N_, _, translate_text
 from crag.types import AddResult, AddStatus
 from pages.parts import labels, markdown
 from pages.parts.layout import draw_folded, draw_watching, progress_share
@@ -24,17 +24,17 @@ _RESULTS_IN_VIEW = 12
 _RESULT_LIST_HEIGHT = 340  # pixels
 _REFUSALS_SHOWN = 8
 _RESULT_WORDS: dict[AddStatus, str] = {
-    "failed": "refused",
-    "added": "added",
-    "replaced": "replaced",
-    "unchanged": "unchanged",
+    "failed": N_("{count} refused"),
+    "added": N_("{count} added"),
+    "replaced": N_("{count} replaced"),
+    "unchanged": N_("{count} unchanged"),
 }
 
 
 def _count_results(results: Sequence[AddResult], status: AddStatus) -> str:
     """Return the number of results with this status and its word; empty for none."""
     number = sum(result.status == status for result in results)
-    return f"{number:,} {_RESULT_WORDS[status]}" if number else ""
+    return _(_RESULT_WORDS[status]).format(count=format_number(number)) if number else ""
 
 
 def summarize_results(results: Sequence[AddResult]) -> str:
@@ -201,7 +201,10 @@ def _jobs_headline(jobs: list[Job]) -> str:
             if len(results) <= len(jobs)
             else _("Adding documents")
         )
-        facts = [f"{added} done" if added else "", _("{working} in progress").format(working=working)]
+        facts = [
+            _("{count} done").format(count=added) if added else "",
+            _("{working} in progress").format(working=working),
+        ]
     else:
         title = (
             _("Added {documents}").format(documents=format_count(added, "document")) if added else _("Nothing added")
@@ -211,10 +214,14 @@ def _jobs_headline(jobs: list[Job]) -> str:
     facts += [
         _count_results(results, "unchanged"),
         _count_results(results, "failed"),
-        f"{cancelled} cancelled" if cancelled else "",
+        _("{count} cancelled").format(count=cancelled) if cancelled else "",
     ]
     collections = {job.collection for job in jobs}
-    where = f"to {markdown.escape_line(collections.pop(), 60)}" if len(collections) == 1 and (added or working) else ""
+    where = (
+        _("to {collection}").format(collection=markdown.escape_line(collections.pop(), 60))
+        if len(collections) == 1 and (added or working)
+        else ""
+    )
     counts = ", ".join(fact for fact in facts if fact)
     return f"**{title}** {labels.grey_text(' · '.join(fact for fact in (where, counts) if fact))}"
 
@@ -286,7 +293,7 @@ def _draw_job_outcome(job: Job) -> None:
     if job.state == "working":
         st.progress(progress_share(job.progress.done, job.progress.total), text=labels.grey_text(_job_stage(job)))
     elif job.state == "waiting":
-        st.caption(_("waiting to resume") if job.resumed else "waiting")
+        st.caption(_("waiting to resume") if job.resumed else _("waiting"))
     elif job.state == "cancelled":
         st.caption(
             _("Cancelled. The files listed here had already been added.")
@@ -300,8 +307,12 @@ def _draw_job_outcome(job: Job) -> None:
 def _job_stage(job: Job) -> str:
     stage = markdown.escape_line(translate_text(job.progress.stage), 60)
     if job.progress.total:
-        stage = f"{stage} {job.progress.done:,} of {job.progress.total:,}"
-    return f"{format_count(len(job.results), 'file')} done · {stage}" if job.results else stage
+        stage = f"{stage} {format_done(job.progress.done, job.progress.total)}"
+    return (
+        _("{files} done · {stage}").format(files=format_count(len(job.results), "file"), stage=stage)
+        if job.results
+        else stage
+    )
 
 
 def _dismiss_job(job_id: str) -> None:

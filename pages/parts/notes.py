@@ -135,7 +135,7 @@ def _draw_source(note: Note, cited: Citation, open_source: Callable[[Citation], 
 
 _EDIT, _OPEN, _EXPORT, _REMOVE = (
     N_(":material/edit: Edit"),
-    f"{Page.CHAT.icon} Open conversation",
+    N_(":material/forum: Open conversation"),
     N_(":material/download: Export…"),
     N_(":material/delete: Remove"),
 )
@@ -143,11 +143,11 @@ _EDIT, _OPEN, _EXPORT, _REMOVE = (
 
 def _draw_note_menu(note: Note) -> None:
     key = f"menu-{note.id}"
-    choices = [_(_EDIT), *([_OPEN] if note.conversation_id else []), _(_EXPORT), _(_REMOVE)]
+    choices = [_(_EDIT), *([_(_OPEN)] if note.conversation_id else []), _(_EXPORT), _(_REMOVE)]
     chosen = st.menu_button(
         _("More"), choices, icon=":material/more_horiz:", type="tertiary", key=key, on_click=_choose, args=(key, note)
     )
-    if chosen == _OPEN:
+    if chosen == _(_OPEN):
         open_page(Page.CHAT, c=note.conversation_id)
 
 

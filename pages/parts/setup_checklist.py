@@ -9,6 +9,7 @@ import streamlit as st
 
 from crag.app.checklist import split_shown_checks
 from crag.app.checklist_facts import Check, CheckAction
+from crag.text.formatting import format_done
 from crag.translation import N_, _, translate_text
 from pages.parts import dialogs, downloads, labels, markdown, reruns
 from pages.parts.address import open_page
@@ -63,7 +64,7 @@ def _draw_action_progress(check: Check) -> None:
     if download := downloads.unfinished_download(action.target):
         downloads.draw_download_progress(download)
     elif work := application().library.space_work.progress:
-        counts = f"{work.done:,} of {work.total:,}" if work.total else ""
+        counts = format_done(work.done, work.total) if work.total else ""
         st.progress(
             progress_share(work.done, work.total),
             text=labels.grey_text(markdown.escape_line(f"{translate_text(work.stage)} {counts}".strip(), 100)),

@@ -74,7 +74,11 @@ def _highlighted_text(hit: SearchHit) -> str:
 def _duplicates_note(titles: tuple[str, ...]) -> str:
     """Return the other documents that contain the same text."""
     named = ", ".join(markdown.escape_line(title, 80) for title in titles[:4])
-    more = f" and {format_count(len(titles) - 4, 'other document')}" if len(titles) > 4 else ""
+    more = (
+        _(" and {documents}").format(documents=format_count(len(titles) - 4, "other document"))
+        if len(titles) > 4
+        else ""
+    )
     return _("The same text is also in {named}{more}.").format(named=named, more=more)
 
 

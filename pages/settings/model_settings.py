@@ -109,7 +109,7 @@ def _missing_requirement(name: str) -> str:
     return (
         _("needs the package {package}").format(package=known.package)
         if not known.installed
-        else f"needs {known.key_variable}"
+        else _("needs {variable}").format(variable=known.key_variable)
     )
 
 
@@ -126,7 +126,9 @@ def _model_choices(setting: Option, current: str) -> dict[str, str]:
 
 def _choice_label(name: str) -> str:
     if name == AUTOMATIC:
-        return _("Automatic, now {label}").format(label=model_choice().label) if is_status_known() else _("Automatic")
+        return (
+            _("Automatic, now {label}").format(label=_(model_choice().label)) if is_status_known() else _("Automatic")
+        )
     if name in (SAME_AS_ANSWERING, BUILTIN):
         return _(BUILTIN_LABEL) if name else _(OPTIONS["grader_model"].empty_means).capitalize()
     if (found := model_report(name)) is None:

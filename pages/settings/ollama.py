@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.models.ollama_server import SUGGESTED_MODELS
 from crag.options import ROLES
-from crag.text.formatting import format_size
+from crag.text.formatting import format_count, format_size
 from crag.translation import _, translate_text
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
 from pages.parts.layout import draw_watching
@@ -118,7 +118,9 @@ def _draw_head() -> None:
     elif state.fault:
         sign, fact = ":gray[:material/radio_button_unchecked:]", _("not found at {address}").format(address=address)
     else:
-        sign, fact = ":green[:material/check_circle:]", f"{markdown.escape_line(state.version, 20)} at {address}"
+        version = markdown.escape_line(state.version, 20)
+        sign = ":green[:material/check_circle:]"
+        fact = _("{version} at {address}").format(version=version, address=address)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.header(_("On Ollama"), anchor=False, width="content")
         st.markdown(f"{sign} {labels.grey_text(fact)}", width="content")
@@ -166,7 +168,7 @@ def _draw_model(model: ModelReport) -> None:
 
 def _model_facts(model: ModelReport) -> str:
     """Return the facts on a model; safe Markdown."""
-    context = f"{model.context_length:,} tokens" if model.context_length else ""
+    context = format_count(model.context_length, "token") if model.context_length else ""
     size = "" if model.cloud else format_size(model.size)
     facts = [model.parameters, model.quantization, context, size, _("embedding model") if model.embeds else ""]
     parts = [markdown.escape_line(fact) for fact in facts if fact]

@@ -168,7 +168,8 @@ def _draw_allowed_models() -> None:
             st.caption(_("None. Models on other machines are used only after you allow them."))
         for model in preferences.allowed_models():
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-                where = labels.grey_text(f"at {markdown.escape_line(external_hosts.model_host(model), 60)}")
+                host = markdown.escape_line(external_hosts.model_host(model), 60)
+                where = labels.grey_text(_("at {host}").format(host=host))
                 st.markdown(
                     f"{external_hosts.EXTERNAL_ICON} {markdown.escape_line(model, 80)} {where}", width="content"
                 )

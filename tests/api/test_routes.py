@@ -151,14 +151,16 @@ def test_one_program_does_not_send_all_files_at_once(application, address):
     """Each file is held in memory until its job is stored."""
     secret = secret_of(application)
     head = f"POST /api/v1/documents/files HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n"
-    head += "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000\r\n\r\n--x"
+    head += "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
     place = ("127.0.0.1", int(address.rpartition(":")[2]))
     headers = {"Authorization": f"Bearer {secret}"}
     with ExitStack() as senders, httpx.Client(base_url=address, headers=headers) as client:
         for _ in range(MOST_OPEN // FILE_WEIGHT):
-            senders.enter_context(socket.create_connection(place)).sendall(head.encode())
+            sender = senders.enter_context(socket.create_connection(place))
+            sender.sendall(head.encode())
+            assert b"100 Continue" in sender.recv(100)
         send = partial(client.post, "/api/v1/documents/files", files={"file": ("note.md", b"# Note")})
-        wait_until(lambda: send().status_code == 429)
+        assert send().status_code == 429
         assert client.get("/api/v1/collections").status_code == 200
         senders.close()
         wait_until(lambda: send().status_code == 202)

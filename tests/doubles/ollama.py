@@ -58,7 +58,7 @@ class ScriptedOllama:
         self.requests: list[Asked] = []
         self.next_replies: deque[Say] = deque()
         self.most_at_once = 0
-        self._at_once = 0
+        self._at_work = set[int]()
         self._lock = threading.Lock()
         self._free = threading.Semaphore(self.slots)
         self.closing = threading.Event()
@@ -128,13 +128,17 @@ class ScriptedOllama:
         """One of the parallel slots; further requests wait silently, as the real server lets them."""
         with self._free:
             with self._lock:
-                self._at_once += 1
-                self.most_at_once = max(self.most_at_once, self._at_once)
+                self._at_work.add(id(asked))
+                self.most_at_once = max(self.most_at_once, len(self._at_work))
             try:
                 yield
             finally:
-                with self._lock:
-                    self._at_once -= 1
+                self.end_work(asked)
+
+    def end_work(self, asked: Asked) -> None:
+        """No longer count a request: before its client can know that the reply is whole, and send the next one."""
+        with self._lock:
+            self._at_work.discard(id(asked))
 
     def wait_until(self, condition: Callable[[], object]) -> None:
         """Wait for something to become true of the requests."""

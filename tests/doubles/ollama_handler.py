@@ -143,7 +143,9 @@ class Handler(Connection):
             self._stream(asked, say)
         else:
             self._pause(self.ollama.first_token_due(asked, say))
-            self._send(200, _line(asked, say.text, say.thought) | _ending(asked, say))
+            reply = _line(asked, say.text, say.thought) | _ending(asked, say)
+            self.ollama.end_work(asked)
+            self._send(200, reply)
 
     def _stream(self, asked: Asked, say: Say) -> None:
         self._pause(self.ollama.first_token_due(asked, say))
@@ -180,6 +182,7 @@ class Handler(Connection):
         if say.end == "bad_line":
             self._send_chunk(say.line + b"\n")
         if say.end in ("done", "length"):
+            self.ollama.end_work(asked)
             self._send_line(_line(asked, "") | _ending(asked, say))
         self._send_chunk(b"")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crag.text.language import (
+    detect_written_language,
     extract_terms,
     extract_words,
     is_heading,
@@ -144,3 +145,17 @@ def test_a_label_with_its_amount_is_a_statement_and_no_heading(line: str) -> Non
 )
 def test_a_heading_with_a_number_states_nothing(line: str) -> None:
     assert not is_labelled_line(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("輪胎氣壓應該是多少？", "zh-Hant"),
+        ("充滿電要多久？", "zh-Hant"),
+        ("轮胎气压应该是多少？", "zh"),
+        ("著名的乾隆皇帝", "zh"),
+        ("타이어 공기압은 얼마인가요?", "ko"),
+    ],
+)
+def test_a_question_in_traditional_characters_is_known_as_such(text: str, written: str) -> None:
+    assert detect_written_language(text) == written

@@ -80,15 +80,15 @@ def _member_name(member: zipfile.ZipInfo) -> str:
 def _member_refusal(name: str, member: zipfile.ZipInfo) -> SourceRefused | None:
     """Return why a member is not unpacked, or None."""
     if stat.S_ISLNK(member.external_attr >> 16):
-        return unsupported_refusal("This is a link to another file", "Add that file.")
+        return unsupported_refusal("This is a link to another file.", "Add that file.")
     if _OUTSIDE_PATH.match(name):
-        return unsupported_refusal("Its name points outside the archive", "Unpack the archive and add the file.")
+        return unsupported_refusal("Its name points outside the archive.", "Unpack the archive and add the file.")
     if name.lower().endswith(ARCHIVE_SUFFIX):
-        return unsupported_refusal("This is an archive within an archive", "Unpack the outer one and add this.")
+        return unsupported_refusal("This is an archive within an archive.", "Unpack the outer one and add this.")
     if _HIDDEN_PATH.search(name):
-        return unsupported_refusal("This is a hidden file", "To add it, rename it without the dot, then pack it again.")
+        return unsupported_refusal("This is a hidden file.", "Rename it without the dot, then pack it again.")
     if PurePosixPath(name).suffix.lower() not in READABLE_SUFFIXES:
-        return unsupported_refusal("This kind of file is not supported", "Save it as a PDF and add that.")
+        return unsupported_refusal("This kind of file is not supported.", "Save it as a PDF and add that.")
     return None
 
 

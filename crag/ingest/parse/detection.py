@@ -55,7 +55,7 @@ def _refuse_unsupported(data: bytes) -> None:
         raise _ole_refusal(data)
     for magic, what in _UNSUPPORTED_SIGNATURES.items():
         if data.startswith(magic) and not (len(magic) < 3 and _looks_like_text(data)):
-            raise unsupported_refusal(f"This is {what}")
+            raise unsupported_refusal(f"This is {what}.")
 
 
 def _looks_like_text(data: bytes) -> bool:
@@ -70,8 +70,8 @@ def _ole_refusal(data: bytes) -> SourceRefused:
     if "EncryptedPackage".encode("utf-16-le") in data:
         return password_refusal()
     if "__substg1.0_".encode("utf-16-le") in data:
-        return unsupported_refusal("Outlook messages (.msg) are not supported", "Save it as .eml and add that.")
+        return unsupported_refusal("Outlook messages (.msg) are not supported.", "Save it as .eml and add that.")
     return unsupported_refusal(
-        "Office files from before 2007 (.doc, .xls, .ppt) are not supported",
+        "Office files from before 2007 (.doc, .xls, .ppt) are not supported.",
         "Open it, save it in the new format (.docx, .xlsx, .pptx) and add that.",
     )

@@ -157,10 +157,12 @@ READABLE_SUFFIXES = frozenset(
 )
 
 
+SUPPORTED = f"Add {', '.join(dict.fromkeys(known.hint for known in FORMATS))} or a .zip of these."
+
+
 def unsupported_refusal(what: str, remedy: str = "") -> SourceRefused:
-    """Build the refusal of an unsupported kind of file; `what` is a sentence without its full stop.
+    """Build the refusal of an unsupported kind of file; `what` is a sentence.
 
     The remedy names the supported formats unless one is given.
     """
-    supported = f"Add {', '.join(dict.fromkeys(known.hint for known in FORMATS))} or a .zip of these."
-    return SourceRefused("unsupported", f"{what}.", remedy or supported)
+    return SourceRefused("unsupported", what, remedy or SUPPORTED)

@@ -186,7 +186,7 @@ def decode_text(data: bytes, charset: str | None, html: bool) -> str:
     if text is None:
         text = _decode_by_guess(data)
     if text is None or len(_CONTROL_CHARACTERS.findall(text[:_SAMPLE_BYTES])) > 0.01 * len(text[:_SAMPLE_BYTES]):
-        raise unsupported_refusal("This file holds neither text nor a known format")
+        raise unsupported_refusal("This file holds neither text nor a known format.")
     return text
 
 

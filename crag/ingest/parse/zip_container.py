@@ -98,12 +98,12 @@ def open_package(request: ParseRequest) -> ZipPackage:
 def unsupported_zip_refusal(package: ZipPackage) -> SourceRefused:
     """Build the refusal of a zip file of no supported format."""
     if package.mimetype.startswith(b"application/vnd.oasis.opendocument"):
-        return unsupported_refusal("Of OpenDocument only text (.odt) is supported", "Save it as a PDF and add that.")
+        return unsupported_refusal("Of OpenDocument only text (.odt) is supported.", "Save it as a PDF and add that.")
     if package.content_types:
         return unsupported_refusal(
-            "This kind of Office file is not supported", "Save it as .docx, .xlsx or .pptx and add that."
+            "This kind of Office file is not supported.", "Save it as .docx, .xlsx or .pptx and add that."
         )
-    return unsupported_refusal("This is an archive", "Call it .zip and add it again, or unpack it and add the files.")
+    return unsupported_refusal("This is an archive.", "Call it .zip and add it again, or unpack it and add the files.")
 
 
 def xml_parser(**options: bool) -> Any:
