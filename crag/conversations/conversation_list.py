@@ -89,7 +89,7 @@ def _make_snippet(text: str, search: str) -> Snippet | None:
     )
     before = ("…" if start else "") + text[start : found.start()]
     after = text[found.end() : end] + ("…" if end < len(text) else "")
-    return Snippet(_to_plain_line(before), _to_plain_line(found.group()), _to_plain_line(after))
+    return Snippet(remove_answer_markup(before), remove_answer_markup(found.group()), remove_answer_markup(after))
 
 
 def _find_word_start(text: str, start: int, at: int) -> int:
@@ -98,5 +98,6 @@ def _find_word_start(text: str, start: int, at: int) -> int:
     return cut.start() if cut else start
 
 
-def _to_plain_line(text: str) -> str:
+def remove_answer_markup(text: str) -> str:
+    """Return the text of an answer as one line without citations and marks of Markdown."""
     return re.sub(r"\s+", " ", _ANSWER_MARKUP.sub("", text))

@@ -30,7 +30,8 @@ _LEAST_COVERED = 0.5  # share of a sentence that its fragments must cover
 _PAPER_BRIGHTNESS = 250  # brightness from which a pixel counts as empty
 _MARGIN = 24  # pixels, like the following
 _PASSAGE_MARGIN = 90
-_LEAD_HEIGHT = 260  # what is shown of a passage above its deciding sentence, so that this is in view
+_LEAD_HEIGHT = 40  # what is shown of a passage above its deciding sentence, so that this is in view
+_CUT_HEIGHT = 90  # where a row is sought above which to cut: a picture behind the text leaves no empty one
 _GUTTER_WIDTH = 16
 _WIDEST_SPACE = 1.5  # in letter heights: a wider gap is one between columns or cells
 _MIN_COLUMN_SHARE = 0.25  # of the width of the text: anything narrower is a cell of a table
@@ -279,7 +280,8 @@ class _Ink:
         upper, lower = max(self._text[1], upper), min(self._text[3], lower)
         left, right = self._column_edges(marks, upper, lower)
         empty = ~self._dark[:, left:right].any(axis=1)
-        upper = next((row for row in range(upper, self._text[1], -1) if empty[row]), self._text[1])
+        rows = range(upper, max(upper - _CUT_HEIGHT, self._text[1]), -1)
+        upper = min(rows, key=lambda row: self._dark[row, left:right].sum(), default=upper)
         lower = next((row for row in range(lower, self._text[3]) if empty[row]), self._text[3])
         left, right = self._column_edges(marks, upper, lower)
         return self._with_margin((left, upper, right, lower))

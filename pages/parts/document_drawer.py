@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,7 +72,6 @@ def _draw_picture(source: Source, path: Path, number: int) -> None:
 
 def _draw_text(source: Source, number: int) -> None:
     text = application().library.read_part(source, number)
-    for paragraph in re.split(r"\n\s*\n", text.strip()):
-        st.markdown(markdown.escape_paragraphs(paragraph))
+    st.markdown(markdown.escape_passage(text))
     if not text:
         st.caption(_("No text was found on this page."))

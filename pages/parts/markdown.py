@@ -9,11 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 
 from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.text.formatting import format_location, format_place
+from crag.text.language import is_table_row
 from crag.text.sanitization import SUPPORT_MARKS, WORD_JOINER, mark_unsupported_sentences, neutralize_markdown
 from crag.text.sanitization import strip_invisible as visible
+from crag.text.table_headers import find_header
+from crag.text.tables import table_cells
 from crag.translation import _
 from crag.types import Citation, Passage, Support
 
@@ -25,6 +29,8 @@ _PUNCTUATION = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&^=\"'])")
 _ACTIVE_SEQUENCE = re.compile(
     r"(?P<colon>:)(?=[^\s\d])|(?P<at>@)|(?P<www>(?i:www))(?=\\*\.)|(?P<arrow>[-<>=~+])(?=[-<>=~+])|(?P<dots>\.)(?=\.)"
 )
+_HIGHLIGHT = ":yellow-background[{}]"
+_LETTER = re.compile(r"\w")
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
 _CITATION = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 _CITATION_MARK = re.compile(r"\s*(?<!\\)\[\d{1,3}\]")
@@ -51,6 +57,55 @@ def escape_paragraphs(text: str) -> str:
     """Escape untrusted text of several lines, such as a question, keeping its line breaks."""
     lines = visible(text).strip().split("\n")
     return "  \n".join(_escape(line.strip()) for line in lines)
+
+
+def escape_passage(text: str, marked: str = "", style: str = "{}") -> str:
+    """Escape a passage line by line, rows as a table, with the text `marked` highlighted.
+
+    `style` is put around each line and cell without highlighting, since a directive ends with its paragraph.
+    """
+    text, marked = visible(text).strip(), visible(marked).strip()
+    quoted = re.search(r"\s+".join(map(re.escape, marked.split())), text) if marked else None
+    lines, offset = [], 0
+    for line in text.split("\n"):
+        cut = [min(max(0, at - offset), len(line)) for at in (quoted.span() if quoted else (0, 0))]
+        lines.append((line[: cut[0]], line[cut[0] : cut[1]], line[cut[1] :]))
+        offset += len(line) + 1
+    blocks = []
+    for are_rows, group in groupby(lines, lambda parts: is_table_row("".join(parts))):
+        found = list(group)
+        if are_rows and len(found) > 1:
+            blocks.append(_draw_table(found, style))
+        else:
+            blocks.append("  \n".join(_draw_line(parts, style) for parts in found).strip())
+    return "\n\n".join(block for block in blocks if block)
+
+
+_LineParts = tuple[str, str, str]  # before, in and after the highlighted text
+
+
+def _draw_line(parts: _LineParts, style: str) -> str:
+    before, found, after = parts
+    if not found.strip():
+        line = _escape("".join(parts).strip())
+        return style.format(line) if line else ""
+    seam = WORD_JOINER if before.endswith(":") else ""  # of two colons Streamlit makes no directive
+    return f"{_escape(before.lstrip())}{seam}{_HIGHLIGHT.format(_escape(found.strip()))}{_escape(after.rstrip())}"
+
+
+def _draw_table(lines: Sequence[_LineParts], style: str) -> str:
+    """Return rows as a table, below their header if it is among them; rules between rows are left out."""
+    rows = [(table_cells("".join(parts)), _HIGHLIGHT if parts[1].strip() else style) for parts in lines]
+    has_header = find_header([cells for cells, _style in rows]) is not None
+    rows = [(cells, around) for cells, around in rows if any(map(_LETTER.search, cells))]
+    width = max((len(cells) for cells, _style in rows), default=0)
+    drawn = [
+        [around.format(_escape(cell)) if cell else "" for cell in cells] + [""] * (width - len(cells))
+        for cells, around in rows
+    ]
+    rule = ["---"] * width
+    drawn = [drawn[0], rule, *drawn[1:]] if has_header and drawn else [[""] * width, rule, *drawn]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in drawn)
 
 
 def escape_verbatim(text: str) -> str:

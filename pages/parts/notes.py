@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from crag.conversations.conversation_list import remove_answer_markup
 from crag.errors import CragError
 from crag.text.formatting import format_count, format_date, format_place
 from crag.translation import N_, _
-from crag.types import Conversation, Passage
+from crag.types import Citation, Conversation, Passage
 from pages.parts import dialogs, labels, markdown
 from pages.parts.address import open_page
 from pages.parts.layout import draw_file_download
@@ -30,6 +31,7 @@ _PAGE_SIZE = 50  # a note may be as long as a document
 _EDIT_DIALOG = "edit a note"
 _EXPORT_DIALOG = "export notes"
 _PREVIEW_LENGTH = 160
+_PLACE_LENGTH = 90
 _LINE_END = re.compile(r"(?<!\n)\n(?!\n)")  # people expect a line of their own where they wrote one
 
 
@@ -90,7 +92,7 @@ def draw_conversation_notes(conversation: Conversation | None) -> None:
 
 
 def _preview(note: Note) -> str:
-    return note.text.replace("> ", "") or format_date(note.created_at)
+    return remove_answer_markup(note.text.replace("> ", "")).strip() or format_date(note.created_at)
 
 
 def _add_note(conversation_id: str) -> None:
@@ -103,8 +105,8 @@ def _add_note(conversation_id: str) -> None:
     st.session_state[_NEW_KEY] = ""
 
 
-def draw_note(note: Note) -> None:
-    """Draw a whole note with its sources and actions."""
+def draw_note(note: Note, open_source: Callable[[Citation], None]) -> None:
+    """Draw a whole note with its sources, which `open_source` opens, and actions."""
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             title = f"**{markdown.escape_line(note.title)}** {labels.grey_text(format_date(note.created_at))}"
@@ -112,11 +114,23 @@ def draw_note(note: Note) -> None:
             _draw_note_menu(note)
         text = note.text if note.sources else _LINE_END.sub("  \n", note.text)
         st.markdown(markdown.sanitize_answer(text))
-        if note.sources:
-            sources = (
-                f"{cited.n} {markdown.escape_line(format_place(cited.title, cited.locator))}" for cited in note.sources
-            )
-            st.caption("  \n".join(sources))
+        for cited in note.sources:
+            _draw_source(note, cited, open_source)
+
+
+def _draw_source(note: Note, cited: Citation, open_source: Callable[[Citation], None]) -> None:
+    """Draw a source: a passage of a document as a button, a web page with its address."""
+    if cited.origin == "web":
+        st.caption(f"{cited.n} {markdown.escape_line(format_place(cited.title, cited.location))}")
+        return
+    place = markdown.escape_place(cited.title, cited.locator, _PLACE_LENGTH)
+    st.button(
+        f":blue[**{cited.n}**] :material/description: {place}",
+        key=f"source-{note.id}-{cited.n}",
+        type="tertiary",
+        on_click=open_source,
+        args=(cited,),
+    )
 
 
 _EDIT, _OPEN, _EXPORT, _REMOVE = (
@@ -168,8 +182,8 @@ def _undo() -> None:
             application().notes.restore(removed)
 
 
-def draw_notes(notes: Sequence[Note]) -> None:
-    """Draw the notes with the number of them, their export, and the way to undo a removal."""
+def draw_notes(notes: Sequence[Note], open_source: Callable[[Citation], None]) -> None:
+    """Draw the notes with the number of them, their export, and the way to undo a removal; see `draw_note`."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(format_count(len(notes), "note"), width="content")
         if notes:
@@ -178,7 +192,7 @@ def draw_notes(notes: Sequence[Note]) -> None:
     _draw_undo()
     shown = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE)
     for note in notes[:shown]:
-        draw_note(note)
+        draw_note(note, open_source)
     if len(notes) > shown:
         st.button(_("Show more"), icon=":material/expand_more:", type="tertiary", on_click=_show_more)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from crag.types import Passage, Ruling, Source, Strip, Verdict
 from pages.parts import dialogs, labels, markdown, notes, page_view, pins
 from pages.parts.services import application
 from pages.parts.session import is_phone
-from pages.parts.trace import highlight_quote, strip_markdown
+from pages.parts.trace import strip_markdown
 
 if TYPE_CHECKING:
     from crag.library.page_images import PageImage
@@ -86,7 +85,8 @@ def _found_by_line(source: Source) -> str:
     return f":material/travel_explore: {_(FOUND_BY_WEB_SEARCH).capitalize()}{question}"
 
 
-_CONTEXT_LENGTH = 6_000
+_CONTEXT_LENGTH, _CONTEXT_STYLE = 6_000, ":gray[{}]"
+_REASON_LENGTH, _PHONE_REASON_LENGTH = 300, 90  # shorter on a phone, so that the cited sentence is in view
 _SENTENCES_SHOWN, _SENTENCE_LENGTH = 3, 160
 _RULING_BUTTONS: dict[Ruling, tuple[str, str]] = {
     "use": (N_("Use anyway"), ":material/add:"),
@@ -186,7 +186,9 @@ def _verdict_reason(verdict: Verdict | None, trace: Trace) -> str:
     """Return the grader's reason; for an overridden verdict, prefixed with the grader's own word."""
     if verdict is None:
         return ""
-    reason = markdown.escape_line(translate_text(verdict.reason))
+    reason = markdown.escape_line(
+        translate_text(verdict.reason), _PHONE_REASON_LENGTH if is_phone() else _REASON_LENGTH
+    )
     if verdict.ruling is None or trace.thresholds is None:
         return reason
     word = VERDICT_BADGES[trace.thresholds.verdict_for(verdict.score)].word
@@ -249,6 +251,7 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         said = st.empty()
         page_view.draw_page_buttons(view.number, number, pages)
+    frame = st.container(border=True)
     cut = bool(on_page) and not st.toggle(_("Whole page"), key=f"page-{view.number}-whole")
     image = page_view.page_image(str(path), number, on_page, view.quote if number == own else "", cut=cut)
     meaning = _highlight_meaning(view, image, strong=number == own) if on_page else ""
@@ -258,7 +261,7 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
         ),
         width="content",
     )
-    with st.container(border=True):
+    with frame:
         width = "content" if cut and not is_phone() else "stretch"
         st.image(image.png, width=width, alt=_("Page {number} of {title}").format(number=number, title=passage.title))
 
@@ -278,17 +281,11 @@ def _draw_passage_text(view: SourceView, passage: Passage, cut: Sequence[Strip])
     if not found:
         before, after = "", ""
     if before.strip():
-        _draw_context(before[-_CONTEXT_LENGTH:])
+        st.markdown(markdown.escape_passage(before[-_CONTEXT_LENGTH:], style=_CONTEXT_STYLE))
     if cut:
         for strip in cut:
             st.markdown(strip_markdown(strip, view.quote))
     else:
-        st.markdown(highlight_quote(passage.text, view.quote))
+        st.markdown(markdown.escape_passage(passage.text, view.quote))
     if after.strip():
-        _draw_context(after[:_CONTEXT_LENGTH])
-
-
-def _draw_context(text: str) -> None:
-    """Draw the surrounding text paragraph by paragraph, since a colour directive ends with its paragraph."""
-    for paragraph in re.split(r"\n\s*\n", text.strip()):
-        st.markdown(f":gray[{markdown.escape_paragraphs(paragraph)}]")
+        st.markdown(markdown.escape_passage(after[:_CONTEXT_LENGTH], style=_CONTEXT_STYLE))

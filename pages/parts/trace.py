@@ -60,23 +60,22 @@ def step_label(step: StepDescription) -> str:
     return " ".join(part for part in (step.title, badge, labels.grey_text(summary)) if part)
 
 
-def strip_markdown(strip: Strip, quote: str = "", length: int = 2_000) -> str:
-    """Return a kept or discarded strip, marked by badge, word and strikethrough; `quote` is highlighted."""
-    if not strip.kept:
-        return _(":gray-badge[:material/content_cut: left out] :gray[~~{text}~~]").format(
-            text=markdown.escape_line(strip.text, length)
-        )
-    text = highlight_quote(strip.text, quote) if quote else markdown.escape_line(strip.text, length)
-    return _(":green-badge[:material/check: kept] {text}").format(text=text)
+def strip_markdown(strip: Strip, quote: str = "", length: int = 0) -> str:
+    """Return a kept or discarded strip, marked by badge, word and strikethrough; `quote` is highlighted.
 
-
-def highlight_quote(text: str, quote: str) -> str:
-    """Return the text with `quote`, the deciding sentence, highlighted in yellow."""
-    before, found, after = text.partition(quote) if quote else (text, "", "")
-    strong = f":yellow-background[{markdown.escape_line(found, 2_000)}]" if found.strip() else ""
-    return " ".join(
-        part for part in (markdown.escape_paragraphs(before), strong, markdown.escape_paragraphs(after)) if part
+    With a `length`, it is one line of at most so many characters.
+    """
+    label = (
+        _(":green-badge[:material/check: kept] {text}")
+        if strip.kept
+        else _(":gray-badge[:material/content_cut: left out] {text}")
     )
+    style = "{}" if strip.kept else ":gray[~~{}~~]"
+    if length:
+        text = style.format(markdown.escape_line(strip.text, length))
+    else:
+        text = markdown.escape_passage(strip.text, quote if strip.kept else "", style)
+    return label.format(text=f"\n\n{text}" if text.startswith("|") else text)
 
 
 def draw_prompt_size(prompt: PromptSize) -> None:

@@ -200,8 +200,22 @@ def test_the_picture_begins_a_little_above_the_deciding_sentence(tmp_path):
     write_page(canvas, [(72, 780 - 14 * n, line) for n, line in enumerate(lines)])
     canvas.save()
     cut = picture(tmp_path / "long.pdf", 1, " ".join(lines), lines[45], around_passage=True)
-    assert min(rows_with(cut, STRONG)) < 450
+    assert min(rows_with(cut, STRONG)) < 250
     assert not is_cut_through(cut)
+
+
+def test_a_picture_behind_the_text_does_not_move_the_deciding_sentence_out_of_view(tmp_path):
+    canvas = Canvas(str(tmp_path / "art.pdf"), pagesize=A4, invariant=1)
+    canvas.setFillColorRGB(0.2, 0.3, 0.6)
+    canvas.rect(40, 40, 20, 760, fill=1, stroke=0)
+    lines = [f"Line number {n} says something of its own." for n in range(50)]
+    canvas.setFillColorRGB(0, 0, 0)
+    write_page(canvas, [(72, 780 - 14 * n, line) for n, line in enumerate(lines)])
+    canvas.save()
+    cut = picture(tmp_path / "art.pdf", 1, " ".join(lines), lines[45], around_passage=True)
+    assert min(rows_with(cut, STRONG)) < 250
+    dark = np.asarray(cut.convert("L"))[0] < 50
+    assert not dark.any()  # no line is cut through
 
 
 def test_text_that_runs_upwards_is_one_area(tmp_path):

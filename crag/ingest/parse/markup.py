@@ -114,13 +114,16 @@ def _parse_page(request: ParseRequest, text: str) -> Document:
 
 _NOTE_MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡§])[\])]?|\d{1,3}(?:[,–-]\s?\d{1,3})*|[*†‡§]+|주\s?\d{0,3}\)?")
 _BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4}|[가-힣\u4e00-\u9fff]{2}|[.,;:!?)\]”’\"'。，、）」%])\Z")
+# Such as [dubious – discuss], and the page of a reference: 111, 228.
+_EDITORIAL_MARK = re.compile(r"\[[^\[\]\d]{3,80}\]|:\s*\d[\w\s,–-]{0,40}")
 _LENGTH_UNIT = re.compile(r"(?:met(?:er|re)s?|feet|foot|inch(?:es)?|miles?|yards?|미터|米|里)\s*$", re.IGNORECASE)
 
 
 def _drop_note_marks(tree: Any) -> None:
     """Remove raised references to notes, which would be read as part of the word or figure before them.
 
-    Exponents and ordinals stay: raised figures without a link count only after a word or the end of a sentence.
+    So are raised remarks of editors, and pages behind a reference. Exponents and ordinals stay: raised figures without
+    a link count only after a word or the end of a sentence.
     """
     for mark in list(tree.iter("sup")):
         text = "".join(mark.itertext()).strip()
@@ -129,7 +132,8 @@ def _drop_note_marks(tree: Any) -> None:
         said = (before.tail or "".join(before.itertext())) if before is not None else (mark.getparent().text or "")
         is_after_word = bool(_BEFORE_NOTE.search(said.rstrip()[-4:]))
         is_after_word = is_after_word and not (text.isalpha() or _LENGTH_UNIT.search(said))
-        if _NOTE_MARK.fullmatch(text) and (is_linked or is_after_word):
+        is_note = bool(_NOTE_MARK.fullmatch(text)) and (is_linked or is_after_word)
+        if is_note or _EDITORIAL_MARK.fullmatch(text):
             mark.drop_tree()
 
 
@@ -268,7 +272,13 @@ def _table_blocks(table: Any) -> list[Block]:
     first = [is_head for text, is_head in wide if text]
     if all(first) or (len(first) > 2 and not any(first)):
         return table_blocks(texts)
-    return [Block(write_row(row) if any(row) else "", "row") for row in texts if row]
+    return [Block(_write_property(row), "row") for row in texts if row]
+
+
+def _write_property(row: Sequence[str]) -> str:
+    """Return a row of a list of properties; one with a single filled cell is a title."""
+    filled = [text for text in row if text]
+    return write_row(row) if len(filled) > 1 else "".join(filled)
 
 
 def _cell_text(cell: Any) -> str:

@@ -6,7 +6,7 @@ import re
 import statistics
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ from crag.text.language import HAN_KANA_RANGES, detect_language, is_cjk, is_labe
 from crag.text.patterns import lazy_regex
 
 _HYPHENATED = lazy_regex("(?<![^\\W\\d_])([^\\W\\d_]++)(?:[\ufffe\x02\u00ad]\\s*+|-\n)([^\\W\\d_]++)")
+_WORD = lazy_regex(r"[^\W\d_]++(?:-[^\W\d_]++)*+")
 _CJK_CHARACTER = f"[{HAN_KANA_RANGES}\u3000-\u303f\uff00-\uffef]"
 _CJK_SPACES = lazy_regex(f"(?<={_CJK_CHARACTER}) +(?={_CJK_CHARACTER})")
 _HANGUL_BREAK = lazy_regex("(?<![가-힣])([가-힣]++)\n(?=([가-힣]++))")
@@ -31,6 +32,7 @@ _BULLET = lazy_regex(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s
 _SENTENCE_END = lazy_regex(r"[.!?:;。！？]['\"”’)\]]*$")
 _MAX_HEADING_CHARACTERS = 150
 _LINES_AROUND = 4
+_NOTE_SIZE = 0.8  # share of the letter size of the text, below which a line is a note
 _MIN_REPEATED_PAGES = 3  # pages
 _MAX_RUNNING_LINES = 4  # at the top and at the bottom of a page
 _MAX_RUNNING_DISTANCE = 1.6  # in line heights, to the next line of a running header
@@ -118,6 +120,7 @@ def build_paragraphs(
 
     `body` is the main text size in points, `words` the words of the document, `levels` its known headings.
     """
+    lines = _move_column_notes(lines, body)
     leadings = [before.bottom - line.bottom for before, line in pairwise(lines)]
     usual = statistics.median([leading for leading in leadings if leading > 1] or [body])
     start = 0
@@ -129,6 +132,31 @@ def build_paragraphs(
         ):
             yield _paragraph_block(lines[start:end], page, body, words, levels)
             start = end
+
+
+def _move_column_notes(lines: Sequence[TextLine], body: float) -> list[TextLine]:
+    """Move notes at the foot of a column to the end of the page if they interrupt a sentence of the text."""
+    kept, notes, foot = list[TextLine](), list[TextLine](), list[TextLine]()
+    for line in lines:
+        if kept and line.bottom < (foot or kept)[-1].bottom and not line.is_row and line.height < _NOTE_SIZE * body:
+            foot.append(line)
+            continue
+        (notes if foot and _interrupts(foot, kept[-1], line) else kept).extend(foot)
+        foot = []
+        kept.append(line)
+    return [*kept, *foot, *notes]
+
+
+def _interrupts(notes: Sequence[TextLine], before: TextLine, after: TextLine) -> bool:
+    """Return whether a sentence goes on in the next column, behind notes that begin at the margin of their own."""
+    return (
+        not _SENTENCE_END.search(before.text)
+        and abs(before.height - after.height) < (1 - _NOTE_SIZE) * before.height
+        and after.left > max(before.right, *(line.right for line in notes))
+        and after.bottom > before.bottom
+        and notes[0].left - before.left < before.height
+        and min(line.right - line.left for line in (before, after)) > _MIN_COLUMN_WIDTH * before.height
+    )
 
 
 def _is_item(line: TextLine) -> bool:
@@ -220,16 +248,31 @@ def _remove_cjk_spaces(text: str) -> str:
     return _CJK_SPACES.sub("", text) if 2 * spaced > len(re.findall(f"[{HAN_KANA_RANGES}]", text)) else text
 
 
+def collect_words(lines: Iterable[str]) -> set[str]:
+    """Return the words of a document in lower case, and each pair of the parts of a compound.
+
+    The halves of words that are broken at the end of a line are no words.
+    """
+    found = set(_WORD.findall(_HYPHENATED.sub(" ", "\n".join(lines)).lower()))
+    return found.union("-".join(pair) for word in found for pair in pairwise(word.split("-")))
+
+
 def _rejoin_hyphenated_words(text: str, words: set[str]) -> str:
-    """Rejoin words hyphenated at a line end; keep the hyphen if the document uses it elsewhere."""
+    """Rejoin words that are broken at the end of a line, with the hyphen if it is that of a compound."""
 
     def rejoin(broken: re.Match[str]) -> str:
         left, right = broken.groups()
-        with_hyphen = f"{left}-{right}"
-        compound = with_hyphen.lower() in words and (left + right).lower() not in words
-        return with_hyphen if compound or right[0].isupper() else left + right
+        return f"{left}-{right}" if _is_compound(left, right, words) else left + right
 
     return _HYPHENATED.sub(rejoin, text)
+
+
+def _is_compound(left: str, right: str, words: set[str]) -> bool:
+    """Return whether the document writes these with a hyphen; if it has neither form, whether both are its words."""
+    first, second = left.lower(), right.lower()
+    if right[0].isupper() or first + second in words:
+        return right[0].isupper()
+    return f"{first}-{second}" in words or words.issuperset((first, second))
 
 
 LineRow = list[TextLine]

@@ -25,6 +25,7 @@ from crag.ingest.parse.ocr import INSTALL_OCR, OCR_TIMED_OUT, OcrParagraphs, Sca
 from crag.ingest.parse.page_layout import (
     HeadingLevels,
     build_paragraphs,
+    collect_words,
     join_lines,
     normalize_heading,
     order_lines,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _MEANINGLESS_TITLE = re.compile(
     r"(?i)(?:\(?(?:untitled.*|anonymous|unspecified|unknown|no title)\)?|microsoft .*|about:\S*"
     r"|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?"
@@ -169,7 +169,7 @@ def _document_blocks(
     lines = [line for text in texts for line in text]
     heights = [line.height for line in lines for _ in range(1 + len(line.text) // 20)]
     body = statistics.median(heights) if heights else 0.0
-    words = set(_WORD.findall(" ".join(line.text for line in lines).lower()))
+    words = collect_words(line.text for line in lines)
     table: list[Block] = []  # the blocks of the table with which the page before ended
     for number, text in enumerate(texts):
         if number in seen:

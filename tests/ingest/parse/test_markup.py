@@ -109,11 +109,26 @@ def test_a_caption_above_several_columns_is_above_each_of_them() -> None:
         ("It has 40 m<sup>2</sup> and 10<sup>6</sup> cells.", "It has 40 m2 and 106 cells."),
         ("It has 40 metres<sup>2</sup>.", "It has 40 metres2."),
         ("The 21<sup>st</sup> kettle.", "The 21st kettle."),
+        (
+            'It sells.<sup class="reference">[14]</sup><sup><span>:&#8202;111,&#8202;228&#8202;</span></sup> It',
+            "It sells. It",
+        ),
+        ('It boils,<sup>[<i><a href="/d">dubious</a> – <a href="/t">discuss</a></i>]</sup> or so.', "It boils, or so."),
+        ('In 2023<sup style="display:none"><a href="/edit">[update]</a></sup>, it boils.', "In 2023, it boils."),
+        ('It boils.<sup>[<a href="/n">citation needed</a>]</sup> So it does.', "It boils. So it does."),
+        ('壶水会开。<sup>[<a href="/n">來源請求</a>]</sup>然后', "壶水会开。然后"),
     ],
 )
 def test_raised_marks_of_notes_are_left_out_and_exponents_stay(source: str, read_as: str) -> None:
     found = read(page(f"{ENGLISH}<p>{source} Every kettle has a lid and a base that is warm.</p>"))
     assert any(block.text.startswith(read_as) for block in found.blocks)
+
+
+def test_the_title_of_a_list_of_properties_has_no_bars() -> None:
+    table = """<table><tr><th colspan="2">Kettles of Odby</th></tr><tr><th>Founded</th><td>1975</td></tr>
+    <tr><th>Founders</th><td>Ada and Bea</td></tr><tr><th>Seat</th><td>Odby</td></tr></table>"""
+    rows = [block.text for block in read(page(ENGLISH + table)).blocks if block.kind == "row"]
+    assert {"Kettles of Odby", "Founded | 1975"} <= set(rows)
 
 
 def test_title_author_and_date_are_those_the_page_states() -> None:

@@ -253,3 +253,40 @@ def test_a_sign_or_an_ending_at_the_start_of_a_line_gets_no_space() -> None:
 def test_a_word_without_end_is_joined_too(letter):
     """A pattern whose time grows with the square of the length would take hours."""
     assert join_lines([letter * 1_000_000, letter], set()).startswith(letter)
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "first", "second", "read"),
+    [
+        ("We ran bitops-bitwise-and twice.", "bitops-bitwise-", "and", "bitops-bitwise-and"),
+        ("A trace needs no compilation.", "trace-", "compilation", "trace-compilation"),
+        ("The compilation ends.", "compi-", "lation", "compilation"),
+        ("Not known: well known, or unknown.", "un-", "known", "unknown"),
+        ("The implementation works.", "implemen-", "tations", "implementations"),
+        ("It is with a table, and out; without a chair.", "with-", "out", "without"),
+        ("Nothing of it.", "Smith-", "Jones", "Smith-Jones"),
+    ],
+)
+def test_a_compound_keeps_its_hyphen_at_the_end_of_a_line(elsewhere, first, second, read) -> None:
+    def page(canvas: Canvas) -> None:
+        for number, line in enumerate((elsewhere, f"Here a line ends with {first}", f"{second} in the middle.")):
+            canvas.drawString(72, 700 - 14 * number, line)
+
+    assert f"ends with {read} in the middle" in text(drawn(page))
+
+
+def test_a_notice_at_the_foot_of_a_column_does_not_interrupt_its_sentence() -> None:
+    def page(canvas: Canvas) -> None:
+        for column, name in enumerate(("left", "right")):
+            for number in range(6):
+                canvas.drawString(60 + 260 * column, 700 - 14 * number, f"{SENTENCE} {name} {number}")
+        canvas.drawString(320, 616, "Here it ends.")
+        canvas.setFont("Helvetica", 9)
+        for number in range(3):
+            canvas.drawString(60, 590 - 11 * number, f"Permission to copy this work is granted, part {number}.")
+
+    found = drawn(page)
+    assert "left 5 It goes on and on about foxes right 0" in found[0].text
+    assert [block.text for block in found][1:] == [
+        " ".join(f"Permission to copy this work is granted, part {number}." for number in range(3))
+    ]

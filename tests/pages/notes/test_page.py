@@ -26,7 +26,7 @@ def kept(asked, services):
 def test_an_answer_is_kept_from_its_menu(kept):
     assert said(kept, "How often is the espresso machine descaled?")
     assert said(kept, "citric acid")
-    assert said(kept, "Brewing notes")
+    assert any("Brewing notes" in button.label for button in kept.button)
 
 
 def test_a_note_is_written_beside_the_conversation(asked, services):
@@ -40,6 +40,24 @@ def test_a_note_is_written_beside_the_conversation(asked, services):
     assert note.conversation_id == services.conversations.list()[0].id
     click(asked, "Add note")
     assert [one.value for one in asked.toast] == ["A note needs text\\. Write some and try again\\."]
+
+
+def test_the_source_of_a_note_opens_while_its_document_is_there(kept, services):
+    (note,) = services.notes.list()
+    key = f"source-{note.id}-1"
+    kept.button(key=key).click().run()
+    assert said(kept, ":yellow-background[")
+    services.library.remove([note.sources[0].source_id])
+    kept.button(key=key).click().run()
+    assert not kept.exception
+    assert not said(kept, ":yellow-background[")
+
+
+def test_the_beginning_of_a_note_is_shown_without_markdown(asked, services):
+    services.notes.add("Lehman\nOn **15 September 2008** it filed. [1]", services.conversations.list()[0].id)
+    asked.session_state["sidebar_view"] = "Notes"
+    asked.run()
+    assert "On 15 September 2008 it filed\\." in [one.value for one in asked.caption]
 
 
 def test_a_note_is_changed_removed_and_brought_back(kept, services):

@@ -50,6 +50,8 @@ def test_a_label_is_dead(live):
     drawn = markdown.escape_line(f"see {live} here")
     assert live not in drawn
     assert not re.search(r":(?=[a-z/])|@(?!\u2060)|www\.", drawn, re.IGNORECASE)
+    passage = markdown.escape_passage(f"see {live}\na | {live}\nb | {live}:so", live, ":gray[{}]")
+    assert live not in re.sub(r":(?:gray|yellow-background)\[", "", passage)
 
 
 def test_a_label_is_one_short_visible_line():
@@ -166,3 +168,43 @@ def test_a_citation_shows_the_quote_of_its_sentence_where_there_is_one():
     assert "“of all”" in markdown.sanitize_answer("Dogs bark [1].", {1: cited}, "run", sentences)
     drawn = markdown.sanitize_answer("Cats purr [1]. Dogs bark [1].", {1: cited}, "run", sentences, own)
     assert re.findall("“(.*?)”", drawn) == ["of all", "of dogs"]
+
+
+def test_a_highlighted_line_of_a_passage_stays_a_line():
+    passage = "Offices\n- Code 660: Astro\n- Code 670: Helio\n- Code 690: Solar\n\nThe end. Really."
+    drawn = seen(markdown.escape_passage(passage, "- Code 670: Helio"))
+    highlighted = passage.replace("- Code 670: Helio", ":yellow-background[- Code 670: Helio]")
+    assert drawn == highlighted.replace("\n", "  \n")
+    assert seen(markdown.escape_passage(passage, "The end.")).endswith(":yellow-background[The end.] Really.")
+    assert seen(markdown.escape_passage("先說。然後。", "先說。")) == ":yellow-background[先說。]然後。"
+
+
+def test_a_highlight_behind_a_colon_is_one():
+    drawn = markdown.escape_passage("Contact:desk", "desk")
+    assert drawn == f"Contact:{WORD_JOINER}:yellow-background[desk]"
+
+
+def test_the_highlight_of_two_lines_is_two_highlights():
+    drawn = markdown.escape_passage("One\nTwo\nThree", "One\nTwo")
+    assert drawn == ":yellow-background[One]  \n:yellow-background[Two]  \nThree"
+    assert markdown.escape_passage("One\nTwo\nThree", "One Two") == drawn, "a quote is one line"
+
+
+def test_rows_of_a_passage_are_a_table():
+    passage = "Sales\nArea | 2022 | 2023\nWater | 1706 | a*b\nMilk | 5418\nThe end"
+    assert seen(markdown.escape_passage(passage, "Water | 1706 | a*b", style=":gray[{}]")).split("\n") == [
+        ":gray[Sales]",
+        "",
+        "| :gray[Area] | :gray[2022] | :gray[2023] |",
+        "| --- | --- | --- |",
+        "| :yellow-background[Water] | :yellow-background[1706] | :yellow-background[a*b] |",
+        "| :gray[Milk] | :gray[5418] |  |",
+        "",
+        ":gray[The end]",
+    ]
+    assert markdown.escape_passage("a1 | 1\n| b | 2 |").split("\n") == [
+        "|  |  |",
+        "| --- | --- |",
+        "| a1 | 1 |",
+        "| b | 2 |",
+    ]
