@@ -10,19 +10,22 @@ from __future__ import annotations
 import gettext
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
 from pathlib import Path
+from typing import Literal
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parent / "translations"
 _FILE = "LC_MESSAGES/crag.po"
 _PLACEHOLDER = re.compile(r"\{(\w+)[^{}]*\}")
 _SENTENCE_END = re.compile(r"[.!?:;,] ")
+_QUOTED = re.compile(r"“([^“”]+)”")
+_QUOTED_LIST = re.compile(r"“[^“”]+”(?:, “[^“”]+”)*(?: (?P<joint>and|or) “[^“”]+”)?")
 _MIN_LITERAL_LETTERS = 4  # a pattern with fewer letters outside of its placeholders would match other texts
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
@@ -215,9 +218,21 @@ def _translate_known(language: str, text: str, *, strict: bool = True) -> str | 
 
 
 def _translate_value(language: str, value: str) -> str:
-    """Translate a value of several words, which may be a sentence without its full stop; never a name of one word."""
+    """Translate a value of several words, which may be a sentence without its full stop; never a name of one word.
+
+    Words in quotation marks are listed as the language does it.
+    """
+    if listed := _QUOTED_LIST.fullmatch(value):
+        return _list_quoted(language, _QUOTED.findall(value), "or" if listed["joint"] == "or" else "standard")
     if " " not in value:
         return value
     if (translated := _translate_known(language, value)) is None and not value.endswith("."):
         translated = (_translate_known(language, f"{value}.") or "").rstrip(".。") or None
     return value if translated is None else translated
+
+
+def _list_quoted(language: str, words: Sequence[str], style: Literal["standard", "or"]) -> str:
+    from babel.lists import format_list
+
+    form = load_catalogue(language).gettext(N_("“{word}”"))
+    return str(format_list([form.format(word=word) for word in words], style, locale=language))

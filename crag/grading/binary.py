@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from crag.cancellation import Cancellation
 from crag.grading.model_replies import (
+    UNREADABLE,
     ModelGrader,
     YesOrNo,
     ask_in_parallel,
@@ -20,11 +21,9 @@ from crag.grading.model_replies import (
     read_score,
     remaining_tokens,
     truncate_to_tokens,
-    unreadable_grade,
 )
 from crag.options import GraderKind
 from crag.prompts import load_prompt
-from crag.text.language import detect_language
 from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Grade, Passage, Thresholds
@@ -54,15 +53,15 @@ class BinaryGrader(ModelGrader):
         yield from ask_in_parallel(self._model, judge, len(passages), failed_grade, stop, workers=1)
 
     def _grade_passage(self, question: str, passage: Passage, stop: Cancellation) -> Grade:
-        system, language = load_prompt(self.prompt), detect_language(question)
+        system = load_prompt(self.prompt)
         text = truncate_to_tokens(passage.text, remaining_tokens(self._model, system, question), self._model)
         prompts = grading_prompts("grade", system, question, passage_block(question, passage, text))
         score, usage = ask_with_retry(self._model, prompts, self.schema, read_score, stop, example=self.example)
         if score is None:
-            return replace(unreadable_grade(language), usage=usage)
+            return replace(UNREADABLE, usage=usage)
         asked = analyze_question(question, CountedTermStatistics([text]))
         said = YesOrNo(score, is_measured=False, usage=usage)
-        return Grade(score, certainty_reason(said, language, nearest_sentence(asked, text)), usage)
+        return Grade(score, certainty_reason(said, nearest_sentence(asked, text)), usage)
 
 
 class JsonModeGrader(BinaryGrader):

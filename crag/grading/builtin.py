@@ -7,7 +7,6 @@ from typing import Literal
 
 from crag.cancellation import Cancellation
 from crag.grading.model_replies import shorten_reason
-from crag.prompts import fill_template
 from crag.protocols import Embedder, Quotation
 from crag.text import korean
 from crag.text.coverage import (
@@ -17,71 +16,19 @@ from crag.text.coverage import (
     holds_topic,
     is_complete,
 )
-from crag.text.language import detect_language, detect_written_language, extract_terms, is_heading, join_sentences
+from crag.text.formatting import quote_words
+from crag.text.language import detect_language, extract_terms, is_heading, join_sentences
 from crag.text.opening_hours import name_hours_asked_for
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
 from crag.text.stated_values import may_hold_value
 from crag.text.tables import find_column_names, label_table_rows
-from crag.types import Grade, Passage, Thresholds, VerdictWord, WrittenLanguage
+from crag.translation import N_
+from crag.types import Grade, Passage, Thresholds, VerdictWord
 
 _MAX_LISTED_WORDS = 4
 _MAX_WORD_CHARS = 40  # characters
-_REASON_TEXTS: dict[WrittenLanguage, dict[str, str]] = {
-    "en": {
-        "no words": "The question names nothing to look for.",
-        "says": "Says “$sentence”.",
-        "says part": "Says “$sentence”, but does not mention $missing.",
-        "says no value": "Says “$sentence”, but not what is asked.",
-        "nothing": "Does not mention $words.",
-        "part": "Mentions $held, but not $missing.",
-        "covered": "Mentions $held, but does not answer.",
-        "quoted": "“$word”",
-        "comma": ", ",
-        "and": " and ",
-        "or": " or ",
-    },
-    "ko": {
-        "no words": "질문에 찾아볼 말이 없습니다.",
-        "says": "“$sentence”라고 되어 있습니다.",
-        "says part": "“$sentence”라고 되어 있지만, $missing에 대한 내용은 없습니다.",
-        "says no value": "“$sentence”라고 되어 있지만, 묻는 값은 나오지 않습니다.",
-        "nothing": "$words에 대한 내용이 없습니다.",
-        "part": "$held에 대한 내용은 있지만 $missing에 대한 내용은 없습니다.",
-        "covered": "$held에 대한 내용이 있습니다.",
-        "quoted": "‘$word’",
-        "comma": ", ",
-        "and": ", ",
-        "or": ", ",
-    },
-    "zh": {
-        "no words": "问题中没有可以查找的词。",
-        "says": "写道“$sentence”。",
-        "says part": "写道“$sentence”，但没有提到$missing。",
-        "says no value": "写道“$sentence”，但没有给出所问的内容。",
-        "nothing": "没有提到$words。",
-        "part": "提到$held，没有提到$missing。",
-        "covered": "谈到$held。",
-        "quoted": "“$word”",
-        "comma": "、",
-        "and": "和",
-        "or": "和",
-    },
-    "zh-Hant": {
-        "no words": "問題中沒有可以查找的詞。",
-        "says": "寫道「$sentence」。",
-        "says part": "寫道「$sentence」，但沒有提到$missing。",
-        "says no value": "寫道「$sentence」，但沒有給出所問的內容。",
-        "nothing": "沒有提到$words。",
-        "part": "提到$held，沒有提到$missing。",
-        "covered": "談到$held。",
-        "quoted": "「$word」",
-        "comma": "、",
-        "and": "和",
-        "or": "和",
-    },
-}
 _WEAK_TERMS = FRAME_TERMS | frozenset(extract_terms("work contain include"))
 """Words that say nothing about what a passage lacks."""
 
@@ -89,11 +36,10 @@ _WEAK_TERMS = FRAME_TERMS | frozenset(extract_terms("work contain include"))
 def explain_grade(
     question: AnalyzedQuestion, passage: TokenizedText, verdict: VerdictWord, gaps: Gaps | None = None
 ) -> str:
-    """Return one short sentence on what the passage says and lacks, in the question's language.
+    """Return one short sentence on what the passage says and lacks.
 
     `gaps` is what the best sentences of a relevant passage lack for a complete answer.
     """
-    texts = _REASON_TEXTS[detect_written_language(question.text)]
     every_topic = find_topics(question)
     asked = [topic for topic in every_topic if not _WEAK_TERMS.issuperset(topic[1])] or every_topic
     every = passage.around.union(*passage.terms)
@@ -103,20 +49,20 @@ def explain_grade(
     if not question.is_cjk:
         held, missing = _merge_phrases(question.text, held), _merge_phrases(question.text, missing)
     if not question.order:
-        return texts["no words"]
+        return N_("The question names nothing to look for.")
     if not held and verdict != "relevant":
-        return fill_template(texts["nothing"], words=_list_words(missing or list(question.order), texts, "or"))
+        return N_("Does not mention {words}.").format(words=_list_words(missing or list(question.order), "or"))
     at, _ = find_best_window(question, passage)
-    key = "part" if missing else "covered"
+    reason = N_("Mentions {held}, but not {missing}.") if missing else N_("Mentions {held}, but does not answer.")
     if verdict == "relevant" or (verdict == "ambiguous" and not missing):
         missing = _merge_phrases(question.text, [*gaps.names, *_name_words(gaps.words)]) if gaps else []
         text = join_sentences(passage.sentences[at : at + 2])
         is_open = gaps is not None and gaps.value and not may_hold_value(question, text)
-        key = "says part" if missing else "says no value" if is_open else "says"
-    return fill_template(
-        texts[key],
-        held=_list_words(held, texts, "and") if held else "",
-        missing=_list_words(missing, texts, "or") if missing else "",
+        reason = N_("Says “{sentence}”, but not what is asked.") if is_open else N_("Says “{sentence}”.")
+        reason = N_("Says “{sentence}”, but does not mention {missing}.") if missing else reason
+    return reason.format(
+        held=_list_words(held, "and"),
+        missing=_list_words(missing, "or"),
         sentence=_best_sentence(question, _without_column_names(passage.sentences, at)),
     )
 
@@ -152,11 +98,9 @@ def _best_sentence(question: AnalyzedQuestion, sentences: Sequence[str]) -> str:
     return shorten_reason(best).rstrip(".。")
 
 
-def _list_words(words: Sequence[str], texts: dict[str, str], joint: Literal["and", "or"]) -> str:
+def _list_words(words: Sequence[str], joint: Literal["and", "or"]) -> str:
     """Return the first words in quotation marks, as in “built”, “Halden” and “lighthouse”."""
-    listed = list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS]
-    *others, last = (fill_template(texts["quoted"], word=word) for word in listed)
-    return texts[joint].join([texts["comma"].join(others), last]) if others else last
+    return quote_words(list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS], joint)
 
 
 class BuiltinGrader:

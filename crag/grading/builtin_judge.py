@@ -8,53 +8,21 @@ from dataclasses import replace
 from itertools import product
 
 from crag.cancellation import Cancellation
-from crag.prompts import fill_template
 from crag.protocols import Embedder, Quotation
 from crag.text.coverage import BuiltinCoverageCheck, find_context, find_gaps
-from crag.text.language import detect_written_language, split_sentences
+from crag.text.formatting import quote_words
+from crag.text.language import split_sentences
 from crag.text.questions import AnalyzedQuestion, AnswerType, TermStatistics, analyze_question
 from crag.text.stated_values import StatedValue, agree, find_values
 from crag.text.tables import label_table_rows
-from crag.types import Assessment, Grade, Passage, Statement, Turn, WrittenLanguage
+from crag.translation import N_
+from crag.types import Assessment, Grade, Passage, Statement, Turn
 
 _MIN_DIGITS = 3  # smaller numbers may be written in words
 _MIN_LETTERS = 5  # shorter names may be abbreviations
 _MIN_SIMILARITY = 70  # rapidfuzz ratio of 100: the name may be misspelled, or have other accents
 _COMPARED_TYPES = frozenset({"number", "time", "person"})
-_REASONS: dict[WrittenLanguage, dict[str, str]] = {
-    "en": {
-        "sufficient": "One sentence holds everything that the question names.",
-        "insufficient": "No passage mentions $names.",
-        "conflicting": "Two documents state different values.",
-        "unknown": "Comparing words cannot tell.",
-        "quoted": "“$name”",
-        "or": " or ",
-    },
-    "ko": {
-        "sufficient": "질문에 나온 말이 모두 한 문장에 있습니다.",
-        "insufficient": "$names에 대한 구절이 없습니다.",
-        "conflicting": "두 문서에 서로 다른 값이 나와 있습니다.",
-        "unknown": "낱말을 비교하는 것만으로는 알 수 없습니다.",
-        "quoted": "‘$name’",
-        "or": ", ",
-    },
-    "zh": {
-        "sufficient": "有一句话包含问题提到的全部内容。",
-        "insufficient": "没有段落提到$names。",
-        "conflicting": "两份文档给出了不同的数值。",
-        "unknown": "仅比较词语无法判断。",
-        "quoted": "“$name”",
-        "or": "或",
-    },
-    "zh-Hant": {
-        "sufficient": "有一句話包含問題提到的全部內容。",
-        "insufficient": "沒有段落提到$names。",
-        "conflicting": "兩份文件給出了不同的數值。",
-        "unknown": "僅比較詞語無法判斷。",
-        "quoted": "「$name」",
-        "or": "或",
-    },
-}
+_UNKNOWN = N_("Comparing words cannot tell.")
 
 
 class BuiltinJudge:
@@ -79,22 +47,21 @@ class BuiltinJudge:
         history: Sequence[Turn] = (),  # noqa: ARG002 — the question stands alone
     ) -> Assessment:
         """Return the assessment. Raises `ModelFault` if embedding fails, `Stopped`."""
-        texts = _REASONS[detect_written_language(question)]
         asked = analyze_question(question, self._statistics)
         complete = [passage for passage, grade in graded if grade.complete]
         if complete:
             if statements := self._find_disagreement(asked, [passage for passage, _ in graded], stop):
-                return Assessment("conflicting", texts["conflicting"], statements)
+                return Assessment("conflicting", N_("Two documents state different values."), statements)
             if any(self._states_everything(question, passage) for passage in complete):
-                return Assessment("sufficient", texts["sufficient"])
-            return Assessment(None, texts["unknown"])
+                return Assessment("sufficient", N_("One sentence holds everything that the question names."))
+            return Assessment(None, _UNKNOWN)
         names = _find_unmentioned_names(
             asked, [Quotation(passage.text, f"{passage.title} {passage.heading}") for passage, _ in graded]
         )
         if not names:
-            return Assessment(None, texts["unknown"])
-        listed = texts["or"].join(fill_template(texts["quoted"], name=name) for name in names)
-        return Assessment("insufficient", fill_template(texts["insufficient"], names=listed))
+            return Assessment(None, _UNKNOWN)
+        reason = N_("No passage mentions {names}.").format(names=quote_words(names, "or"))
+        return Assessment("insufficient", reason)
 
     def _states_everything(self, question: str, passage: Passage) -> bool:
         return any(self._coverage.is_covered(question, [sentence]) for sentence in _separate_sentences(passage))

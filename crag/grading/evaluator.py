@@ -11,21 +11,12 @@ from crag.grading.listwise import ListItem
 from crag.grading.model_replies import nearest_sentence, quote_sentence
 from crag.grading.refiners import ScoringRefiner, StripScores
 from crag.protocols import Evaluator, Grader, Refiner
-from crag.text.language import detect_language
 from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
-from crag.types import Grade, Language, Passage, Strip, Thresholds
+from crag.translation import N_
+from crag.types import Grade, Passage, Strip, Thresholds
 
-_REASONS: dict[Language, str] = {
-    "en": "Score {score:.2f}; nearest",
-    "ko": "점수 {score:.2f}, 가장 가까운 문장",
-    "zh": "得分 {score:.2f}；最接近的句子",
-}
-_NOT_SCORED: dict[Language, str] = {
-    "en": "Could not be judged: the evaluator gave no score.",
-    "ko": "평가 모델이 점수를 내지 못해 판단할 수 없습니다.",
-    "zh": "无法判断：评估模型没有给出分数。",
-}
+_NOT_SCORED = N_("Could not be judged: the evaluator gave no score.")
 
 
 class EvaluatorGrader:
@@ -53,14 +44,13 @@ class EvaluatorGrader:
                 yield index, replace(grade, score=score)
             return
         asked = analyze_question(question, CountedTermStatistics(passage.text for passage in passages))
-        language = detect_language(question)
         scores = self._evaluator.score(question, [passage.with_title(passage.text) for passage in passages], stop)
         for index, (passage, score) in enumerate(zip(passages, scores, strict=True)):
             if score is None:
-                yield index, Grade(None, _NOT_SCORED[language])
+                yield index, Grade(None, _NOT_SCORED)
                 continue
             sentence = nearest_sentence(asked, passage.text)
-            yield index, Grade(score, quote_sentence(_REASONS[language].format(score=score), sentence))
+            yield index, Grade(score, quote_sentence(N_("Score {score:.2f}; nearest").format(score=score), sentence))
 
 
 class EvaluatorRefiner(ScoringRefiner):

@@ -8,6 +8,7 @@ from typing import Any
 
 from crag.cancellation import Cancellation
 from crag.grading.model_replies import (
+    UNREADABLE,
     ModelGrader,
     ask_in_parallel,
     ask_with_retry,
@@ -21,7 +22,6 @@ from crag.grading.model_replies import (
     remaining_tokens,
     shorten_reason,
     truncate_to_tokens,
-    unreadable_grade,
 )
 from crag.prompts import find_json_object, load_prompt, strip_thoughts
 from crag.text.language import detect_language
@@ -57,7 +57,7 @@ class ExplainedGrader(ModelGrader):
         text = truncate_to_tokens(passage.text, remaining_tokens(self._model, system, asked), self._model)
         prompts = grading_prompts("grade", system, question, passage_block(question, passage, text))
         grade, usage = ask_with_retry(self._model, prompts, GRADE_SCHEMA, lambda reply: read_grade(reply, text), stop)
-        return replace(grade or unreadable_grade(detect_language(question)), usage=usage)
+        return replace(grade or UNREADABLE, usage=usage)
 
 
 def read_grade(reply: str, text: str = "") -> Grade | None:

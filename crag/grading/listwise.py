@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
+    UNREADABLE,
     ModelGrader,
     ask_again,
     ask_in_parallel,
@@ -25,7 +26,6 @@ from crag.grading.model_replies import (
     raise_unless_transient,
     remaining_tokens,
     truncate_to_tokens,
-    unreadable_grade,
 )
 from crag.prompts import find_json_object, load_prompt, strip_thoughts
 from crag.protocols import ChatModel
@@ -135,16 +135,15 @@ class ListwiseGrader(ModelGrader):
         if not passages:
             return
         asked = analyze_question(question, CountedTermStatistics(passage.text for passage in passages))
-        language = detect_language(question)
         left = set(range(len(passages)))
         try:
             items = [ListItem(passage, passage.text) for passage in passages]
             for index, score, usage in score_list(self._model, question, items, stop):
                 left.discard(index)
                 if score is None:
-                    yield index, Grade(None, unreadable_grade(language).reason, usage)
+                    yield index, replace(UNREADABLE, usage=usage)
                 else:
-                    reason = points_reason(score, language, nearest_sentence(asked, passages[index].text))
+                    reason = points_reason(score, nearest_sentence(asked, passages[index].text))
                     yield index, Grade(score, reason, usage)
         except ModelFault as fault:
             raise_unless_transient(fault)

@@ -18,7 +18,8 @@ from crag.prompts import find_json_object, strip_thoughts
 from crag.protocols import ChatModel, Reply, TokenChoice
 from crag.text.language import extract_terms, split_sentences
 from crag.text.questions import AnalyzedQuestion
-from crag.types import Grade, Language, Passage, Prompt, Thresholds, Usage, strip_unstorable
+from crag.translation import N_
+from crag.types import Grade, Passage, Prompt, Thresholds, Usage, strip_unstorable
 
 T = TypeVar("T")
 _QUOTED_REPLY_CHARS = 500  # characters of an unreadable reply that are quoted to the model
@@ -128,31 +129,8 @@ def truncate_to_tokens(text: str, tokens: int, model: ChatModel) -> str:
 
 _MAX_REASON_CHARS = 200  # characters
 _MIN_SIMILARITY = 85  # rapidfuzz ratio of 100 that tolerates a slip or two in a copied sentence
-_UNREADABLE_TEXTS: dict[Language, str] = {
-    "en": "The grader's reply could not be read; counts as partly relevant.",
-    "ko": "채점 모델의 답을 읽을 수 없어 애매한 것으로 둡니다.",
-    "zh": "无法读懂评分模型的回复，暂按不确定处理。",
-}
-_CERTAINTY_TEXTS: dict[Language, tuple[str, str]] = {
-    "en": ("{percent} % sure that this answers", "{percent} % sure that this does not answer; nearest"),
-    "ko": ("답이 들어 있다고 {percent}% 확신", "답이 없다고 {percent}% 확신, 가장 가까운 문장"),
-    "zh": ("有 {percent}% 的把握认为含有答案", "有 {percent}% 的把握认为不含答案；最接近的句子"),
-}
-_UNCERTAIN_TEXTS: dict[Language, tuple[str, str]] = {
-    "en": ("Judged to answer, certainty unknown", "Judged not to answer, certainty unknown; nearest"),
-    "ko": ("답이 들어 있다고 판단, 확신도 알 수 없음", "답이 없다고 판단, 확신도 알 수 없음, 가장 가까운 문장"),
-    "zh": ("判断为含有答案，把握程度未知", "判断为不含答案，把握程度未知；最接近的句子"),
-}
-_POINTS_TEXTS: dict[Language, str] = {
-    "en": "{points} of 9 points; nearest",
-    "ko": "9점 만점에 {points}점, 가장 가까운 문장",
-    "zh": "9 分中得 {points} 分；最接近的句子",
-}
-
-
-def unreadable_grade(language: Language) -> Grade:
-    """Return the grade for a model whose reply was unreadable twice."""
-    return Grade(None, _UNREADABLE_TEXTS[language])
+UNREADABLE = Grade(None, N_("The grader's reply could not be read; counts as partly relevant."))
+"""The grade for a model whose reply was unreadable twice."""
 
 
 def failed_grade(_index: int, fault: ModelFault) -> Grade:
@@ -209,16 +187,19 @@ def ask_in_parallel(
         yield index, give_up(index, ModelFault.make("model.grading_too_slow", seconds=GRADING_SECONDS))
 
 
-def certainty_reason(said: YesOrNo, language: Language, sentence: str) -> str:
+def certainty_reason(said: YesOrNo, sentence: str) -> str:
     """Return a reason with the model's confidence in yes or no, if known, and the sentence nearest to the question."""
     score = said.score or 0.0
-    texts = (_CERTAINTY_TEXTS if said.is_measured else _UNCERTAIN_TEXTS)[language]
-    return quote_sentence(texts[score < 0.5].format(percent=round(100 * max(score, 1 - score))), sentence)
+    if said.is_measured:
+        sure = N_("{percent} % sure that this does not answer; nearest"), N_("{percent} % sure that this answers")
+    else:
+        sure = N_("Judged not to answer, certainty unknown; nearest"), N_("Judged to answer, certainty unknown")
+    return quote_sentence(sure[score >= 0.5].format(percent=round(100 * max(score, 1 - score))), sentence)
 
 
-def points_reason(score: float, language: Language, sentence: str) -> str:
+def points_reason(score: float, sentence: str) -> str:
     """Return a reason with the points given, and the sentence nearest to the question."""
-    return quote_sentence(_POINTS_TEXTS[language].format(points=round(9 * score)), sentence)
+    return quote_sentence(N_("{points} of 9 points; nearest").format(points=round(9 * score)), sentence)
 
 
 def quote_sentence(reason: str, sentence: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from crag.cancellation import Cancellation
 from crag.grading.model_replies import (
+    UNREADABLE,
     ModelGrader,
     YesOrNo,
     ask_in_parallel,
@@ -20,7 +21,6 @@ from crag.grading.model_replies import (
     read_yes_or_no,
     remaining_tokens,
     truncate_to_tokens,
-    unreadable_grade,
 )
 from crag.prompts import load_prompt
 from crag.protocols import ChatModel
@@ -42,14 +42,13 @@ class ScoreGrader(ModelGrader):
     def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Yield each grade as its token arrives. A transient fault leaves its passage unknown; others are raised."""
         asked = analyze_question(question, CountedTermStatistics(passage.text for passage in passages))
-        language = detect_language(question)
 
         def judge(index: int, limited: Cancellation) -> Grade:
             passage = passages[index]
             said = ask_yes_or_no(self._model, question, passage, passage.text, limited)
             if said.score is None:
-                return Grade(None, unreadable_grade(language).reason, said.usage)
-            reason = certainty_reason(said, language, nearest_sentence(asked, passage.text))
+                return replace(UNREADABLE, usage=said.usage)
+            reason = certainty_reason(said, nearest_sentence(asked, passage.text))
             return Grade(said.score, reason, said.usage)
 
         yield from ask_in_parallel(self._model, judge, len(passages), failed_grade, stop)

@@ -25,7 +25,8 @@ from crag.text.language import detect_language
 from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.text.strips import limit_strips
-from crag.types import Assessment, Grade, Knowledge, Language, Passage, Prompt, Statement, Turn
+from crag.translation import N_
+from crag.types import Assessment, Grade, Knowledge, Passage, Prompt, Statement, Turn
 
 Choice = Literal["sufficient", "insufficient", "conflicting", "unsure"]
 _WORDS: dict[str, Choice] = {"yes": "sufficient", "no": "insufficient", "disagree": "conflicting", "unsure": "unsure"}
@@ -33,35 +34,21 @@ _MIN_PREFIX = 2  # letters by which the first token of “disagree” or “unsu
 _MIN_SHARE = 0.5  # of the probability of all four words: less, and the model cannot tell
 _MIN_SHARE_FOR_KNOWLEDGE = 0.25  # of the window
 _ITEM_OVERHEAD_TOKENS = 20  # for the number of a source and its title
-_UNREADABLE = "unreadable"
-_REASONS: dict[Language, dict[str, str]] = {
-    "en": {
-        "sufficient": "$certainty that the excerpts answer this.",
-        "insufficient": "$certainty that the excerpts do not answer this.",
-        "conflicting": "$certainty that the excerpts give different answers.",
-        "unsure": "The model cannot tell from the excerpts.",
-        _UNREADABLE: "The model's reply could not be read.",
-        "sure": "{percent} % sure",
-        "unknown": "Judged, certainty unknown,",
-    },
-    "ko": {
-        "sufficient": "발췌에 답이 있다고 $certainty.",
-        "insufficient": "발췌에 답이 없다고 $certainty.",
-        "conflicting": "발췌마다 답이 다르다고 $certainty.",
-        "unsure": "모델이 발췌만으로는 알 수 없다고 합니다.",
-        _UNREADABLE: "모델의 답을 읽을 수 없습니다.",
-        "sure": "{percent}% 확신",
-        "unknown": "판단(확신도 알 수 없음)",
-    },
-    "zh": {
-        "sufficient": "$certainty：摘录回答了这个问题。",
-        "insufficient": "$certainty：摘录没有回答这个问题。",
-        "conflicting": "$certainty：各摘录的答案不同。",
-        "unsure": "模型无法从摘录判断。",
-        _UNREADABLE: "无法读懂模型的回复。",
-        "sure": "有 {percent}% 的把握",
-        "unknown": "判断（把握程度未知）",
-    },
+_REASONS: dict[Choice | None, tuple[str, str]] = {  # with and without a probability
+    "sufficient": (
+        N_("{percent} % sure that the excerpts answer this."),
+        N_("Judged, certainty unknown, that the excerpts answer this."),
+    ),
+    "insufficient": (
+        N_("{percent} % sure that the excerpts do not answer this."),
+        N_("Judged, certainty unknown, that the excerpts do not answer this."),
+    ),
+    "conflicting": (
+        N_("{percent} % sure that the excerpts give different answers."),
+        N_("Judged, certainty unknown, that the excerpts give different answers."),
+    ),
+    "unsure": (N_("The model cannot tell from the excerpts."),) * 2,
+    None: (N_("The model's reply could not be read."),) * 2,
 }
 
 
@@ -146,7 +133,7 @@ class ModelJudge:
 
         def ask(_index: int, limited: Cancellation) -> Assessment:
             choice, probability = self._ask(prompts, limited)
-            assessment = describe_choice(choice, probability, detect_language(question))
+            assessment = describe_choice(choice, probability)
             stated = _find_statements(question, knowledge) if assessment.sufficiency == "conflicting" else ()
             return replace(assessment, statements=stated)
 
@@ -219,11 +206,9 @@ def _read_word(word: str) -> Choice | None:
     return next(words, None)
 
 
-def describe_choice(choice: Choice | None, probability: float | None, language: Language) -> Assessment:
+def describe_choice(choice: Choice | None, probability: float | None) -> Assessment:
     """Return the assessment that a choice stands for, with its certainty; without statements."""
-    texts = _REASONS[language]
-    certainty = texts["unknown"] if probability is None else texts["sure"].format(percent=round(100 * probability))
-    reason = texts[choice or _UNREADABLE].replace("$certainty", certainty)
+    reason = _REASONS[choice][probability is None].format(percent=round(100 * (probability or 0)))
     return Assessment(None if choice is None or choice == "unsure" else choice, reason)
 
 

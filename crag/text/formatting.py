@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from typing import Literal
 
 from crag.text.sanitization import to_one_line
 from crag.translation import ENGLISH, _, current_language, ngettext
@@ -156,3 +158,9 @@ def export_file_name(title: str, ending: str) -> str:
     words = " ".join(_FORBIDDEN_IN_FILE_NAMES.sub(" ", to_one_line(title)).split())
     name = words[:_MAX_NAME_LENGTH].strip(" .,-") or _DEFAULT_FILE_NAME
     return f"{f'{_DEFAULT_FILE_NAME} {name}' if _WINDOWS_DEVICE.fullmatch(name) else name}.{ending}"
+
+
+def quote_words(words: Sequence[str], joint: Literal["and", "or"]) -> str:
+    """Return words in quotation marks, as in “built”, “Halden” and “lighthouse”."""
+    *others, last = [f"“{word}”" for word in words] or [""]
+    return f"{', '.join(others)} {joint} {last}" if others else last

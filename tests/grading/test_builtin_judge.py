@@ -110,8 +110,8 @@ def test_passages_of_one_document_do_not_disagree(embedder) -> None:
             "No passage mentions “Lindqvist”.",
         ),
         ("Who crossed the Halden bridge in 1706?", "The Halden bridge was crossed by Clara Moor.", "“1706”"),
-        ("1931년에 핼든 다리를 누가 열었습니까?", "핼든 다리는 클라라가 열었다.", "‘1931"),
-        ("1931年誰開放了大橋？", "大橋由克拉拉開放。", "沒有段落提到「1931"),
+        ("1931년에 핼든 다리를 누가 열었습니까?", "핼든 다리는 클라라가 열었다.", "“1931"),
+        ("1931年誰開放了大橋？", "大橋由克拉拉開放。", "No passage mentions “1931"),
     ],
 )
 def test_a_name_or_year_that_no_passage_mentions_leaves_the_question_open(embedder, question, text, reason) -> None:

@@ -18,8 +18,8 @@ from tests.grading.passages import CHINESE, ENGLISH, KOREAN, passages
 
 CASES = [
     ("Who built the Halden lighthouse?", ENGLISH, "Score 0.9", "The Halden lighthouse was built in 1874"),
-    ("한강 도서관은 누가 설계했나요?", KOREAN, "점수 0.", "한강 도서관은 1962년에"),
-    ("青山圖書館的建築師是誰？", CHINESE, "得分 0.", "青山圖書館於1962年由建築師林文遠設計"),
+    ("한강 도서관은 누가 설계했나요?", KOREAN, "Score 0.", "한강 도서관은 1962년에"),
+    ("青山圖書館的建築師是誰？", CHINESE, "Score 0.", "青山圖書館於1962年由建築師林文遠設計"),
 ]
 
 
@@ -63,18 +63,13 @@ def test_the_title_counts_as_part_of_passage_and_strip(evaluator: OnnxEvaluator,
     assert "Halden" not in first.text
 
 
-@pytest.mark.parametrize(
-    ("asked", "reason"),
-    [("Who built it?", "Could not be judged"), ("누가 지었나요?", "판단할 수 없습니다"), ("是誰建造的？", "无法判断")],
-)
-def test_a_passage_without_a_score_could_not_be_judged(
-    tmp_path: Path, embedder: Embedder, asked: str, reason: str
-) -> None:
+@pytest.mark.parametrize("asked", ["Who built it?", "누가 지었나요?", "是誰建造的？"])
+def test_a_passage_without_a_score_could_not_be_judged(tmp_path: Path, embedder: Embedder, asked: str) -> None:
     grader, refiner = opened(OnnxEvaluator(write_evaluator(tmp_path, long="no number")), embedder)
     long = [Passage(1, "s", "Kettles", "", "The kettle is old, " * 200 + "and heavy.", "")]
     ((_, grade),) = grader.grade(asked, long, Cancellation())
     assert grade.score is None
-    assert reason in grade.reason
+    assert grade.reason.startswith("Could not be judged")
     assert list(refiner.refine(asked, long, Cancellation()))
 
 

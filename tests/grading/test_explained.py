@@ -10,7 +10,7 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
 from crag.grading.explained import ExplainedGrader, read_grade
-from crag.grading.model_replies import unreadable_grade
+from crag.grading.model_replies import UNREADABLE
 from crag.types import Usage
 from tests.doubles.scripted_model import ScriptedModel
 from tests.grading.passages import ENGLISH, passages
@@ -57,7 +57,7 @@ def test_a_second_unreadable_reply_leaves_the_passage_unknown() -> None:
     model = ScriptedModel(lambda _: "well, well")
     grader = ExplainedGrader(model)
     ((_, grade),) = grader.grade("q?", passages(ENGLISH[:1]), Cancellation())
-    assert (grade.score, grade.reason) == (None, unreadable_grade("en").reason)
+    assert (grade.score, grade.reason) == (None, UNREADABLE.reason)
     assert grader.thresholds.verdict_for(grade.score) == "unknown"
     assert len(model.asked) == 2
 

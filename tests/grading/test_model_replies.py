@@ -9,7 +9,7 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.grading.explained import ExplainedGrader
 from crag.grading.listwise import ListwiseGrader
-from crag.grading.model_replies import unreadable_grade
+from crag.grading.model_replies import UNREADABLE
 from crag.grading.score import ScoreGrader
 from crag.models.chat_client import MAX_ATTEMPTS_WHEN_BUSY
 from crag.models.chat_models import open_chat_model
@@ -49,7 +49,7 @@ def judge(ollama: ScriptedOllama, grader: str) -> Grade:
 def test_after_one_more_try_the_verdict_is_unknown(ollama: ScriptedOllama, grader: str, reply: str) -> None:
     ollama.script = lambda asked: Say(reply)
     grade = judge(ollama, grader)
-    assert (grade.score, grade.reason) == (None, unreadable_grade("en").reason)
+    assert (grade.score, grade.reason) == (None, UNREADABLE.reason)
     assert len(ollama.chats) == 2
     assert grade.usage is not None
     assert grade.usage.prompt_tokens or grade.usage.finish_reason == "repetition"  # ended before the server counted

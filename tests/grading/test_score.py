@@ -105,11 +105,11 @@ def test_an_old_server_is_taken_at_its_word(ollama: ScriptedOllama) -> None:
     ("question", "texts", "words", "sentence"),
     [
         (QUESTION, ENGLISH, "80 % sure", "The Halden lighthouse was built in 1874"),
-        ("한강 도서관은 누가 설계했나요?", KOREAN, "80% 확신", "한강 도서관은 1962년에"),
-        ("青山圖書館的建築師是誰？", CHINESE, "80% 的把握", "青山圖書館於1962年由建築師林文遠設計"),
+        ("한강 도서관은 누가 설계했나요?", KOREAN, "80 % sure", "한강 도서관은 1962년에"),
+        ("青山圖書館的建築師是誰？", CHINESE, "80 % sure", "青山圖書館於1962年由建築師林文遠設計"),
     ],
 )
-def test_the_reason_quotes_the_nearest_sentence_in_the_language(
+def test_the_reason_quotes_the_nearest_sentence(
     question: str, texts: tuple[str, ...], words: str, sentence: str
 ) -> None:
     model = ScriptedModel(lambda _: "Yes", alternatives=lambda _: logs(Yes=0.8, No=0.2))

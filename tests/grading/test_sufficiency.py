@@ -10,6 +10,7 @@ from crag.cancellation import Cancellation
 from crag.grading.sufficiency import ModelJudge, SeparateAssessor, read_choice
 from crag.models.prompt_fit import fit_prompt
 from crag.protocols import TokenChoice
+from crag.translation import translate_text, use_language
 from crag.types import Assessment, Grade, Knowledge, Turn
 from tests.doubles.engine import KeepEverySecond, TableGrader, passage
 from tests.doubles.scripted_model import ScriptedModel
@@ -65,10 +66,12 @@ def test_a_model_that_says_something_else_is_made_to_choose_once(replies, suffic
     assert said in assessment.reason
 
 
-def test_the_reason_is_in_the_language_of_the_question() -> None:
+def test_the_reason_is_shown_in_the_language_of_the_screen() -> None:
     model = ScriptedModel(lambda _: "No", alternatives=lambda _: logs(No=0.9, Yes=0.1))
-    assert judge(model, 1).reason == "90 % sure that the excerpts do not answer this."
-    assert judge(model, 1, question="무엇이 맞습니까?").reason == "발췌에 답이 없다고 90% 확신."
+    reason = judge(model, 1, question="무엇이 맞습니까?").reason
+    assert reason == "90 % sure that the excerpts do not answer this."
+    with use_language("ko"):
+        assert translate_text(reason) == "발췌에 답이 없다고 90% 확신합니다."
 
 
 @pytest.mark.parametrize("refine", [True, False])
