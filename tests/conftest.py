@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import shutil
@@ -39,6 +40,20 @@ CONFIGURATION = (
     *(f"LANGCHAIN_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
 )
 MEMORY_FOR_HOMES = 4 * 2**30  # bytes
+
+
+@pytest.fixture
+def own_event_loop() -> Iterator[None]:
+    """Lets a test run an event loop, although Playwright keeps one in this thread as long as its browser is open."""
+    of_playwright = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(of_playwright)
+
+
+@pytest.fixture
+def anyio_backend(own_event_loop: None) -> str:
+    return "asyncio"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -53,6 +53,7 @@ def test_a_stream_ends_with_what_is_ours(client):
     assert (usage.choices, usage.usage.total_tokens) == ([], 0)
 
 
+@pytest.mark.usefixtures("own_event_loop")
 def test_asynchronous_and_langchain_clients(application, address):
     async def ask():
         async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key=secret_of(application)) as client:

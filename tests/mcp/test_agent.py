@@ -9,9 +9,9 @@ from langchain_core.tools import StructuredTool
 from langgraph.prebuilt import create_react_agent
 from mcp.client import Client
 
-from tests.mcp.test_server import QUESTION, anyio_backend, application, serve
+from tests.mcp.test_server import QUESTION, application, serve
 
-__all__ = ["anyio_backend", "application"]
+__all__ = ["application"]
 
 
 class ScriptedModel(GenericFakeChatModel):

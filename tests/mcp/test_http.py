@@ -18,10 +18,10 @@ from crag.mcp.server import Access, CragServer
 from crag.settings import Settings
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
-from tests.mcp.test_server import QUESTION, anyio_backend, application
+from tests.mcp.test_server import QUESTION, application
 from tests.served import serve
 
-__all__ = ["anyio_backend", "application"]
+__all__ = ["application"]
 
 
 @pytest.fixture

@@ -23,11 +23,6 @@ QUESTION = {"question": "When was the lighthouse built?"}
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def application(tmp_path):
     opened = open_application(
         Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", ollama_host=closed_address())
