@@ -91,7 +91,8 @@ class BuiltinJudge:
         found: list[tuple[Statement, frozenset[StatedValue]]] = []
         for sentence in _separate_sentences(passage):
             values = find_values(question, sentence.text)
-            if values and self._coverage.is_covered(question.text, [sentence]):
+            alone = Quotation(sentence.text, "")  # titles and headings tell too little of what a value is about
+            if values and self._coverage.is_covered(question.text, [alone]):
                 found.append((Statement(passage.id, sentence.text), values))
         if len(found) != 1 or len(found[0][1]) != 1:
             return None

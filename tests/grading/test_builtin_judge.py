@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from crag.cancellation import Cancellation
@@ -69,6 +71,14 @@ def test_one_value_in_two_notations_and_values_that_cannot_be_compared_are_no_di
     embedder, question, one, other
 ) -> None:
     assert judge(embedder, question, one, other, complete=True).statements == ()
+
+
+def test_a_value_whose_subject_stands_in_the_title_alone_contradicts_nothing(embedder):
+    lease = replace(passage(1, "Signed in Brighton on 18 July 2025."), title="Contract")
+    minutes = passage(2, "The contract with Harlow Roofing was signed on 24 April 2026.")
+    graded = [(one, Grade(0.9, "", complete=True)) for one in (lease, minutes)]
+    judge = BuiltinJudge(embedder, CountedTermStatistics([lease.text, minutes.text]))
+    assert judge.judge("When was the contract signed?", graded, Cancellation()).sufficiency != "conflicting"
 
 
 @pytest.mark.parametrize(
