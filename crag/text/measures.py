@@ -37,7 +37,7 @@ _DURATION = (
     rf"(?:{_TIME})(?! (?:ago|prior|earlier|previously)\b)|{_SPAN}"
     r"|\b(?:for (?:life|good)|forever|indefinite(?:ly)?|permanent(?:ly)?|unlimited|lifelong|overnight)\b"
 )
-_LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|(?<!\d)\d{1, 3}['′’] ?\d"
+_LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|(?<!\d)\d{{1,3}}['′’] ?\d{{1,2}}\b"  # 5′11″
 _AGE = rf"{_TIME}|\bage[ds]?\b\D{{0,20}}\d+|(?-i:[A-Z])\w+, \d{{1,2}},| at \d{{2}}(?=[,.]|$)"
 _FREQUENCY = (
     r"\b(?:once|twice|\w+ times|every|each|(?:bi|semi)?-?(?:hour|dai|night|week|month|year|quarter|annual)ly|annual"
@@ -117,4 +117,4 @@ def drop_other_quantities(question: str, text: str) -> str:
     if not (noun and re.search(noun, text, re.IGNORECASE)):
         return text
     is_other = rf"(?!(?:[\w-]+ ){{0,4}}{noun})(?!(?:was|has|its|his|this|plus|across|always|less|does)\b)[a-z]{{2,}}s\b"
-    return re.sub(rf"{_COUNT} {is_other}", " ", text)
+    return re.sub(rf"(?i:{_COUNT}) {is_other}", " ", text)

@@ -85,6 +85,7 @@ def test_a_measure_announces_nothing(sentence, announces):
         ("How many parties may use the software?", "Up to 12 parties may use the software.", True),
         ("How many parties use it?", "One third of the parties use it.", True),
         ("How many boats are there?", "Clara Moor repaired the boats with 12 helpers.", False),
+        ("How many boats are there?", "Twelve helpers spent the winter with the boats.", False),
         ("How many boats are there?", "There are 14 large sailing boats and 12 helpers.", True),
         ("How many boats are there?", "Boats of the harbour: 14", True),
         ("How many boats are there?", "In the harbour lie 14.", True),
