@@ -73,20 +73,17 @@ def draw_conversation_notes(conversation: Conversation | None) -> None:
         st.form_submit_button(_("Add note"), icon=":material/add:", on_click=_add_note, args=(conversation_id,))
     _draw_undo()
     kept = application().notes.list(conversation_id=conversation_id) if conversation_id else []
-    for note in kept[:_PAGE_SIZE]:
-        with st.container(gap=None):
-            dialogs.draw_opener(
-                markdown.escape_line(note.title, 100),
-                None,
-                _EDIT_DIALOG,
-                note.id,
-                type="tertiary",
-                key=f"note-{note.id}",
-            )
-            st.caption(markdown.escape_line(_preview(note), _PREVIEW_LENGTH))
+    _draw_first_notes(kept, _draw_note_summary)
     if not kept:
         st.caption(_("Notes of this conversation appear here. To keep an answer, choose *More*, *Keep as a note*."))
     st.page_link(Page.NOTES.path, label=_("All notes"), icon=Page.NOTES.icon)
+
+
+def _draw_note_summary(note: Note) -> None:
+    with st.container(gap=None):
+        title, key = markdown.escape_line(note.title, 100), f"note-{note.id}"
+        dialogs.draw_opener(title, None, _EDIT_DIALOG, note.id, type="tertiary", key=key)
+        st.caption(markdown.escape_line(_preview(note), _PREVIEW_LENGTH))
 
 
 def _preview(note: Note) -> str:
@@ -103,7 +100,7 @@ def _add_note(conversation_id: str) -> None:
     st.session_state[_NEW_KEY] = ""
 
 
-def draw_note(note: Note) -> None:
+def _draw_note(note: Note) -> None:
     """Draw a whole note with its sources and actions."""
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -176,9 +173,14 @@ def draw_notes(notes: Sequence[Note]) -> None:
             about = tuple(note.id for note in notes)
             dialogs.draw_opener(_("Export"), ":material/download:", _EXPORT_DIALOG, about, type="tertiary")
     _draw_undo()
+    _draw_first_notes(notes, _draw_note)
+
+
+def _draw_first_notes(notes: Sequence[Note], draw: Callable[[Note], None]) -> None:
+    """Draw the first notes, and a button that draws more."""
     shown = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE)
     for note in notes[:shown]:
-        draw_note(note)
+        draw(note)
     if len(notes) > shown:
         st.button(_("Show more"), icon=":material/expand_more:", type="tertiary", on_click=_show_more)
 
