@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from crag.protocols import Embedder, Quotation
 from crag.text.definitions import defines, find_term
 from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
+from crag.text.measures import MONEY_UNIT
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
@@ -21,7 +22,7 @@ _CLASS_NOUN = lazy_regex(
 )
 _DEGREE = lazy_regex(r"\bhow (big|large)\b", re.IGNORECASE)
 _COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
-_CURRENCY = lazy_regex(r"[$€£¥₩]\s?\d|\d\s?(?:euros?|pounds?|dollars?|EUR|GBP|USD)\b", re.IGNORECASE)
+_CURRENCY = lazy_regex(rf"[$€£¥₩]\s?\d|\d\s?{MONEY_UNIT}\b", re.IGNORECASE)
 _SUPERLATIVE = (
     r"(?<!\bat )\b(?:most|least|best|worst|(?:high|low|larg|bigg|great|small|tall|long|short|old|young|earli|lat|near"
     r"|fast|slow|strong|weak|rich|poor|cheap|new|deep|wid|heavi|light|hott|cold|few|clos|busi)est)\b"

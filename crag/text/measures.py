@@ -44,8 +44,8 @@ _FREQUENCY = (
     r"|continuous(?:ly)?|always|never|rarely|seldom|sometimes|usually|regularly|frequently|occasionally)\b"
     rf"|\b(?:an?|per) {_TIME_UNIT}\b"
 )
-_MONEY_UNIT = r"(?:euros?|pounds?|dollars?|cents?)"
-_MONEY = rf"[$€£¥₩]\s?\d[\d.,]*|(?<![\d.,])\d[\d.,]*(?: (?:thousand|million|billion))? {_MONEY_UNIT}\b"
+MONEY_UNIT = r"(?:euros?|pounds?|dollars?|cents?|EUR|GBP|USD)"
+_MONEY = rf"[$€£¥₩]\s?\d[\d.,]*|(?<![\d.,])\d[\d.,]*(?: (?:thousand|million|billion))? {MONEY_UNIT}\b"
 _KOREAN_COUNT = r"(?<![\d.,])(?:\d{1,3}(?:[.,]\d+)*|[한두세네]|열|반|몇|수)\s?"
 _KOREAN_DURATION = (
     rf"{_KOREAN_COUNT}(?:년|개월|달|주|일|시간|분|초)(?!에)|부터[^.]{{0,20}}까지|\d\s?[~–-]\s?\d|평생|무기한"
@@ -86,7 +86,7 @@ _OTHERS = tuple(  # what a question asks, and the quantities that do not answer 
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
     for asks, holds in (
         (
-            rf"\bhow many (?!(?:\w+ )?(?:{_LENGTH_UNIT}|{_MONEY_UNIT})\b)",
+            rf"\bhow many (?!(?:\w+ )?(?:{_LENGTH_UNIT}|{MONEY_UNIT})\b)",
             rf"{_TIME}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|(?<![\d.,])\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
         ),
         (

@@ -82,6 +82,7 @@ def test_a_measure_announces_nothing(sentence, announces):
         ("How many parties may use the software?", "The software is for the parties on the 4th floor.", False),
         ("How many parties may use the software?", "The parties may use it in line with section 7.", False),
         ("How many parties may use the software?", "The parties may use it for 30 days at 40 euros.", False),
+        ("How many parties may use the software?", "The parties may use the software for 40 EUR.", False),
         ("How many parties may use the software?", "Up to 12 parties may use the software.", True),
         ("How many parties use it?", "One third of the parties use it.", True),
         ("How many boats are there?", "Clara Moor repaired the boats with 12 helpers.", False),
