@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from crag.protocols import Quotation
@@ -18,7 +18,7 @@ from crag.text.language import (
     strip_list_mark,
 )
 from crag.text.sections import heading_path
-from crag.text.tables import label_knowledge_rows, pair_knowledge_rows
+from crag.text.tables import label_knowledge_rows, pair_knowledge_rows, table_cells
 from crag.types import Citation, Knowledge, Passage, Support
 
 _LEADING_CITATIONS = re.compile(rf"(?:{CITATION.pattern})+\s*")
@@ -137,9 +137,10 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
         sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):
-            if said := quoted.get(frozenset(extract_terms(_plain_words(strip_list_mark(sentence))))):
+            said = quoted.get(frozenset(extract_terms(_plain_words(strip_list_mark(sentence)))))
+            if said or _is_row_quoted(sentence, quoted.values()):
                 start = start if run else at
-                run.append(sentence if is_table_row(sentence) else said)
+                run.append(said if said and not is_table_row(sentence) else sentence)
                 units.append(sentence)
                 continue
             if run:
@@ -148,6 +149,15 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
                 found.append(Quotation("\n".join(run), find_context(sentences, start, around), items, is_cut))
             run, units = [], []
     return found
+
+
+def _is_row_quoted(row: str, quoted: Iterable[str]) -> bool:
+    """Return whether a sentence quotes the label and other cells of a row: “Site: Odby — Staff: 58”."""
+    if not is_table_row(row):
+        return False
+    label, *cells = (_plain_words(cell) for cell in table_cells(row))
+    parts = (said.split(" — ") for said in quoted)
+    return any(len(own) > 1 and own[0].strip() == label and {*map(str.strip, own[1:])} <= {*cells} for own in parts)
 
 
 def _plain_words(sentence: str) -> str:

@@ -9,7 +9,7 @@ from itertools import chain
 
 from crag.cancellation import Cancellation
 from crag.models.builtin_rewriter import asks_for_more, is_new_in, names_no_subject
-from crag.models.quoted_answer import GapFinder, ScoredUnit, compose_answer
+from crag.models.quoted_answer import GapFinder, ScoredUnit, compose_answer, trim_rows
 from crag.protocols import OFF_TOPIC, Embedder, PromptFit, Quotation, ReplyPiece, Writer
 from crag.text.citation_marks import CITATION, strip_brackets
 from crag.text.coverage import Gaps, find_context, find_gaps, is_off_topic
@@ -70,7 +70,10 @@ class BuiltinWriter(Writer):
         is_spent = bool(known) and not written
         answer = "" if is_repeated else answer
         finish_reason = "stop" if answer or is_spent or (is_repeated and names_no_subject(question)) else OFF_TOPIC
-        for piece in re.findall(r"\s*\S+|\s+$", self._emphasize_value(asked, answer, knowledge)):
+        rows = [(held.n, row) for held in _find_used(answer, knowledge) for row in label_knowledge_rows(held)]
+        trimmed = trim_rows(answer, asked.text, rows)
+        shown = trimmed if trimmed != answer else self._emphasize_value(asked, answer, knowledge)
+        for piece in re.findall(r"\s*\S+|\s+$", shown):
             stop.check()
             yield ReplyPiece(piece)
         yield ReplyPiece("", Usage(finish_reason=finish_reason))

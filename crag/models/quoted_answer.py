@@ -20,6 +20,7 @@ from crag.text.language import (
     strip_list_mark,
 )
 from crag.text.questions import SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more
+from crag.text.tables import trim_row
 
 MAX_SENTENCES = 4
 MAX_ITEMS = 12
@@ -62,6 +63,22 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
         return _write_list(block)
     chosen = _choose_units(question, ranked, lead, find_gaps)
     return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
+
+
+def trim_rows(answer: str, question: str, rows: Sequence[tuple[int, str]]) -> str:
+    """Return an answer whose rows have only the columns that the question asks for, a single value in bold.
+
+    `rows` are those of the sources, with their numbers.
+    """
+    for n, row in rows:
+        if cells := trim_row(row, question):
+            label, *values = map(escape_brackets, cells)
+            if len(values) == 1:
+                name, separator, value = values[0].rpartition(": ")
+                values = [f"{name}{separator}**{value}**"]
+            quoted = f"{escape_brackets(_strip_item_marks(row)).strip()} [{n}]"
+            answer = answer.replace(quoted, f"{' — '.join([label, *values])} [{n}]")
+    return answer
 
 
 def _find_definitions(

@@ -16,11 +16,13 @@ from crag.tables.query_process import run_written_query
 from crag.tables.questions import (
     TableQuery,
     is_listing_question,
+    is_lookup_question,
     is_plain_calculation,
     is_table_question,
     may_be_about,
-    write_query,
+    write_queries,
 )
+from crag.text.tables import is_wide_row
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
 
 _COMPUTED_COLUMN = re.compile(r'\b(?:sum|avg|median)\("([^"]+)"\) AS "?(\w+)"?')
@@ -38,7 +40,7 @@ class TableCalculator:
 
     def is_calculation(self, question: str) -> bool:
         """See `Calculator`."""
-        return is_table_question(question) or is_listing_question(question)
+        return _asks_for_computation(question) or is_lookup_question(question)
 
     def calculate(
         self,
@@ -52,13 +54,19 @@ class TableCalculator:
     ) -> Calculation | None:
         """See `Calculator`. Patterns come first; a model writes the query if they are not certain.
 
-        No model is asked about a question that is as likely to ask for a fact.
+        No model is asked about a question that is as likely to ask for a fact. A single figure is looked up only in a
+        wide row: a narrow one is quoted.
         """
+        is_wanted = accept_uncertain or _asks_for_computation(question)
         try:
             tables = self._tables.find(passages)
-            query = write_query(question, tables) if tables else None
-            if query and (query.is_certain or (accept_uncertain and self._query_writer is None)):
-                return _describe(query, run_query(query.sql, tables, stop), query.table, language)
+            queries = write_queries(question, tables) if tables else []
+            is_certain = all(query.is_certain for query in queries)
+            if queries and (is_certain or (accept_uncertain and self._query_writer is None and len(queries) == 1)):
+                results = [run_query(query.sql, tables, stop) for query in queries]
+                if len({(result.columns, result.rows) for result in results}) == 1:
+                    found = _describe(queries[0], results[0], queries[0].table, language)
+                    return found if is_wanted or (found and _is_wide_lookup(queries[0], found)) else None
             is_meant = accept_uncertain or is_plain_calculation(question)
             may_be_meant = is_table_question(question) and may_be_about(question, tables)
             if tables and self._query_writer and (is_meant or (may_be_meant and confirm())):
@@ -66,6 +74,8 @@ class TableCalculator:
                 named = next((table for table in tables if table.sql_name in result.sql), tables[0])
                 return _describe(None, result, named, language)
         except TablesTooLarge as error:
+            if not is_wanted:
+                return None  # the question is as likely to ask for a fact
             raise CalculationFailed(str(error)) from error
         except QueryRefused as error:
             raise CalculationFailed(f"The tables could not be queried. {error}") from error
@@ -105,6 +115,14 @@ class TableCalculator:
             return run_written_query(sql, tables, stop)
 
 
+def _asks_for_computation(question: str) -> bool:
+    return is_table_question(question) or is_listing_question(question)
+
+
+def _is_wide_lookup(query: TableQuery, found: Calculation) -> bool:
+    return query.kind == "filter" and any(is_wide_row(row.sentence) for row in found.rows)
+
+
 def _describe(
     query: TableQuery | None, result: QueryResult, table: DataTable, language: WrittenLanguage
 ) -> Calculation | None:
@@ -126,9 +144,14 @@ def _describe(
             used=result.used_count,
             chart=(columns[0], columns[1]) if is_comparable and _is_chart(result) else None,
         ),
-        rows=tuple(Statement(row.passage_id, row.text) for row in result.used),
+        rows=tuple(one for row in result.used for one in row.statements(_find_parts(table, result))),
         is_certain=query is None or (query.is_certain and stated is None),
     )
+
+
+def _find_parts(table: DataTable, result: QueryResult) -> set[int]:
+    """Return the parts of a table, one for each period, whose columns a statement reads."""
+    return {column.part for column in table.columns[1:] if column.quoted in result.sql}
 
 
 def _find_other_total(query: TableQuery, result: QueryResult, table: DataTable) -> float | None:

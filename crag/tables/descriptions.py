@@ -6,16 +6,19 @@ import re
 from collections.abc import Sequence
 
 from crag.tables.data_table import DataTable, TableColumn
+from crag.tables.periods import is_whole_year, read_period
 from crag.tables.query import QueryResult
 from crag.tables.questions import TableQuery
 from crag.tables.table_reading import is_numbering
 from crag.tables.wording import whole_words
 from crag.text.language import is_cjk
+from crag.text.table_headers import CAPTION_SEPARATOR
 from crag.types import WrittenLanguage
 
 _SAMPLE_ROWS = 3
 _MAX_LISTED = 10
 _NOT_ADDED = ("%", "‰", "°C", "°F", "°")  # units of figures whose sum says nothing
+_PLURAL_SCALE = re.compile(r"\b(thousand|million|billion)s(?: of)? ")
 _CURRENCIES = ("$", "€", "£", "¥", "₩", "￥")
 _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
@@ -177,7 +180,11 @@ def describe_result(question_language: WrittenLanguage, query: TableQuery | None
     if result.columns[0] == "difference":
         return words["difference"].format(value=values[0])
     percent = f" ({_write(first[1])} %)" if first[1] is not None else ""
-    return words["change"].format(value=values[0], percent=percent, before=values[2], after=values[3])
+    before, after = (
+        f"{value} ({one.name})" if one and not one.name.isdigit() else value
+        for value, one in zip(values[2:], _find_compared(query, result), strict=True)
+    )
+    return words["change"].format(value=values[0], percent=percent, before=before, after=after)
 
 
 def describe_stated_total(language: WrittenLanguage, stated: float) -> str:
@@ -195,7 +202,10 @@ def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryRes
     parts = []
     for row in result.rows[:_MAX_LISTED]:
         cells = [_write(value, unit) for value, unit in zip(row, units, strict=True)]
-        is_named = [bool(column) and (len(row) > 2 or not unit) for column, unit in zip(columns, units, strict=True)]
+        is_named = [
+            column is not None and (len(row) > 2 or not unit or _is_name_needed(column))
+            for column, unit in zip(columns, units, strict=True)
+        ]
         shown = [
             f"{column.name}{words['pair']}{cell}" if column and named else cell
             for column, named, cell in zip(columns, is_named, cells, strict=True)
@@ -205,6 +215,19 @@ def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryRes
     if result.total_rows > len(parts):
         parts.append(words["more"].format(count=f"{result.total_rows - len(parts):,}"))
     return words["join"].join(parts) + words["end"]
+
+
+def _is_name_needed(column: TableColumn) -> bool:
+    """Return whether a column may hold something else than the question says, such as half of its year."""
+    period = read_period(column.name)
+    return CAPTION_SEPARATOR in column.name or bool(period and not is_whole_year(*period))
+
+
+def _find_compared(query: TableQuery, result: QueryResult) -> tuple[TableColumn | None, TableColumn | None]:
+    """Return the columns of the earlier and the later figure of a change between two columns."""
+    names = dict(re.findall(r'sum\("([^"]+)"\) AS (before|after)\b', result.sql))
+    found = {role: _find_column(query, name) for name, role in names.items()}
+    return found.get("before"), found.get("after")
 
 
 def _find_column(query: TableQuery | None, name: str) -> TableColumn | None:
@@ -224,7 +247,8 @@ def _find_measure(query: TableQuery, result: QueryResult) -> TableColumn | None:
 
 
 def _write(value: str | float | None, unit: str = "") -> str:
-    """Return a value with thousands separators, at most two decimals, and its unit."""
+    """Return a value with thousands separators, at most two decimals, and its unit: “3 million CHF”."""
+    unit = _PLURAL_SCALE.sub(r"\1 ", unit)
     if value is None:
         return "–"
     if isinstance(value, str):

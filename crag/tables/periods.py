@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from crag.text.patterns import MONTHS
+from crag.text.table_headers import CAPTION_SEPARATOR
 
 Relation = Literal["between", "since", "until", "after", "before", "at"]
 
@@ -84,6 +85,20 @@ def find_periods(text: str, years: Collection[int]) -> list[Period]:
                 found.append(_relate(relation, parts, match))
                 free = free[: match.start()] + " " * len(match[0]) + free[match.end() :]
     return found
+
+
+@lru_cache(maxsize=4096)
+def read_period(name: str) -> tuple[date, date] | None:
+    """Return the first day and the day after the last of the only period in the name of a column."""
+    found = find_periods(name.replace(CAPTION_SEPARATOR, " "), ())
+    if len(found) != 1 or found[0].first is None or found[0].end is None:
+        return None
+    return found[0].first, found[0].end
+
+
+def is_whole_year(first: date, end: date) -> bool:
+    """Return whether a period is a calendar year."""
+    return (first.month, first.day, end) == (1, 1, date(first.year + 1, 1, 1))
 
 
 def _relate(relation: Relation, parts: list[tuple[date, date]], match: re.Match[str]) -> Period:

@@ -20,6 +20,7 @@ import crag
 from crag.cancellation import Cancellation
 from crag.tables.data_table import DataTable, TableColumn, TableRow
 from crag.tables.query import QueryRefused, QueryResult, run_query
+from crag.types import Statement
 
 _PROJECT_ROOT = Path(crag.__file__).parent.parent
 _MEMORY = 2 << 30  # bytes of address space, of which libraries reserve most
@@ -57,14 +58,19 @@ def run_written_query(sql: str, tables: Sequence[DataTable], stop: Cancellation)
 
 
 def _read_result(found: dict[str, Any]) -> QueryResult:
-    used = tuple(TableRow(tuple(row["values"]), row["text"], row["passage_id"]) for row in found["used"])
+    used = tuple(map(_read_row, found["used"]))
     rows = tuple(map(tuple, found["rows"]))
     return QueryResult(**found | {"columns": tuple(found["columns"]), "rows": rows, "used": used})
 
 
+def _read_row(row: dict[str, Any]) -> TableRow:
+    parts = tuple(part and Statement(**part) for part in row["parts"])
+    return TableRow(**row | {"values": tuple(row["values"]), "parts": parts})
+
+
 def _read_table(table: dict[str, Any]) -> DataTable:
     columns = tuple(TableColumn(**column) for column in table["columns"])
-    rows = tuple(TableRow(**row) for row in table["rows"])
+    rows = tuple(map(_read_row, table["rows"]))
     return DataTable(**table | {"columns": columns, "rows": rows, "totals": ()})
 
 

@@ -13,15 +13,17 @@ from typing import Literal
 
 from crag.tables.comparisons import Comparison, find_comparisons, scale_numbers, write_comparison
 from crag.tables.data_table import DataTable, TableColumn
+from crag.tables.periods import read_period
 from crag.tables.table_reading import Operation, TableReading, find_operations, only_one
 from crag.tables.wording import find_currencies, has_words, read_count, word_pattern
 from crag.text.language import detect_language
-from crag.text.table_headers import names_period
+from crag.text.table_headers import CAPTION_SEPARATOR, names_period
 
 QueryKind = Literal[
     "filter", "count", "distinct", "sum", "mean", "median", "min", "max", "top", "share", "change", "group"
 ]
 _LONGEST = 300  # characters; a longer question brings its own text
+_MAX_TIED = 4  # tables that fit a question equally well
 _AGGREGATES = {"sum": "sum", "mean": "avg", "median": "median"}
 _AGGREGATE_KINDS: dict[str, QueryKind] = {"sum": "sum", "mean": "mean", "median": "median"}
 _PERIODS = {
@@ -54,6 +56,11 @@ def is_listing_question(question: str) -> bool:
     return len(question) <= _LONGEST and has_words(question, "listing")
 
 
+def is_lookup_question(question: str) -> bool:
+    """Return whether the wording may ask for a figure of a period in a table, as in “sales of the depot in 2023”."""
+    return len(question) <= _LONGEST and names_period(question) and has_words(question, "lookup")
+
+
 def is_plain_calculation(question: str) -> bool:
     """Return whether the wording certainly asks for figures computed over rows."""
     return has_words(question, "plain")
@@ -71,14 +78,27 @@ def may_be_about(question: str, tables: Sequence[DataTable]) -> bool:
 
 def write_query(question: str, tables: Sequence[DataTable]) -> TableQuery | None:
     """Return the query for a question about one of the tables; None if it is about none of them, or about several."""
+    found = write_queries(question, tables)
+    return found[0] if len(found) == 1 else None
+
+
+def write_queries(question: str, tables: Sequence[DataTable]) -> list[TableQuery]:
+    """Return the query for a question about the tables that fit it best; nothing if one of these does not answer it.
+
+    Several queries answer the question only if their results are the same.
+    """
     readings = [TableReading(question, table) for table in tables]
-    ranked = sorted(readings, key=lambda reading: (len(reading.rest), -reading.matches))
-    for best in ranked[:1]:
-        others = [one for one in ranked[1:] if (len(one.rest), one.matches) == (len(best.rest), best.matches)]
-        if best.matches and not others and not best.is_refused and not any(map(_is_named, best.rest)):
-            found = _QueryWriter(best).write()
-            return found if found is None or not best.rest or best.names_measure else None
-    return None
+    rank = {id(one): (len(one.rest), -one.matches) for one in readings}
+    best = [one for one in readings if rank[id(one)] == min(rank.values())]
+    queries = [_write_one(one) for one in best] if len(best) <= _MAX_TIED else [None]
+    return [] if None in queries else [one for one in queries if one]
+
+
+def _write_one(reading: TableReading) -> TableQuery | None:
+    if not reading.matches or reading.is_refused or any(map(_is_named, reading.rest)):
+        return None
+    found = _QueryWriter(reading).write()
+    return found if found is None or not reading.rest or reading.names_measure else None
 
 
 def _has_conflict(operations: Collection[Operation]) -> bool:
@@ -153,8 +173,18 @@ class _QueryWriter:
             or self._mixes_units(measure, kind)
             or (asked.has_loose_verb and kind in ("count", "distinct"))
             or any(asked.names_other_span(one) for one in asked.numbers if one.quoted in sql)
+            or any(asked.is_other_period(one) for one in asked.periods if one.quoted in sql)
+            or self._ranks_losses(measure, kind)
+            or bool(asked.left_over and kind in ("mean", "median", "count", "distinct") and not asked.values)
         )
         return TableQuery(sql, asked.table, kind, not (asked.rest or is_guessed))
+
+    def _ranks_losses(self, measure: TableColumn | None, kind: QueryKind) -> bool:
+        """Return whether the query compares figures such as costs that are all written as negative numbers."""
+        if measure is None or kind not in ("max", "min", "top"):
+            return False
+        cells = [cell for cell in self._asked.cells(measure) if isinstance(cell, float)]
+        return bool(cells) and min(cells) < 0 and max(cells) <= 0
 
     # --- columns
 
@@ -270,6 +300,10 @@ class _QueryWriter:
                 shown = [measure]
         if not self._rows or (is_one and not shown and not compared):
             return None
+        periods = [one for one in shown if one in asked.periods]
+        is_over_time = len(shown) == len(periods) == 2 and not compared
+        if has_words(asked.question, "wording", "compare") and is_over_time and len(asked.values.get(label, ())) == 1:
+            return self._write_change()
         is_sum = not ((asked.is_label_unique and label.kind != "date") or label in asked.named)
         is_sum = is_sum or has_words(asked.question, "wording", "how_much")
         if len(shown) == 1 and shown[0] in asked.numbers and not compared and not is_one:
@@ -441,6 +475,8 @@ class _QueryWriter:
             return None if asked.date_order else self._write_best_group(owner, measure, kind, order, limit or -rank)
         if measure is None or {"mean", "median"} & set(asked.operations):
             return None
+        if asked.left_over and asked.label not in asked.values:
+            self._rows.append(f"{asked.label.quoted} NOT IN ({', '.join(map(_literal, asked.left_over))})")
         name = measure.quoted
         shown = [one.quoted for one in asked.numbers if one in asked.named and (asked.date_order or is_other)]
         select = ", ".join(dict.fromkeys([asked.label.quoted, name, *shown]))
@@ -545,8 +581,11 @@ class _QueryWriter:
     def _write_change(self) -> TableQuery | None:
         """Compare two columns of periods, or the rows of two values: in their order, or as they are named."""
         asked = self._asked
-        periods = [column for column in asked.periods if column in asked.named]
+        periods = _sort_by_time([column for column in asked.periods if column in asked.named])
         if len(periods) == 2:
+            dates = [read_period(one.name) for one in periods]
+            if len({_name_without_period(one) for one in periods}) > 1 or (dates[0] and dates[0] == dates[1]):
+                return None  # of other figures, or of one period, such as its budget
             return self._query(
                 "change", _change_columns(*(f"sum({one.quoted})" for one in periods)), measure=periods[0]
             )
@@ -607,6 +646,18 @@ def _is_subtracted(question: str, start: int, end: int) -> bool:
 def _change_columns(first: str, last: str) -> str:
     change = f"{last} - {first}"
     return f"{change} AS change, 100.0 * ({change}) / nullif({first}, 0) AS percent, {first} AS before, {last} AS after"
+
+
+def _sort_by_time(columns: list[TableColumn]) -> list[TableColumn]:
+    """Return columns of periods in order of time, as far as their names tell it."""
+    periods = [read_period(column.name) for column in columns]
+    if None in periods:
+        return columns
+    return [column for _, column in sorted(zip(periods, columns, strict=True), key=lambda pair: pair[0] or ())]
+
+
+def _name_without_period(column: TableColumn) -> str:
+    return CAPTION_SEPARATOR.join(part for part in column.name.split(CAPTION_SEPARATOR) if not names_period(part))
 
 
 def _is_rate(measure: TableColumn) -> bool:

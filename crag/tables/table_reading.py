@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Literal, get_args
 
 from crag.tables.comparisons import YEAR_RANGE, find_comparisons
 from crag.tables.data_table import DataTable, TableColumn
-from crag.tables.periods import Period, find_periods
+from crag.tables.periods import Period, find_periods, is_whole_year, read_period
 from crag.tables.wording import WORDS, find_currencies, has_words, whole_words, word_pattern
 from crag.text.language import extract_terms, find_tokens, is_cjk
 from crag.text.table_headers import CAPTION_SEPARATOR, names_period
@@ -22,6 +23,9 @@ Operation = Literal["change", "share", "rank", "top", "min", "max", "median", "m
 Unit = Literal["month", "quarter", "year"]
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_LEAD = re.compile(r"(?:(?:in|during|of|for|on|at|from|between) )?(?:the )?", re.IGNORECASE)
+_KIND = re.compile(r"(?:categor(?:y|ies)|(?:kind|type|group|segment|line|area)s?)", re.IGNORECASE)
 _CODE = re.compile(r"[A-Za-z]{0,4}[-/.]?\d+")
 
 
@@ -52,7 +56,7 @@ class TableReading:
     """
 
     def __init__(self, question: str, table: DataTable) -> None:
-        self.question = question
+        self.question = question = _repeat_column_periods(question, table)
         self.table = table
         self._used = bytearray(len(question))
         self.matches = 0
@@ -64,6 +68,7 @@ class TableReading:
         self._places: dict[TableColumn, list[tuple[int, int, str | float]]] = {}
         self._take_whole_title()
         self.values = self._find_values()
+        self.values |= self._find_kind_of_label()
         self.excluded = self._find_excluded()
         self.is_guessed |= self._pairs_values()
         self.is_range = self._fill_ranges()
@@ -124,6 +129,25 @@ class TableReading:
                     owner = self._find_owner(column, value, match.start())
                     self._places.setdefault(owner, []).append((*match.span(), value))
         return {column: {value: start for start, _, value in spans} for column, spans in self._places.items()}
+
+    def _find_kind_of_label(self) -> dict[TableColumn, dict[str | float, int]]:
+        """Return the rows with whose first word the question names them all: “zone”, of “Zone East” and “Zone West”.
+
+        A word before another noun, as in “new orders”, is no such name, and neither is one for what is measured.
+        """
+        labels = dict.fromkeys(cell for cell in self.cells(self.label) if isinstance(cell, str))
+        kinds = {label: frozenset(extract_terms(label.split()[0])) for label in labels if " " in label}
+        common = {terms for terms, count in Counter(kinds.values()).items() if terms and count > 1}
+        known = {term for column in self.table.columns for term in extract_terms(_bare_name(column))}
+        tokens = [*find_tokens(self.question), (len(self.question), "")] if self.label not in self.values else []
+        for (start, token), (_, after) in pairwise(tokens):
+            terms = frozenset(extract_terms(token))
+            is_head = not extract_terms(after) or after.endswith("ed") or bool(whole_words("verbs").fullmatch(after))
+            is_free = not any(self._used[start : start + len(token)])
+            if terms in common and is_head and is_free and terms.isdisjoint(known) and not _names_measure(token):
+                self._take(start, start + len(token))
+                return {self.label: {label: start for label, kind in kinds.items() if kind == terms}}
+        return {}
 
     def _find_owner(self, column: TableColumn, value: str | float, place: int) -> TableColumn:
         """Return the column of a value. If several hold it, the one named just before it, or else a guess."""
@@ -232,10 +256,17 @@ class TableReading:
             ]
             if not wider:
                 self.spans[column] = spans
+                rivals = [one for one, (_, others) in found.items() if one is not column and others == spans]
+                self.is_guessed |= bool(rivals) and column.kind == "number" and not self._is_named_in_full(column)
         for spans in self.spans.values():
             for span in spans:
                 self._take(*span)
         return {column: spans[0][0] for column, spans in self.spans.items()}
+
+    def _is_named_in_full(self, column: TableColumn) -> bool:
+        """Return whether the question has every word of a column's name but those of its period."""
+        parts = [part for part in _bare_name(column).split(CAPTION_SEPARATOR) if not names_period(part)]
+        return all(self._match_part(column, part)[0] >= 1 for part in parts)
 
     def _match_name(self, column: TableColumn) -> tuple[float, list[tuple[int, int]]]:
         """Return the share of a name's words that the question holds, and where."""
@@ -403,7 +434,8 @@ class TableReading:
         """Return whether the question asks about all period columns together, as in “over all years”."""
         names = [_bare_name(one) for one in self.periods]
         is_years = all(re.match(r"(?:19|20)\d\d", name) for name in names)
-        is_whole = len(names) in (2, 4, 12) and not is_years
+        years = {year for name in names for year in _YEAR.findall(name)}
+        is_whole = len(names) in (2, 4, 12) and not is_years and len(years) < 2
         is_asked = bool(names) and not any(one in self.named for one in self.numbers)
         return is_asked and (
             (is_years and bool(self._take_all(word_pattern("all_periods", "years"))))
@@ -437,16 +469,33 @@ class TableReading:
             self._take_all(word_pattern("wording", "who"), counts=True)
         if any(one.unit == "%" for one in self.numbers):
             self._take_all(word_pattern("wording", "percentage"))
-        title = set(extract_terms(self.table.title))
+        title = self._title_terms()
+        above = set(extract_terms(self.table.above))
+        before = ""
         for start, token in find_tokens(self.question):
             terms = extract_terms(token)
-            if terms and title.issuperset(terms) and not any(self._used[start : start + len(token)]):
+            is_free = bool(terms) and not any(self._used[start : start + len(token)])
+            is_above = token[0].islower() and above.issuperset(terms)
+            if is_free and (title.issuperset(terms) or is_above or (before and _KIND.fullmatch(token))):
                 self._take(start, start + len(token))
+            before = token if is_free and is_above and not self.is_label_named else ""
         self._take_title_parts()
         self._take_all(whole_words("frame"))
         self.has_loose_verb = bool(self._take_all(whole_words("verbs"))) and not self.values
         self.is_guessed |= bool(self._take_all(word_pattern("wording", "needed"))) and self.label not in self.values
         self._take_all(whole_words("entities"))
+
+    def _title_terms(self) -> set[str]:
+        """Return the words of the title. Of its years, only those of its last part that has one: of the table itself.
+
+        If the question names several, one title cannot hold the figures of all.
+        """
+        parts = [_YEAR.findall(part) for part in self.table.title.split(HEADING_SEPARATOR)]
+        own = next((years for years in reversed(parts) if years), list[str]())
+        others = {year for years in parts for year in years} - {*own}
+        if len({*_YEAR.findall(self.question)}) > 1 or self.periods:
+            others |= {*own}
+        return set(extract_terms(self.table.title)) - others
 
     def _take_whole_title(self) -> None:
         """Use the title of several words where the question has all of it, so that none of them names a column."""
@@ -474,6 +523,25 @@ class TableReading:
             if free and (is_cjk(free) or (len(free) == len(token) and extract_terms(token))):
                 rest.append(token if len(free) == len(token) and start else token.lower())
         return rest
+
+    def is_other_period(self, column: TableColumn) -> bool:
+        """Return whether the question asks for another period than that of a column.
+
+        A year may stand for the only period in it, unless the question asks for all of the year.
+        """
+        own = read_period(column.name)
+        if own is None:
+            return False
+        known = {period for one in self.periods if (period := read_period(one.name))}
+        asked = _find_asked_periods(self.question, {first.year for first, _ in known})
+        if not asked or own in asked:
+            return False
+        first, end = own
+        around = [
+            (start, stop) for start, stop in asked if start <= first and end <= stop and is_whole_year(start, stop)
+        ]
+        inside = [one for one in known if any(start <= one[0] and one[1] <= stop for start, stop in around)]
+        return len(inside) != 1 or has_words(self.question, "wording", "whole_year")
 
     @property
     def names_measure(self) -> bool:
@@ -508,6 +576,16 @@ class TableReading:
         ]
 
     @cached_property
+    def is_label_named(self) -> bool:
+        """Whether the column of the labels has a name."""
+        return not re.fullmatch(r"Column \d+", self.label.name)
+
+    @cached_property
+    def left_over(self) -> list[str]:
+        """The labels of what belongs to none of the others, such as “Unallocated items”."""
+        return [cell for cell in self.cells(self.label) if isinstance(cell, str) and has_words(cell, "left_over")]
+
+    @cached_property
     def is_titled(self) -> bool:
         """Whether a word of the title occurs in the question."""
         return not set(extract_terms(self.table.title)).isdisjoint(extract_terms(self.question))
@@ -533,6 +611,36 @@ class TableReading:
 def _write_period(column: TableColumn, period: Period) -> str:
     bounds = (">=", period.first), ("<", period.end)
     return " AND ".join(f"{column.quoted} {sign} '{day}'" for sign, day in bounds if day)
+
+
+def _names_measure(word: str) -> bool:
+    pairs = (pair for pairs in WORDS["measures"].values() for pair in pairs)
+    return any(re.fullmatch(words, word, re.IGNORECASE) for words, _ in pairs)
+
+
+def _find_asked_periods(question: str, years: set[int]) -> set[tuple[date, date]]:
+    """Return the periods of a question that begin and end; of a range of years, each of the two."""
+    found: set[tuple[date, date]] = set()
+    for one in find_periods(question, years):
+        texts = _YEAR.findall(question[slice(*one.span)])
+        if len(texts) > 1:
+            found.update((date(int(year), 1, 1), date(int(year) + 1, 1, 1)) for year in texts)
+        elif one.first and one.end:
+            found.add((one.first, one.end))
+    return found
+
+
+def _repeat_column_periods(question: str, table: DataTable) -> str:
+    """Return a question with periods as the columns name them: “January–June 2023” for “the first half of 2023”."""
+    names = {part for one in table.columns for part in one.name.split(CAPTION_SEPARATOR) if names_period(part)}
+    known = {period: name for name in names if (period := read_period(name)) and not is_whole_year(*period)}
+    for one in reversed(find_periods(question, {first.year for first, _ in known}) if known else []):
+        name = known.get((one.first, one.end)) if one.first and one.end else None
+        text = question[slice(*one.span)]
+        if name and name.lower() not in text.lower():
+            lead = _LEAD.match(text)
+            question = f"{question[: one.span[0]]}{lead[0] if lead else ''}{name}{question[one.span[1] :]}"
+    return question
 
 
 def is_numbering(table: DataTable, column: TableColumn) -> bool:

@@ -6,11 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from crag.text.dates import states_date
 from crag.text.language import extract_terms, is_heading, is_list_item, is_table_row, strip_list_mark
 from crag.text.patterns import lazy_regex
+from crag.text.questions import announces_more
 from crag.text.sections import Unit, heading_path, read_units
 from crag.text.table_headers import CAPTION_SEPARATOR
 from crag.text.tables import is_total_row, label_table_rows, table_cells
@@ -62,6 +64,11 @@ _PERSON = lazy_regex(
     r"(?: [A-Z][\w.’'-]*)? (?P<last>[A-Z][a-zà-ÿ’'-]{2,}(?:[A-Z][a-zà-ÿ]+)?)"
 )
 _HONORIFIC = lazy_regex(r"\W*(?:Dr|Mrs?|Ms|Mx|Prof|Professor|Sir|Lady)\.?")
+_COUNTED = lazy_regex(  # a sentence of a list that is told: "First, …", "둘째, …"
+    r"\W*(?:(?:first|second|third|fourth|fifth|sixth|last|final)(?:ly)?,?\s|첫째|둘째|셋째|넷째|다섯째|여섯째|마지막으로"
+    r"|[첫두세네]\s?번째|第[一二三四五六七八九十][，,、]|其[一二三四五六][，,、]|首先|其次|再次|最[后後][，,])",
+    re.IGNORECASE,
+)
 _DATES = lazy_regex(r"(?:all )?(?:the )?dates?|날짜|일자|日期", re.IGNORECASE)
 
 
@@ -164,13 +171,20 @@ class MatchFinder:
                     yield value
 
     def _sentences(self, units: Sequence[str]) -> Iterator[str]:
-        for unit in units:
+        listed = 0  # up to here
+        for at, unit in enumerate(units):
+            if at < listed:
+                continue
             if self._value_form is not None:
                 yield from (found[0] for found in self._value_form.finditer(_ACCOUNT_NUMBER.sub(" ", unit)))
             elif self._is_date:
                 if states_date(unit):
                     yield strip_list_mark(unit)
             elif self._terms and not is_heading(unit) and self._states_topic(unit):
+                if announces_more(unit) and (counted := list(takewhile(_COUNTED.match, units[at + 1 :]))):
+                    yield from counted
+                    listed = at + 1 + len(counted)
+                    continue
                 yield " — ".join(table_cells(unit)) if is_table_row(unit) else strip_list_mark(unit)
 
     def _states_topic(self, unit: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from crag.text.language import extract_terms, is_table_row, split_sentences
 from crag.text.patterns import lazy_regex
-from crag.text.table_headers import find_header
+from crag.text.table_headers import CAPTION_SEPARATOR, find_header
 from crag.types import HEADING_SEPARATOR, Knowledge
 
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
@@ -22,6 +22,9 @@ _TOTAL_CELL = lazy_regex(
 )
 
 
+_YEAR = lazy_regex(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_IN_BRACKETS = lazy_regex(r"\(\w{1,2}\)")  # marks of footnotes
+_MIN_WIDE_CELLS = 6
 _MAX_HEADER_HEIGHT = 4  # rows
 
 
@@ -128,6 +131,40 @@ def table_cells(row: str) -> list[str]:
 def is_total_row(row: str) -> bool:
     """Return whether a row, with or without the names of its columns, holds the totals of a table."""
     return any(_TOTAL_CELL.search(value) for _, value in _read_cells(row)) and bool(re.search(r"\d", row))
+
+
+def is_wide_row(row: str) -> bool:
+    """Return whether a row has so many cells that one of them is hard to find."""
+    return sum(map(bool, table_cells(row))) >= _MIN_WIDE_CELLS
+
+
+def trim_row(row: str, question: str) -> tuple[str, ...]:
+    """Return the cells of a row that a question asks for, the label first; nothing if its columns do not tell.
+
+    `row` is one of `label_table_rows`. Every word of a column's name must occur in the question.
+    """
+    cells = _read_cells(row)
+    asked, years = frozenset(extract_terms(question)), frozenset(_YEAR.findall(question))
+    if not is_wide_row(row):
+        return ()
+    named = {at: terms for at, (name, _) in enumerate(cells) if at and (terms := _match_column(name, asked, years))}
+    kept = [at for at, terms in named.items() if not any(terms < other for other in named.values())]
+    written = table_cells(row)
+    return (written[0], *(written[at] for at in kept)) if kept and len(kept) < len(cells) - 1 else ()
+
+
+def _match_column(name: str, asked: frozenset[str], years: frozenset[str]) -> frozenset[str]:
+    """Return the words of a column's name if the question has them all; of a period its year is enough."""
+    found = frozenset[str]()
+    for part in name.split(CAPTION_SEPARATOR):
+        terms = frozenset(extract_terms(_IN_BRACKETS.sub(" ", part)))
+        own = frozenset(_YEAR.findall(part))
+        if own and years:
+            terms &= own if own & years else frozenset((part,))
+        if not terms <= asked and not (own and not years and found):
+            return frozenset()
+        found |= terms
+    return found
 
 
 def find_rows_of_others(asked: frozenset[str], units: Sequence[str]) -> set[str]:

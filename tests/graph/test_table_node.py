@@ -49,6 +49,30 @@ def test_a_comparison_that_no_table_answers_is_answered_part_by_part(bench, ques
     assert trace.table is None
 
 
+YEARS = passage(
+    4,
+    "Region | 2020 | 2021 | 2022 | 2023 | 2024\nNorth | 10 | 20 | 25 | 30 | 50\nSouth | 1 | 2 | 3 | 20 | 25",
+    title="Sales",
+)
+
+
+def test_a_figure_of_a_period_is_looked_up_in_a_wide_row(bench):
+    trace = bench({}, passages=[PROSE, YEARS]).ask("What were the sales of North in 2024?")
+    assert (trace.route, trace.outcome) == ("table", "calculated")
+    assert trace.table.rows == (("North", 50),)
+
+
+def test_a_figure_of_a_narrow_row_is_quoted(bench):
+    held = passage(5, "Region | 2023 | 2024\nNorth | 30 | 50\nSouth | 20 | 25", title="Sales")
+    assert bench({5: 1.0}, passages=[held]).ask("What were the sales of North in 2024?").table is None
+
+
+def test_a_figure_that_no_table_holds_is_searched_as_a_fact(bench):
+    trace = bench({4: 1.0}, passages=[PROSE, YEARS]).ask("What were the sales of North in 2019?")
+    assert trace.route == "fact"
+    assert trace.table is None
+
+
 def test_a_text_that_came_with_the_question_is_not_read_for_a_calculation(bench):
     began = time.process_time()
     assert bench({1: 1.0}, passages=[ROBOTS]).ask("Who built the Mule? " + "1," * 15_000).route is None

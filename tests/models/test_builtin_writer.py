@@ -190,6 +190,18 @@ def test_a_figure_in_a_table_is_quoted_with_its_column(embedder: Embedder) -> No
     assert text.startswith("Town: Odby — Sailors: 58 — Of which cooks: 6 [1]")
 
 
+def test_a_wide_row_is_quoted_with_the_column_asked_for(embedder: Embedder) -> None:
+    table = (
+        "Knot | Strength | Turns | Minutes | Rope use | Age\nBowline | 70 | 2 | 3 | 40 | 9\nReef | 45 | 4 | 1 | 20 | 8"
+    )
+    written = write(embedder, "What is the strength of the Bowline?", [table])
+    assert written == "Knot: Bowline — Strength: **70** [1]"
+    (quoted,) = collect_quotations(written, knowledge([table]))
+    assert quoted.text == "Knot: Bowline | Strength: 70 | Turns: 2 | Minutes: 3 | Rope use: 40 | Age: 9"
+    (support,) = check_sentences(written, knowledge([table]))
+    assert support.strength == "supported"
+
+
 def test_the_answer_comes_in_small_pieces_with_its_usage_last(embedder: Embedder) -> None:
     writer = BuiltinWriter(embedder, CountedTermStatistics(ENGLISH))
     _, *pieces = writer.write("Who built the Halden lighthouse?", knowledge(ENGLISH), (), Cancellation())

@@ -123,6 +123,92 @@ def test_a_caption_gives_unit_and_title() -> None:
     assert [one.unit for one in table.columns] == ["", "万元", "万元"]
 
 
+HALF_YEARS = """Branches 30 06 2024
+
+3.1 Branches
+
+January–June 2024
+In millions of CHF | Sales (a) | Profit | | Other income/(expenses) (b) | Margin (%)
+Branch North | 120 | 27 | | -8 | 22
+Mail order (c) | 31 | 6 | | 0 | 19
+Total | 151 | 33 | | -8 | 22
+January–June 2023
+In millions of CHF | Sales (a) | Profit | | Other income/(expenses) (b) | Margin (%)
+Branch North | 110 | 21 | | -3 | 20
+Mail order (c) | 35 | — | | -1 | 17
+Kiosk | 2 | 1 | | 0 | 50
+Total | 147 | 22 | | -4 | 20
+
+(a) Without sales between branches.
+(b) Included in profit.
+(c) Sent from the branch in the north."""
+
+
+def test_tables_of_several_periods_are_one_with_the_columns_of_each() -> None:
+    (table,) = find_tables(sheet(HALF_YEARS))
+    assert [one.name for one in table.columns[1:]] == [
+        f"January–June {year} · {name}"
+        for year in (2024, 2023)
+        for name in ("Sales", "Profit", "Other income/(expenses)", "Margin (%)")
+    ]
+    assert [one.unit for one in table.columns] == ["", *["millions of CHF"] * 3, "%", *["millions of CHF"] * 3, "%"]
+    assert values(table) == [
+        ("Branch North", 120, 27, -8, 22, 110, 21, -3, 20),
+        ("Mail order", 31, 6, 0, 19, 35, None, -1, 17),
+        ("Kiosk", None, None, None, None, 2, 1, 0, 50),
+    ]
+    assert [row.values[1] for row in table.totals] == [151]
+    assert [one.sentence[:18] for one in table.rows[0].statements({1})] == ["Branch North | 110"]
+    assert [one.sentence[:18] for one in table.rows[0].statements({0, 1})] == [
+        "Branch North | 120",
+        "Branch North | 110",
+    ]
+    assert "3.1 Branches" in table.above
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            "Sales | Stock\nNorth | 1 | 3\nSouth | 2 | 4",
+            "Profit | Stock\nNorth | 1 | 3\nSouth | 2 | 4",
+        ),  # other columns
+        ("Sales | Stock\nNorth | 1 | 3\nSouth | 2 | 4", "Sales | Stock\nMay | 1 | 3\nJune | 2 | 4"),  # other rows
+        (
+            "Sales | Stock\nNorth | 1 | 3\nNorth | 2 | 4",
+            "Sales | Stock\nNorth | 1 | 3\nNorth | 2 | 4",
+        ),  # rows that cannot be told apart
+    ],
+)
+def test_other_tables_of_two_periods_stay_apart(first: str, second: str) -> None:
+    assert len(find_tables(sheet(f"2023\nIn CHF | {first}\n2024\nIn CHF | {second}"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "note", "kept", "unit"),
+    [
+        ("Sales (a)", "", "Sales", ""),
+        ("Sales (1)", "", "Sales", ""),
+        ("Length (m)", "", "Length (m)", "m"),
+        ("Length (d)", "", "Length (d)", "d"),
+        ("Sales (d)", "(d) Without tax.", "Sales", ""),
+        ("Sales*", "", "Sales", ""),
+        ("Profit (loss)", "", "Profit (loss)", ""),
+    ],
+)
+def test_marks_of_footnotes_are_no_units(name: str, note: str, kept: str, unit: str) -> None:
+    text = f"Shop | {name}\nNorth | 1\nSouth | 2\n\n{note}"
+    (table,) = find_tables([Passage(1, "s", "T", "", text, "")])
+    assert (table.columns[1].name, table.columns[1].unit) == (kept, unit)
+
+
+def test_marks_that_tell_names_apart_are_kept() -> None:
+    text = "Fund | Rate (1) | Rate (2)\nBond (a) | 1 | 2\nBond (b) | 3 | 4\n\n(a) Old.\n(b) New."
+    (table,) = find_tables(sheet(text))
+    assert [one.name for one in table.columns] == ["Fund", "Rate (1)", "Rate (2)"]
+    assert [row.values[0] for row in table.rows] == ["Bond (a)", "Bond (b)"]
+
+
 def test_sql_names_are_unique() -> None:
     (table,) = find_tables(sheet("Area | Cost (€) | Cost ($) | 매출 | rowid\nEast | 4 | 5 | 6 | 7"))
     assert [one.sql_name for one in table.columns] == ["area", "cost", "cost_3", "매출", "column_5"]

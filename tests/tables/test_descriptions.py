@@ -3,10 +3,12 @@
 import pytest
 
 from crag.cancellation import Cancellation
+from crag.tables.data_table import find_tables
 from crag.tables.descriptions import describe_result, describe_tables
 from crag.tables.query import run_query
 from crag.tables.questions import write_query
 from crag.text.language import detect_written_language
+from tests.tables.test_data_table import sheet
 from tests.tables.test_questions import make_table
 
 
@@ -43,6 +45,17 @@ def test_a_result_is_said_with_its_figures(title: str, question: str, said: str)
     assert query is not None
     result = run_query(query.sql, [query.table], Cancellation())
     assert describe_result(detect_written_language(question), query, result) == said
+
+
+def test_a_change_names_its_columns() -> None:
+    head = "In thousands of CHF | Cost | Profit"
+    text = f"2024\n{head}\nRope | 5 | 1\nOil | 2 | 3\n2023\n{head}\nRope | 4 | 2\nOil | 2 | 3"
+    (table,) = find_tables(sheet(text))
+    query = write_query("Compare the cost of Rope in 2023 and 2024", [table])
+    assert query is not None
+    said = describe_result("en", query, run_query(query.sql, [table], Cancellation()))
+    before, after = "4 thousand CHF (2023 · Cost)", "5 thousand CHF (2024 · Cost)"
+    assert said == f"The change is 1 thousand CHF (25 %): from {before} to {after}."
 
 
 def test_the_result_of_another_statement_is_listed() -> None:

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from crag.tables.periods import find_periods
+from crag.tables.periods import find_periods, read_period
 
 
 def day(text: str) -> date | None:
@@ -51,3 +51,17 @@ def test_a_period_without_a_year_needs_the_only_one() -> None:
 def test_words_that_people_use_for_two_things_say_for_which_period(text: str) -> None:
     (found,) = find_periods(text, ())
     assert found.edge == (date(2019, 1, 1), date(2020, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "period"),
+    [
+        ("January–June 2023 · Sales", (date(2023, 1, 1), date(2023, 7, 1))),
+        ("2023년 · 하반기", (date(2023, 7, 1), date(2024, 1, 1))),
+        ("2023", (date(2023, 1, 1), date(2024, 1, 1))),
+        ("Sales", None),
+        ("2023 and 2024", None),
+    ],
+)
+def test_the_name_of_a_column_tells_its_period(name: str, period: tuple[date, date] | None) -> None:
+    assert read_period(name) == period

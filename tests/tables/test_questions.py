@@ -7,8 +7,9 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.tables.data_table import DataTable, find_tables
 from crag.tables.query import run_query
-from crag.tables.questions import is_table_question, write_query
+from crag.tables.questions import is_lookup_question, is_table_question, write_queries, write_query
 from crag.types import Passage
+from tests.tables.test_data_table import sheet
 
 SHEETS = {
     "Robot sales": """
@@ -264,6 +265,115 @@ def test_two_tables_that_fit_equally_are_no_answer() -> None:
     assert write_query("Which robot sold most?", [make_table("Robot sales"), make_table("Robot sales")]) is None
 
 
+SEGMENTS = """3.1 Branches
+
+January–June 2024
+In millions of CHF | Sales (a) | Profit | of which closing costs
+Branch North | 120 | 27 | -8
+Branch South | 90 | 11 | -2
+Mail order | 31 | 6 | -1
+Unallocated items (b) | 0 | -9 | 0
+Total | 241 | 35 | -11
+January–June 2023
+In millions of CHF | Sales (a) | Profit | of which closing costs
+Branch North | 110 | 21 | -3
+Branch South | 95 | 14 | -4
+Mail order | 35 | 5 | -2
+Unallocated items (b) | — | -8 | 0
+Total | 240 | 32 | -9
+
+(a) Without sales between branches.
+(b) Mainly the head office."""
+PRODUCTS = """3.2 Products
+
+January–June 2024
+In millions of CHF | Sales | Profit
+Rope | 140 | 30
+Sails | 101 | 14
+Unallocated items (a) | 0 | -9
+Total | 241 | 35
+January–June 2023
+In millions of CHF | Sales | Profit
+Rope | 141 | 29
+Sails | 99 | 11
+Unallocated items (a) | — | -8
+Total | 240 | 32
+
+(a) Mainly the head office."""
+
+
+def read_half_years(question: str) -> list[tuple[bool, list[tuple[object, ...]]]]:
+    tables = find_tables([*sheet(SEGMENTS, "Branches 30 06 2024"), *sheet(PRODUCTS, "Products 30 06 2024")])
+    queries = write_queries(question, tables)
+    return [(one.is_certain, list(run_query(one.sql, tables, Cancellation()).rows)) for one in queries]
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Compare the sales of Mail order in 2023 and 2024.", [(-4, -400 / 35, 35, 31)]),
+        ("How much did sales of Rope change from 2023 to 2024?", [(-1, -100 / 141, 141, 140)]),
+        ("Which branch had the highest sales in 2024?", [("Branch North", 120)]),
+        ("Which product category had the lowest sales in 2024?", [("Sails", 101)]),
+        ("What is the sum of sales of Branch North and Mail order in 2024?", [(151,)]),
+        ("What is the average profit of the branches in 2023?", [(17.5,)]),
+        ("What was the total profit of Rope and Sails in the first half of 2024?", [(44,)]),
+        ("Compare the sales and the profit of Mail order in 2023 and 2024.", [("Mail order", 31, 6, 35, 5)]),
+        ("What was the profit of Branch South in H1 2023?", [("Branch South", 14)]),
+    ],
+)
+def test_tables_of_two_half_years_are_computed_with(question: str, rows: list[tuple[object, ...]]) -> None:
+    (found,) = read_half_years(question)
+    assert found[0]
+    assert [tuple(pytest.approx(cell) if isinstance(cell, float) else cell for cell in row) for row in found[1]] == rows
+
+
+def test_tables_with_the_same_result_answer_together() -> None:
+    assert read_half_years("What were the total sales in 2023?") == [(True, [(240,)])] * 2
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Compare the sales of Mail order in 2022 and 2024.",
+        "What is the sum of sales of Branch North and Mail order in the full year 2024?",
+        "What were the annual sales of Mail order in 2024?",
+        "What were the sales of Mail order in June 2024?",
+        "What were the sales of Mail order in the second half of 2024?",
+        "What were the total sales of Mail order?",
+        "Which branch had the highest closing costs in 2024?",  # written as negative figures
+        "What is the average profit of the product categories in 2024?",  # of what is not allocated, too?
+        "What is the total over the whole year?",
+    ],
+)
+def test_what_half_years_do_not_say_is_never_certain(question: str) -> None:
+    assert not any(is_certain for is_certain, _ in read_half_years(question))
+
+
+def test_a_name_that_two_columns_share_is_never_certain() -> None:
+    text = "Area | Trading profit | Underlying trading profit\nEast | 4 | 5\nWest | 6 | 7"
+    (table,) = find_tables([Passage(1, "s", "Areas", "", text, "")])
+    for question, is_certain in (("What is the profit of East?", False), ("What is the trading profit of East?", True)):
+        query = write_query(question, [table])
+        assert query is not None
+        assert query.is_certain is is_certain
+
+
+@pytest.mark.parametrize("question", ["How did the cost of Rope change in 2024?", "What was the total cost in 2024?"])
+def test_two_figures_of_one_period_are_no_change_and_no_sum(question: str) -> None:
+    rows = "In CHF | Cost | Profit\nRope | 4 | 2\nOil | 3 | 1"
+    (table,) = find_tables(sheet(f"Budget 2024\n{rows}\nActual 2024\n{rows}"))
+    query = write_query(question, [table])
+    assert query is None or not query.is_certain
+
+
+def test_a_word_before_a_noun_does_not_choose_rows() -> None:
+    text = "Town | Visits\nNew Odby | 4\nNew Varn | 5\nSalt | 6"
+    (table,) = find_tables([Passage(1, "s", "Towns", "", text, "")])
+    query = write_query("How many new visits are there in total?", [table])
+    assert query is None or not query.is_certain
+
+
 def test_names_and_values_cannot_break_out_of_the_statement() -> None:
     text = "Item'); DROP TABLE x; -- | Cost\" OR 1=1\nA' OR '1'='1 | 4\nB | 5"
     (table,) = find_tables([Passage(1, "s", "T", "", text, "")])
@@ -331,6 +441,21 @@ def test_hostile_cells_stay_values(question: str) -> None:
 )
 def test_the_wording_says_whether_rows_are_computed_with(question: str, is_one: bool) -> None:
     assert is_table_question(question) is is_one
+
+
+@pytest.mark.parametrize(
+    ("question", "is_one"),
+    [
+        ("What were the sales of the depot in 2023?", True),
+        ("depot sales 2023", True),
+        ("2023년 강남점 매출은?", True),
+        ("2023年的销售额是多少", True),
+        ("What were the sales of the depot?", False),
+        ("Who ran the depot in 2023?", False),
+    ],
+)
+def test_the_wording_says_whether_a_figure_of_a_period_is_sought(question: str, is_one: bool) -> None:
+    assert is_lookup_question(question) is is_one
 
 
 @pytest.mark.parametrize("figures", ["1" * 900, "1," * 450, "1 " * 450, "1.1" * 300])

@@ -34,6 +34,27 @@ def test_other_topics_are_listed_by_the_sentences_that_name_them():
     assert find("roofs", *held) == []
 
 
+@pytest.mark.parametrize(
+    ("topic", "text", "found"),
+    [
+        (
+            "risks",
+            "The risks are as follows. First, the dam may break. Second, risks of fire. Ada keeps the keys.",
+            ["First, the dam may break.", "Second, risks of fire."],
+        ),
+        (
+            "보안 위험",
+            "보안의 위험은 다음과 같다. 첫째, 정보의 유출. 둘째, 도면의 도난.",
+            ["첫째, 정보의 유출.", "둘째, 도면의 도난."],
+        ),
+        ("風險", "風險如下。第一，水壩潰堤。第二，磨坊失火。", ["第一，水壩潰堤。", "第二，磨坊失火。"]),
+        ("risks", "The risks are as follows. Ada keeps the keys.", ["The risks are as follows."]),
+    ],
+)
+def test_what_a_sentence_announces_is_listed_in_its_place(topic, text, found):
+    assert find(topic, passage(1, text)) == found
+
+
 def test_rows_are_matched_with_the_names_of_their_columns():
     assert find("price of Heron", passage(1, SHEET)) == ["Supplier: Heron Inc — Price: 52"]
 

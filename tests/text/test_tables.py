@@ -6,6 +6,7 @@ from crag.text.tables import (
     find_column_names,
     is_total_row,
     label_table_rows,
+    trim_row,
 )
 
 
@@ -66,3 +67,26 @@ def test_a_word_for_a_total_names_its_row(total: str) -> None:
 @pytest.mark.parametrize("office", ["총무팀", "총장실", "총회", "총괄팀", "총학생회", "总经理", "总部"])
 def test_a_word_that_only_begins_like_a_total_is_none(office: str) -> None:
     assert not is_total_row(f"{office} | 201")
+
+
+ROW = "In CHF: Odby | Sales (a): 31 | Profit before tax: 6 | Profit: 5 | 2023 · Visits: 8 | 2024 · Visits: 9"
+
+
+@pytest.mark.parametrize(
+    ("question", "cells"),
+    [
+        ("What are the sales of Odby?", ["Sales (a): 31"]),
+        ("What was the profit before tax of Odby?", ["Profit before tax: 6"]),
+        ("What was the profit of Odby?", ["Profit: 5"]),
+        ("How many visits did Odby have in 2024?", ["2024 · Visits: 9"]),
+        ("What were sales and profit of Odby?", ["Sales (a): 31", "Profit: 5"]),
+        ("How many people live in Odby?", []),
+        ("How many visits did Odby have in 2022?", []),
+    ],
+)
+def test_a_row_is_trimmed_to_the_columns_asked_for(question: str, cells: list[str]) -> None:
+    assert list(trim_row(ROW, question)) == (["In CHF: Odby", *cells] if cells else [])
+
+
+def test_a_short_row_is_not_trimmed() -> None:
+    assert trim_row("Town: Odby | Sales: 31 | Profit: 6", "What are the sales of Odby?") == ()

@@ -94,7 +94,7 @@ class _TableReader:
 
     def _find_next_header(self, at: int, ahead: Sequence[Sequence[str]]) -> TableHeader | None:
         """Return the header, below a blank row, of another table, which has no figures although the one above has."""
-        if not self._header or not self._has_figures or not self._follows_blank(at):
+        if len(ahead) < 2 or not self._header or not self._has_figures or not self._follows_blank(at):
             return None
         caption = lone_cell(ahead[0])
         names, *below = ahead[1:] if caption else ahead

@@ -80,3 +80,8 @@ def test_an_empty_first_cell_is_kept() -> None:
 )
 def test_the_title_of_a_sheet_stands_above_its_tables(title: str, header: str) -> None:
     assert written([["2023", ""], ["Zone", "Sales"], ["Asia", "3"]], title=title)[0] == f"# {header}"
+
+
+def test_a_single_line_may_end_a_sheet_below_a_blank_row() -> None:
+    rows = [["Zone", "Sales"], ["Asia", "3"], ["Africa", "4"], [], ["(a) Without tax."]]
+    assert written(rows)[-1] == "> (a) Without tax."
