@@ -31,7 +31,7 @@ _MAX_FRAME_BYTES = 1 << 20  # around a file
 _MAX_JSON_BYTES = 8 << 20  # values of JSON take up to 25 times as much memory
 MOST_OPEN = 100
 """Requests of one person, or of one token of the home, that are answered at the same time."""
-FILE_WEIGHT = 12  # of a request with a file, which is held in memory, among these
+FILE_WEIGHT = 12  # a request with a file, which is held in memory, counts as this many
 _STATUSES: tuple[tuple[type[CragError], HTTPStatus], ...] = (
     (NotFound, HTTPStatus.NOT_FOUND),
     (LimitReached, HTTPStatus.TOO_MANY_REQUESTS),
@@ -96,7 +96,7 @@ class AdmitTokens:
             sender, weight = token.user or token.id, FILE_WEIGHT if _has_file(scope) else 1
             if self._open[sender] + weight > MOST_OPEN:
                 raise Refused(
-                    HTTPStatus.TOO_MANY_REQUESTS, "Too many requests are open.", "Wait for one.", "too_many_open"
+                    HTTPStatus.TOO_MANY_REQUESTS, "Too many requests are open.", "Wait until one ends.", "too_many_open"
                 )
         except CragError as error:
             await say_error(Request(scope), error)(scope, receive, send)
@@ -198,14 +198,14 @@ def add_error_handlers(api: FastAPI) -> None:
 
     async def say_invalid(request: Request, error: RequestValidationError) -> Response:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
-        return describe_error(request, HTTPStatus.UNPROCESSABLE_ENTITY, wrong, "invalid")
+        return _describe_error(request, HTTPStatus.UNPROCESSABLE_ENTITY, wrong, "invalid")
 
     async def say_status(request: Request, error: HTTPException) -> Response:
-        return describe_error(request, HTTPStatus(error.status_code), str(error.detail), "http", error.headers)
+        return _describe_error(request, HTTPStatus(error.status_code), str(error.detail), "http", error.headers)
 
     async def say_fault(request: Request, _error: Exception) -> Response:
         message = "Something went wrong in the app. Try again."
-        return describe_error(request, HTTPStatus.INTERNAL_SERVER_ERROR, message, "bug")
+        return _describe_error(request, HTTPStatus.INTERNAL_SERVER_ERROR, message, "bug")
 
     handlers: dict[Any, Any] = {
         Exception: say_fault,
@@ -222,10 +222,10 @@ def say_error(request: Request, error: CragError) -> Response:
     kind = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
     status = error.status if isinstance(error, Refused) else kind
     headers = {"Retry-After": str(error.seconds)} if isinstance(error, LimitReached) else {}
-    return describe_error(request, status, str(error), error.code, headers)
+    return _describe_error(request, status, str(error), error.code, headers)
 
 
-def describe_error(request: Request, status: HTTPStatus, message: str, code: str, headers: Any = None) -> JSONResponse:
+def _describe_error(request: Request, status: HTTPStatus, message: str, code: str, headers: Any = None) -> JSONResponse:
     """Return the reply that describes an error in the form that the client expects."""
     message = strip_unstorable(message)
     named = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}

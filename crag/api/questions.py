@@ -40,7 +40,7 @@ def start_run(
     application = caller.application
     application.library.check_collection(options.collection)
     application.runs.count_question()
-    # Before there is a conversation, which a question that is refused shall not leave.
+    # Before a conversation is made: a refused question must not leave an empty one.
     question, chosen = normalize_question(question), build_options(caller, options)
     conversation_id = conversation or None
     if conversation == "new" or (not conversation and caller.owns_conversations):

@@ -22,7 +22,7 @@ from crag.app.followed_runs import follow_run
 from crag.errors import BadRequest, NotFound
 from crag.evaluation.types import Evaluation
 from crag.events import encode_event
-from crag.ingest.intake import write_text_file
+from crag.ingest.intake import compose_text_file
 from crag.library.job_queue import Job
 
 _POLL_SECONDS = 0.2
@@ -90,7 +90,7 @@ def add_document(caller: Writer, request: Request, document: NewDocument) -> Res
     def add() -> dict[str, Any]:
         if document.url:
             return {"job": jobs.submit_url(document.url, document.collection)}
-        return {"job": jobs.submit_bytes(*write_text_file(document.title, document.text), document.collection)}
+        return {"job": jobs.submit_bytes(*compose_text_file(document.title, document.text), document.collection)}
 
     return reply_once(request, caller, document.model_dump(), add)
 

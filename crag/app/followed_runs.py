@@ -12,8 +12,8 @@ from crag.app.application import Application
 from crag.events import Event
 from crag.runs.run import Run
 
-_MAX_THREADS = 200  # wait for events at the same time; those who follow more runs take turns
-_TURN_SECONDS = 1.0  # then whoever left has no thread any more
+_MAX_THREADS = 200  # that wait for events at the same time; followers of more runs take turns
+_TURN_SECONDS = 1.0  # after which the thread of a client that left is free
 
 
 @cache

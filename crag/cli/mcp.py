@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from crag.app.application import Application
 from crag.cli.arguments import OK, AddCommand, whole_number
+from crag.cli.terminal import print_note
 
 _LARGEST_PORT = 65_535
 
@@ -24,7 +24,7 @@ def register(command: AddCommand) -> None:
 
 
 def serve_mcp(application: Application, options: argparse.Namespace) -> int:
-    """Serve the documents to a program by the Model Context Protocol, over standard input and output."""
+    """Serve the documents to programs by the Model Context Protocol, over standard input and output or over HTTP."""
     from crag.mcp.server import Access, CragServer
 
     access = Access(may_add=not options.read_only, local_files=not options.http)
@@ -34,7 +34,7 @@ def serve_mcp(application: Application, options: argparse.Namespace) -> int:
         return OK
     from crag.mcp.http import serve_http
 
-    print(f"Serving http://127.0.0.1:{options.http}/mcp. Stop with Ctrl+C.", file=sys.stderr, flush=True)
+    print_note(f"Serving http://127.0.0.1:{options.http}/mcp. Stop with Ctrl+C.")
     user = application.accounts.find(options.account).id if options.account else None
     serve_http(server, user, options.http)
     return OK

@@ -121,8 +121,8 @@ def _is_covered(
         return True
     if is_quoted:
         quoted = collect_quotations(text, used)
-        is_either = sum(is_table_row(one.text) for one in quoted) > 1  # rows of two tables: of two years, for example
-        return not is_either and deps.engine.coverage.is_covered(retrieval_question(state), quoted)
+        has_rival_rows = sum(is_table_row(one.text) for one in quoted) > 1  # of two years, for example
+        return not has_rival_rows and deps.engine.coverage.is_covered(retrieval_question(state), quoted)
     if any(one.strength != "supported" for one in support):
         return False
     sources = collect_quotations("\n".join(one.quote for one in support), used)

@@ -220,7 +220,8 @@ def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> li
     if not asked:
         return list(passages)
     in_chapter = [passage for passage in passages if _is_in_chapter(passage, asked)]
-    is_unknown = bool(find_name_terms(f"the {request.scope}")) and not best  # "Summarize the Orbel paper"
+    # "Summarize the Orbel paper": a name, which cannot begin a sentence, of no document
+    is_unknown = bool(find_name_terms(f"the {request.scope}")) and not best
     return in_chapter or (list(passages) if request.is_whole and not is_unknown else [])
 
 

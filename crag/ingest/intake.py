@@ -160,7 +160,7 @@ _BARE_ADDRESS = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:[/?#]\S*)?$")
 _CREDENTIALS = re.compile(r"(?<=//)[^/?#]*@")
 
 
-def write_text_file(title: str, text: str) -> tuple[str, bytes]:
+def compose_text_file(title: str, text: str) -> tuple[str, bytes]:
     """Return a text as a Markdown file: its name, and its content below the title unless it has a heading."""
     headed = text if text.lstrip().startswith("#") else f"# {title}\n\n{text}"
     return f"{title}.md", headed.encode()

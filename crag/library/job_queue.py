@@ -89,7 +89,7 @@ class JobQueue(UserScoped):
             return [_job_from_row(row) for row in connection.execute(wanted)]
 
     def get(self, job_id: str) -> Job | None:
-        """Return one job."""
+        """Return the job with this id, or None if the user has none."""
         with self._database.read() as connection:
             row = connection.execute(select(jobs).where(jobs.c.id == job_id, self._visible(jobs))).first()
         return None if row is None else _job_from_row(row)

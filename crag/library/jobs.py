@@ -324,7 +324,7 @@ class IngestJobs(UserScoped):
         return [own.get(job.id, job) if not job.finished else job for job in self._rows.all()]
 
     def job(self, job_id: str) -> Job | None:
-        """Return one of these jobs."""
+        """Return the job with this id, or None if the user has none."""
         stored = self._rows.get(job_id)
         return stored if stored is None or stored.finished else self._workers.running_jobs().get(job_id, stored)
 

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from crag.api.access import AdmitTokens, describe_error
+from crag.api.access import AdmitTokens, Refused, say_error
 from crag.errors import BadRequest
 from crag.mcp.server import CragServer
 from crag.storage.api_tokens import ApiToken
@@ -56,8 +56,8 @@ class _AdmitUser:
         if scope["type"] == "http":
             token: ApiToken = scope["state"]["token"]
             if token.user != self._user or not token.scopes.issuperset(_NEEDED):
-                message = "This token may not be used here. It must be yours, and may ask and read."
-                refusal = describe_error(Request(scope), HTTPStatus.FORBIDDEN, message, "forbidden")
-                await refusal(scope, receive, send)
+                remedy = "Use one of your own with the scopes ask and read."
+                error = Refused(HTTPStatus.FORBIDDEN, "This token is not valid here.", remedy)
+                await say_error(Request(scope), error)(scope, receive, send)
                 return
         await self._app(scope, receive, send)

@@ -34,7 +34,7 @@ from crag.cancellation import Cancellation
 from crag.errors import CragError
 from crag.events import NodeStarted
 from crag.graph.policy import NOBODY_TO_ASK
-from crag.ingest.intake import is_url, write_text_file
+from crag.ingest.intake import compose_text_file, is_url
 from crag.ingest.pipeline import AddOptions
 from crag.options import RouteName, RunOptions
 from crag.runs.run import Run
@@ -125,7 +125,7 @@ class CragServer(MCPServer):
         found = None
         self.application.library.check_collection(options.collection)
         self.application.runs.count_question()
-        question = normalize_question(question)  # no conversation for what is refused
+        question = normalize_question(question)  # a refused question must not leave an empty conversation
         if conversation == "new":
             found = self.application.conversations.create()
         elif conversation:
@@ -226,7 +226,7 @@ class CragServer(MCPServer):
             pipeline = self.application.library.pipeline
             options = AddOptions(collection=collection, progress=report, stop=stop)
             if text:
-                return [pipeline.add_bytes(*write_text_file(title, text), **options)]
+                return [pipeline.add_bytes(*compose_text_file(title, text), **options)]
             return list(pipeline.add(location, **options))
 
         try:

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_CLIENT_PREFIX = 64  # bits of the network that a provider gives to one client (RFC 6177)
+_CLIENT_PREFIX = 64  # bits: one client has at least a network of this size (RFC 6177)
 _UPLOAD_FOLDER = "/_stcore/upload_file/"
 _TRY_AGAIN_LATER = 1013  # close code, registered with IANA
 _TOO_MANY_TABS = "CRAG Chat is open in too many tabs. Close some of them, then reload this page.\n"

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from crag.protocols import Embedder, Quotation
 from crag.text.definitions import defines, find_term
 from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
+from crag.text.measures import MONEY_UNIT
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
@@ -21,22 +22,19 @@ _CLASS_NOUN = lazy_regex(
 )
 _DEGREE = lazy_regex(r"\bhow (big|large)\b", re.IGNORECASE)
 _COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
-_CURRENCY = lazy_regex(r"[$€£¥₩]\s?\d|\d\s?(?:euros?|pounds?|dollars?|EUR|GBP|USD)\b", re.IGNORECASE)
+_CURRENCY = lazy_regex(rf"[$€£¥₩]\s?\d|\d\s?{MONEY_UNIT}\b", re.IGNORECASE)
 _SUPERLATIVE = (
     r"(?<!\bat )\b(?:most|least|best|worst|(?:high|low|larg|bigg|great|small|tall|long|short|old|young|earli|lat|near"
     r"|fast|slow|strong|weak|rich|poor|cheap|new|deep|wid|heavi|light|hott|cold|few|clos|busi)est)\b"
 )
-_QUALIFIERS = tuple(  # stop words that change what is asked, and what an answer must hold: mostly one of the same kind
+_QUALIFIERS = tuple(  # words that change what is asked: the answer must hold one of the same kind, or of these others
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(asks + others, re.IGNORECASE))
     for asks, others in (
         (r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b", ""),
         (r"\b(?:only|sole|single)\b", ""),
         (r"\b(?:before|prior|earlier|previous\w*|former\w*)\b", ""),
         (r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b", ""),
-        (
-            _SUPERLATIVE,
-            r"|\b(?:top|main\w*|primar\w+|chief\w*|maxim\w+|minim\w+|more \w+ than any)\b",
-        ),
+        (_SUPERLATIVE, r"|\b(?:top|main\w*|primar\w+|chief\w*|maxim\w+|minim\w+|more \w+ than any)\b"),
     )
 )
 _NEEDED = tuple(  # what a question asks, and what its answer must hold
@@ -59,7 +57,7 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
     )
 )
 _ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
-_REASON = lazy_regex(  # with regard to case: "to reduce costs" is a reason, "to Dunmore Holdings" is none
+_REASON = lazy_regex(  # case counts: "to reduce costs" is a reason, "to Dunmore Holdings" is none
     r"(?i:\b(?:because|since(?! [12]\d{3})|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)"
     r"|so(?! (?:far|called|many|much)\b)|therefore|thus|hence|reasons?(?! (?:why|that|for which)\b)|caus\w+"
     r"|result(?:s|ed|ing)? (?:of|in|from)|as a result|for (?:fear|lack|want|the (?:sake|purpose|reason))"
@@ -175,7 +173,7 @@ def _is_done_to_others(question: AnalyzedQuestion, verb: str, rest: str, quoted:
 
 
 def _relate(question: AnalyzedQuestion, verb: str, objects: Collection[str], sentence: str) -> bool | None:
-    """Return whether a sentence says of one of the objects that somebody does it; None if that cannot be told."""
+    """Return whether the verb has one of the objects in a sentence; None if the sentence does not show it."""
     asked = next(iter(extract_terms(verb)), "")
     agent = re.compile(rf"{asked}\w?(?:er|or)")  # "founder", "winner"
     tokens = list(find_tokens(sentence))
@@ -235,7 +233,7 @@ def _is_form_of_name(name: str, term: str) -> bool:
 
 
 def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> bool:
-    """Return whether a quotation gives a definition, a material or as many items if these are asked for.
+    """Return whether a quotation has the form that is asked for: a definition, a material, as many items.
 
     It must also speak of the kind of thing that is asked for.
     """

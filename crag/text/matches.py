@@ -64,7 +64,7 @@ _PERSON = lazy_regex(
     r"(?: [A-Z][\w.’'-]*)? (?P<last>[A-Z][a-zà-ÿ’'-]{2,}(?:[A-Z][a-zà-ÿ]+)?)"
 )
 _HONORIFIC = lazy_regex(r"\W*(?:Dr|Mrs?|Ms|Mx|Prof|Professor|Sir|Lady)\.?")
-_COUNTED = lazy_regex(  # a sentence of a list that is told: "First, …", "둘째, …"
+_COUNTED = lazy_regex(  # a sentence of a list in prose: "First, …", "둘째, …"
     r"\W*(?:(?:first|second|third|fourth|fifth|sixth|last|final)(?:ly)?,?\s|첫째|둘째|셋째|넷째|다섯째|여섯째|마지막으로"
     r"|[첫두세네]\s?번째|第[一二三四五六七八九十][，,、]|其[一二三四五六][，,、]|首先|其次|再次|最[后後][，,])",
     re.IGNORECASE,
@@ -171,7 +171,7 @@ class MatchFinder:
                     yield value
 
     def _sentences(self, units: Sequence[str]) -> Iterator[str]:
-        listed = 0  # up to here
+        listed = 0  # the units before this one were yielded as a list
         for at, unit in enumerate(units):
             if at < listed:
                 continue

@@ -37,16 +37,15 @@ _DURATION = (
     rf"(?:{_TIME})(?! (?:ago|prior|earlier|previously)\b)|{_SPAN}"
     r"|\b(?:for (?:life|good)|forever|indefinite(?:ly)?|permanent(?:ly)?|unlimited|lifelong|overnight)\b"
 )
-_LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|(?<!\d)\d{1, 3}['′’] ?\d"
+_LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|(?<!\d)\d{{1,3}}['′’] ?\d{{1,2}}\b"  # 5′11″
 _AGE = rf"{_TIME}|\bage[ds]?\b\D{{0,20}}\d+|(?-i:[A-Z])\w+, \d{{1,2}},| at \d{{2}}(?=[,.]|$)"
 _FREQUENCY = (
     r"\b(?:once|twice|\w+ times|every|each|(?:bi|semi)?-?(?:hour|dai|night|week|month|year|quarter|annual)ly|annual"
     r"|continuous(?:ly)?|always|never|rarely|seldom|sometimes|usually|regularly|frequently|occasionally)\b"
     rf"|\b(?:an?|per) {_TIME_UNIT}\b"
 )
-_MONEY = (
-    r"[$€£¥₩]\s?\d[\d.,]*|(?<![\d.,])\d[\d.,]*(?: (?:thousand|million|billion))? (?:euros?|pounds?|dollars?|cents?)\b"
-)
+MONEY_UNIT = r"(?:euros?|pounds?|dollars?|cents?|EUR|GBP|USD)"
+_MONEY = rf"[$€£¥₩]\s?\d[\d.,]*|(?<![\d.,])\d[\d.,]*(?: (?:thousand|million|billion))? {MONEY_UNIT}\b"
 _KOREAN_COUNT = r"(?<![\d.,])(?:\d{1,3}(?:[.,]\d+)*|[한두세네]|열|반|몇|수)\s?"
 _KOREAN_DURATION = (
     rf"{_KOREAN_COUNT}(?:년|개월|달|주|일|시간|분|초)(?!에)|부터[^.]{{0,20}}까지|\d\s?[~–-]\s?\d|평생|무기한"
@@ -87,7 +86,7 @@ _OTHERS = tuple(  # what a question asks, and the quantities that do not answer 
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
     for asks, holds in (
         (
-            r"\bhow many (?!(?:\w+ )?(?:met(?:er|re)s|miles|kilomet|euros|pounds|dollars)\b)",
+            rf"\bhow many (?!(?:\w+ )?(?:{_LENGTH_UNIT}|{MONEY_UNIT})\b)",
             rf"{_TIME}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|(?<![\d.,])\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
         ),
         (
@@ -117,4 +116,4 @@ def drop_other_quantities(question: str, text: str) -> str:
     if not (noun and re.search(noun, text, re.IGNORECASE)):
         return text
     is_other = rf"(?!(?:[\w-]+ ){{0,4}}{noun})(?!(?:was|has|its|his|this|plus|across|always|less|does)\b)[a-z]{{2,}}s\b"
-    return re.sub(rf"{_COUNT} {is_other}", " ", text)
+    return re.sub(rf"(?i:{_COUNT}) {is_other}", " ", text)

@@ -14,7 +14,7 @@ from crag.text.korean_spacing import restore_spaces
 from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
 from crag.text.measures import drop_other_quantities, find_quantities
 from crag.text.opening_hours import find_hours, tells_other_opening
-from crag.text.patterns import lazy_regex
+from crag.text.patterns import MONTHS, lazy_regex
 from crag.text.verbs import find_other_forms
 
 
@@ -231,7 +231,7 @@ def _weigh_terms(
 def detect_answer_type(question: str) -> AnswerType:
     """Return the kind of value that the first matching pattern finds in the question.
 
-    Of "Which segment earned most revenue?" it is no number: what it asks for is a segment.
+    "Which segment earned most revenue?" asks for no number, but for a segment.
     """
     asked = found[0] if (found := _CLASS_NOUN.search(question)) else question
     by_word = (kind for kind, pattern in _ASKS_BY_WORD if pattern.search(question))
@@ -249,8 +249,7 @@ def find_name_terms(text: str) -> frozenset[str]:
     return frozenset(extract_terms(" ".join(_NAME.findall(text) + _CAPITALS.findall(text))))
 
 
-_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-_MONTH = rf"(?:{_MONTHS}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+_MONTH = rf"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 _RESULT_DATE = lazy_regex(
     rf"^{_MONTH}\.? \d{{1,2}}, \d{{4}} \.\.\. ", re.IGNORECASE
 )  # publication date at the start of a web search result

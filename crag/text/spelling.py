@@ -13,7 +13,7 @@ _WORD = re.compile(  # no part of an identifier, address or compound; Chinese ne
 )
 _QUESTION_WORDS = ("what", "when", "where", "which", "whose", "who", "how", "much", "many")
 _MIN_CERTAIN_LENGTH = 5
-_LONG_ENDING = lazy_regex(
+_LONG_ENDING = lazy_regex(  # of words with an ending of `_MAX_ENDING` letters
     r"(?:ions?|ments?|ness|[ai]bl[ey]?|ships?|hood|less|full?y?|ings?|[ae]n[ct][ey]?s?|ical?|is[mt]s?|it[yi]|i[vz]e?"
     r"|[aeo]r[sy]?|ate?d?)$"
 )

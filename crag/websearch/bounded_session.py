@@ -24,9 +24,15 @@ class BoundedSession(requests.Session):
 
     def __init__(self) -> None:
         super().__init__()
-        self.max_redirects = 0
         for prefix in ("http://", "https://"):
             self.mount(prefix, _BoundedAdapter())
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        """Raise `TooManyRedirects` before the body of a redirect is read, which `max_redirects` would only do after."""
+        if resp.is_redirect:
+            resp.close()
+            raise requests.TooManyRedirects(response=resp)
+        return None
 
 
 class _BoundedAdapter(HTTPAdapter):

@@ -19,7 +19,6 @@ LOCAL_PROGRAM = "a local program"
 _TOOL_MARK, _ARGUMENT_MARK = "#", ":"
 _MAX_TOOL_PAGES, _MAX_NAMES = 10, 200  # of a server's list; characters of it in a message
 _MAX_READ_LINKS = 5
-_MAX_REPLY_BYTES = 5_000_000
 _TEXT_NAMES = ("text", "content", "page_content", "snippet", "description", "summary", "body")
 _TITLE_NAMES = ("title", "name")
 _URL_NAMES = ("url", "link", "uri", "href", "source")
@@ -103,8 +102,10 @@ class McpToolBackend:
                 yield client
 
     def _bound(self, read: Callable[..., AsyncIterator[bytes]]) -> Callable[..., AsyncIterator[bytes]]:
+        from crag.websearch.bounded_session import MAX_REPLY_BYTES
+
         async def read_within_limit(*arguments: Any) -> AsyncIterator[bytes]:
-            left = _MAX_REPLY_BYTES
+            left = MAX_REPLY_BYTES
             async for piece in read(*arguments):
                 left -= len(piece)
                 if left < 0:

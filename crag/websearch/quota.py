@@ -17,7 +17,7 @@ from crag.websearch.tavily import fault_from_exception, fault_from_status
 FREE_MONTHLY_CREDITS = 1_000  # per month in Tavily's free plan; a basic search costs one
 _VALID_SECONDS = 3600.0
 _TIMEOUT_SECONDS = 10.0
-_MORE_THAN_ANY = 1e12  # credits
+_MAX_COUNT = 1e12  # credits: no account has as many
 _USAGE_REQUEST = "How much of the account is used (with the key, nothing else)"
 
 
@@ -104,7 +104,7 @@ def _parse_quota(figures: Any, prefix: str, plan: str) -> Quota | None:
 
 def _parse_count(value: Any) -> int | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number and 0 <= value < _MORE_THAN_ANY else None
+    return int(value) if is_number and 0 <= value < _MAX_COUNT else None
 
 
 def _month_start() -> float:

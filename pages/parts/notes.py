@@ -75,20 +75,17 @@ def draw_conversation_notes(conversation: Conversation | None) -> None:
         st.form_submit_button(_("Add note"), icon=":material/add:", on_click=_add_note, args=(conversation_id,))
     _draw_undo()
     kept = application().notes.list(conversation_id=conversation_id) if conversation_id else []
-    for note in kept[:_PAGE_SIZE]:
-        with st.container(gap=None):
-            dialogs.draw_opener(
-                markdown.escape_line(note.title, 100),
-                None,
-                _EDIT_DIALOG,
-                note.id,
-                type="tertiary",
-                key=f"note-{note.id}",
-            )
-            st.caption(markdown.escape_line(_preview(note), _PREVIEW_LENGTH))
+    _draw_first_notes(kept, _draw_note_summary)
     if not kept:
         st.caption(_("Notes of this conversation appear here. To keep an answer, choose *More*, *Keep as a note*."))
     st.page_link(Page.NOTES.path, label=_("All notes"), icon=Page.NOTES.icon)
+
+
+def _draw_note_summary(note: Note) -> None:
+    with st.container(gap=None):
+        title, key = markdown.escape_line(note.title, 100), f"note-{note.id}"
+        dialogs.draw_opener(title, None, _EDIT_DIALOG, note.id, type="tertiary", key=key)
+        st.caption(markdown.escape_line(_preview(note), _PREVIEW_LENGTH))
 
 
 def _preview(note: Note) -> str:
@@ -105,7 +102,7 @@ def _add_note(conversation_id: str) -> None:
     st.session_state[_NEW_KEY] = ""
 
 
-def draw_note(note: Note, open_source: Callable[[Citation], None]) -> None:
+def _draw_note(note: Note, open_source: Callable[[Citation], None]) -> None:
     """Draw a whole note with its sources, which `open_source` opens, and actions."""
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -183,16 +180,21 @@ def _undo() -> None:
 
 
 def draw_notes(notes: Sequence[Note], open_source: Callable[[Citation], None]) -> None:
-    """Draw the notes with the number of them, their export, and the way to undo a removal; see `draw_note`."""
+    """Draw the notes with their number, their export and the way to undo a removal; `open_source` opens a source."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(format_count(len(notes), "note"), width="content")
         if notes:
             about = tuple(note.id for note in notes)
             dialogs.draw_opener(_("Export"), ":material/download:", _EXPORT_DIALOG, about, type="tertiary")
     _draw_undo()
+    _draw_first_notes(notes, partial(_draw_note, open_source=open_source))
+
+
+def _draw_first_notes(notes: Sequence[Note], draw: Callable[[Note], None]) -> None:
+    """Draw the first notes, and a button that draws more."""
     shown = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE)
     for note in notes[:shown]:
-        draw_note(note, open_source)
+        draw(note)
     if len(notes) > shown:
         st.button(_("Show more"), icon=":material/expand_more:", type="tertiary", on_click=_show_more)
 

@@ -23,6 +23,7 @@ from crag.text.measures import find_quantities
         ("How old is the captain?", "The captain is 41 years old and has 3 ships.", ["41 years"]),
         ("How old is the captain?", "The captain has 3 ships.", []),
         ("How tall is the tower?", "The tower has 34 floors and is 120 metres tall.", ["120 metres"]),
+        ("How tall is the captain?", "The captain has 3 ships and is 5′11″.", ["5′11"]),
         ("How far is Odby from Varn?", "Odby, with 900 people, is 12 miles from Varn.", ["12 miles"]),
         ("How often is the deck scrubbed?", "The 14 sailors scrub the deck every Friday.", ["every"]),
         ("수습 기간은 얼마나 되나요?", "수습 기간에는 2명의 관리자가 평가한다.", []),

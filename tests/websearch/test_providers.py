@@ -123,6 +123,14 @@ def test_a_reply_without_end_is_not_read_any_further(name):
 
 
 @pytest.mark.parametrize("name", CALLED)
+def test_of_a_redirect_nothing_more_is_read(name):
+    headers = ENDLESS["headers"] | {"Location": "http://127.0.0.1:9/"}
+    scripted = SearchApi(**ENDLESS | {"headers": headers}, status=302)
+    with scripted as server, pytest.raises(WebSearchFailed, match="redirects elsewhere"):
+        search(settings_for(name, server.url), timeout=60)
+
+
+@pytest.mark.parametrize("name", CALLED)
 def test_a_small_reply_that_is_large_once_unpacked_is_refused(name):
     bomb = gzip.compress(b" " * (200 << 20), 1)
     headers = ENDLESS["headers"] | {"Content-Encoding": "gzip"}

@@ -87,3 +87,18 @@ def test_many_notes_are_drawn_in_parts(chat, services):
     click(chat, "Show more")
     assert count_drawn() == 120
     assert "Show more" not in [button.label for button in chat.button]
+
+
+def test_many_notes_of_a_conversation_are_drawn_in_parts(asked, services):
+    (conversation,) = services.conversations.list()
+    for number in range(60):
+        services.notes.add(f"Note number {number}", conversation.id)
+    asked.session_state["sidebar_view"] = "Notes"
+    asked.run()
+
+    def count_drawn():
+        return sum(str(one.key).startswith("note-") for one in asked.button)
+
+    assert count_drawn() == 50
+    click(asked, "Show more")
+    assert count_drawn() == 60
