@@ -284,7 +284,7 @@ class IngestJobs(UserScoped):
 
     def submit_bytes(self, name: str, data: bytes, collection: str = "") -> str:
         """Submit an upload and return the job's id. The bytes are durably stored when this returns."""
-        target = self._find_target(collection)
+        target = self.admit(collection)
         job = new_job(secrets.token_hex(6), "upload", "", clean_display_name(name), target)
         self._spool.put(job.id, data)
         return self._submit(job)
@@ -296,25 +296,25 @@ class IngestJobs(UserScoped):
         """
         url = complete_url(url)
         options = {"found_by": found_by} if found_by else {}
-        target = self._find_target(collection)
+        target = self.admit(collection)
         return self._submit(_new_named_job("address", url, strip_credentials(url), target, **options))
 
     def submit_site(self, url: str, limits: SiteLimits, collection: str = "") -> str:
         """Submit a site and return the job's id. Every page within the limits gets a result."""
         url = complete_url(url)
-        target = self._find_target(collection)
+        target = self.admit(collection)
         return self._submit(_new_named_job("site", url, strip_credentials(url), target, limits=asdict(limits)))
 
     def submit_path(self, path: Path, collection: str = "") -> str:
         """Submit a file or folder and return the job's id. Every file below a folder gets a result."""
-        target = self._find_target(collection)
+        target = self.admit(collection)
         return self._submit(
             _new_named_job("path", str(path.expanduser().absolute()), clean_display_name(path.name), target)
         )
 
     def submit_files(self, folder: Path, files: Mapping[str, object], collection: str = "") -> str:
         """Submit files by their path below a folder and return the job's id; what is said of each is kept with it."""
-        target = self._find_target(collection)
+        target = self.admit(collection)
         job = _new_named_job("files", str(folder), clean_display_name(folder.name), target, files=dict(files))
         return self._submit(job)
 
@@ -377,8 +377,8 @@ class IngestJobs(UserScoped):
         """Stop working; unfinished jobs wait for the next process that calls `resume`."""
         self._workers.close()
 
-    def _find_target(self, collection: str) -> str:
-        """Return the collection to add to; of those that everyone shares, a bad name fails the job when it runs.
+    def admit(self, collection: str) -> str:
+        """Return the collection to add to, and count the addition; without accounts, a bad name fails in the job.
 
         Raises `BadRequest`, also if the user has added too much.
         """

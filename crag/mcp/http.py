@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from crag.api.access import AdmitTokens, Refused, say_error
 from crag.errors import BadRequest
 from crag.mcp.server import CragServer
+from crag.server.connections import ServerConfig
 from crag.storage.api_tokens import ApiToken
 from crag.storage.api_tokens import Scope as TokenScope
 
@@ -41,8 +42,7 @@ def serve_http(server: CragServer, user: str | None, port: int) -> None:
     except OSError as error:
         raise BadRequest(f"Port {port} is in use.", "Choose another one.") from error
     with listening:
-        app = create_http_app(server, user)
-        uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)).run([listening])
+        uvicorn.Server(ServerConfig(create_http_app(server, user), log_level="warning")).run([listening])
 
 
 class _AdmitUser:

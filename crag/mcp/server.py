@@ -224,7 +224,7 @@ class CragServer(MCPServer):
 
         def add() -> list[AddResult]:
             pipeline = self.application.library.pipeline
-            options = AddOptions(collection=collection, progress=report, stop=stop)
+            options = AddOptions(collection=self.application.jobs.admit(collection), progress=report, stop=stop)
             if text:
                 return [pipeline.add_bytes(*compose_text_file(title, text), **options)]
             return list(pipeline.add(location, **options))

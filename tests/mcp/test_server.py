@@ -15,6 +15,7 @@ from mcp_types import ElicitResult
 from crag.app.application import open_application
 from crag.mcp.server import Access, CragServer
 from crag.settings import Settings
+from crag.types import Identity
 from tests.doubles.ollama import LLAMA, ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
 
@@ -131,6 +132,17 @@ async def test_what_cannot_be_done_is_said_in_words(application, tool, arguments
 async def test_a_client_that_may_only_read_cannot_add(application):
     async with Client(serve(application, may_add=False)) as client:
         assert "add_document" not in [tool.name for tool in (await client.list_tools()).tools]
+
+
+@pytest.mark.anyio
+async def test_additions_count_against_the_limit_of_an_account(application):
+    limited = application.for_user(application.accounts.log_in(Identity("idp", "ann", "ann@example.org")).id)
+    async with Client(CragServer(limited, Access(), in_conversations=True)) as client:
+        for _ in range(600):
+            limited.jobs.admit("")
+        result = await client.call_tool("add_document", {"text": "The ferry leaves at nine."})
+    assert result.is_error
+    assert "You have reached the limit of 600 additions an hour." in result.content[0].text
 
 
 @pytest.mark.anyio
