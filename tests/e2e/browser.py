@@ -24,7 +24,8 @@ PHONE = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/140.
 
 def chromium() -> str | None:
     """Where Chromium is on this machine."""
-    names = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome", "chrome"]
+    shell = "chromium-headless-shell"  # without what only a window needs: a fifth less processor time
+    names = [os.environ.get("CHROMIUM", ""), shell, "chromium", "chromium-browser", "google-chrome", "chrome"]
     return next((found for name in names if name and (found := shutil.which(name))), None)
 
 
