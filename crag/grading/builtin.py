@@ -17,7 +17,7 @@ from crag.text.coverage import (
     is_complete,
 )
 from crag.text.formatting import quote_words
-from crag.text.language import detect_language, extract_terms, is_heading, join_sentences
+from crag.text.language import detect_language, extract_terms, is_heading, join_sentences, strip_list_mark
 from crag.text.opening_hours import name_hours_asked_for
 from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
 from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
@@ -92,7 +92,7 @@ def _best_sentence(question: AnalyzedQuestion, sentences: Sequence[str]) -> str:
     """Return the sentence that states the kind of answer asked for and covers most of the question."""
     best = max(
         [sentence for sentence in sentences if not is_heading(sentence)] or sentences,
-        key=lambda one: (answer_type_score(question, one), question.covered_share(extract_terms(one))),
+        key=lambda one: (answer_type_score(question, strip_list_mark(one)), question.covered_share(extract_terms(one))),
         default="",
     )
     return shorten_reason(best).rstrip(".。")

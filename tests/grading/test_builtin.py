@@ -108,6 +108,7 @@ def test_the_reason_is_shown_in_the_language_of_the_screen(
             "The Halden lighthouse was built of stone.",
             "but not what is asked.",
         ),
+        ("How much is the rent?", "3. Rent\nThe monthly rent is 1,350 pounds.", "rent is 1,350 pounds”."),
         ("When is the Halden lighthouse open?", "The Halden lighthouse is open from 9:00 to 16:00.", "to 16:00”."),
         ("How often is the Halden lighthouse painted?", "The lighthouse is white.", "not “Halden” or “painted”."),
         ("When was the Halden recall, and its cost?", "The Halden recall began in 2021.", "but not “cost”."),
