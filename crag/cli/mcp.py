@@ -32,9 +32,10 @@ def serve_mcp(application: Application, options: argparse.Namespace) -> int:
     if not options.http:
         server.run("stdio")
         return OK
-    from crag.mcp.http import serve_http
+    from crag.mcp.http import listen, serve_http
 
-    print_note(f"Serving http://127.0.0.1:{options.http}/mcp. Stop with Ctrl+C.")
     user = application.accounts.find(options.account).id if options.account else None
-    serve_http(server, user, options.http)
+    with listen(options.http) as listening:
+        print_note(f"Serving http://127.0.0.1:{options.http}/mcp. Stop with Ctrl+C.")
+        serve_http(server, user, listening)
     return OK

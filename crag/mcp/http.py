@@ -35,14 +35,17 @@ def create_http_app(server: CragServer, user: str | None) -> Starlette:
     return app
 
 
-def serve_http(server: CragServer, user: str | None, port: int) -> None:
-    """Serve this machine until interrupted. Raises `BadRequest` if the port is in use."""
+def listen(port: int) -> socket.socket:
+    """Return a socket that programs of this machine can connect to. Raises `BadRequest` if the port is in use."""
     try:
-        listening = socket.create_server((_HOST, port))
+        return socket.create_server((_HOST, port))
     except OSError as error:
         raise BadRequest(f"Port {port} is in use.", "Choose another one.") from error
-    with listening:
-        uvicorn.Server(ServerConfig(create_http_app(server, user), log_level="warning")).run([listening])
+
+
+def serve_http(server: CragServer, user: str | None, listening: socket.socket) -> None:
+    """Serve on this socket until interrupted; `user` as in `create_http_app`."""
+    uvicorn.Server(ServerConfig(create_http_app(server, user), log_level="warning")).run([listening])
 
 
 class _AdmitUser:

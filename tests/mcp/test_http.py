@@ -112,4 +112,6 @@ def test_a_port_in_use_is_said(tmp_path, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["mcp", "--home", str(tmp_path), "--http", port]) == 1
-    assert f"Port {port} is in use." in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"Port {port} is in use." in said
+    assert "Serving" not in said

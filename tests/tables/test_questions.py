@@ -342,7 +342,7 @@ def test_tables_with_the_same_result_answer_together() -> None:
         "What were the sales of Mail order in the second half of 2024?",
         "What were the total sales of Mail order?",
         "Which branch had the highest closing costs in 2024?",  # written as negative figures
-        "What is the average profit of the product categories in 2024?",  # of what is not allocated, too?
+        "What is the average profit of the product categories in 2024?",  # with or without what is not allocated?
         "What is the total over the whole year?",
     ],
 )
