@@ -16,6 +16,7 @@ _OPPOSITES = tuple(
         (r"\b(?:increas|ris[ei]|rose\b|grow|grew\b)", r"\b(?:decreas|fall|fell\b|declin|shr[iu]nk)"),
         (r"\b(?:over|above|more than|at least|exceed\w*)\b", r"\b(?:under|below|less than|fewer than|at most|up to)\b"),
         (r"\b(?:before|until)\b", r"\b(?:after|since)\b"),
+        (r"\bduring\b", r"\b(?:before|after)\b"),
         (r"\b(?:large|larger|largest|big|bigger|biggest)\b", r"\b(?:small|smaller|smallest)\b"),
         (r"\bfirst\b", r"\b(?:second|third|fourth|fifth|last|final)\b"),
         (r"\bsecond\b", r"\b(?:first|third|fourth|fifth|last|final)\b"),
@@ -50,7 +51,9 @@ _YEAR = lazy_regex(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _PAST_TIME = lazy_regex(rf"{_YEAR.pattern}|\b(?:before|previously|formerly|until|till|once)\b", re.IGNORECASE)
 _PAST = lazy_regex(r"\b(?:was|were|had|became|led|held|ran|wrote|kept|\w{2,}ed)\b", re.IGNORECASE)
 _PRESENT = lazy_regex(r"\b(?:is|are|has|have|now|current(?:ly)?|today|still|since)\b", re.IGNORECASE)
-_DESIGNATION = lazy_regex(r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+)(?![\d.,:%]*\d|%)")  # Corbel 3
+_DESIGNATION = lazy_regex(  # Corbel 3, house A
+    r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+(?![\d.,:%]*\d|%)|(?<=[a-z] )[A-HJ-Z](?![\w.'’]))"
+)
 _COUNT = lazy_regex(  # "three major cities"
     r"\b(\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (?:[a-z-]+ )?([a-z]{3,}s)\b", re.IGNORECASE
 )
@@ -71,20 +74,27 @@ _HAN = lazy_regex("[\u4e00-\u9fff]")
 _MIN_SHARED_LETTERS = 2  # of Chinese words, which one letter may part: 得了奖, 得奖
 
 
-def is_contrary(question: str, sentence: str) -> bool:
-    """Return whether a sentence says the opposite of what the question presumes, in words that both share."""
+def is_contrary(question: str, sentence: str, context: str = "") -> bool:
+    """Return whether a sentence says the opposite of what the question presumes, in words that both share.
+
+    A sentence that names none of the numbered or lettered things that the question is about is about the one that its
+    `context` names: the title, headings and the sentence before.
+    """
     for pair in _OPPOSITES:
         for asked, other in (pair, pair[::-1]):
             if asked.search(question) and other.search(sentence) and not asked.search(sentence):
                 return True
-    if _names_another(question, sentence) or _is_past(question, sentence):
+    if _names_another(question, sentence, context) or _is_past(question, sentence):
         return True
     return not _ASKS_NEGATIVE.search(question) and _denies(question, sentence)
 
 
-def _names_another(question: str, sentence: str) -> bool:
+def _names_another(question: str, sentence: str, context: str) -> bool:
     """Return whether a sentence is about "Corbel 5" or two cities, and the question about "Corbel 3" or three."""
-    named, asked = _find_numbered(sentence), _find_numbered(question)
+    asked = _find_numbered(question)
+    named, around = (_find_numbered(text) if asked else set() for text in (sentence, context))
+    nouns = {noun for noun, _ in named}
+    named |= {one for one in around if one[0] not in nouns}
     return any(one not in named and any(one[0] == other[0] for other in named) for one in asked)
 
 

@@ -157,7 +157,7 @@ class BuiltinCoverageCheck(CoverageCheck):
 
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
         """Return whether one sentence states everything in the form asked for, and nothing to the contrary."""
-        if is_contrary(question.text, sentence.text) or find_gaps(question, sentence, self._embedder):
+        if is_contrary(question.text, sentence.text, sentence.context) or find_gaps(question, sentence, self._embedder):
             return False
         return question.is_cjk or english.has_form(question, sentence, self._embedder)
 

@@ -37,6 +37,9 @@ _QUALIFIERS = tuple(  # words that change what is asked: the answer must hold on
         (_SUPERLATIVE, r"|\b(?:top|main\w*|primar\w+|chief\w*|maxim\w+|minim\w+|more \w+ than any)\b"),
     )
 )
+_LOCATIVE = (
+    "(?:in|at|near|on|from|inside|outside|within|between|beside|behind|opposite|off|around|across|along|under|through)"
+)
 _NEEDED = tuple(  # what a question asks, and what its answer must hold
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(needed, re.IGNORECASE))
     for asks, needed in (
@@ -54,6 +57,18 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
             r"\bwhat (?:is|are|was|were) .*\bperiods?\W*$",
             r"\b(?:years?|quarters?|months?|weeks?|fortnights?|days?|hours?|minutes?|until|from .+ to)\b|\d{4}",
         ),
+        # Verbs such as *get* and *come*, which say little without the word beside them:
+        (r"\b(?:get|got|have|give|pay|hand|bring)\b.*\bback\b", r"\b(?:return|refund|repa|reimburs|releas|back\b)"),
+        (
+            r"\bc[oa]mes? (?:out|on)\b|\bcoming out\b",
+            r"\b(?:releas|premier|publish|launch|debut|issu|air(?:s|ed|ing)?\b|on sale|c[oa]mes? (?:out|on)\b)",
+        ),
+        (r"\bwhere\b.*\bc[oa]mes? from\b", r"\b(?:from|origin|deriv|invent|native|introduc|descend)"),
+        (
+            r"^\W*where\b",
+            rf"\b{_LOCATIVE} (?:[a-z-]+ ){{0,3}}(?-i:[A-Z])|\b(?:to|via) (?:the )?(?-i:[A-Z])|[:|—] ?\w|\d (?-i:[A-Z])",
+        ),
+        (r"\bput\b.*\bup\b", r"\b(?:put|set up|erect|install|rais|build|built)"),
     )
 )
 _ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)

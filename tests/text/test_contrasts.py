@@ -25,6 +25,8 @@ from crag.text.contrasts import is_contrary
         ("谁得了奖？", "林文远没有得奖。"),
         ("现在的船长是谁？", "原船长林文远女士已于2026年11月调离。"),
         ("현재 선장은 누구인가요?", "전임 선장은 김바다였다."),
+        ("How much did the roof of house A cost?", "The roof of house B cost 4,000 pounds."),
+        ("How long is notice during probation?", "Notice after probation is three months."),
     ],
 )
 def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None:
@@ -44,7 +46,16 @@ def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None
         ("How many people does Moorby employ in 2014?", "Moorby employed 40 people as of June 2014."),
         ("Who is the harbour master?", "Ada Finch has been harbour master since 2009."),
         ("성인은 얼마인가요?", "성인은 5천 원, 어린이는 3천 원이다."),
+        ("How high is boat B?", "Boat B is high. A boat floats."),
+        ("Does the boat have a cabin?", "In the boat I have a cabin."),
     ],
 )
 def test_a_sentence_that_does_not(question: str, sentence: str) -> None:
     assert not is_contrary(question, sentence)
+
+
+@pytest.mark.parametrize(
+    ("context", "contrary"), [("Repairs House B", True), ("Repairs House A", False), ("House A House B", False)]
+)
+def test_a_sentence_is_about_what_its_heading_names(context: str, contrary: bool) -> None:
+    assert is_contrary("How much did the roof of house A cost?", "The roof cost 4,000 pounds.", context) == contrary

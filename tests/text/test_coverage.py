@@ -368,6 +368,19 @@ def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quote
             "The clerk's e-mail address is a@b.org.",
         ),
         ("What is the notice period?", "A notice hung there for a period.", "The notice period is three months."),
+        (
+            "When do I get my deposit back?",
+            "The deposit is due within 14 days.",
+            "The deposit is returned within 14 days.",
+        ),
+        ("When did Odby Nights come out?", "Odby Nights was written in 1985.", "Odby Nights was released in 1985."),
+        ("Where does the bowline come from?", "The bowline is used at Odby.", "The bowline came from Odby."),
+        ("When do they put the mast up?", "The mast is painted on 4 May.", "The mast is put up on 4 May."),
+        (
+            "Where is the ferry office?",
+            "The ferry office is open to members of Sail Odby.",
+            "The ferry office is in Odby.",
+        ),
     ],
 )
 def test_what_is_asked_for_must_have_its_form(embedder: Embedder, question: str, other: str, text: str) -> None:
