@@ -55,7 +55,11 @@ _DEFINITE_NOUN = lazy_regex(
 )
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
-_CJK_SUPERLATIVE = lazy_regex("가장|제일|최[고대다소저장단]|最(?!近|[后後]|初|[终終])")
+_CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of the same kind
+    lazy_regex("가장|제일|최[고대다소저장단]|最(?!近|[后後]|初|[终終])"),
+    lazy_regex("합계|총[합액계]|총매출|누계|[总總合][计計和]|累[计計]"),
+    lazy_regex("평균|平均|均[价價值]"),
+)
 _LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
     (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
@@ -270,8 +274,8 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
         words = chinese.find_missing_words(asked, said) + chinese.find_missing_letters(asked, said)
         parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
         states = chinese.holds_focus(asked, text) and all(chinese.states_value(part, text) for part in parts)
-    if (superlative := _CJK_SUPERLATIVE.search(asked)) and not _CJK_SUPERLATIVE.search(said):
-        words += (superlative[0],)
+    qualifiers = ((kind.search(asked), kind.search(said)) for kind in _CJK_QUALIFIERS)
+    words += tuple(found[0] for found, held in qualifiers if found and not held)
     return Gaps(_find_missing_figures(asked, said), words, not (states or find_labelled_values(question, [text])))
 
 

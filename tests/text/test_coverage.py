@@ -138,6 +138,8 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("두 번째 모임은 언제인가요?", "세 번째 모임은 5월 3일이다."),
         ("연차는 며칠인가요?", "출산휴가: 90일"),
         ("陪产假有几天？", "产假：128天"),
+        ("강남점의 매출 합계는 얼마인가요?", "지점: 강남점 | 품목: 우유 | 매출: 360,000"),
+        ("强东店的平均销量是多少？", "店: 强东店 | 品名: 台灯 | 销量: 300"),
         ("What is the landlord's telephone number?", "The landlord repairs the heating within two days."),
         ("Who is Clara Moore?", "The director is Clara Moors."),
         ("Who is Per Aalta?", "The optician Per Aalto left."),
