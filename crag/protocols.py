@@ -522,11 +522,14 @@ class Quotation:
 class CoverageCheck(Protocol):
     """Checks what an answer uses against what the question asks for."""
 
-    def is_covered(self, question: str, used: Sequence[Quotation], *, answer: str = "") -> bool:
+    def is_covered(
+        self, question: str, used: Sequence[Quotation], *, answer: str = "", passages: Sequence[Passage] = ()
+    ) -> bool:
         """Return whether one of the quotations states everything that the question asks for.
 
         An `answer` in other words than the quotations that support it must also state the value that they state, and
-        nothing else that the question does not say. Raises `ModelFault`.
+        nothing else that the question does not say. No other sentence of the `passages` may name as much of the
+        question and state a different value. Raises `ModelFault`.
         """
         ...
 

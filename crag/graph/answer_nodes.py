@@ -122,7 +122,9 @@ def _is_covered(
     if is_quoted:
         quoted = collect_quotations(text, used)
         has_rival_rows = sum(is_table_row(one.text) for one in quoted) > 1  # of two years, for example
-        return not has_rival_rows and deps.engine.coverage.is_covered(retrieval_question(state), quoted)
+        return not has_rival_rows and deps.engine.coverage.is_covered(
+            retrieval_question(state), quoted, passages=state["passages"]
+        )
     if any(one.strength != "supported" for one in support):
         return False
     sources = collect_quotations("\n".join(one.quote for one in support), used)

@@ -127,7 +127,8 @@ def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
         return _PartAnswer("", None, knowledge, found, is_quoted, usage, verdicts)
     if outcome == "quoted" and deps.engine.coverage:
         quotations = collect_quotations(text, used_knowledge(text, support, knowledge))
-        outcome = "quoted" if deps.engine.coverage.is_covered(part, quotations) else "possible"
+        is_covered = deps.engine.coverage.is_covered(part, quotations, passages=passages)
+        outcome = "quoted" if is_covered else "possible"
     return _PartAnswer(text, outcome, knowledge, found, is_quoted, usage, verdicts)
 
 

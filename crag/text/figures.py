@@ -107,8 +107,16 @@ def normalize_figures(text: str) -> str:
 
     Not `one`, which is rarely a count.
     """
-    text = _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower()]), text)
-    return _NUMBER.sub(_normalize_number, normalize_chinese_numbers(text))
+    return _NUMBER.sub(_normalize_number, normalize_chinese_numbers(_replace_number_words(text)))
+
+
+def _replace_number_words(text: str) -> str:
+    return _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower()]), text)
+
+
+def normalize_quantity(quantity: str) -> str:
+    """Write the words for numbers in a quantity as digits, also *one*: "one month"."""
+    return _WORD_ONE.sub("1", _replace_number_words(quantity))
 
 
 def normalize_chinese_numbers(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 
 from crag.text.dates import CalendarDate, find_date_spans, find_dates, remove_dates
-from crag.text.figures import Figure, find_figure_spans, find_figures
+from crag.text.figures import Figure, find_figure_spans, find_figures, normalize_quantity
 from crag.text.language import extract_terms
 from crag.text.measures import find_quantities
 from crag.text.patterns import MONTHS, lazy_regex
@@ -81,7 +81,7 @@ def find_values(question: AnalyzedQuestion, sentence: str) -> frozenset[StatedVa
     if question.answer_type == "time":
         return frozenset(find_dates(new)).union(map(_parse_time_of_day, _TIME_OF_DAY.finditer(new)))
     if (quantities := find_quantities(question.text, new)) is not None:
-        new = "; ".join(quantity[0] for quantity in quantities)
+        new = "; ".join(normalize_quantity(quantity[0]) for quantity in quantities)
     return frozenset(find_figures(_TIME_OF_DAY.sub("", remove_dates(new))))
 
 

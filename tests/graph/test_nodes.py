@@ -317,7 +317,7 @@ def test_five_strips_are_kept_plus_those_of_passages_used_anyway():
 
 
 class _NeverCovered(CoverageCheck):
-    def is_covered(self, question, used, *, answer=""):
+    def is_covered(self, question, used, *, answer="", passages=()):
         return False
 
     def find_unanswered_part(self, question, used):

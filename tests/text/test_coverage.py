@@ -17,6 +17,7 @@ from crag.text.language import detect_language
 from crag.text.questions import analyze_question
 from crag.text.relevance_features import tokenize_text
 from crag.text.relevance_scores import CountedTermStatistics
+from crag.types import Passage
 
 
 @pytest.fixture(scope="session")
@@ -394,3 +395,20 @@ def test_what_is_asked_for_must_have_its_form(embedder: Embedder, question: str,
 @pytest.mark.parametrize(("question", "text"), [("Who is the landlord?", "Clara tells of lands that are far away.")])
 def test_a_compound_is_no_form_of_its_first_part(embedder: Embedder, question: str, text: str) -> None:
     assert not is_covered(embedder, question, text)
+
+
+@pytest.mark.parametrize(
+    ("rest", "covered"),
+    [
+        ("The landlord's notice period is six months.", False),
+        ("The tenant's notice period is one month, says the letter.", False),
+        ("The notice period of three months is usual.", True),
+        ("The tenant's notice period was agreed.", True),
+        ("The deposit is returned within two months.", True),
+    ],
+)
+def test_a_sentence_with_another_value_makes_an_answer_uncertain(embedder: Embedder, rest: str, covered: bool) -> None:
+    said = "The tenant's notice period is three months."
+    passages = [Passage(1, "a", "Lease", "", f"{said} {rest}", "")]
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    assert check.is_covered("How long is the notice period?", [Quotation(said, "Lease")], passages=passages) == covered
