@@ -61,7 +61,10 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
         (r"\b(?:get|got|have|give|pay|hand|bring)\b.*\bback\b", r"\b(?:return|refund|repa|reimburs|releas|back\b)"),
         (
             r"\bc[oa]mes? (?:out|on)\b|\bcoming out\b",
-            r"\b(?:releas|premier|publish|launch|debut|issu|air(?:s|ed|ing)?\b|on sale|c[oa]mes? (?:out|on)\b)",
+            (
+                r"\b(?:releas|premier|publish|launch|debut|issu|air(?:s|ed|ing)?\b|on sale|c[oa]mes? (?:out|on)\b"
+                r"|an? [12]\d{3}\b)"  # "is a 1985 film"
+            ),
         ),
         (r"\bwhere\b.*\bc[oa]mes? from\b", r"\b(?:from|origin|deriv|invent|native|introduc|descend)"),
         (
