@@ -19,7 +19,7 @@ from crag.text.language import (
     restricts_previous,
     strip_list_mark,
 )
-from crag.text.questions import SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more
+from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more
 from crag.text.tables import trim_row
 
 MAX_SENTENCES = 4
@@ -60,6 +60,8 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
     ranked = _find_definitions(question, ranked, texts) or ranked
     lead = _find_lead(question, ranked, find_gaps)
     if question.answer_type == "list" and (block := _find_asked_list(texts, lead, find_gaps)):
+        return _write_list(block)
+    if block := _find_list_of_heading(question, texts, lead):
         return _write_list(block)
     chosen = _choose_units(question, ranked, lead, find_gaps)
     return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
@@ -121,7 +123,7 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
         gaps = find_gaps([unit])
         is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
         if question.answer_type in SINGLE_VALUE_TYPES:
-            return gaps.value, bool(gaps) or not _repeats_words(question, unit)
+            return gaps.value, bool(gaps), not _repeats_words(question, unit)
         return gaps.count > gaps.value, gaps.value, is_aside
 
     return min(near, key=lacks)
@@ -221,6 +223,19 @@ def _find_asked_list(texts: Sequence[Sequence[ScoredUnit]], lead: ScoredUnit, fi
         ),
         None,
     )
+
+
+def _find_list_of_heading(
+    question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUnit]], lead: ScoredUnit
+) -> ListBlock | None:
+    """Return the list that holds the lead if only its heading names what is asked about: "What is in the box?"."""
+    if question.answer_type in SINGLE_VALUE_TYPES or not is_list_item(lead.text) or is_table_row(lead.text):
+        return None
+    asked = {term for _, parts in question.words for term in parts} - FRAME_TERMS
+    block = next((block for text in texts for block in _find_lists(text) if lead in block.items), None)
+    if block is None or not asked or not asked.isdisjoint(extract_terms(lead.text)):
+        return None
+    return block if asked <= set(extract_terms(" ".join(unit.text for unit in block.lead))) else None
 
 
 def _find_lists(text: Sequence[ScoredUnit]) -> list[ListBlock]:

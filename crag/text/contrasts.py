@@ -67,6 +67,12 @@ _NEGATION = lazy_regex(
 _ASKS_NEGATIVE = lazy_regex(
     rf"{_NEGATION.pattern}|안 |못|금지|불가|不|[没沒]|未|禁|\b(?:prohibit|forbid|refus|except|avoid|ban)", re.IGNORECASE
 )
+_ASKS_WHETHER = lazy_regex(  # "no" is an answer to it
+    r"\W*(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|had)\b(?!.*\b(?:or|who|what|when)\b)"
+    r"|(?!.*(?:누[구가]|언제|어디|무[엇슨]|뭐|뭘|몇|얼마|어떻|어느|어떤|왜)).*[가-힣](?:나요|가요|까요?|어요|아요|냐|니)\W*$"
+    r"|.*[吗嗎]\W*$",
+    re.IGNORECASE,
+)
 _CLAUSE_BORDER = lazy_regex(
     r"(?<!\d),|,(?!\d)|[;:()—“”\"，；：、。（）「」『』]|\b(?:but|and|which|although|while|whereas|because|so)\b|(?<=지만)\s|(?<=으나)\s|(?<=는데)\s|(?<=[고며])\s"
 )
@@ -86,7 +92,7 @@ def is_contrary(question: str, sentence: str, context: str = "") -> bool:
                 return True
     if _names_another(question, sentence, context) or _is_past(question, sentence):
         return True
-    return not _ASKS_NEGATIVE.search(question) and _denies(question, sentence)
+    return not (_ASKS_NEGATIVE.search(question) or _ASKS_WHETHER.match(question)) and _denies(question, sentence)
 
 
 def _names_another(question: str, sentence: str, context: str) -> bool:

@@ -46,6 +46,7 @@ from crag.types import Passage
 
 _MIN_LIST_ITEMS = 2
 _MAX_WINDOWS = 8
+_MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
 _MIN_HELD_SHARE = 0.6
 _REFERENCE = lazy_regex(
@@ -215,9 +216,17 @@ def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:
 
 
 def find_context(sentences: Sequence[str], at: int, around: str) -> str:
-    """Return what the sentence at an index may refer to: title and headings, and the sentence before "It was …"."""
+    """Return what the sentence at an index may refer to: title and headings, and the sentences before "It was …".
+
+    The sentence before may itself go on about the one before it: "Odby is a town. It has a port. It is old."
+    """
     heading = next((above for above in reversed(sentences[:at]) if is_heading(above)), "")
-    return f"{around} {heading} {sentences[at - 1] if at and _refers_back(sentences[at], sentences[at - 1]) else ''}"
+    first = at
+    while first and at - first < _MAX_REFERENCES and _refers_back(sentences[first], sentences[first - 1]):
+        first -= 1
+        if is_cjk(sentences[at]):  # any sentence may leave out its subject
+            break
+    return " ".join([around, heading, *sentences[first:at]])
 
 
 def _refers_back(sentence: str, before: str) -> bool:

@@ -93,6 +93,9 @@ _ASKS_FOR_COUNTED = lazy_regex(
 )
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
+_FIRST_NAME_PAIR = lazy_regex(
+    r"^\W*(?!(?:The|A|An|In|On|At|Mr|Mrs|Ms|Dr|Prof)\b)([A-Z][\w’'-]*) ([A-Z][\w’'-]*)", re.MULTILINE
+)
 _PASSIVE = lazy_regex(r"\b(?:is|are|was|were) (?:the )?(?:[A-Z][\w’'-]* )*?([A-Z][\w’'-]*) ([a-z]+)\W*$")
 _BE = r"(?:is|are|was|were|be|been|being)"
 _WHO_DID = lazy_regex(  # "Who founded Orbel in 1990?": the verb and what follows it
@@ -147,7 +150,8 @@ def find_missing_words(
             unlike.append(word)
     nearest = _find_similarities(unlike, words, embedder)
     unlike = [word for word in unlike if nearest[word] < _SIMILAR]
-    names = tuple(dict.fromkeys([*missing, *_missing_years(quoted, question.text)]))
+    others = _find_first_names_of_others(question.text, quoted)
+    names = tuple(dict.fromkeys([*missing, *others, *_missing_years(quoted, question.text)]))
     unlike += _find_words_of_other_names(question, quoted, held=frozenset(extract_terms(context)))
     if (passive := _PASSIVE.search(question.text)) and _is_active_only(passive[1], passive[2], quoted):
         unlike.append(passive[2])
@@ -156,6 +160,16 @@ def find_missing_words(
     qualifiers = ((asks.search(question.text), holds) for asks, holds in _QUALIFIERS)
     unlike += [found[0] for found, holds in qualifiers if found and not holds.search(text)]
     return names, tuple(unlike)
+
+
+def _find_first_names_of_others(question: str, quoted: str) -> list[str]:
+    """Return *Clara* if the question asks about Clara Moor, and a text names only other people called Moor."""
+    named = _NAME_PAIR.findall(quoted) + _FIRST_NAME_PAIR.findall(quoted)
+    return [
+        first
+        for first, last in _NAME_PAIR.findall(question)
+        if (first, last) not in named and any(other == last for _, other in named)
+    ]
 
 
 def _find_words_of_other_names(question: AnalyzedQuestion, quoted: str, *, held: frozenset[str]) -> list[str]:

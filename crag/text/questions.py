@@ -15,7 +15,7 @@ from crag.text.language import extract_terms, extract_words, is_cjk, is_table_ro
 from crag.text.measures import drop_other_quantities, find_quantities
 from crag.text.opening_hours import find_hours, tells_other_opening
 from crag.text.patterns import MONTHS, lazy_regex
-from crag.text.verbs import find_other_forms
+from crag.text.word_forms import find_other_forms
 
 
 class TermStatistics(Protocol):
@@ -100,7 +100,7 @@ class AnalyzedQuestion:
     """A question as the scorer sees it. `order` holds its terms in order; `is_cjk` is true for Chinese and Korean.
 
     `statistics` are those of the searched library, `unseen_weight` is the weight of a term that does not occur in it.
-    `forms` names for other forms of its irregular verbs the term that they stand for: `led` for `lead`.
+    `forms` names for other forms and synonyms of its words the term that they stand for: `led` for `lead`.
     """
 
     text: str
@@ -199,7 +199,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     order = tuple(term for _, parts in key_words for term in parts)
     names = find_name_terms(text)
     unseen = statistics.idf([UNSEEN_TERM])[UNSEEN_TERM]
-    verbs = frozenset(order) - names
+    words = frozenset(order) - names
     weights = _weigh_terms(order, names, statistics, unseen)
     return AnalyzedQuestion(
         text,
@@ -211,7 +211,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
         _is_cjk_question(text),
         statistics,
         unseen,
-        {form: verb for verb in verbs for form in find_other_forms(verb)},
+        {form: word for word in words for form in find_other_forms(word)},
     )
 
 

@@ -503,3 +503,8 @@ def test_the_reason_in_the_next_sentence_is_quoted_instead_of_what_repeats_the_q
 )
 def test_a_definition_is_quoted_instead_of_what_else_is_said(embedder, question, text, quoted) -> None:
     assert answer(embedder, question, [text]) == f"{quoted} [1]"
+
+
+def test_a_list_is_quoted_whole_if_its_heading_names_what_is_asked(embedder: Embedder) -> None:
+    text = "## In the box\n- Halden 40 lamp\n- charger\n- two cables\n\n## Charging\nCharge the lamp for four hours."
+    assert answer(embedder, "What is in the box?", [text]) == "- Halden 40 lamp [1]\n- charger [1]\n- two cables [1]"

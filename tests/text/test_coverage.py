@@ -144,6 +144,7 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("What is the landlord's telephone number?", "The landlord repairs the heating within two days."),
         ("Who is Clara Moore?", "The director is Clara Moors."),
         ("Who is Per Aalta?", "The optician Per Aalto left."),
+        ("Where does Clara Moor live?", "Her brother Per Moor lives in Basel."),
         ("Who signed the contract?", "Clara Moor signed for the contact."),
         ("Where was the first boat sold?", "Its first boat, the T1, sold well."),
         ("Which rooms may guests use?", "A guest pays 8 pounds a day."),
@@ -339,6 +340,19 @@ def test_the_half_of_a_question_that_is_not_answered_is_named(
 ) -> None:
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     assert check.find_unanswered_part(question, [Quotation(text, "") for text in texts]) == open_part
+
+
+def test_a_sentence_is_about_the_person_it_names(embedder: Embedder) -> None:
+    question, around = "Where does Clara Moor live?", "Clara Moor was born in Odby."
+    assert is_covered(embedder, question, "Today she lives in Thun.", around)
+    assert is_covered(embedder, question, "Today Clara Moor lives in Thun, Per Moor in Basel.", around)
+    assert not is_covered(embedder, question, "Her brother Per Moor lives in Basel.", around)
+
+
+def test_sentences_in_a_row_may_be_about_the_same_thing() -> None:
+    text = ["Odby is a town.", "Its port is old.", "It has 84 boats.", "Salt is cheap there.", "They sell it."]
+    assert find_context(text, 2, "Towns").split(" ", 2)[2] == "Odby is a town. Its port is old."
+    assert find_context(text, 4, "Towns").split(" ", 2)[2] == "Salt is cheap there."
 
 
 def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) -> None:

@@ -1,16 +1,24 @@
-"""Forms of irregular verbs."""
+"""Forms of irregular verbs, and synonyms."""
 
 import pytest
 
 from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
-from crag.text.verbs import find_other_forms
+from crag.text.word_forms import find_other_forms
 
 
 @pytest.mark.parametrize(
-    ("term", "forms"), [("lead", {"led"}), ("written", {"writ", "wrot"}), ("found", set()), ("sail", set())]
+    ("term", "forms"),
+    [
+        ("lead", {"led"}),
+        ("written", {"writ", "wrot"}),
+        ("inhabitant", {"population"}),
+        ("buy", {"bought", "purchas"}),
+        ("found", set()),
+        ("sail", set()),
+    ],
 )
-def test_only_irregular_verbs_have_other_forms(term: str, forms: set[str]) -> None:
+def test_irregular_verbs_and_common_words_have_other_forms(term: str, forms: set[str]) -> None:
     assert find_other_forms(term) == forms
 
 

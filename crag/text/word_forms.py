@@ -1,8 +1,9 @@
-"""Irregular English verbs: the forms that no ending explains, such as *led* for *leads*."""
+"""English words for the same: forms that no ending explains, such as *led* for *leads*, and close synonyms."""
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 
 from crag.text.language import extract_terms
 
@@ -23,12 +24,19 @@ _FORMS = """
 """
 
 
+_SYNONYMS = """
+    population inhabitants; employees staff workforce; holidays vacation; kids children; doctor physician;
+    warranty guarantee; buy bought purchased; begin began begun started commenced; telephone phone;
+    salary wages; cancel cancelled terminate; permitted allowed; car vehicle; illness sickness; laundry washing
+"""
+
+
 @cache
 def _index_forms() -> dict[str, frozenset[str]]:
-    groups = (frozenset(extract_terms(group)) for group in _FORMS.split(";"))
-    return {term: group for group in groups for term in group}
+    groups = [frozenset(extract_terms(group)) for group in (*_FORMS.split(";"), *_SYNONYMS.split(";"))]
+    return {term: frozenset().union(*(group for group in groups if term in group)) for term in chain(*groups)}
 
 
 def find_other_forms(term: str) -> frozenset[str]:
-    """Return the terms of the other forms of an irregular verb; none for every other word."""
+    """Return the terms of the other forms of an irregular verb, and of synonyms; mostly none."""
     return _index_forms().get(term, frozenset()) - {term}
