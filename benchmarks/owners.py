@@ -32,21 +32,22 @@ from tests.doubles.postgres import postgres_server
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from crag.storage.passages import Ids
     from crag.types import Vectors
 
 NEAREST = 10
 QUERIES = 200
 OWNERS = {"one": 0.01, "ten": 0.10, "": 1.0}  # no name: everybody
 HNSW = ("enable_seqscan = off", "enable_bitmapscan = off", "enable_sort = off")
+LARGEST = ("hnsw.iterative_scan = strict_order", "hnsw.ef_search = 1000", "hnsw.max_scan_tuples = 1000000")
 SETTINGS: dict[str, tuple[str, ...]] = {
     "hnsw": HNSW,
     "hnsw, ef_search 200": (*HNSW, "hnsw.ef_search = 200"),
     "hnsw, relaxed_order": (*HNSW, "hnsw.iterative_scan = relaxed_order"),
     "hnsw, strict_order": (*HNSW, "hnsw.iterative_scan = strict_order"),
     "hnsw, strict_order, ef_search 200": (*HNSW, "hnsw.iterative_scan = strict_order", "hnsw.ef_search = 200"),
+    "hnsw, strict_order, ef_search 1000": (*HNSW, *LARGEST),
     "exact": ("enable_indexscan = off",),
-    "as planned, strict_order, ef 200": ("hnsw.iterative_scan = strict_order", "hnsw.ef_search = 200"),
+    "as planned, strict_order, ef 1000": LARGEST,
 }
 OF_ALL = "SELECT id FROM held ORDER BY v <#> %(vector)s::halfvec LIMIT %(nearest)s"
 OF_OWNER = OF_ALL.replace("held", "held WHERE owner = %(owner)s")
@@ -75,7 +76,12 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 def _measure(
-    application: Application, searches: dict[str, Search], owner: str, share: float, ids: Ids, vectors: Vectors
+    application: Application,
+    searches: dict[str, Search],
+    owner: str,
+    share: float,
+    ids: NDArray[np.int64],
+    vectors: Vectors,
 ) -> None:
     held = _of_owner(ids, owner)
     seconds, found = {name: list[float]() for name in searches}, dict.fromkeys(searches, 0)
@@ -95,7 +101,7 @@ def _measure(
         print(f"{name:36}{recall:>10.3f}{1000 * middle:>11.1f}{1000 * high:>9.1f}{middle / base:>7.2f}", flush=True)
 
 
-def _of_owner(ids: Ids, owner: str) -> NDArray[np.bool_]:
+def _of_owner(ids: NDArray[np.int64], owner: str) -> NDArray[np.bool_]:
     """Return which passages belong to an owner: those of one document, of ten others, or all."""
     first = {"one": 0, "ten": len(ids) // 100, "": 0}[owner]
     held = np.zeros(len(ids), dtype=bool)
@@ -112,14 +118,14 @@ def _questions(application: Application, owner: str, passages: int) -> Vectors:
     return np.stack([found[1] for found in embedded if found])
 
 
-def _read_vectors(application: Application) -> tuple[Ids, Vectors]:
+def _read_vectors(application: Application) -> tuple[NDArray[np.int64], Vectors]:
     space = application.library.space()
     with application.database.read() as connection:
         ids = read_vector_ids(connection, space.id, 0, 2**62)
         return ids, np.concatenate([block for _, block in stream_vectors(connection, space.id, space.dimension, ids)])
 
 
-def _application_search(application: Application, ids: Ids) -> Search:
+def _application_search(application: Application, ids: NDArray[np.int64]) -> Search:
     index = application.library.retriever.open_index(application.library.space())
     index.search(np.zeros(application.library.space().dimension, dtype=np.float32), 1)
     while index.state().building:
@@ -137,7 +143,7 @@ def _connect(server: str, settings: Sequence[str]) -> Iterator[psycopg.Connectio
         yield connection
 
 
-def _fill_table(server: str, ids: Ids, vectors: Vectors) -> None:
+def _fill_table(server: str, ids: NDArray[np.int64], vectors: Vectors) -> None:
     began = time.perf_counter()
     with _connect(server, ("maintenance_work_mem = '1GB'",)) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")

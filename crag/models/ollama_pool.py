@@ -166,7 +166,6 @@ class OllamaPool:
                         yield item
                 return
             except ModelFault as fault:
-                host.recheck()
                 if has_begun or fault.code in _REQUEST_FAULTS:
                     raise
                 faults.append(fault)
@@ -224,7 +223,6 @@ class OllamaPool:
             try:
                 replies.append(request(host.settings))
             except ModelFault as fault:
-                host.recheck()
                 faults.append(fault)
         if faults and not replies:
             raise faults[0]

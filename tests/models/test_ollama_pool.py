@@ -42,6 +42,10 @@ def hosts(*servers: ScriptedOllama | str) -> Settings:
     return Settings(ollama_host=",".join(one if isinstance(one, str) else one.url for one in servers))
 
 
+def port_of(server: ScriptedOllama) -> int:
+    return int(server.url.rpartition(":")[2])
+
+
 def load(server: ScriptedOllama) -> None:
     OllamaServer(hosts(server)).load(LLAMA.name)
 
@@ -104,9 +108,27 @@ def test_a_host_that_answers_again_is_used_again(
         model = opened(second, third)
         assert ask(model) == "Third."
     assert ask(model) == "Second."
-    with ScriptedOllama(script=lambda _: Say("Third."), port=int(third.url.rpartition(":")[2])) as again:
+    with ScriptedOllama(script=lambda _: Say("Third."), port=port_of(third)) as again:
         load(again)
         wait_until(lambda: ask(model) == "Third.")
+
+
+def test_a_host_that_was_left_out_is_asked_where_no_other_has_the_model(first: ScriptedOllama) -> None:
+    first.models = [NOMIC]
+    with ScriptedOllama() as second:
+        model, server = opened(first, second), OllamaServer(hosts(first, second))
+    assert server.hosts()[1].fault
+    with ScriptedOllama(script=lambda _: Say("Second."), port=port_of(second)):
+        assert ask(model) == "Second."
+
+
+def test_hosts_that_were_all_down_are_asked_again_at_once() -> None:
+    with ScriptedOllama() as server:
+        addresses = closed_address(), server.url
+    with pytest.raises(ModelFault, match="does not answer"):
+        opened(*addresses)
+    with ScriptedOllama(script=lambda _: Say("Again."), port=port_of(server)):
+        assert ask(opened(*addresses)) == "Again."
 
 
 def test_a_model_that_one_host_has_is_asked_there(first: ScriptedOllama, second: ScriptedOllama) -> None:
