@@ -125,7 +125,8 @@ def _draw_head() -> None:
         fact = _("{version} at {address}").format(version=version, address=address)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.header(_("On Ollama"), anchor=False, width="content")
-        st.markdown(f"{sign} {labels.grey_text(fact)}", width="content")
+        if not state.hosts:  # each has a line of its own
+            st.markdown(f"{sign} {labels.grey_text(fact)}", width="content")
 
 
 def _draw_hosts() -> None:

@@ -12,6 +12,7 @@ from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.models.chat_models import open_chat_model
 from crag.models.embedders import open_embedder
+from crag.models.ollama_pull import pull_model
 from crag.models.ollama_server import OllamaServer
 from crag.options import ModelParameters
 from crag.protocols import ChatModel, ReplyPiece
@@ -225,6 +226,14 @@ def test_only_what_goes_to_another_machine_is_recorded(
     first.fail_next(1, 503)
     embedder.embed_query("Where?")
     assert [(host, kind) for host, kind, _ in log.entries] == [(label, "model"), (label, "embedding")]
+
+
+def test_the_first_host_that_answers_pulls(first: ScriptedOllama, second: ScriptedOllama) -> None:
+    log = ListOutboundLog()
+    pull_model("llama3.2:1b", hosts(closed_address(), second, first), log, lambda _: None, Cancellation())
+    assert second.has("llama3.2:1b")
+    assert not first.has("llama3.2:1b")
+    assert log.entries[0][2].endswith(f"fetched by Ollama at {second.url.removeprefix('http://')}")
 
 
 def test_models_of_all_hosts_are_listed_and_deleted_everywhere(first: ScriptedOllama, second: ScriptedOllama) -> None:
