@@ -140,6 +140,8 @@ _OWN_PREFIXES = ("CRAG_", "OLLAMA_", "TAVILY_", "BRAVE_", "LANGCHAIN_", "LANGSMI
 class Settings:
     """Locations and models. `auto` for model, embedder or evaluator means the best one available at present.
 
+    `ollama_host` is the address of Ollama, or several with commas between them: one host each.
+
     `people`: whether each browser has its own conversations, all browsers share them, or people log in; `admins` are
     the e-mail addresses of those who then administer the server, and `login` is what Streamlit's secrets say of the
     service that they log in with. The server listens on the address `host`; where others can reach it, `public_urls`
@@ -192,14 +194,29 @@ class Settings:
         return tuple(name for name, field in WEB_SEARCH_FIELDS.items() if getattr(self, field))
 
     @property
+    def ollama_hosts(self) -> tuple[str, ...]:
+        """Addresses of the Ollama hosts."""
+        return tuple(self.ollama_host.split(","))
+
+    @property
     def ollama_is_local(self) -> bool:
-        """Whether the Ollama server runs on this machine."""
-        return urlsplit(self.ollama_host).hostname in _LOCAL_HOSTS
+        """Whether every Ollama host is this machine."""
+        return not self.external_ollama_hosts
 
     @property
     def ollama_host_label(self) -> str:
-        """Ollama's host and port for display, never user name or password."""
-        return url_host(self.ollama_host)
+        """Ollama's hosts and ports for display, never user name or password."""
+        return ", ".join(map(url_host, self.ollama_hosts))
+
+    @property
+    def external_ollama_hosts(self) -> str:
+        """The same of the hosts that are other machines."""
+        others = (one for one in self.ollama_hosts if urlsplit(one).hostname not in _LOCAL_HOSTS)
+        return ", ".join(map(url_host, others))
+
+    def names_ollama_host(self, label: str) -> bool:
+        """Whether this is the label of one of the Ollama hosts, or of several of them."""
+        return set(label.split(", ")) <= set(map(url_host, self.ollama_hosts))
 
     @property
     def max_upload_bytes(self) -> int:
@@ -238,7 +255,7 @@ def load_settings(
         grader_model=get("CRAG_GRADER_MODEL"),
         embedder=get("CRAG_EMBEDDER", "auto"),
         evaluator=get("CRAG_EVALUATOR", "auto"),
-        ollama_host=_parse_ollama_host(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
+        ollama_host=_parse_ollama_hosts(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
         tavily_api_key=get("TAVILY_API_KEY"),
         tavily_url=parse_web_address("CRAG_TAVILY_URL", get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL)),
         web_search=_parse_web_search(get("CRAG_WEB_SEARCH", "auto")),
@@ -306,8 +323,13 @@ def _resolve_home(path: Path) -> Path:
         raise BadRequest("The path of your data folder is not valid.", "Check CRAG_HOME.") from error
 
 
+def _parse_ollama_hosts(value: str) -> str:
+    """Return the base URLs for a value of OLLAMA_HOST, one or several, with commas between them."""
+    return ",".join(dict.fromkeys(map(_parse_ollama_host, _parse_list(value) or ("",))))
+
+
 def _parse_ollama_host(value: str) -> str:
-    """Return the base URL for a value of OLLAMA_HOST: `host`, `host:port` or a URL.
+    """Return the base URL for `host`, `host:port` or a URL.
 
     0.0.0.0 is the address on which the server listens, so it is replaced by 127.0.0.1.
     """

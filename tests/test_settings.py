@@ -76,6 +76,34 @@ def test_where_ollama_is(host: str, here: bool) -> None:
     assert Settings(ollama_host=host).ollama_is_local == here
 
 
+@pytest.mark.parametrize(
+    ("value", "hosts", "external"),
+    [
+        ("0.0.0.0", ("http://127.0.0.1:11434",), ""),  # noqa: S104
+        (
+            "localhost:1, https://me:secret@gpu:443/,gpu2 , gpu2",
+            ("http://localhost:1", "https://me:secret@gpu:443", "http://gpu2:11434"),
+            "gpu:443, gpu2:11434",
+        ),
+    ],
+)
+def test_ollama_may_be_several_hosts(
+    value: str, hosts: tuple[str, ...], external: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", value)
+    settings = load_settings()
+    assert (settings.ollama_hosts, settings.external_ollama_hosts) == (hosts, external)
+    assert not external or settings.names_ollama_host(external)
+    assert not settings.names_ollama_host("ollama.com")
+
+
+@pytest.mark.parametrize("value", [",", "gpu:port", "gpu1,http://"])
+def test_hosts_that_cannot_be_are_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", value)
+    with pytest.raises(BadRequest, match="OLLAMA_HOST"):
+        load_settings()
+
+
 def read(**values: str) -> LangSmithAccount:
     return read_langsmith_account(lambda name: values.get(name, ""))
 

@@ -16,10 +16,9 @@ from crag.models.model_choice import ModelChoice
 from crag.models.ollama_api import (
     PROBE_SECONDS,
     InstalledModel,
-    fetch_ollama_version,
     find_by_name,
-    list_installed_models,
 )
+from crag.models.ollama_pool import HostStatus, ollama_pool
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.websearch.quota import Quota
@@ -52,11 +51,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class OllamaStatus:
-    """State of the Ollama server; without a version it is not responding, and `fault` says why."""
+    """State of Ollama; without a version it is not responding, and `fault` says why. `hosts` if there are several."""
 
     version: str = ""
     installed: tuple[InstalledModel, ...] = ()
     fault: ModelFault | None = None
+    hosts: tuple[HostStatus, ...] = ()
 
     def find(self, model: str) -> InstalledModel | None:
         """Return the installed model of this name, where a missing tag means `latest`."""
@@ -95,12 +95,14 @@ class ChecklistFacts:
 
 
 def probe_server(settings: Settings) -> OllamaStatus:
-    """Query the server, waiting half a second at most."""
+    """Query the hosts, waiting half a second at most for each."""
+    pool = ollama_pool(settings)
+    hosts = tuple(pool.statuses())
     try:
-        installed = tuple(list_installed_models(settings, PROBE_SECONDS))
+        installed = tuple(pool.list_models(PROBE_SECONDS))
     except ModelFault as fault:
-        return OllamaStatus(fault=fault)
-    return OllamaStatus(fetch_ollama_version(settings) or "of an unknown version", installed)
+        return OllamaStatus(fault=fault, hosts=hosts)
+    return OllamaStatus(pool.version() or "of an unknown version", installed, hosts=hosts)
 
 
 _LINUX_PACKAGES = ("apt", "dnf", "pacman", "zypper")

@@ -130,9 +130,9 @@ class Engines:
     def may_send(self, name: str, host: str) -> bool:
         """Return whether questions and passages may be sent to this model, which runs at `host` (empty: this machine).
 
-        The user configured the address of an Ollama server, so models that it runs itself need no further permission.
+        The user configured the addresses of Ollama, so models that it runs itself need no further permission.
         """
-        return host in ("", self._settings.ollama_host_label) or self._may_send_to(name)
+        return not host or self._settings.names_ollama_host(host) or self._may_send_to(name)
 
     def chat_model(self, role: ModelRole) -> ChatModel:
         """Open the chat model of this role. Raises `ModelFault`, also without permission to send to it."""

@@ -11,6 +11,8 @@ from crag.app.checklist_facts import Check, CheckAction, ChecklistFacts
 from crag.models.evaluator_weights import DOWNLOAD_PREFIX, KNOWN_EVALUATORS
 from crag.models.model_choice import embedder_label, model_label
 from crag.models.nomic_weights import NOMIC, NOMIC_ON_OLLAMA, is_nomic_usable, nomic_embedder_name, weights_path
+from crag.models.ollama_api import InstalledModel, find_by_name
+from crag.models.ollama_pool import HostStatus
 from crag.models.providers import list_providers
 from crag.options import MODEL_OPTIONS, OPTIONS, get_option
 from crag.settings import format_command
@@ -71,6 +73,33 @@ def check_ollama_version(facts: ChecklistFacts) -> list[Check]:
         missing = "may give unreadable grades; 0.5 and later do not"
     action = CheckAction("command", "How to update", commands=checklist_facts.ollama_update_command())
     return [Check("Ollama's version", "warn", f"{facts.server.version} {missing}", "Update Ollama.", action)]
+
+
+def check_hosts(facts: ChecklistFacts) -> list[Check]:
+    """Check that every host of Ollama answers and can stand in for the others, where there are several."""
+    model = facts.server.find(facts.answering.removeprefix(_OLLAMA_PREFIX))
+    return [_check_host(host, model) for host in facts.server.hosts]
+
+
+def _check_host(host: HostStatus, model: InstalledModel | None) -> Check:
+    name, state = f"Ollama at {host.label}", describe_host(host)
+    if host.fault:
+        return Check(name, "warn", state, host.fault.remedy)
+    if model is None or host.has(model):
+        return Check(name, "ok", state)
+    has_other = find_by_name(model.name, host.installed) is not None
+    lacks = f"It has another version of {model.name}" if has_other else f"It does not have {model.name}"
+    fix = f"Run `OLLAMA_HOST={host.label} ollama pull {model.name}`, so that it answers, too."
+    return Check(name, "warn", f"{state}. {lacks}", fix)
+
+
+def describe_host(host: HostStatus) -> str:
+    """Describe the state of a host of Ollama."""
+    if host.fault:
+        reason = "does not answer" if host.fault.code == "unreachable" else host.fault.message.rstrip(".")
+        return f"{reason}; left out for now, and tried again soon"
+    loaded = f"Loaded: {', '.join(host.loaded)}" if host.loaded else "Nothing is loaded"
+    return ". ".join((f"{format_count(len(host.installed), 'model')} in Ollama {host.version}", loaded))
 
 
 def check_chosen_models(facts: ChecklistFacts) -> list[Check]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from crag.cancellation import Cancellation, Wait, WaitKind, run_cancellable
 from crag.errors import CragError, ModelFault, Stopped
-from crag.models.destinations import JsonSchema, ModelTraits
+from crag.models.destinations import JsonSchema, ModelRoute, ModelTraits
 from crag.models.faults import partial_answer_fault
 from crag.models.reply_reader import ReplyReader, UsageCounter
 from crag.models.token_counts import count_tokens
@@ -81,11 +82,24 @@ FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE = 0.15, 2.5
 ReplyChunks = Generator["AIMessageChunk", None, None]
 
 
-class RequestSender:
-    """Request sender for one LangChain chat model."""
+@dataclass(frozen=True, slots=True)
+class ChatServer:
+    """The model at one server: `route` is where its prompts go; those that leave the machine are recorded first."""
 
-    def __init__(self, chat: BaseChatModel, traits: ModelTraits) -> None:
-        self._chat = chat
+    chat: BaseChatModel
+    route: ModelRoute
+    translate: Callable[[Exception], ModelFault]
+
+
+# Calls a function with the server to ask, and with another one if that fails before its first chunk.
+ChooseServer = Callable[[Callable[[ChatServer], ReplyChunks]], ReplyChunks]
+
+
+class RequestSender:
+    """Request sender for one model, which several servers may have."""
+
+    def __init__(self, choose_server: ChooseServer, traits: ModelTraits) -> None:
+        self._choose_server = choose_server
         self._traits = traits
 
     def send(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> ReplyChunks:
@@ -123,28 +137,34 @@ class RequestSender:
     def _first(
         self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]
     ) -> tuple[list[AIMessageChunk], ReplyChunks]:
-        chunks = self._chunks(prompts, stop, options)
+        chunks = self._choose_server(lambda server: self._chunks(server, prompts, stop, options))
         with self._report_wait(stop, "answering", time.monotonic()):
             return [chunk for chunk in [next(chunks, None)] if chunk is not None], chunks
 
-    def _chunks(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> ReplyChunks:
-        self._traits.route.record_prompts(prompts)
-        return record_stream(self._request_chunks(prompts, stop, options), self._traits.name, prompts, stop)
-
-    def _request_chunks(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> ReplyChunks:
-        messages = [(prompt.role, prompt.text) for prompt in prompts]
-        try:
-            yield from run_cancellable(lambda: self._chat.stream(messages, **options), stop)
-        except (CragError, Stopped):
-            raise
-        except Exception as error:
-            raise self._traits.translate(error) from error
+    def _chunks(
+        self, server: ChatServer, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]
+    ) -> ReplyChunks:
+        server.route.record_prompts(prompts)
+        chunks = _request_chunks(server, prompts, stop, options)
+        return record_stream(chunks, self._traits.name, prompts, stop)
 
     def _report_wait(
         self, stop: Cancellation, kind: WaitKind, since: float, attempt: int = 0
     ) -> AbstractContextManager[None]:
         wait = Wait(kind, self._traits.name, since, attempt=attempt)
         return stop.report_wait(lambda: wait)
+
+
+def _request_chunks(
+    server: ChatServer, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]
+) -> ReplyChunks:
+    messages = [(prompt.role, prompt.text) for prompt in prompts]
+    try:
+        yield from run_cancellable(lambda: server.chat.stream(messages, **options), stop)
+    except (CragError, Stopped):
+        raise
+    except Exception as error:
+        raise server.translate(error) from error
 
 
 def _attempts_exhausted(state: RetryCallState) -> bool:
@@ -167,8 +187,8 @@ class LangChainChatModel:
     fails.
     """
 
-    def __init__(self, chat: BaseChatModel, traits: ModelTraits) -> None:
-        self._sender = RequestSender(chat, traits)
+    def __init__(self, choose_server: ChooseServer, traits: ModelTraits) -> None:
+        self._sender = RequestSender(choose_server, traits)
         self._traits = traits
         self._logprob_options = traits.logprob_options
 
@@ -185,7 +205,7 @@ class LangChainChatModel:
     @property
     def host(self) -> str:
         """Destination of the prompts; empty when the model runs on this machine."""
-        return self._traits.route.host
+        return self._traits.host
 
     @property
     def window(self) -> int:

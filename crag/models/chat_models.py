@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from crag.concurrency.request_queue import request_queue
 from crag.errors import ModelFault
-from crag.models.chat_client import LangChainChatModel
+from crag.models.chat_client import ChatServer, LangChainChatModel
 from crag.models.destinations import JsonSchema, ModelRoute, ModelTraits, RequireConsent, allow_all, route_to_ollama
 from crag.models.faults import (
     translate_ollama_error,
@@ -19,11 +20,10 @@ from crag.models.faults import (
 from crag.models.ollama_api import (
     InstalledModel,
     ModelFacts,
-    find_model,
     limit_window,
     list_installed_models,
-    load_model_facts,
 )
+from crag.models.ollama_pool import ollama_pool, server_parallelism
 from crag.models.providers import export_keys, find_provider
 from crag.options import ModelParameters
 from crag.protocols import ChatModel
@@ -65,9 +65,11 @@ def open_chat_model(
     if not colon or not provider or not model:
         raise ModelFault.make("model.unknown_model", name=name)
     if provider == "ollama":
-        installed = find_model(settings, model)
-        route = route_to_ollama(installed, settings, outbound_log, require_consent)
-        return _open_ollama(model, installed, route, settings, tuning, thinking=thinking)
+
+        def find_route(installed: InstalledModel, host: Settings) -> ModelRoute:
+            return route_to_ollama(installed, host, outbound_log, require_consent)
+
+        return _open_ollama(model, find_route, settings, tuning, thinking=thinking)
     export_keys(settings)
     chat = _init_provider(provider, model, tuning)
     return _open_provider(chat, ModelRoute(model, provider, outbound_log, require_consent), tuning, thinking=thinking)
@@ -75,31 +77,33 @@ def open_chat_model(
 
 def _open_ollama(
     model: str,
-    installed: InstalledModel,
-    route: ModelRoute,
+    find_route: Callable[[InstalledModel, Settings], ModelRoute],
     settings: Settings,
     tuning: ModelParameters,
     *,
     thinking: bool,
 ) -> ChatModel:
-    facts = load_model_facts(settings, installed)
+    pool = ollama_pool(settings)
+    installed = pool.find_model(model)
+    host = find_route(installed, settings).host
+    facts = pool.load_facts(installed)
     if _cannot_chat(installed, facts):
         raise ModelFault.make("ollama.only_embeds", model=model)
     window = limit_window(tuning, facts.context_length)
     tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
     thinks = thinking and "thinking" in (facts.capabilities or ())
     brief = replace(tuning, answer_limit=min(tuning.answer_limit, _MAX_BRIEF_TOKENS))
+    slots = tuning.parallelism or server_parallelism()
     aloud = replace(tuning, answer_limit=tuning.answer_limit + min(THINKING_TOKENS, window // 4))
     traits = ModelTraits(
         name=f"ollama:{model}",
         fingerprint=f"ollama:{model}@{installed.digest}",
         window=tuning.window,
         answer_limit=aloud.answer_limit if thinks else tuning.answer_limit,
-        concurrency=tuning.parallelism or _server_parallelism(),
+        concurrency=slots * pool.count_hosts(installed),
         marks_end=True,
         constrain=lambda prompts, schema: (prompts, {"format": schema or "json"}),
-        translate=lambda error: _translate_error(error, installed, settings),
-        route=route,
+        host=host,
         queue=request_queue(f"ollama:{model}", settings.ollama_host),
         brief_options={"options": _ollama_options(brief)},
         logprob_options=_LOGPROB_OPTIONS,
@@ -107,7 +111,16 @@ def _open_ollama(
         thinking_options={"reasoning": True, "options": _ollama_options(aloud)} if thinks else {},
         streams_thoughts=thinking,
     )
-    return LangChainChatModel(_make_chat_ollama(model, settings, tuning), traits)
+
+    def open_at(host: Settings) -> ChatServer:
+        return ChatServer(
+            _make_chat_ollama(model, host, tuning),
+            find_route(installed, host),
+            lambda error: _translate_error(error, installed, host),
+        )
+
+    servers = cache(open_at)
+    return LangChainChatModel(lambda send: pool.stream(installed, slots, lambda host: send(servers(host))), traits)
 
 
 def _cannot_chat(installed: InstalledModel, facts: ModelFacts) -> bool:
@@ -151,12 +164,6 @@ def _make_chat_ollama(model: str, settings: Settings, tuning: ModelParameters) -
     )
 
 
-def _server_parallelism() -> int:
-    """Return the number of parallel slots. The server does not report it; its variable may be set here too."""
-    value = os.environ.get("OLLAMA_NUM_PARALLEL", "")
-    return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
-
-
 def _open_provider(chat: BaseChatModel, route: ModelRoute, tuning: ModelParameters, *, thinking: bool) -> ChatModel:
     provider, model = route.host, route.model
     traits = ModelTraits(
@@ -167,14 +174,14 @@ def _open_provider(chat: BaseChatModel, route: ModelRoute, tuning: ModelParamete
         concurrency=tuning.parallelism or _DEFAULT_CONCURRENCY,
         marks_end=False,
         constrain=_append_schema,
-        translate=lambda error: translate_provider_error(error, provider),
-        route=route,
+        host=provider,
         queue=request_queue(f"{provider}:{model}", provider),
         logprob_options=_LOGPROB_OPTIONS if find_provider(provider).has_logprobs else {},
         one_token_options={"max_tokens": 1},
         streams_thoughts=thinking,
     )
-    return LangChainChatModel(chat, traits)
+    server = ChatServer(chat, route, lambda error: translate_provider_error(error, provider))
+    return LangChainChatModel(lambda send: send(server), traits)
 
 
 def _init_provider(provider: str, model: str, tuning: ModelParameters) -> BaseChatModel:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crag.concurrency.request_queue import RequestQueue
-from crag.errors import ModelFault
 from crag.models.ollama_api import InstalledModel, is_cloud_name
 from crag.models.providers import is_provider
 from crag.settings import Settings, url_host
@@ -28,7 +27,7 @@ def external_host(name: str, settings: Settings, remote_host: str = "") -> str:
         return provider if is_provider(provider) else ""
     if remote_host or is_cloud_name(model):
         return url_host(remote_host).removesuffix(_HTTPS_PORT) or _OLLAMA_CLOUD
-    return "" if settings.ollama_is_local else settings.ollama_host_label
+    return settings.external_ollama_hosts
 
 
 JsonSchema = dict[str, Any]
@@ -41,7 +40,7 @@ class ModelTraits:
 
     - `marks_end`: a complete reply ends with a mark; without the mark the reply was cut off.
     - `queue`: the request queue of this model.
-    - `route`: where prompts go; prompts that leave the machine are recorded first.
+    - `host`: where prompts may go; empty if they stay on this machine.
     - `brief_options`: options that limit a reply that is no answer, such as a verdict or a search query.
     - `logprob_options`: options that request the alternatives of each token; empty if unsupported.
     - `one_token_options`: options that limit the reply to one token.
@@ -56,8 +55,7 @@ class ModelTraits:
     concurrency: int
     marks_end: bool
     constrain: ConstrainReply
-    translate: Callable[[Exception], ModelFault]
-    route: ModelRoute
+    host: str
     queue: RequestQueue
     brief_options: Mapping[str, Any] = field(default_factory=dict)
     logprob_options: Mapping[str, Any] = field(default_factory=dict)
@@ -131,6 +129,6 @@ def route_to_ollama(
     outbound_log: OutboundLog | None,
     require_consent: RequireConsent = allow_all,
 ) -> ModelRoute:
-    """Return the route to a model of the Ollama server, which may be remote or forward prompts to the cloud."""
+    """Return the route to a model of an Ollama host, which may be remote or forward prompts to the cloud."""
     host = external_host(f"ollama:{installed.name}", settings, installed.remote_host)
     return ModelRoute(installed.name, host, outbound_log, require_consent)

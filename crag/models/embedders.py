@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import ModelFault
@@ -15,7 +16,7 @@ from crag.models.faults import (
     translate_provider_error,
 )
 from crag.models.nomic_embedder import NOMIC_PREFIXES
-from crag.models.ollama_api import find_model, load_model_facts
+from crag.models.ollama_pool import ollama_pool
 from crag.models.providers import export_keys, find_provider
 from crag.protocols import Embedder
 from crag.settings import Settings
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 EmbedTexts = Callable[[list[str]], Any]
+AddRecording = Callable[[ModelRoute, EmbedTexts], EmbedTexts]
 
 _MIN_NORM = 1e-6
 # Faults that say no more than that a text could not be embedded.
@@ -138,27 +140,40 @@ def _open_ollama(model: str, settings: Settings, outbound_log: OutboundLog | Non
     from crag.models.connections import ollama_client_options
 
     def require_consent(host: str) -> None:
-        if host not in ("", settings.ollama_host_label) and settings.embedder != f"ollama:{model}":
+        if host and not settings.names_ollama_host(host) and settings.embedder != f"ollama:{model}":
             raise ModelFault.make("embedder.consent_needed", model=model, host=host)
 
-    installed = find_model(settings, model)
-    route = route_to_ollama(installed, settings, outbound_log, require_consent)
-    require_consent(route.host)
+    pool = ollama_pool(settings)
+    installed = pool.find_model(model)
+    require_consent(route_to_ollama(installed, settings, outbound_log).host)
 
-    def translate(error: Exception) -> ModelFault:
-        return _as_embedding_fault(translate_ollama_error(error, model, settings), f"{model} on Ollama")
+    @cache
+    def open_at(host: Settings) -> tuple[ModelRoute, EmbedTexts]:
+        embeddings = OllamaEmbeddings(model=model, base_url=host.ollama_host, **ollama_client_options(host))
+        route = route_to_ollama(installed, host, outbound_log, require_consent)
+        return route, _translate_errors(
+            embeddings.embed_documents, lambda error: translate_ollama_error(error, model, host)
+        )
 
-    embeddings = OllamaEmbeddings(model=model, base_url=settings.ollama_host, **ollama_client_options(settings))
-    embed = _translate_errors(embeddings.embed_documents, translate)
+    def embed(texts: list[str], prefix: str = "", add_recording: AddRecording = ModelRoute.add_text_recording) -> Any:
+        def embed_at(host: Settings) -> Any:
+            route, send = open_at(host)
+            return add_recording(route, _add_prefix(send, prefix))(texts)
+
+        try:
+            return pool.call(installed, embed_at)
+        except ModelFault as fault:
+            raise _as_embedding_fault(fault, f"{model} on Ollama") from fault.__cause__
+
     before = next((prefixes for sign, prefixes in _TASK_PREFIXES.items() if sign in model), ("", ""))
-    dimension = load_model_facts(settings, installed).embedding_length or _probe_dimension(
-        route.add_text_recording(embed)
-    )
+    dimension = pool.load_facts(installed).embedding_length or _probe_dimension(embed)
     space = EmbeddingSpace("ollama", model, installed.digest, dimension, *before)
     return CheckedEmbedder(
         space,
-        _retry_passing_faults(route.add_text_recording(_add_prefix(embed, space.document_prefix))),
-        _retry_passing_faults(route.add_question_recording(_add_prefix(embed, space.query_prefix))),
+        _retry_passing_faults(partial(embed, prefix=space.document_prefix)),
+        _retry_passing_faults(
+            partial(embed, prefix=space.query_prefix, add_recording=ModelRoute.add_question_recording)
+        ),
     )
 
 

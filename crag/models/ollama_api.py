@@ -1,11 +1,12 @@
-"""Client of Ollama's HTTP API: models, facts about them, JSON requests."""
+"""Client of the HTTP API of one Ollama host: models, facts about them, JSON requests."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from crag.errors import ModelFault
@@ -77,6 +78,7 @@ def _open_response(
 
 
 PROBE_SECONDS = 0.5
+_NEVER_EXPIRES_YEAR = 2200  # a model kept for the life of the server has an expiry date centuries ahead
 _EMBEDDING_NAME_PARTS = ("embed", "bert", "minilm", "bge", "gte-")
 
 
@@ -108,6 +110,23 @@ class InstalledModel:
         """Whether this is an embedding model that cannot chat, judged by name and family."""
         words = f"{self.name} {self.family}".lower()
         return any(sign in words for sign in _EMBEDDING_NAME_PARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model in memory, from `/api/ps`. Sizes in bytes, `window` in tokens; None where not reported."""
+
+    size: int
+    size_on_gpu: int
+    window: int | None
+    expires_at: float | None
+
+    @property
+    def processor(self) -> str:
+        """“GPU”, “CPU”, or the share held by the GPU, such as “45% GPU”."""
+        if self.size_on_gpu <= 0:
+            return "CPU"
+        return "GPU" if self.size_on_gpu >= self.size else f"{100 * self.size_on_gpu // self.size}% GPU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +169,13 @@ def list_installed_models(settings: Settings, timeout: float | None = None) -> l
         raise ModelFault.make("model.bad_reply", server="Ollama") from error
 
 
-def find_model(settings: Settings, name: str) -> InstalledModel:
-    """Return the model called `name`; a missing tag means `latest`. Raises `ModelFault`."""
-    found = find_by_name(name, list_installed_models(settings))
-    if found is None:
-        raise ModelFault.make("ollama.model_missing", model=name)
-    return found
+def list_loaded_models(settings: Settings) -> dict[str, LoadedModel]:
+    """Return the models in memory by name. Raises `ModelFault`."""
+    listed = request_json(settings, "GET", "/api/ps").get("models") or []
+    try:
+        return {str(entry.get("name") or entry["model"]): _parse_loaded_model(entry) for entry in listed}
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        raise ModelFault.make("model.bad_reply", server="Ollama") from error
 
 
 def find_by_name(name: str, models: Iterable[Named]) -> Named | None:
@@ -204,6 +224,25 @@ def _parse_installed_model(entry: dict[str, Any]) -> InstalledModel:
         family=str(details.get("family") or ""),
         remote_host=str(entry.get("remote_host") or ""),
     )
+
+
+def _parse_loaded_model(entry: Mapping[str, Any]) -> LoadedModel:
+    window = entry.get("context_length")
+    return LoadedModel(
+        size=int(entry.get("size") or 0),
+        size_on_gpu=int(entry.get("size_vram") or 0),
+        window=window if isinstance(window, int) and window > 0 else None,
+        expires_at=_parse_timestamp(str(entry.get("expires_at") or "")),
+    )
+
+
+def _parse_timestamp(written: str) -> float | None:
+    """Return seconds since the epoch, or None if malformed or never."""
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return None if moment.year > _NEVER_EXPIRES_YEAR else moment.timestamp()
 
 
 def _value_by_suffix(known: dict[str, Any], end: str) -> int | None:

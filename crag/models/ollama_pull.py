@@ -10,6 +10,7 @@ from crag.cancellation import Cancellation, run_cancellable
 from crag.errors import ModelFault
 from crag.models.connections import SILENCE_SECONDS
 from crag.models.ollama_api import stream_json_lines
+from crag.models.ollama_pool import ollama_pool
 from crag.models.ollama_server import check_disk_space
 from crag.settings import Settings
 from crag.storage.outbound_log import OutboundLog
@@ -64,13 +65,14 @@ class PullProgress:
 def pull_model(
     name: str, settings: Settings, outbound_log: OutboundLog, report: ProgressCallback, stop: Cancellation
 ) -> None:
-    """Let the server pull `name`, resuming an earlier pull; `report` receives bytes.
+    """Let the first host that answers pull `name`, resuming an earlier pull; `report` receives bytes.
 
     A broken connection is retried, up to five times without progress. Raises `ModelFault`, `Stopped`, and `HomeFault`
     when the request cannot be recorded first.
     """
     from tenacity import Retrying, retry_if_exception, wait_random_exponential
 
+    settings = ollama_pool(settings).first_host()
     outbound_log.record(_REGISTRY, "download", f"The model {name}, fetched by Ollama at {settings.ollama_host_label}")
     layers = PullProgress()
     failures = _FailureCounter()

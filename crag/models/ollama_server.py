@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +20,15 @@ from crag.models.destinations import external_host
 from crag.models.model_choice import model_label
 from crag.models.ollama_api import (
     InstalledModel,
+    LoadedModel,
     ModelFacts,
-    fetch_ollama_version,
-    find_model,
     limit_window,
-    list_installed_models,
-    load_model_facts,
     request_json,
 )
+from crag.models.ollama_pool import HostStatus, ollama_pool
 from crag.options import ModelParameters
 from crag.settings import Settings
 from crag.text.formatting import format_size
-
-_NEVER_EXPIRES_YEAR = 2200  # a model kept for the life of the server has an expiry date centuries ahead
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedModel:
-    """A model in memory, from `/api/ps`. Sizes in bytes, `window` in tokens; None where not reported."""
-
-    size: int
-    size_on_gpu: int
-    window: int | None
-    expires_at: float | None
-
-    @property
-    def processor(self) -> str:
-        """“GPU”, “CPU”, or the share held by the GPU, such as “45% GPU”."""
-        if self.size_on_gpu <= 0:
-            return "CPU"
-        return "GPU" if self.size_on_gpu >= self.size else f"{100 * self.size_on_gpu // self.size}% GPU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +82,6 @@ def build_model_report(
     )
 
 
-def parse_loaded_model(entry: Mapping[str, Any]) -> LoadedModel:
-    """Parse one model of an `/api/ps` reply. Raises `TypeError`, `ValueError`."""
-    window = entry.get("context_length")
-    return LoadedModel(
-        size=int(entry.get("size") or 0),
-        size_on_gpu=int(entry.get("size_vram") or 0),
-        window=window if isinstance(window, int) and window > 0 else None,
-        expires_at=_parse_timestamp(str(entry.get("expires_at") or "")),
-    )
-
-
-def _parse_timestamp(written: str) -> float | None:
-    """Return seconds since the epoch, or None if malformed or never."""
-    try:
-        moment = datetime.fromisoformat(written)
-    except ValueError:
-        return None
-    return None if moment.year > _NEVER_EXPIRES_YEAR else moment.timestamp()
-
-
 _GIGABYTE = 1_000_000_000
 # Names and download sizes in bytes from Ollama's library; the server reports the exact size when a pull begins.
 SUGGESTED_MODELS = {
@@ -152,60 +111,71 @@ _DEFAULT_TUNING = ModelParameters()
 
 
 class OllamaServer:
-    """The configured Ollama server. Thread-safe; closing it cancels models that are still loading."""
+    """The models of the configured Ollama hosts. Thread-safe; closing it cancels models that are still loading."""
 
     def __init__(self, settings: Settings, on_change: Callable[[], None] = lambda: None) -> None:
         """`on_change` is called when a model was deleted; it may have been the one that answers."""
         self._on_change = on_change
         self._settings = settings
+        self._pool = ollama_pool(settings)
         self._closing = Cancellation()
 
     def version(self) -> str | None:
         """Return the server's version, or None if no Ollama answers within half a second."""
-        return fetch_ollama_version(self._settings)
+        return self._pool.version()
+
+    def hosts(self) -> list[HostStatus]:
+        """Return the status of each host; nothing if there is only one."""
+        return self._pool.statuses()
 
     def models(self) -> list[ModelReport]:
         """List all models, newest first; facts are cached until a model changes. Raises `ModelFault`."""
-        installed = list_installed_models(self._settings)
-        facts, loaded = self._known(installed), self._loaded()
+        installed = self._pool.list_models()
+        facts, loaded = self._known(installed), self._pool.list_loaded()
         return [
             self._report(model, known, loaded.get(model.name)) for model, known in zip(installed, facts, strict=True)
         ]
 
     def model(self, name: str) -> ModelReport:
         """Return the model called `name`; a missing tag means `latest`. Raises `ModelFault`."""
-        installed = find_model(self._settings, name)
+        installed = self._pool.find_model(name)
         [facts] = self._known([installed])
-        return self._report(installed, facts, self._loaded().get(installed.name))
+        return self._report(installed, facts, self._pool.list_loaded().get(installed.name))
 
     def load(self, name: str, tuning: ModelParameters = _DEFAULT_TUNING) -> None:
         """Load the model with the window that questions under this tuning use; another window would reload it.
 
-        Returns once it is loaded, which may take minutes. Raises `ModelFault`, and `Stopped` when this server is
-        closed.
+        Of several hosts, the one that the next question would go to loads it. Returns once it is loaded, which may
+        take minutes. Raises `ModelFault`, and `Stopped` when this server is closed.
         """
-        model = self.model(name)
+        installed = self._pool.find_model(name)
+        [facts] = self._known([installed])
+        model = self._report(installed, facts, None)
         body: dict[str, Any] = {"model": name, "stream": False}
         if tuning.keep_alive:  # 0 would unload it immediately; use the server's default instead
             body["keep_alive"] = tuning.keep_alive
         if model.embeds:
-            self._wait_for("/api/embed", body | {"input": ""})
+            path, body = "/api/embed", body | {"input": ""}
         else:
             window = limit_window(tuning, model.context_length)
-            self._wait_for("/api/generate", body | {"prompt": "", "options": {"num_ctx": window}})
+            path, body = "/api/generate", body | {"prompt": "", "options": {"num_ctx": window}}
+        call_cancellable(lambda: self._pool.call(installed, lambda host: _wait_for(host, path, body)), self._closing)
 
     def unload(self, name: str) -> None:
-        """Free the model's memory after its current replies end. Raises `ModelFault`."""
-        self._wait_for("/api/generate", {"model": name, "prompt": "", "stream": False, "keep_alive": 0})
+        """Free the model's memory at every host after its current replies end. Raises `ModelFault`."""
+        body = {"model": name, "prompt": "", "stream": False, "keep_alive": 0}
+        for host in self._pool.hosts_with(name):
+            call_cancellable(partial(_wait_for, host, "/api/generate", body), self._closing)
 
     def delete(self, name: str) -> None:
-        """Delete the model from memory and disk. Raises `ModelFault`.
+        """Delete the model from memory and disk of every host. Raises `ModelFault`.
 
         The server itself would keep answering from a deleted model until its memory is needed.
         """
         with suppress(ModelFault):  # deleting says what is wrong
             self.unload(name)
-        request_json(self._settings, "DELETE", "/api/delete", {"model": name}, model=name, timeout=_DELETE_SECONDS)
+        for host in self._pool.hosts_with(name):
+            request_json(host, "DELETE", "/api/delete", {"model": name}, model=name, timeout=_DELETE_SECONDS)
         self._on_change()
 
     def recommended(self) -> tuple[str, int]:
@@ -216,33 +186,24 @@ class OllamaServer:
         """Cancel models that are still loading."""
         self._closing.cancel()
 
-    def _wait_for(self, path: str, body: dict[str, Any]) -> None:
-        call_cancellable(
-            lambda: request_json(self._settings, "POST", path, body, model=body["model"], timeout=_LOAD_SECONDS),
-            self._closing,
-        )
-
     def _known(self, models: Sequence[InstalledModel]) -> list[ModelFacts]:
         return list(map_in_order(self._load_facts_or_none, models, self._closing, workers=_MAX_PARALLEL_REQUESTS))
 
     def _load_facts_or_none(self, model: InstalledModel, _stop: Cancellation) -> ModelFacts:
         """Return the facts, empty on a fault: one broken model must not hide the others."""
         try:
-            return load_model_facts(self._settings, model)
+            return self._pool.load_facts(model)
         except ModelFault:
             return ModelFacts()
-
-    def _loaded(self) -> dict[str, LoadedModel]:
-        listed = request_json(self._settings, "GET", "/api/ps").get("models") or []
-        try:
-            return {str(entry.get("name") or entry["model"]): parse_loaded_model(entry) for entry in listed}
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise ModelFault.make("model.bad_reply", server="Ollama") from error
 
     def _report(self, model: InstalledModel, facts: ModelFacts, loaded: LoadedModel | None) -> ModelReport:
         name = f"ollama:{model.name}"
         host = external_host(name, self._settings, model.remote_host)
         return build_model_report(model, facts, loaded, model_label(name), host)
+
+
+def _wait_for(host: Settings, path: str, body: dict[str, Any]) -> None:
+    request_json(host, "POST", path, body, model=body["model"], timeout=_LOAD_SECONDS)
 
 
 _DEFAULT_MODEL_FOLDERS = (Path("~/.ollama/models"), Path("/usr/share/ollama/.ollama/models"))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crag.app.application import Application
     from crag.app.checklist_facts import Check
     from crag.models.model_choice import ModelChoice
+    from crag.models.ollama_pool import HostStatus
     from crag.models.ollama_server import ModelReport
     from crag.options import RunOptions
 
@@ -255,13 +256,15 @@ _SERVER_WAIT_SECONDS = 0.15  # long enough for a server on this machine; remote 
 class ServerStatus:
     """State of the server; `known` is False until it has answered or been found unreachable.
 
-    `fault` and `remedy` explain why no models are listed; `silent` means that nothing answers at that address.
+    `hosts` has the state of each host if there are several. `fault` and `remedy` explain why no models are listed;
+    `silent` means that nothing answers at that address.
     """
 
     known: bool = False
     version: str = ""
     models: tuple[ModelReport, ...] = ()
     embedders: tuple[ModelChoice, ...] = ()
+    hosts: tuple[HostStatus, ...] = ()
     fault: str = ""
     remedy: str = ""
     silent: bool = False
@@ -323,7 +326,8 @@ class ServerMonitor:
             self._work.pop(name)
 
     def _look(self) -> ServerStatus:
-        found = ServerStatus(known=True, embedders=tuple(self._app.embedders.available()))
+        hosts = tuple(self._app.ollama.hosts())
+        found = ServerStatus(known=True, embedders=tuple(self._app.embedders.available()), hosts=hosts)
         try:
             models = tuple(self._app.ollama.models())
         except CragError as error:

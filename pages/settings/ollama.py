@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from crag.app.model_checks import describe_host
 from crag.models.ollama_server import SUGGESTED_MODELS
 from crag.options import ROLES
 from crag.text.formatting import format_count, format_size
@@ -95,6 +96,7 @@ def draw_ollama() -> None:
     """Draw the state of the server, its models and its downloads."""
     with st.container(gap="xxsmall"):
         _draw_head()
+        _draw_hosts()
         with st.container(border=True):
             if not server_status().known:
                 st.skeleton(height=64)
@@ -123,7 +125,15 @@ def _draw_head() -> None:
         fact = _("{version} at {address}").format(version=version, address=address)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.header(_("On Ollama"), anchor=False, width="content")
-        st.markdown(f"{sign} {labels.grey_text(fact)}", width="content")
+        if not state.hosts:  # each has a line of its own
+            st.markdown(f"{sign} {labels.grey_text(fact)}", width="content")
+
+
+def _draw_hosts() -> None:
+    for host in server_status().hosts:
+        sign = ":orange[:material/error:]" if host.fault else ":green[:material/check_circle:]"
+        state = markdown.escape_line(translate_text(describe_host(host)))
+        st.markdown(f"{sign} {markdown.escape_line(host.label, 60)} {labels.grey_text(state)}")
 
 
 def _draw_fault() -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from crag.cli.main import main
 from tests.cli.conftest import CELTICS, ELSEWHERE
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import LLAMA, NOMIC
 from tests.doubles.search_api import SearchApi
 from tests.doubles.tavily import TavilyServer
 from tests.inspection.conftest import FINALS, QUESTION
@@ -87,6 +89,25 @@ def test_doctor_names_what_mends_each_thing(crag):
     assert checks["Built-in engine"]["status"] == "ok"
     assert "ollama pull" in checks["Llama 3 on Ollama"]["fix"]
     assert checks["Web search"]["fix"]
+
+
+def test_doctor_has_a_line_for_each_of_several_hosts_of_ollama(crag, monkeypatch):
+    gone = closed_address()
+    with ScriptedOllama(models=[LLAMA]) as one, ScriptedOllama(models=[NOMIC]) as other:
+        monkeypatch.setenv("OLLAMA_HOST", one.url)
+        assert not [check for check in crag("doctor")[1]["checks"] if check["name"].startswith("Ollama at")]
+        monkeypatch.setenv("OLLAMA_HOST", f"{one.url}, {other.url},{gone}")
+        crag("models", "load", LLAMA.name)
+        code, document = crag("doctor")
+        labels = [address.removeprefix("http://") for address in (one.url, other.url, gone)]
+    checks = {check["name"]: check for check in document["checks"]}
+    first, second, third = (checks[f"Ollama at {label}"] for label in labels)
+    assert code == 0
+    assert (first["status"], first["detail"]) == ("ok", f"1 model in Ollama {one.version}. Loaded: {LLAMA.name}")
+    assert second["detail"].endswith(". Nothing is loaded. It does not have llama3.1:8b")
+    assert f"OLLAMA_HOST={labels[1]} ollama pull llama3.1:8b" in second["fix"]
+    assert (third["status"], third["detail"]) == ("warn", "does not answer; left out for now, and tried again soon")
+    assert all(label in checks["Llama 3 on Ollama"]["detail"] for label in labels)
 
 
 def test_doctor_searches_only_when_told_to(crag, monkeypatch):

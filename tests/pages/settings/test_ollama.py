@@ -8,7 +8,7 @@ import pytest
 
 from crag.errors import HomeFault
 from pages.parts.services import shared_application
-from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap, Offer
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 from tests.pages.conftest import labels, open_settings, said, until
@@ -120,6 +120,14 @@ def test_a_missing_server_is_explained_and_noticed_later(monkeypatch, chat):
     assert page.code[0].value == "ollama serve"
     assert "Get it" not in labels(page)
     assert "Built-in engine" in page.selectbox(key="setting-model").options[0]
+
+
+def test_several_hosts_are_listed_with_their_state(ollama, monkeypatch, chat):
+    gone = closed_address().removeprefix("http://")
+    monkeypatch.setenv("OLLAMA_HOST", f"{ollama.url},{gone}")
+    page = open_settings(chat, "models")
+    until(page, lambda: said(page, "4 models in Ollama"))
+    assert said(page, f"{gone} :small[:gray[does not answer; left out for now, and tried again soon]]")
 
 
 def test_providers_list_their_needs_and_never_their_keys(chat, monkeypatch):
