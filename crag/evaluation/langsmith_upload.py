@@ -57,11 +57,6 @@ def experiment_metadata(evaluation: Evaluation, variant: Variant) -> LangSmithRe
     }
 
 
-def finished_results(results: Sequence[EvaluationResult]) -> list[EvaluationResult]:
-    """Return the results that have finished, failed ones included."""
-    return [result for result in results if result.state in _FINISHED_STATES]
-
-
 def example_id(dataset: UUID, example: Example) -> UUID:
     """Return a stable id that is unique to the dataset, since all users of a server share the id space."""
     return uuid5(dataset, example.key)
@@ -167,7 +162,7 @@ class LangSmithUpload:
 
     def send(self, results: Sequence[EvaluationResult]) -> str:
         """Send all finished answers; return the URL that compares the experiments."""
-        answered = finished_results(results)
+        answered = [result for result in results if result.state in _FINISHED_STATES]
         dataset = self._dataset()
         experiments = [self._experiment(dataset, variant) for variant in self._evaluation.variants]
         self._send_examples(dataset.id, list({result.number: result.example for result in answered}.values()))

@@ -101,7 +101,7 @@ class EmbedderCache:
         except ModelFault as fault:
             self._found[name] = fault
             return fault
-        if before is not None and not _is_same_space(before, found):
+        if before is not None and not (isinstance(before, VerifiedEmbedder) and before.space == found.space):
             self.on_change()
         return found
 
@@ -115,10 +115,6 @@ class EmbedderCache:
 
 def _seconds_to_cache(found: VerifiedEmbedder | ModelFault) -> float:
     return _FAULT_CACHE_SECONDS if isinstance(found, ModelFault) else _CACHE_SECONDS
-
-
-def _is_same_space(before: VerifiedEmbedder | ModelFault, after: VerifiedEmbedder) -> bool:
-    return isinstance(before, VerifiedEmbedder) and before.space == after.space
 
 
 def describe_embedder_fault(fault: ModelFault, space: EmbeddingSpace) -> str:
