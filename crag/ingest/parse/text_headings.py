@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from crag.ingest.parse.document import Block
 from crag.text.language import is_labelled_line, is_table_row
-from crag.text.patterns import MONTHS
+from crag.text.patterns import MONTHS, SEVERAL
 
 _LONGEST = 80  # characters of a heading
 _LONGEST_LINE = 1_000  # characters of a line with a heading, which the text of a clause may follow
@@ -31,7 +31,7 @@ _DATE_OR_AMOUNT = re.compile(
 )
 _CHAPTER = re.compile(
     r"(?P<name>part|book|chapter|appendix|annex|schedule|section|article)\s+"
-    r"(?:\d{1,3}(?:\.\d{1,2})*|[IVXLC]{1,7}|[A-Z]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+    rf"(?:\d{{1,3}}(?:\.\d{{1,2}})*|[IVXLC]{{1,7}}|[A-Z]|one|{SEVERAL})"
     r"(?:[.:]?|(?:\s?[.:–—-])?\s+(?-i:[A-Z0-9“\"‘(]).*)",
     re.IGNORECASE,
 )
