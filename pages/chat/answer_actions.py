@@ -183,12 +183,6 @@ REASON_DIALOG = "why"  # the dialog
 _REASON_LENGTH = 500
 
 
-def _draw_thumbs(run_id: str, given: Feedback | None) -> None:
-    """Draw both thumbs; pressing the chosen one again withdraws the feedback."""
-    default = None if given is None else int(given.helpful)
-    st.feedback("thumbs", key=f"thumbs-{run_id}", default=default, on_change=_save_thumb, args=(run_id,))
-
-
 def _draw_reason(run_id: str, given: Feedback | None) -> None:
     """Draw the user's reason for a thumbs down."""
     if given is None or given.helpful:
@@ -229,10 +223,9 @@ def _save_thumb(run_id: str) -> None:
     if value is None:
         application().conversations.withdraw_feedback(run_id)
         return
-    with dialogs.catch_refusals():
-        application().conversations.give_feedback(run_id, bool(value))
-        if value == 0:
-            dialogs.open_dialog(REASON_DIALOG, run_id)
+    application().conversations.give_feedback(run_id, bool(value))
+    if value == 0:
+        dialogs.open_dialog(REASON_DIALOG, run_id)
 
 
 _SAME_SETTINGS = N_("Same settings")
@@ -244,7 +237,8 @@ def draw_actions(run_id: str, trace: Trace, question_id: int, marks: AnswerMarks
     key = f"again-{run_id}"
     given = marks.feedback.get(run_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _draw_thumbs(run_id, given)
+        default = None if given is None else int(given.helpful)
+        st.feedback("thumbs", key=f"thumbs-{run_id}", default=default, on_change=_save_thumb, args=(run_id,))
         if trace.text:
             draw_copy_button(trace.text, key=f"copy-{run_id}")
         st.menu_button(

@@ -37,9 +37,8 @@ _LINE_END = re.compile(r"(?<!\n)\n(?!\n)")  # people expect a line of their own 
 
 def keep_answer(run_id: str) -> None:
     """Keep an answer as a note; a callback."""
-    with dialogs.catch_refusals():
-        application().notes.keep_answer(run_id)
-        _say_kept()
+    application().notes.keep_answer(run_id)
+    _say_kept()
 
 
 def draw_keep_button(run_id: str, passage: Passage) -> None:
@@ -51,9 +50,8 @@ def draw_keep_button(run_id: str, passage: Passage) -> None:
 
 
 def _keep_passage(run_id: str, passage: Passage) -> None:
-    with dialogs.catch_refusals():
-        application().notes.keep_passage(run_id, passage)
-        _say_kept()
+    application().notes.keep_passage(run_id, passage)
+    _say_kept()
 
 
 def _say_kept() -> None:
@@ -93,12 +91,7 @@ def _preview(note: Note) -> str:
 
 
 def _add_note(conversation_id: str) -> None:
-    typed = st.session_state[_NEW_KEY]
-    try:
-        application().notes.add(typed, conversation_id)
-    except CragError as error:
-        dialogs.keep_refusal(error)
-        return
+    application().notes.add(st.session_state[_NEW_KEY], conversation_id)
     st.session_state[_NEW_KEY] = ""
 
 
@@ -175,8 +168,7 @@ def _draw_undo() -> None:
 
 def _undo() -> None:
     if removed := st.session_state.pop(_REMOVED_KEY, None):
-        with dialogs.catch_refusals():
-            application().notes.restore(removed)
+        application().notes.restore(removed)
 
 
 def draw_notes(notes: Sequence[Note], open_source: Callable[[Citation], None]) -> None:

@@ -27,13 +27,6 @@ _OLLAMA_PREFIX = "ollama:"
 _NAME_KEY = "model_to_get"
 
 
-def _draw_unfinished_downloads() -> None:
-    """Draw one row per running or interrupted download."""
-    for download in application().downloads.all():
-        if download.name.startswith(_OLLAMA_PREFIX) and download.state != "done":
-            _draw_download_row(download)
-
-
 def _draw_download_form() -> None:
     """Draw the field for a model name, and where models come from."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -149,7 +142,9 @@ def _draw_models() -> None:
             _draw_model(model)
         if not there:
             st.caption(_("No models yet."))
-        _draw_unfinished_downloads()
+        for download in application().downloads.all():
+            if download.name.startswith(_OLLAMA_PREFIX) and download.state != "done":
+                _draw_download_row(download)
 
 
 def _draw_model(model: ModelReport) -> None:
