@@ -16,7 +16,7 @@ from crag.translation import N_, _
 from crag.types import Citation, Conversation, Passage
 from pages.parts import dialogs, labels, markdown
 from pages.parts.address import open_page
-from pages.parts.layout import draw_file_download
+from pages.parts.layout import draw_file_download, draw_menu
 from pages.parts.routes import Page
 from pages.parts.services import application
 
@@ -123,32 +123,17 @@ def _draw_source(note: Note, cited: Citation, open_source: Callable[[Citation], 
     )
 
 
-_EDIT, _OPEN, _EXPORT, _REMOVE = (
-    N_(":material/edit: Edit"),
-    N_(":material/forum: Open conversation"),
-    N_(":material/download: Export…"),
-    N_(":material/delete: Remove"),
-)
-
-
 def _draw_note_menu(note: Note) -> None:
-    key = f"menu-{note.id}"
-    choices = [_(_EDIT), *([_(_OPEN)] if note.conversation_id else []), _(_EXPORT), _(_REMOVE)]
-    chosen = st.menu_button(
-        _("More"), choices, icon=":material/more_horiz:", type="tertiary", key=key, on_click=_choose, args=(key, note)
-    )
-    if chosen == _(_OPEN):
-        open_page(Page.CHAT, c=note.conversation_id)
-
-
-def _choose(key: str, note: Note) -> None:
-    match st.session_state[key]:
-        case chosen if chosen == _(_EDIT):
-            dialogs.open_dialog(_EDIT_DIALOG, note.id)
-        case chosen if chosen == _(_EXPORT):
-            dialogs.open_dialog(_EXPORT_DIALOG, (note.id,))
-        case chosen if chosen == _(_REMOVE):
-            _remove(note)
+    actions: dict[str, Callable[[], object]] = {
+        N_(":material/edit: Edit"): partial(dialogs.open_dialog, _EDIT_DIALOG, note.id)
+    }
+    if note.conversation_id:
+        actions[N_(":material/forum: Open conversation")] = partial(open_page, Page.CHAT, c=note.conversation_id)
+    actions |= {
+        N_(":material/download: Export…"): partial(dialogs.open_dialog, _EXPORT_DIALOG, (note.id,)),
+        N_(":material/delete: Remove"): partial(_remove, note),
+    }
+    draw_menu(_("More"), f"menu-{note.id}", actions)
 
 
 def _remove(note: Note) -> None:
