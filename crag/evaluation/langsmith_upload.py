@@ -44,7 +44,7 @@ def experiment_name(evaluation: Evaluation, variant: Variant) -> str:
 def experiment_metadata(evaluation: Evaluation, variant: Variant) -> LangSmithRecord:
     """Return what the answers depend on: settings, digests of models and library, version."""
     options = variant.options  # without the names of documents, since the contents of the library stay private
-    told = {name: get_option(options, name) for name in list_option_names() if name not in DOCUMENT_OPTIONS}
+    values = {name: get_option(options, name) for name in list_option_names() if name not in DOCUMENT_OPTIONS}
     return {
         "evaluation": evaluation.name,
         "evaluation_id": evaluation.id,
@@ -52,7 +52,7 @@ def experiment_metadata(evaluation: Evaluation, variant: Variant) -> LangSmithRe
         "variant": variant.name,
         "repetitions": evaluation.repetitions,
         "judge": evaluation.judge,
-        "settings": json.loads(dump_changes(told)),
+        "settings": json.loads(dump_changes(values)),
         "environment": asdict(variant.environment),
     }
 

@@ -37,12 +37,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-def load_examples(body: bytes) -> tuple[Example, ...]:
-    """Parse examples."""
-    examples: tuple[Example, ...] = _type_adapter(tuple[Example, ...]).validate_json(body)
-    return examples
-
-
 def dump_variants(variants: Sequence[Variant]) -> str:
     """Serialize variants; of the options only those that differ from the defaults."""
     return json.dumps([_variant_row(variant) for variant in variants], ensure_ascii=False)
@@ -196,7 +190,8 @@ class EvaluationRows(UserScoped):
             body = connection.execute(query).scalar()
         if body is None:
             raise NotFound("This evaluation no longer exists.", "Choose another one.")
-        return load_examples(zlib.decompress(body))
+        examples: tuple[Example, ...] = _type_adapter(tuple[Example, ...]).validate_json(zlib.decompress(body))
+        return examples
 
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[EvaluationResult]:
         """Return the results so far, ordered by variant, example and repetition. Raises `NotFound`."""

@@ -279,7 +279,7 @@ def describe_reading(trace: Trace) -> str:
 
 
 def _route_lines(step: Step, trace: Trace) -> Iterable[str]:
-    """Yield what a node found that answers another kind of question than a fact."""
+    """Yield the results of a node that answers other questions than facts."""
     match step.node:
         case "list_matches" if trace.listed:
             yield _("Looked for {topic}: list items and columns of that name, else sentences.").format(

@@ -218,7 +218,7 @@ class ActiveEmbedder:
         return settings.name if settings.explicit and settings.name != self.wanted() else ""
 
     def known_fault(self) -> str:
-        """Return, in words for the user, why the embedder of the documents cannot be used, as far as last seen.
+        """Return why the embedder of the documents could not be used when it was last tried, in words for the user.
 
         Opens nothing; empty if the embedder was available or has not been tried.
         """

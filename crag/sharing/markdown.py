@@ -43,7 +43,7 @@ def write_markdown(shared: SharedConversation) -> str:
 
 
 def describe_engine_changes(runs: Sequence[SharedRun]) -> dict[int, str]:
-    """Return what `describe_engine_change` says of each run, by its id; `runs` are those of the displayed branch."""
+    """Return `describe_engine_change` for each run of the displayed branch, by run id."""
     traces = [Trace().apply_all(run.events) for run in runs]
     return {
         run.id: run_labels.describe_engine_change(trace, reversed(traces[:position]))

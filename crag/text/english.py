@@ -152,7 +152,7 @@ def _find_words_of_other_names(question: AnalyzedQuestion, quoted: str, *, held:
 
 
 def _is_active_only(subject: str, verb: str, quoted: str) -> bool:
-    """Return whether a text says only what a thing did, as in "Orbel sold 40 looms", not what was done to it."""
+    """Return whether the verb is only active in a text, as in "Orbel sold 40 looms", never done to the subject."""
     before = re.findall(rf"(\w+) {re.escape(verb)}\b", quoted, re.IGNORECASE)
     return bool(before) and all(word.casefold() == subject.casefold() for word in before)
 

@@ -183,12 +183,12 @@ def drop_document_reference(question: str) -> str:
 
 
 def separate_words(question: str, statistics: TermStatistics) -> str:
-    """Return a Korean question with the spaces that its writer left out, as far as the words of the library tell."""
+    """Restore missing spaces in a Korean question, guided by the words of the library."""
     return restore_spaces(question, partial(select_known, statistics))
 
 
 def select_known(statistics: TermStatistics, terms: Sequence[str]) -> set[str]:
-    """Return those of the terms that the library holds."""
+    """Return the terms that occur in the library."""
     weights = statistics.idf([*terms, UNSEEN_TERM])
     return {term for term in terms if weights[term] < weights[UNSEEN_TERM]}
 

@@ -107,8 +107,8 @@ def find_value_spans(question: AnalyzedQuestion, sentence: str) -> list[tuple[in
             spans = [span for span in spans if _overlaps(span, [quantity.span() for quantity in quantities])]
     else:
         return []
-    said = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)
-    return [span for span, numbers in said if not numbers or not asked.issuperset(numbers)]
+    numbered = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)
+    return [span for span, numbers in numbered if not numbers or not asked.issuperset(numbers)]
 
 
 def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
@@ -121,7 +121,7 @@ def _parse_time_of_day(match: re.Match[str]) -> Figure:
 
 
 def agree(one: StatedValue, other: StatedValue) -> bool | None:
-    """Return whether two values are the same; None if that cannot be told, as of names that share a word."""
+    """Return whether two values are the same; None if it is unclear, as with names that share a word."""
     if isinstance(one, frozenset) and isinstance(other, frozenset):
         return one == other or (False if one.isdisjoint(other) else None)
     if isinstance(one, CalendarDate) and isinstance(other, CalendarDate):

@@ -216,7 +216,7 @@ def _read_roman(written: str) -> int:
 
 
 def _is_continued(lines: Sequence[str], at: int, below: int) -> bool:
-    """Return whether the line below goes on with a numbered line: it is indented or begins in lower case."""
+    """Return whether the line below continues a numbered line: it is indented or begins in lower case."""
     after = lines[below]
     return below == at + 1 and (after[:1].isspace() or after[:1].islower())
 
