@@ -193,7 +193,7 @@ def _feedback_text(run: SharedRun) -> str:
 def _ending_text(trace: Trace) -> str:
     if trace.state == "failed":
         return to_one_line(translate_text(f"{trace.error} {trace.remedy}")) or _("The answer failed.")
-    return UNFINISHED_NOTES.get(trace.state, "")
+    return _(UNFINISHED_NOTES.get(trace.state, ""))
 
 
 def _source_view(number: int, cited: Citation, trace: Trace, run: SharedRun, may_link: LinkPolicy) -> SourceView:

@@ -259,9 +259,9 @@ export default function ({ data, parentElement }) {
   button.onclick = async () => {
     try {
       await navigator.clipboard.writeText(data.text)
-      word.textContent = "Copied"
+      word.textContent = data.copied
     } catch {
-      word.textContent = "Not allowed"
+      word.textContent = data.refused
     }
     setTimeout(() => { word.textContent = data.label }, 1500)
   }
@@ -318,4 +318,5 @@ def install_history() -> None:
 
 def draw_copy_button(text: str, key: str, label: str = "") -> None:
     """Draw a button that copies `text` to the clipboard."""
-    _copy_component(data={"text": text, "label": label or _("Copy")}, key=key, width="content", height="content")
+    words = {"label": label or _("Copy"), "copied": _("Copied"), "refused": _("Not allowed")}
+    _copy_component(data={"text": text, **words}, key=key, width="content", height="content")

@@ -138,7 +138,7 @@ def _choice_label(name: str) -> str:
     loaded = (
         _("loaded on {processor}").format(processor=found.processor)
         if found.processor
-        else "loaded"
+        else _("loaded")
         if found.loaded
         else ""
     )

@@ -188,7 +188,7 @@ def _model_badges(model: ModelReport) -> str:
     if roles:
         marks.append(
             _(":blue-badge[used for {value}]").format(
-                value="all" if len(roles) == len(ROLES) else _(" and ").join(roles)
+                value=_("all") if len(roles) == len(ROLES) else _(" and ").join(roles)
             )
         )
     return " ".join(marks)
