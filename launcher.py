@@ -174,7 +174,7 @@ def configure_log() -> None:
 
 
 def allow_open_files() -> None:
-    """Raise the limit of open files to what the server may need, as far as the system allows."""
+    """Raise the limit of open files to what the server may need, where the system allows it."""
     with suppress(ImportError, ValueError, OSError):  # Windows has no such limit
         import resource
 

@@ -95,7 +95,7 @@ class Cancellation:
 
     @contextmanager
     def report_wait(self, reporter: WaitReporter) -> Iterator[None]:
-        """Report what the work waits for during the block; `reporter` is called whenever the state is requested."""
+        """Report a wait during the block; `reporter` is called whenever the state is requested."""
         with self._lock:
             self._wait_reporters.append(reporter)
         try:

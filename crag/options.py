@@ -286,7 +286,7 @@ class Option:
         return value
 
     def write(self, value: Any) -> str:
-        """Return the value as `parse` reads it, or what an empty one means."""
+        """Return the value as `parse` reads it, or the meaning of an empty one."""
         if isinstance(value, bool):
             return "on" if value else "off"
         return str(value) if value != "" else self.empty_means

@@ -390,7 +390,7 @@ class Summarizer(Protocol):
 
 
 class RouteJudge(Protocol):
-    """Decides the kind of a question whose wording leaves it open."""
+    """Decides the kind of an ambiguous question."""
 
     def judge(self, question: str, stop: Cancellation) -> Route | None:
         """Return the kind, or None without a usable reply. Raises `Stopped`."""
@@ -520,7 +520,7 @@ class Quotation:
 
 
 class CoverageCheck(Protocol):
-    """Checks what an answer uses against what the question asks for."""
+    """Checks whether the quotations of an answer cover the question."""
 
     def is_covered(
         self, question: str, used: Sequence[Quotation], *, answer: str = "", passages: Sequence[Passage] = ()

@@ -72,7 +72,7 @@ def read_langsmith_account(get: GetVariable) -> LangSmithAccount:
         project=_get_langsmith_variable(get, "PROJECT") or "default",
         workspace=_get_langsmith_variable(get, "WORKSPACE_ID"),
         tracing=any(_is_true(get(prefix + name)) for prefix in _LANGSMITH_PREFIXES for name in _TRACING_VARIABLES),
-        always=_parse_on_off("CRAG_LANGSMITH", get("CRAG_LANGSMITH")),
+        always=_parse_switch("CRAG_LANGSMITH", get("CRAG_LANGSMITH")),
         hide_inputs=_is_true(_get_langsmith_variable(get, "HIDE_INPUTS")),
         hide_outputs=_is_true(_get_langsmith_variable(get, "HIDE_OUTPUTS")),
     )
@@ -87,26 +87,21 @@ def _is_true(value: str) -> bool:
 
 
 def _validate_langsmith_key(key: str) -> str:
-    if key.isascii() and (key.isprintable() and " " not in key):
-        return key
-    raise BadRequest("LANGSMITH_API_KEY contains characters that no key can have.", "Copy it again, or leave it out.")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise BadRequest("LANGSMITH_API_KEY contains characters that no key has.", "Copy it again, or leave it out.")
+    return key
 
 
 def _parse_langsmith_url(value: str) -> str:
-    address = (value or DEFAULT_LANGSMITH_URL).rstrip("/")
-    try:
-        parts = urlsplit(address)
-        if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port):
-            return address
-    except ValueError:
-        pass
-    raise BadRequest("LANGSMITH_ENDPOINT is not an address.", f"Write one such as {DEFAULT_LANGSMITH_URL}.")
+    if value and not is_web_address(value):
+        raise BadRequest("LANGSMITH_ENDPOINT is not an address.", f"Write one such as {DEFAULT_LANGSMITH_URL}.")
+    return (value or DEFAULT_LANGSMITH_URL).rstrip("/")
 
 
-def _parse_on_off(name: str, value: str) -> bool:
-    if value not in ("", "on", "off"):
-        raise BadRequest(f"{name} is “{value}”.", "Set it to on, or leave it out.")
-    return value == "on"
+def _parse_switch(name: str, value: str, on: str = "on", off: str = "off") -> bool:
+    if value not in ("", on, off):
+        raise BadRequest(f"{name} is “{value}”.", f"Set it to {on}, or leave it out.")
+    return value == on
 
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -276,9 +271,9 @@ def load_settings(
         trusted_proxies=tuple(
             _parse_address("CRAG_TRUSTED_PROXIES", one) for one in _parse_list(get("CRAG_TRUSTED_PROXIES"))
         ),
-        open=_parse_yes("CRAG_OPEN", get("CRAG_OPEN")),
-        metrics=_parse_on_off("CRAG_METRICS", get("CRAG_METRICS")),
-        api=_parse_on_off("CRAG_API", get("CRAG_API", "on")),
+        open=_parse_switch("CRAG_OPEN", get("CRAG_OPEN"), "yes", "no"),
+        metrics=_parse_switch("CRAG_METRICS", get("CRAG_METRICS")),
+        api=_parse_switch("CRAG_API", get("CRAG_API", "on")),
         login=_read_login(secrets_file),
         database_url=parse_database_url("CRAG_DATABASE_URL", get("CRAG_DATABASE_URL")),
         langsmith=read_langsmith_account(get),
@@ -341,17 +336,9 @@ def _parse_ollama_host(value: str) -> str:
     if ":" not in host.rpartition("]")[2]:
         host += ":443" if scheme == "https" else ":11434"
     address = f"{scheme}://{host}{slash}{path}".rstrip("/")
-    if not _is_http_url_with_port(address):
+    if not is_web_address(address):
         raise BadRequest("OLLAMA_HOST is not an address.", "Write one such as http://127.0.0.1:11434.")
     return address
-
-
-def _is_http_url_with_port(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port is not None
-    except ValueError:
-        return False
 
 
 def _validate_checksummed_url(name: str, value: str) -> str:
@@ -394,7 +381,7 @@ def _parse_web_search(value: str) -> str:
 
 def _parse_networks(value: str) -> tuple[Network, ...]:
     try:
-        return tuple(ipaddress.ip_network(part.strip()) for part in value.split(",") if part.strip())
+        return tuple(map(ipaddress.ip_network, _parse_list(value)))
     except ValueError as error:
         raise BadRequest(
             f"CRAG_ALLOW_PRIVATE_URLS cannot be read: {error}.", "Write networks such as 10.0.0.0/8,127.0.0.1/32."
@@ -442,12 +429,6 @@ def _parse_origin(url: str) -> str:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     is_default = port in (None, {"http": 80, "https": 443}[parts.scheme])
     return f"{parts.scheme}://{host}" + ("" if is_default else f":{port}")
-
-
-def _parse_yes(name: str, value: str) -> bool:
-    if value not in ("", "yes", "no"):
-        raise BadRequest(f"{name} is “{value}”.", "Set it to yes, or leave it out.")
-    return value == "yes"
 
 
 def _parse_list(value: str) -> tuple[str, ...]:

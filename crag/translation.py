@@ -32,7 +32,7 @@ _language: ContextVar[str | None] = ContextVar("language", default=None)
 
 
 class _LanguageSource:
-    """What knows the language where none is set, such as the session of the browser that a callback runs for."""
+    """Finds the language where none is set, for example that of the browser session that a callback runs for."""
 
     find: Callable[[], str | None] = staticmethod(lambda: None)
 

@@ -86,7 +86,7 @@ def get_model(caller: Asker, name: str) -> dict[str, Any]:
 
 @router.post("/chat/completions", response_model=None)
 async def complete_chat(caller: Asker, request: Request, asked: ChatRequest) -> Response:
-    """Answer the last message from the documents; earlier ones tell what it refers to."""
+    """Answer the last message from the documents; earlier ones are its context."""
     preset = _preset_of(asked.model, caller)
     options = asked.crag.model_copy(update={"preset": preset}) if preset else asked.crag
     *earlier, last = asked.messages

@@ -41,7 +41,7 @@ _NOT_LANGUAGES = ("osd", "equ")  # page orientation and formulas
 
 
 def check_ocr() -> Check:
-    """Check what reads scans, in which languages; without Tesseract, RapidOCR reads English and Chinese."""
+    """Check which program reads scans, in which languages; without Tesseract, RapidOCR reads English and Chinese."""
     program = shutil.which("tesseract")
     languages = _tesseract_languages(program) if program else []
     has_rapidocr = bool(find_rapidocr())
@@ -86,12 +86,12 @@ def _free_bytes(folder: Path) -> int:
 
 def _tesseract_languages(program: str) -> list[str]:
     try:
-        told = subprocess.run(  # noqa: S603 — an absolute path, no shell
+        listing = subprocess.run(  # noqa: S603 — an absolute path, no shell
             [program, "--list-langs"], capture_output=True, text=True, timeout=_TESSERACT_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError, ValueError):
         return []
-    return [name for name in told.stdout.splitlines()[1:] if name not in _NOT_LANGUAGES]
+    return [name for name in listing.stdout.splitlines()[1:] if name not in _NOT_LANGUAGES]
 
 
 ALWAYS_SHOWN = ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search")
@@ -205,11 +205,11 @@ def _check_library(library: Library) -> Check:
 def _check_spaces(library: Library) -> Check:
     """Check which space answers, which one is being built, and whether a manual choice overrides the settings."""
     words = {"answering": "in use", "kept": "kept as a fallback"}
-    told = [
+    states = [
         f"{report.space.name} {words.get(report.state) or f'has {report.vectors:,} of {report.passages:,} passages'}"
         for report in library.spaces.statuses()
     ]
-    detail = ", ".join(told) or "no documents embedded yet"
+    detail = ", ".join(states) or "no documents embedded yet"
     if name := library.spaces.active_embedder.overruled():
         fix = f"Run `python -m crag spaces use {name}` to use it."
         return Check("Embeddings", "warn", f"{detail}; the settings name {name}, but you switched away from it", fix)

@@ -151,7 +151,7 @@ class Conversations(UserScoped):
         self._mark(conversation_id, None)
 
     def purge(self, older_than: float = 0.0) -> int:
-        """Delete permanently, with messages and runs, what was deleted more than `older_than` seconds ago.
+        """Purge conversations deleted more than `older_than` seconds ago, with their messages and runs.
 
         Also what was deleted by a clock that was that far ahead. Return the number.
         """

@@ -134,11 +134,6 @@ class PassageSample:
     text: str
 
 
-def sample_passages(database: Database, scope: SearchScope, count: int, rng: random.Random) -> list[PassageSample]:
-    """Sample at most `count` passages from what a search covers."""
-    return _sample_matching(database, scope.conditions(), count, rng)
-
-
 def sample_other_collections(
     database: Database, scope: SearchScope, count: int, rng: random.Random
 ) -> list[PassageSample]:
@@ -263,7 +258,7 @@ class ProbeMaker:
         Raises `ModelFault`, `Stopped`.
         """
         scope = SearchScope(self._user, collection)
-        samples = sample_passages(self._database, scope, _SAMPLES_PER_PROBE * count, self._rng)
+        samples = _sample_matching(self._database, scope.conditions(), _SAMPLES_PER_PROBE * count, self._rng)
         elsewhere = iter(sample_other_collections(self._database, scope, count, self._rng))
         pool = [piece for one in samples[:_MAX_FOREIGN_PIECES] for piece in _pieces_with_terms(one.text)]
         kinds: Iterator[ProbeKind] = cycle(("hidden", "swapped", "elsewhere"))

@@ -107,7 +107,9 @@ class Calibrator(UserScoped):
         if not resources.retriever.size(options):
             raise BadRequest("There are no documents to calibrate on.", "Add some, or choose another collection.")
         grader = resources.engine.grader
-        total = len(plan.questions) or 2 * (plan.count or default_probe_count(grader.name))
+        total = len(plan.questions) or 2 * (
+            plan.count or (DEFAULT_PROBES if grader.name.startswith(_BUILTIN_PREFIX) else DEFAULT_MODEL_PROBES)
+        )
         scored: list[ProbeScore] = []
         for number, probe in enumerate(self._probes(resources, options, plan, total // 2, stop)):
             report(Progress("Asking and grading", number, total))
@@ -175,11 +177,6 @@ class Calibrator(UserScoped):
             for index, grade in grader.grade(question, [passage for passage, _ in ruled], stop):
                 if grade.score is not None:
                     yield ProbeScore(question, "ruling", ruled[index][1], grade.score)
-
-
-def default_probe_count(grader: str) -> int:
-    """Return the default number of questions of each kind: it takes seconds built in, minutes with a model."""
-    return DEFAULT_PROBES if grader.startswith(_BUILTIN_PREFIX) else DEFAULT_MODEL_PROBES
 
 
 def _best_passage_score(grader: Grader, question: str, passages: Sequence[Passage], stop: Cancellation) -> float | None:

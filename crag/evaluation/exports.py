@@ -173,7 +173,9 @@ class SettingRow:
 
 def setting_rows(variants: Sequence[Variant]) -> list[SettingRow]:
     """Return the environment first, then every setting, without rows that are empty in all variants."""
-    names = _listed_options(variants)
+    usual = RunOptions()
+    changed = {name for one in variants for name in diff_options(usual, one.options)}
+    names = [name for name, option in OPTIONS.items() if not option.role or name in changed]
     columns = [_environment_values(variant.environment) | _option_values(variant, names) for variant in variants]
     rows = [(title, [column[title] for column in columns]) for title in columns[0]]
     return [SettingRow(title, values[:1] if len(set(values)) == 1 else values) for title, values in rows if any(values)]
@@ -191,10 +193,3 @@ def _format_environment_value(value: str | int) -> str:
 def _option_values(variant: Variant, names: Sequence[str]) -> dict[str, str]:
     values = {name: get_option(variant.options, name) for name in names}
     return {OPTIONS[name].title: to_one_line(format_option_value(name, value)) for name, value in values.items()}
-
-
-def _listed_options(variants: Sequence[Variant]) -> list[str]:
-    """Return all options; model parameters only if any variant changes them."""
-    usual = RunOptions()
-    changed = {name for one in variants for name in diff_options(usual, one.options)}
-    return [name for name, option in OPTIONS.items() if not option.role or name in changed]

@@ -108,11 +108,11 @@ def parse_axes(texts: Sequence[str]) -> GridAxes:
 def make_variants(base: RunOptions, axes: GridAxes) -> list[Variant]:
     """Return every combination of the values, applied to `base`; the last axis changes fastest."""
     names = list(axes.values)
-    telling = [name for name in names if len(axes.values[name]) > 1] or names
+    varied = [name for name in names if len(axes.values[name]) > 1] or names
     made = []
     for values in product(*axes.values.values()):
         chosen = dict(zip(names, values, strict=True))
-        made.append(Variant(_variant_name(chosen, telling), apply_changes(base, {**chosen, "preset": ""})))
+        made.append(Variant(_variant_name(chosen, varied), apply_changes(base, {**chosen, "preset": ""})))
     return made
 
 

@@ -74,21 +74,21 @@ def _view_report(evaluation: Evaluation, results: Sequence[EvaluationResult], cu
 
 
 def _describe_rightness(cutoffs: Cutoffs, labelled: int) -> str:
-    told = _("from {judge:g} on by the judge, from {text:g} on by comparing texts").format(
+    rule = _("from {judge:g} on by the judge, from {text:g} on by comparing texts").format(
         judge=cutoffs.judge, text=cutoffs.text
     )
-    return f"{told}; {format_labelled(labelled)}" if labelled else told
+    return f"{rule}; {format_labelled(labelled)}" if labelled else rule
 
 
 def _describe_evaluation(evaluation: Evaluation) -> str:
-    told = [to_one_line(evaluation.dataset), format_count(evaluation.size, "question")]
-    told += (
+    facts = [to_one_line(evaluation.dataset), format_count(evaluation.size, "question")]
+    facts += (
         [_("{repetitions} times each").format(repetitions=evaluation.repetitions)] if evaluation.repetitions > 1 else []
     )
-    told += [format_count(len(evaluation.variants), "variant")] if len(evaluation.variants) > 1 else []
-    told += [_("judged by {judge}").format(judge=to_one_line(evaluation.judge))] if evaluation.judge else []
+    facts += [format_count(len(evaluation.variants), "variant")] if len(evaluation.variants) > 1 else []
+    facts += [_("judged by {judge}").format(judge=to_one_line(evaluation.judge))] if evaluation.judge else []
     took = f"took {format_duration(evaluation.seconds)}"
-    return " · ".join([*told, format_progress(evaluation), format_date_time(evaluation.started_at), took])
+    return " · ".join([*facts, format_progress(evaluation), format_date_time(evaluation.started_at), took])
 
 
 def _view_ranked(ranked: RankedVariant, headline: Sequence[str], full_values: Mapping[str, float]) -> View:
@@ -195,8 +195,8 @@ def _view_question(evaluation: Evaluation, answers: Sequence[EvaluationResult], 
 def _answer_identity(result: EvaluationResult) -> tuple[object, ...]:
     """Return the grouping key of answers: equal repetitions are shown once."""
     judged = (str(result.judged.score), result.judged.reason) if result.judged else ()
-    said = (result.scored.answer, result.scored.steps, result.scored.action or "", result.scored.outcome or "")
-    return result.variant, result.state, result.error, said, judged, str(result.label)
+    answer = (result.scored.answer, result.scored.steps, result.scored.action or "", result.scored.outcome or "")
+    return result.variant, result.state, result.error, answer, judged, str(result.label)
 
 
 def _view_answer(evaluation: Evaluation, identical: Sequence[EvaluationResult], cutoffs: Cutoffs) -> View:
@@ -219,28 +219,30 @@ def _view_answer(evaluation: Evaluation, identical: Sequence[EvaluationResult], 
 
 def _answer_facts(result: EvaluationResult) -> list[str]:
     scored = result.scored
-    told = [badge.word for badge in answer_badges(scored.action, scored.outcome)]
+    facts = [badge.word for badge in answer_badges(scored.action, scored.outcome)]
     if scored.grades:
         relevant = sum(grade.relevant for grade in scored.grades)
-        told.append(
+        facts.append(
             _("{relevant} of {passages} graded relevant").format(
                 relevant=relevant, passages=format_count(len(scored.grades), "passage")
             )
         )
     if result.example.has_known_passages:
-        told.append(_("{sum} of them right").format(sum=sum(grade.right for grade in scored.grades)))
-    told += [_("best score {best}").format(best=format_score(round(scored.best, 3)))] if scored.best is not None else []
-    told += (
+        facts.append(_("{sum} of them right").format(sum=sum(grade.right for grade in scored.grades)))
+    facts += (
+        [_("best score {best}").format(best=format_score(round(scored.best, 3)))] if scored.best is not None else []
+    )
+    facts += (
         [_("text score {text_score:.2f}").format(text_score=scored.text_score)] if scored.text_score is not None else []
     )
     if result.judged and result.judged.score is not None:
-        told.append(f"judged {result.judged.score:.2f}")
+        facts.append(f"judged {result.judged.score:.2f}")
     if result.label is not None:
-        told.append(_("rated {value} by a person").format(value=_("right") if result.label else _("wrong")))
+        facts.append(_("rated {value} by a person").format(value=_("right") if result.label else _("wrong")))
     steps = ", ".join(map(trajectory_title, scored.steps))
-    told += [steps, format_duration(scored.seconds)] if scored.steps else []
-    told += [format_count(scored.tokens, "token")] if scored.tokens else []
-    return [to_one_line(fact) for fact in told]
+    facts += [steps, format_duration(scored.seconds)] if scored.steps else []
+    facts += [format_count(scored.tokens, "token")] if scored.tokens else []
+    return [to_one_line(fact) for fact in facts]
 
 
 def _describe_expected(example: Example) -> list[tuple[str, str]]:

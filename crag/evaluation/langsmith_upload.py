@@ -44,7 +44,7 @@ def experiment_name(evaluation: Evaluation, variant: Variant) -> str:
 def experiment_metadata(evaluation: Evaluation, variant: Variant) -> LangSmithRecord:
     """Return what the answers depend on: settings, digests of models and library, version."""
     options = variant.options  # without the names of documents, since the contents of the library stay private
-    told = {name: get_option(options, name) for name in list_option_names() if name not in DOCUMENT_OPTIONS}
+    values = {name: get_option(options, name) for name in list_option_names() if name not in DOCUMENT_OPTIONS}
     return {
         "evaluation": evaluation.name,
         "evaluation_id": evaluation.id,
@@ -52,14 +52,9 @@ def experiment_metadata(evaluation: Evaluation, variant: Variant) -> LangSmithRe
         "variant": variant.name,
         "repetitions": evaluation.repetitions,
         "judge": evaluation.judge,
-        "settings": json.loads(dump_changes(told)),
+        "settings": json.loads(dump_changes(values)),
         "environment": asdict(variant.environment),
     }
-
-
-def finished_results(results: Sequence[EvaluationResult]) -> list[EvaluationResult]:
-    """Return the results that have finished, failed ones included."""
-    return [result for result in results if result.state in _FINISHED_STATES]
 
 
 def example_id(dataset: UUID, example: Example) -> UUID:
@@ -167,7 +162,7 @@ class LangSmithUpload:
 
     def send(self, results: Sequence[EvaluationResult]) -> str:
         """Send all finished answers; return the URL that compares the experiments."""
-        answered = finished_results(results)
+        answered = [result for result in results if result.state in _FINISHED_STATES]
         dataset = self._dataset()
         experiments = [self._experiment(dataset, variant) for variant in self._evaluation.variants]
         self._send_examples(dataset.id, list({result.number: result.example for result in answered}.values()))

@@ -37,22 +37,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-def dump_examples(examples: Sequence[Example]) -> bytes:
-    """Serialize examples; equal examples give equal bytes."""
-    return _type_adapter(tuple[Example, ...]).dump_json(tuple(examples))
-
-
-def load_examples(body: bytes) -> tuple[Example, ...]:
-    """Parse examples."""
-    examples: tuple[Example, ...] = _type_adapter(tuple[Example, ...]).validate_json(body)
-    return examples
-
-
-def short_digest(body: bytes) -> str:
-    """Return a short digest of serialized data."""
-    return hashlib.sha256(body).hexdigest()[:12]
-
-
 def dump_variants(variants: Sequence[Variant]) -> str:
     """Serialize variants; of the options only those that differ from the defaults."""
     return json.dumps([_variant_row(variant) for variant in variants], ensure_ascii=False)
@@ -155,14 +139,14 @@ class EvaluationRows(UserScoped):
 
         Raises `BadRequest` for pinned questions that any process is already asking.
         """
-        examples = dump_examples(plan.dataset.examples)
+        examples = _type_adapter(tuple[Example, ...]).dump_json(tuple(plan.dataset.examples))
         row = {
             "id": uuid.uuid4().hex,
             "name": plan.name or plan.dataset.name,
             "kind": plan.kind,
             "dataset": plan.dataset.name,
             "dataset_id": plan.dataset.id,
-            "digest": short_digest(examples),
+            "digest": hashlib.sha256(examples).hexdigest()[:12],
             "size": len(plan.dataset.examples),
             "examples": zlib.compress(examples),
             "variants": dump_variants(plan.variants),
@@ -206,7 +190,8 @@ class EvaluationRows(UserScoped):
             body = connection.execute(query).scalar()
         if body is None:
             raise NotFound("This evaluation no longer exists.", "Choose another one.")
-        return load_examples(zlib.decompress(body))
+        examples: tuple[Example, ...] = _type_adapter(tuple[Example, ...]).validate_json(zlib.decompress(body))
+        return examples
 
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[EvaluationResult]:
         """Return the results so far, ordered by variant, example and repetition. Raises `NotFound`."""

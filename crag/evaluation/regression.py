@@ -25,9 +25,9 @@ _SHOWN_DIGEST_LENGTH = 12
 def describe_changes(before: Variant, options: RunOptions, environment: Environment) -> tuple[str, ...]:
     """Return one clause for each change of settings or environment since `before`, if its values are known."""
     settings = describe_change(describe_option_changes(before.options, options))
-    said = [] if before.options == options or settings == "asked again" else [f"the settings: {settings}"]
+    changes = [] if before.options == options or settings == "asked again" else [f"the settings: {settings}"]
     then = before.environment
-    return (*said, *(_environment_changes(then, environment) if then != Environment() else ()))
+    return (*changes, *(_environment_changes(then, environment) if then != Environment() else ()))
 
 
 def _environment_changes(then: Environment, now: Environment) -> Iterator[str]:

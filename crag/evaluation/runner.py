@@ -107,10 +107,10 @@ def _bullet_list(texts: tuple[str, ...]) -> str:
 
 def parse_judge_reply(reply: str) -> tuple[float, str] | None:
     """Parse the score in 0..1 and the reason from a reply or a bare number; None without a score."""
-    said = strip_thoughts(reply)
-    found = find_json_object(said)
+    written = strip_thoughts(reply)
+    found = find_json_object(written)
     if found is None:
-        score = _score_from_points(said)
+        score = _score_from_points(written)
         return None if score is None else (score, "")
     score = _score_from_points(next((found[key] for key in _SCORE_KEYS if key in found), None))
     return None if score is None else (score, shorten_reason(str(found.get("reason") or "")))

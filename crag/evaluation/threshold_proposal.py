@@ -185,8 +185,8 @@ def describe_calibration_error(scored: Sequence[ProbeScore], own: Thresholds) ->
     error = estimate_calibration_error(scored, own)
     if error is None:
         return ""
-    told = f"On other questions these shares are off by {100 * error:.1f} points on average (cross-validated)"
-    return f"{told}." if error <= MAX_CALIBRATION_ERROR else f"{told}, which is too much to rely on them."
+    sentence = f"On other questions these shares are off by {100 * error:.1f} points on average (cross-validated)"
+    return f"{sentence}." if error <= MAX_CALIBRATION_ERROR else f"{sentence}, which is too much to rely on them."
 
 
 def score_separation(scored: Sequence[ProbeScore]) -> float | None:
@@ -290,10 +290,10 @@ def _balanced_precision(right: Masks, wrong: Masks) -> ShareEstimate:
     `right` and `wrong` are masks of the questions so decided, rightly and wrongly.
     """
     rightly, wrongly = int(right.sum()), int(wrong.sum())
-    told = rightly + wrongly
-    if not told or not right.size or not wrong.size:
-        return ShareEstimate(None, told)
+    decided = rightly + wrongly
+    if not decided or not right.size or not wrong.size:
+        return ShareEstimate(None, decided)
     weights = [1 / right.size] * rightly + [1 / wrong.size] * wrongly
     precision = ratio_statistic([*weights[:rightly], *[0.0] * wrongly], weights)
-    interval = bootstrap_interval(precision, told, (0.0, 1.0))
-    return ShareEstimate(interval.value, told, interval.low, interval.high)
+    interval = bootstrap_interval(precision, decided, (0.0, 1.0))
+    return ShareEstimate(interval.value, decided, interval.low, interval.high)

@@ -60,8 +60,8 @@ class BinaryGrader(ModelGrader):
         if score is None:
             return replace(UNREADABLE, usage=usage)
         asked = analyze_question(question, CountedTermStatistics([text]))
-        said = YesOrNo(score, is_measured=False, usage=usage)
-        return Grade(score, certainty_reason(said, nearest_sentence(asked, text)), usage)
+        decision = YesOrNo(score, is_measured=False, usage=usage)
+        return Grade(score, certainty_reason(decision, nearest_sentence(asked, text)), usage)
 
 
 class JsonModeGrader(BinaryGrader):

@@ -36,7 +36,7 @@ _WEAK_TERMS = FRAME_TERMS | frozenset(extract_terms("work contain include"))
 def explain_grade(
     question: AnalyzedQuestion, passage: TokenizedText, verdict: VerdictWord, gaps: Gaps | None = None
 ) -> str:
-    """Return one short sentence on what the passage says and lacks.
+    """Return a short sentence on what the passage covers and lacks.
 
     `gaps` is what the best sentences of a relevant passage lack for a complete answer.
     """

@@ -101,7 +101,7 @@ class BuiltinJudge:
 
 
 def _separate_sentences(passage: Passage) -> list[Quotation]:
-    """Return each sentence with what it may refer to."""
+    """Return each sentence with the text that it may refer to."""
     sentences = label_table_rows(split_sentences(passage.text))
     around = f"{passage.title} {passage.heading}"
     return [Quotation(text, find_context(sentences, at, around)) for at, text in enumerate(sentences)]

@@ -68,9 +68,9 @@ def read_grade(reply: str, text: str = "") -> Grade | None:
     score = read_score(reply)
     if score is None:
         return None
-    said = strip_thoughts(reply)
-    found = find_json_object(said)
+    written = strip_thoughts(reply)
+    found = find_json_object(written)
     if found is None:
-        return Grade(score, shorten_reason(said))
+        return Grade(score, shorten_reason(written))
     reason = str(found.get("reason") or found.get("explanation") or "")
     return Grade(score, quote_sentence(shorten_reason(reason), find_sentence(str(found.get("sentence") or ""), text)))

@@ -45,11 +45,11 @@ class ScoreGrader(ModelGrader):
 
         def judge(index: int, limited: Cancellation) -> Grade:
             passage = passages[index]
-            said = ask_yes_or_no(self._model, question, passage, passage.text, limited)
-            if said.score is None:
-                return replace(UNREADABLE, usage=said.usage)
-            reason = certainty_reason(said, nearest_sentence(asked, passage.text))
-            return Grade(said.score, reason, said.usage)
+            reply = ask_yes_or_no(self._model, question, passage, passage.text, limited)
+            if reply.score is None:
+                return replace(UNREADABLE, usage=reply.usage)
+            reason = certainty_reason(reply, nearest_sentence(asked, passage.text))
+            return Grade(reply.score, reason, reply.usage)
 
         yield from ask_in_parallel(self._model, judge, len(passages), failed_grade, stop)
 
@@ -64,8 +64,8 @@ def ask_yes_or_no(model: ChatModel, question: str, passage: Passage, text: str, 
     text = truncate_to_tokens(text, remaining_tokens(model, system, asked), model)
     prompts = grading_prompts("grade", system, question, passage_block(question, passage, text))
     first = model.first_token(prompts, stop)
-    said = read_yes_or_no(first)
-    if said.score is not None:
-        return said
+    reply = read_yes_or_no(first)
+    if reply.score is not None:
+        return reply
     chosen = model.choose_word(prompts_for_retry(prompts, first.text, _WANTED), _WORDS, stop)
     return read_yes_or_no(replace(chosen, usage=first.usage + chosen.usage))

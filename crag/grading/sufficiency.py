@@ -123,7 +123,7 @@ class ModelJudge:
         refine: bool = True,
         history: Sequence[Turn] = (),
     ) -> Assessment:
-        """Return the assessment; after a transient fault it cannot be told. Raises `ModelFault`, `Stopped`."""
+        """Return the assessment, which stays open after a transient fault. Raises `ModelFault`, `Stopped`."""
         prompts, knowledge = self._fit_prompts(
             question, self._choose_excerpts(question, [passage for passage, _ in graded], stop, refine=refine), history
         )
@@ -174,9 +174,9 @@ class ModelJudge:
     def _ask(self, prompts: Sequence[Prompt], stop: Cancellation) -> tuple[Choice | None, float | None]:
         """Return the model's choice and its probability; a model that begins otherwise is made to choose a word."""
         first = self._model.first_token(prompts, stop)
-        said = read_choice(first)
-        if said[0] is not None:
-            return said
+        choice = read_choice(first)
+        if choice[0] is not None:
+            return choice
         wanted = " or ".join(json.dumps({"verdict": word}) for word in _WORDS)
         return read_choice(self._model.choose_word(prompts_for_retry(prompts, first.text, wanted), list(_WORDS), stop))
 

@@ -152,7 +152,7 @@ class _Draft:
 
 
 def _find_flaw(draft: _Draft, state: GraphState) -> str:
-    """Return why what a model wrote is no answer, a key of `_UNUSABLE_REPLIES`; empty if it is one.
+    """Return why a reply is not an answer, as a key of `_UNUSABLE_REPLIES`; empty if it is one.
 
     A reply that ended in repetition counts only if sources support all that is left. A whole reply to a question must
     have a source for something that it says, unless it is in another language than the sources, or may rest on a text

@@ -130,17 +130,17 @@ def cite(item: Knowledge, quote: str) -> Citation:
 
 def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     """Return what an answer that quotes takes from its sources: each run of neighbouring sentences with its context."""
-    quoted = {frozenset(extract_terms(said)): said for said in map(_plain_words, answer_sentences(text))}
+    quoted = {frozenset(extract_terms(quotation)): quotation for quotation in map(_plain_words, answer_sentences(text))}
     found = []
     for item in used:
         around = " ".join([item.passage.title, *heading_path(item.passage)])  # without names of columns
         sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):
-            said = quoted.get(frozenset(extract_terms(_plain_words(strip_list_mark(sentence)))))
-            if said or _is_row_quoted(sentence, quoted.values()):
+            quotation = quoted.get(frozenset(extract_terms(_plain_words(strip_list_mark(sentence)))))
+            if quotation or _is_row_quoted(sentence, quoted.values()):
                 start = start if run else at
-                run.append(said if said and not is_table_row(sentence) else sentence)
+                run.append(quotation if quotation and not is_table_row(sentence) else sentence)
                 units.append(sentence)
                 continue
             if run:
@@ -165,7 +165,7 @@ def _plain_words(sentence: str) -> str:
 
 
 def _goes_on(last: str, passage: Passage) -> bool:
-    """Return whether the list of which an item was quoted goes on, or may do so behind an excerpt of a web page.
+    """Return whether the list of a quoted item continues, or may continue beyond an excerpt of a web page.
 
     The context of a passage of the library ends with its section, or else holds the next passage.
     """

@@ -171,7 +171,7 @@ def grade_documents(state: GraphState, deps: Deps) -> GraphState:
 def _require_disagreement(
     assessment: Assessment, passages: Sequence[Passage], verdicts: Mapping[int, Verdict]
 ) -> Assessment:
-    """Return the assessment; passages are only *conflicting* if two documents are trusted, else it cannot be told."""
+    """Return the assessment; *conflicting* stays open unless passages of two documents are trusted."""
     if assessment.sufficiency != "conflicting":
         return assessment
     statements = trusted_statements(assessment, passages, verdicts)

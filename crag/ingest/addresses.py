@@ -65,15 +65,11 @@ def _may_reach_address(text: str, port: int, allow: tuple[Network, ...]) -> bool
         return False
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
-    if _is_in(address, allow):
+    if any(address in network for network in allow):
         return True
     if is_service_port(port) or str(address) in _own_addresses():
         return False
     return _is_public(address) and all(map(_is_public, _embedded_ipv4(address)))
-
-
-def _is_in(address: IPAddress, networks: tuple[Network, ...]) -> bool:
-    return any(address in network for network in networks)
 
 
 def _is_public(address: IPAddress) -> bool:

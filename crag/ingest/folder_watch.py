@@ -192,7 +192,7 @@ KnownFile = tuple[int, int, str, *tuple[str, ...]]  # modification time in nanos
 
 @dataclass(frozen=True, slots=True)
 class FolderChanges:
-    """Differences between a folder and what is known of it, as paths below it; `writing` files still change."""
+    """Changes of a folder since it was last read, as paths below it; `writing` files are still changing."""
 
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -345,7 +345,7 @@ class FolderWatch:
 
 
 class _WatchedPath:
-    """A folder, or one file, and what was reported of it."""
+    """A folder or file with the state that was last reported."""
 
     def __init__(self, path: Path) -> None:
         is_file = path.is_file()

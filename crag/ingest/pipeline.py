@@ -132,7 +132,7 @@ class IngestPipeline(UserScoped):
         yield from self.add_files(files, **options)
 
     def add_files(self, files: Iterable[Path], **options: Unpack[AddOptions]) -> Iterator[AddResult]:
-        """Add files, and every file in those that are archives."""
+        """Add files, and every file in archives."""
         for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
             if are_archives:
                 for file in group:
@@ -285,9 +285,9 @@ class IngestPipeline(UserScoped):
         report(Progress("Reading"))
         reading = (read or self._read)(incoming.document, report, stop)
         title = clean_text(reading.title).strip() or clean_display_name(incoming.document.name)
-        said = (clean_text(reading.author), reading.published, clean_text(incoming.found_by))
+        origin = (clean_text(reading.author), reading.published, clean_text(incoming.found_by))
         chunker = reading.chunker or self._chunker
-        description = SourceDescription(title, reading.kind, reading.pages, chunker, *said)
+        description = SourceDescription(title, reading.kind, reading.pages, chunker, *origin)
 
         def prepare() -> None:  # again: another worker may have released these bytes in the meantime
             self._originals.keep(identity.sha256, incoming.document.data)

@@ -61,7 +61,7 @@ def read_uncovered(connection: Connection, user: str | None) -> list[Row[Any]]:
     return [
         row
         for row in sorted(answers.values(), key=lambda row: -row.started_at)
-        if _is_uncovered(row)
+        if (not row.gap_closed and row.outcome in _UNCOVERED_OUTCOMES)
         and row.answer not in reworded
         and covered_at.get(normalize_question(row.question), 0.0) < row.started_at
     ]
@@ -79,10 +79,6 @@ def _read_finished_runs(connection: Connection, user: str | None) -> Sequence[Ro
 
 def _is_covered(row: Row[Any]) -> bool:
     return row.outcome in _COVERED_OUTCOMES
-
-
-def _is_uncovered(row: Row[Any]) -> bool:
-    return not row.gap_closed and row.outcome in _UNCOVERED_OUTCOMES
 
 
 def _read_wordings(connection: Connection) -> Iterable[Sequence[str]]:

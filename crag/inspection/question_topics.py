@@ -126,7 +126,7 @@ def _key_terms(question: str) -> list[str]:
 
 @lru_cache(maxsize=_CACHED_QUESTIONS)
 def _key_words(question: str) -> list[tuple[str, WordTerms]]:
-    """Return the words that tell what a question is about, with their terms and in order.
+    """Return the topical words of a question with their terms, in order.
 
     English conjunctions and general verbs tell nothing. In Korean and Chinese these are nouns: the endings of verbs,
     such as 되나요, are shared by questions on any subject.

@@ -48,17 +48,17 @@ def path_diagram(trace: Trace) -> str:
     """
     edges = edges_taken(trace)
     pairs = {edge[:2] for edge in edges}
-    ways = [*edges, *(edge for edge in _possible_edges(trace) if edge[:2] not in pairs)]
-    drawn = [node for node in NODES if trace.step(node) or any(node in edge[:2] for edge in ways)]
+    shown = [*edges, *(edge for edge in _possible_edges(trace) if edge[:2] not in pairs)]
+    drawn = [node for node in NODES if trace.step(node) or any(node in edge[:2] for edge in shown)]
     lines = [_DIAGRAM_LAYOUT, "flowchart TD", *(_node_box(node, trace) for node in drawn)]
-    lines += [_edge_arrow(edge, taken=edge in edges) for edge in sorted(ways, key=_edge_position)]
+    lines += [_edge_arrow(edge, taken=edge in edges) for edge in sorted(shown, key=_edge_position)]
     return "\n".join([*lines, *_DIAGRAM_CLASSES, *_class_lines(drawn, trace)])
 
 
 def describe_path(trace: Trace) -> str:
     """Describe the path in words, for readers who cannot see the diagram."""
     steps = [
-        f"{_(NODES[step.node].title)}{f' ({told})' if (told := summarize_step(step, trace)) else ''}"
+        f"{_(NODES[step.node].title)}{f' ({summary})' if (summary := summarize_step(step, trace)) else ''}"
         for step in trace.steps
     ]
     return _("Steps taken: {steps}").format(steps=", ".join(steps)) if steps else _("No steps taken")
@@ -96,8 +96,8 @@ def _edge_position(edge: Edge) -> tuple[int, int]:
 
 def _node_box(node: NodeName, trace: Trace) -> str:
     step = trace.step(node)
-    told = summarize_step(step, trace) if step else ""
-    text = "<br/>".join(part for part in (_(NODES[node].title), _escape_mermaid(told)) if part)
+    summary = summarize_step(step, trace) if step else ""
+    text = "<br/>".join(part for part in (_(NODES[node].title), _escape_mermaid(summary)) if part)
     return f'{node}("{text}")' if node == "decide" else f'{node}["{text}"]'
 
 

@@ -134,9 +134,9 @@ def trajectory_title(step: str) -> str:
 
 def answer_badges(action: Action | None, outcome: Outcome | None) -> list[Badge]:
     """Return the badge of an answer, preceded by that of its decision if the two say different things."""
-    told = [decision_badge(action, outcome)] if action else []
-    told += [outcome_badge(action, outcome)] if outcome else []
-    return told[-1:] if len({badge.word for badge in told}) < len(told) else told
+    badges = [decision_badge(action, outcome)] if action else []
+    badges += [outcome_badge(action, outcome)] if outcome else []
+    return badges[-1:] if len({badge.word for badge in badges}) < len(badges) else badges
 
 
 def answer_badge(trace: Trace) -> Badge:
@@ -164,11 +164,11 @@ def answer_facts(trace: Trace) -> list[str]:
     if trace.outcome == "talk":
         return []
     cited = _passages_read(trace) or _passages_cited(trace)
-    told = [_("no relevant passages")] if trace.action == "incorrect" and not _is_refused(trace) else []
-    told += [cited] if cited else []
+    facts = [_("no relevant passages")] if trace.action == "incorrect" and not _is_refused(trace) else []
+    facts += [cited] if cited else []
     if trace.seconds is not None and trace.outcome != "not_answered":
-        told.append(format_duration(trace.seconds))
-    return told
+        facts.append(format_duration(trace.seconds))
+    return facts
 
 
 def describe_engine_change(trace: Trace, earlier: Iterable[Trace]) -> str:

@@ -126,7 +126,7 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
         title=_(NODES[step.node].title),
         state=step.state,
         icon=_SKIPPED_ICON if step.node == "web_search" and trace.web_skipped else RUN_STATE_BADGES[step.state].icon,
-        badge=_decision_badge(trace) if step.node == "decide" and trace.action_reason else None,
+        badge=decision_badge(trace.action, trace.outcome) if step.node == "decide" and trace.action_reason else None,
         summary=summarize_step(step, trace),
         lines=tuple(line for line in _step_lines(step, trace) if line),
         prompt=describe_prompt(trace) if step.node == "generate" else None,
@@ -135,10 +135,6 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
         sentences=_doubtful_sentences(trace) if step.node == "check_answer" else (),
         expanded=step.node in _EXPANDED_NODES or step.state == "running" or _is_reworded(step, trace),
     )
-
-
-def _decision_badge(trace: Trace) -> Badge:
-    return decision_badge(trace.action, trace.outcome)
 
 
 def _is_reworded(step: Step, trace: Trace) -> bool:
@@ -283,7 +279,7 @@ def describe_reading(trace: Trace) -> str:
 
 
 def _route_lines(step: Step, trace: Trace) -> Iterable[str]:
-    """Yield what a node found that answers another kind of question than a fact."""
+    """Yield the results of a node that answers other questions than facts."""
     match step.node:
         case "list_matches" if trace.listed:
             yield _("Looked for {topic}: list items and columns of that name, else sentences.").format(

@@ -149,7 +149,7 @@ class JobWorkers:
             return {job_id: task.snapshot() for job_id, task in self._tasks.items()}
 
     def cancel(self, job_ids: Collection[str]) -> None:
-        """Cancel those of these jobs that run in this process."""
+        """Cancel the given jobs that run in this process."""
         with self._lock:
             chosen = [task for job_id, task in self._tasks.items() if job_id in job_ids]
         for task in chosen:
@@ -172,14 +172,10 @@ class JobWorkers:
         if polls == 0:
             self._spool.keep_only({job.id for job in self._rows.all() if not job.finished or job.has_failed})
         if polls % _POLLS_PER_RECOVERY == 0:
-            self._recover()
+            self._rows.recover()
+            if self._rows.count("waiting"):
+                self.wake()
         self._cancel_requested()
-
-    def _recover(self) -> None:
-        """Requeue jobs left behind by dead processes."""
-        self._rows.recover()
-        if self._rows.count("waiting"):
-            self.wake()
 
     def _cancel_requested(self) -> None:
         """Cancel jobs of this process that another process has cancelled."""
@@ -313,7 +309,7 @@ class IngestJobs(UserScoped):
         )
 
     def submit_files(self, folder: Path, files: Mapping[str, object], collection: str = "") -> str:
-        """Submit files by their path below a folder and return the job's id; what is said of each is kept with it."""
+        """Submit files by their path below a folder and return the job's id; the mapped details are stored with it."""
         target = self.admit(collection)
         job = _new_named_job("files", str(folder), clean_display_name(folder.name), target, files=dict(files))
         return self._submit(job)

@@ -147,7 +147,7 @@ class Library(UserScoped):
             raise NotFound("The removal is final: the documents were deleted.", "Add them again.")
 
     def purge_removed(self, older_than: float = 0.0) -> None:
-        """Delete for good, with its original, what was removed more than `older_than` seconds ago and is not kept."""
+        """Purge documents removed more than `older_than` seconds ago, unless kept longer, with their originals."""
         self._store.release_originals(self._removed.purge(older_than), self._originals.remove)
 
     def sources(self, collection: str = "") -> list[Source]:

@@ -194,7 +194,7 @@ class WatchedFolders(UserScoped):
         return str(values["id"])
 
     def apply(self, folder_id: str) -> None:
-        """Apply what the last look found, and whatever is found until that is done."""
+        """Apply the changes that the last look found, and those found until then."""
         self._change(folder_id, started=1, applying=1, paused=0)
 
     def set_automatic(self, folder_id: str, on: bool) -> None:
@@ -249,7 +249,7 @@ class WatchedFolders(UserScoped):
 
 
 def reset_watched_folders(database: Database) -> None:
-    """Pause all folders and forget what was found in them: a backup must not choose which files are read."""
+    """Pause all folders and forget their findings: a backup must not choose which files are read."""
     forgotten = {
         "files": "{}",
         "changes": "{}",
@@ -434,7 +434,7 @@ class FolderWorker:
                 self._store(row.id, fault=str(error), applying=0)
 
     def _report(self, row: Row[Any], state: _FolderState, look: FolderLook) -> None:
-        """Store what the look found, if it is news or was not reported for a while."""
+        """Store the findings of a look if they are new or were last stored a while ago."""
         changes = _encode_preview(state, look)
         is_news = changes != state.stored or not row.reachable
         if is_news or time.monotonic() - state.reported_at > _REPORT_SECONDS:
@@ -499,7 +499,7 @@ class FolderWorker:
             library.discard(discarded, _KEPT_SECONDS)
 
     def _follow_job(self, row: Row[Any], state: _FolderState) -> None:
-        """Note what the job of the folder has added, once it has ended."""
+        """Note the results of the folder's job, once it has ended."""
         jobs = self._jobs.for_user(row.person or None)
         if jobs.unfinished([row.job]):
             return

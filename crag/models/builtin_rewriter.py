@@ -175,8 +175,8 @@ def _read_statements(passage: Passage, *, alone: bool) -> Iterator[_Statement]:
     before, above = frozenset[str](), frozenset(extract_terms(f"{passage.title} {passage.heading}"))
     for sentence in split_sentences(passage.text):
         terms = frozenset(extract_terms(sentence))
-        said = terms | before if _REFERENCE.search(sentence) and not alone else terms
-        yield said, said | above
+        terms_here = terms | before if _REFERENCE.search(sentence) and not alone else terms
+        yield terms_here, terms_here | above
         before = terms
 
 
@@ -192,7 +192,7 @@ def _borrow(question: str, words: Sequence[KeyWord], why: str) -> CondensedQuest
 
 
 def asks_for_more(question: str) -> bool:
-    """Return whether a question, as condensed, only asks to go on: "Tell me more. (ChemCrow)"."""
+    """Return whether a condensed question only asks for more: "Tell me more. (ChemCrow)"."""
     own = _BORROWED.sub("", question)
     return bool(_CONTINUATION.search(own)) and not _subject_words(own)
 
@@ -225,7 +225,7 @@ def _read_asked(question: str) -> str:
 
 
 def _has_own_subject(asked: str) -> bool:
-    """Return whether a question names what it is about and does not refer back."""
+    """Return whether a question names its subject and does not refer back."""
     return not (_is_adjunct(asked) or _refers_back(asked) or _is_fragment(asked)) and _names_subject(asked)
 
 
@@ -245,7 +245,7 @@ def _defines(asked: str) -> bool:
 
 
 def _refers_back(asked: str) -> bool:
-    """Return whether a question refers to what was said before it.
+    """Return whether a question refers to earlier turns.
 
     "it" after the question's own subject means that: "What is a mutex and how does it work?" A noun with a name of its
     own refers to no other: "the five pillars of the Strategy", "this research on Orbel".
@@ -272,7 +272,7 @@ def _is_fragment(asked: str) -> bool:
 
 
 def _subject_words(asked: str) -> list[KeyWord]:
-    """Return the key words that name something, without words that frame a question or only ask to go on."""
+    """Return the key words that name something, without those that frame a question or only ask for more."""
     text = _CONTINUATION.sub(" ", _LEAD_IN.sub("", asked))
     if detect_language(text) == "ko":
         found = [(each[0], tuple(extract_terms(each[1] or each[0]))) for each in _FIGURE_OR_NAME.finditer(text)]

@@ -53,8 +53,8 @@ class BuiltinWriter(Writer):
         """Yield the answer word by word; nothing if it would only repeat earlier ones. Raises `Stopped`."""
         yield PromptFit(tokens=0, window=0, left_out=0)
         asked = analyze_question(extract_asking_sentences(question), self._statistics)
-        said = "\n".join(turn.text for turn in history if turn.role == "assistant")
-        known = said if asks_for_more(question) else ""
+        earlier = "\n".join(turn.text for turn in history if turn.role == "assistant")
+        known = earlier if asks_for_more(question) else ""
         drafts: dict[str, AnalyzedQuestion] = {}
         for part in separate_questions(asked):
             draft = self._compose(part, knowledge, known)
@@ -63,9 +63,9 @@ class BuiltinWriter(Writer):
                 drafts[draft] = part
         written = "\n\n".join(drafts)
         answer = "\n\n".join(text for text, part in drafts.items() if not self._is_off_topic(part, text, knowledge))
-        is_repeated = bool(written) and self._repeats(asked, question, written, said)
-        if is_repeated and not names_no_subject(question):  # what was said before may hide what is asked now
-            answer = self._compose(asked, knowledge, said, least_share=0.0)
+        is_repeated = bool(written) and self._repeats(asked, question, written, earlier)
+        if is_repeated and not names_no_subject(question):  # earlier answers may hide what is asked now
+            answer = self._compose(asked, knowledge, earlier, least_share=0.0)
             is_repeated = is_new_in(question, answer) or self._is_off_topic(asked, answer, knowledge)
         is_spent = bool(known) and not written
         answer = "" if is_repeated else answer
@@ -96,7 +96,7 @@ class BuiltinWriter(Writer):
         return "" if is_spent else compose_answer(question, texts, self._gap_finder(question, knowledge, texts))
 
     def _repeats(self, asked: AnalyzedQuestion, question: str, answer: str, said: str) -> bool:
-        """Return whether an answer to a follow-up was given before and does not state what the follow-up asks."""
+        """Return whether an answer to a follow-up repeats an earlier one without the value asked for."""
         is_repeated = is_new_in(question, answer) and _is_said(answer, said)
         return is_repeated and not self._states_value(asked, question, answer)
 

@@ -288,9 +288,9 @@ class LangChainChatModel:
             except ModelFault as fault:
                 if fault.code != "refused":
                     raise
-        said = self._request_reply(prompts, stop, options)
+        reply = self._request_reply(prompts, stop, options)
         self._logprob_options = {}  # the model does not support the options
-        return said
+        return reply
 
     def _request_reply(
         self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]

@@ -203,9 +203,9 @@ class OnnxEvaluator:
             raise self._fault("evaluator.damaged", file=TOKENIZER_FILE) from error
 
     def _join(self, asked: Any, text: str, room: int) -> Any:
-        said = self._tokenizer.encode(text, add_special_tokens=False)
-        said.truncate(room)
-        return self._tokenizer.post_process(asked, said)
+        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        encoded.truncate(room)
+        return self._tokenizer.post_process(asked, encoded)
 
     def _score_batch(self, pairs: Sequence[Any], stop: Cancellation) -> list[float | None]:
         import numpy as np

@@ -132,8 +132,8 @@ def fetch_evaluator(
         if not _has_checksum(target, file.sha256):
             url = f"{settings.evaluator_url}/{known.repository}/{file.path}"
             remote = RemoteFile(url, "sha256", file.sha256, "CRAG_EVALUATOR_URL")
-            told = partial(_report_part, report, before, known.size)
-            download_file(remote, target, _MAGIC[own_name], record, told, stop)
+            report_bytes = partial(_report_part, report, before, known.size)
+            download_file(remote, target, _MAGIC[own_name], record, report_bytes, stop)
         before += file.size
     OnnxEvaluator(known.folder, name, known.only)
 

@@ -135,10 +135,10 @@ def _response_range(response: httpx.Response, wanted: int, file: RemoteFile) -> 
         case HTTPStatus.OK:
             return 0, int(response.headers.get("Content-Length", 0))
         case HTTPStatus.PARTIAL_CONTENT:
-            told = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-            if told is None or int(told[1]) != wanted:
+            content_range = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if content_range is None or int(content_range[1]) != wanted:
                 raise RemoteFileChanged
-            return wanted, int(told[2])
+            return wanted, int(content_range[2])
         case HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise RemoteFileChanged
         case status:

@@ -1,4 +1,4 @@
-"""Hosted providers known to LangChain: packages, keys, abilities, and what is installed."""
+"""Hosted providers known to LangChain: packages, keys, abilities, and whether they are installed."""
 
 from __future__ import annotations
 

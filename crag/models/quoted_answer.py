@@ -43,7 +43,7 @@ class ScoredUnit:
 
 
 GapFinder = Callable[[Sequence[ScoredUnit]], Gaps]
-"""Returns what the units lack for a complete answer."""
+"""Returns the gaps that the units leave in an answer."""
 
 
 def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUnit]], find_gaps: GapFinder) -> str:
@@ -145,7 +145,7 @@ def _choose_units(
         if (left := find_gaps([*chosen, unit])).is_smaller_than(gaps):
             chosen.append(unit)
             gaps = left
-    said = set(extract_terms(" ".join(unit.text for unit in chosen)))
+    covered = set(extract_terms(" ".join(unit.text for unit in chosen)))
     is_exact = not gaps and _repeats_words(question, lead)
     for unit in ranked:
         if len(chosen) == MAX_SENTENCES or unit.score < _SIMILAR_SCORE_SHARE * lead.score:
@@ -154,16 +154,16 @@ def _choose_units(
         is_needed = question.answer_type not in SINGLE_VALUE_TYPES or not (
             find_gaps([unit]) or (is_exact and not _repeats_words(question, unit))
         )
-        if unit not in chosen and not terms <= said and not terms.isdisjoint(question.weights) and is_needed:
+        if unit not in chosen and not terms <= covered and not terms.isdisjoint(question.weights) and is_needed:
             chosen.append(unit)
-            said |= terms
+            covered |= terms
     return chosen
 
 
 def _repeats_words(question: AnalyzedQuestion, unit: ScoredUnit) -> bool:
     """Return whether a unit holds the key words of the question in the same form."""
-    said = {word.casefold() for word, _ in extract_words(unit.text)}
-    return all(word.casefold() in said for word, _ in question.words)
+    words = {word.casefold() for word, _ in extract_words(unit.text)}
+    return all(word.casefold() in words for word, _ in question.words)
 
 
 def _with_following_units(chosen: Sequence[ScoredUnit], texts: dict[int, Sequence[ScoredUnit]]) -> list[ScoredUnit]:

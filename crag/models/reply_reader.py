@@ -267,9 +267,9 @@ class ReplyReader:
     def _emit_piece(self, text: str, thought: str) -> Iterator[ReplyPiece]:
         self._written += len(text)
         self._thought += len(thought.strip())
-        told = thought if self._traits.streams_thoughts else ""
-        if text or told:
-            yield ReplyPiece(replace_surrogates(text), thought=replace_surrogates(told))
+        shown_thought = thought if self._traits.streams_thoughts else ""
+        if text or shown_thought:
+            yield ReplyPiece(replace_surrogates(text), thought=replace_surrogates(shown_thought))
 
     def _usage(self) -> Usage:
         return Usage(*self._counter.counted, self._reason(), self._prompt_cut())
@@ -285,8 +285,8 @@ class ReplyReader:
             return "incomplete"
         if self._thought and not self._written:
             return "thought"
-        said = self._said
-        reason = said.get("done_reason") or said.get("finish_reason") or said.get("stop_reason")
+        metadata = self._said
+        reason = metadata.get("done_reason") or metadata.get("finish_reason") or metadata.get("stop_reason")
         return "length" if reason in _LENGTH_REASONS else reason
 
     def _prompt_cut(self) -> bool:

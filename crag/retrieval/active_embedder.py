@@ -101,7 +101,7 @@ class EmbedderCache:
         except ModelFault as fault:
             self._found[name] = fault
             return fault
-        if before is not None and not _is_same_space(before, found):
+        if before is not None and not (isinstance(before, VerifiedEmbedder) and before.space == found.space):
             self.on_change()
         return found
 
@@ -115,10 +115,6 @@ class EmbedderCache:
 
 def _seconds_to_cache(found: VerifiedEmbedder | ModelFault) -> float:
     return _FAULT_CACHE_SECONDS if isinstance(found, ModelFault) else _CACHE_SECONDS
-
-
-def _is_same_space(before: VerifiedEmbedder | ModelFault, after: VerifiedEmbedder) -> bool:
-    return isinstance(before, VerifiedEmbedder) and before.space == after.space
 
 
 def describe_embedder_fault(fault: ModelFault, space: EmbeddingSpace) -> str:
@@ -222,7 +218,7 @@ class ActiveEmbedder:
         return settings.name if settings.explicit and settings.name != self.wanted() else ""
 
     def known_fault(self) -> str:
-        """Return, in words for the user, why the embedder of the documents cannot be used, as far as last seen.
+        """Return why the embedder of the documents could not be used when it was last tried, in words for the user.
 
         Opens nothing; empty if the embedder was available or has not been tried.
         """

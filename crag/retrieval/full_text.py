@@ -123,11 +123,11 @@ class PostingLists:
             read += counted.by_term[term]
             if number >= _MIN_TERMS and read > _MAX_POSTINGS and np.count_nonzero(scores) >= limit:
                 break
-            ids, said = self._remembered(counted.epoch, term)
+            ids, weights = self._remembered(counted.epoch, term)
             inside = ids <= counted.last_id
             if allowed is not None:
                 inside &= allowed.contains(ids)
-            scores[ids[inside]] += counted.weigh(term) * said[inside]
+            scores[ids[inside]] += counted.weigh(term) * weights[inside]
         return scores
 
     def _read(self, _epoch: int, term: str) -> PostingList:

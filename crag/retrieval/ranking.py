@@ -73,13 +73,13 @@ def score_bm25(
     for id_, terms in texts.items():
         counts = Counter(term for part in (terms.above, terms.text) for term in part if term in weights)
         length = 1 - _LENGTH_NORMALIZATION + _LENGTH_NORMALIZATION * len(terms) / max(1.0, mean)
-        said = math.fsum(
+        single = math.fsum(
             weights[term] * count * (BM25_SATURATION + 1) / (count + BM25_SATURATION * length)
             for term, count in counts.items()
         )
         together = math.fsum(neighbours[pair] for pair in neighbours.keys() & pairwise(terms.text))
         share = math.fsum(map(weights.__getitem__, counts)) / whole if counts else 0.0
-        scores[id_] = (said + together) * share**_COVERAGE_EXPONENT
+        scores[id_] = (single + together) * share**_COVERAGE_EXPONENT
     return scores
 
 

@@ -102,7 +102,7 @@ class SpaceSwitcher:
             return read_previous_space(connection)
 
     def use(self, name: str, report: ProgressCallback, stop: Cancellation) -> EmbeddingSpace:
-        """Embed what the named embedder lacks, then switch to it by hand, whatever the settings say.
+        """Embed the passages that the named embedder lacks, then switch to it, overruling the settings.
 
         Raises `ModelFault` and `Stopped`; the previous space then stays active, and vectors computed so far are kept.
         """

@@ -60,7 +60,7 @@ class GroupWriter:
             pass
 
     def close(self) -> None:
-        """Write what is pending and end the thread."""
+        """Write the pending rows and end the thread."""
         self._pending.put(None)
         self._hurry.set()
         self._thread.join()
@@ -160,7 +160,7 @@ class EventLog:
         return None if known is None else RunStarted(known, RunOptions(), 0.0)
 
     def close(self) -> None:
-        """Write what is pending and end the thread."""
+        """Write the pending rows and end the thread."""
         self.writer.close()
 
 

@@ -30,7 +30,7 @@ class Revision:
 
 
 def resumable_nodes(trace: Trace) -> list[NodeName]:
-    """Return the nodes from which an earlier run can be re-run: those that it reached, in order."""
+    """Return the nodes that a run reached, in order: it can be re-run from each of them."""
     if trace.state in ("running", "waiting"):
         return []
     came_to = {step.node for step in trace.steps}

@@ -38,7 +38,7 @@ class Run(Protocol):
         ...
 
     def current_wait(self) -> Wait | None:
-        """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
+        """Return the longest current wait of a run in this process; None if it is not waiting."""
         ...
 
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[NumberedEvent]:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
-from crag.cancellation import Cancellation, Wait
+from crag.cancellation import Cancellation
 from crag.concurrency.caches import LRUCache
 from crag.concurrency.workers import BackgroundWorker
 from crag.errors import BadRequest, HomeFault
@@ -236,12 +236,6 @@ class RunService(UserScoped):
         """Return how many runs this process works on now, and how many wait for a model or the processor."""
         waiting = [run.current_wait() is not None for run in list(self._live.values())]
         return len(waiting) - sum(waiting), sum(waiting)
-
-    def waiting_for(self, run_id: str) -> Wait | None:
-        """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
-        self._check_own(run_id)
-        live = self._live.get(run_id)
-        return live.current_wait() if live else None
 
     def stop(self, run_id: str) -> None:
         """Stop a run and keep its text so far; another process notices within half a second.

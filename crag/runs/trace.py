@@ -150,7 +150,7 @@ class Trace:
 
     @property
     def sufficiency(self) -> Sufficiency | None:
-        """Whether the excerpts together answer the question; None if it was not judged or could not be told."""
+        """Whether the excerpts together answer the question; None if this was not judged or stayed open."""
         return self.assessment.sufficiency if self.assessment else None
 
     def step(self, node: NodeName) -> Step | None:

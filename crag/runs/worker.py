@@ -171,7 +171,7 @@ class RunWorker:
         return short
 
     def _prepare(self, task: RunTask) -> RunResources:
-        """Open the resources of the run and record what the trace needs to know about them."""
+        """Open the resources of the run and record them in the trace."""
         run, options = task.run, task.options
         if task.answer is None:
             run.record(RunStarted(run.question, options, time.time() - run.elapsed()))

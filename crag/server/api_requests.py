@@ -11,7 +11,7 @@ _PREFIXES = ("/v1/", "/api/v1/")
 
 
 class ApiRequests:
-    """Middleware that lets the API answer what is below its addresses. `create` may block for a moment."""
+    """Middleware that passes requests below the API's addresses to it. `create` may block for a moment."""
 
     def __init__(self, app: ASGIApp, create: Callable[[], ASGIApp]) -> None:
         self._app = app

@@ -76,7 +76,7 @@ class LimitedConnection(H11Protocol):
             self._deadline = None
 
     def pause_writing(self) -> None:
-        """Begin to wait for the client, which has not taken what was sent."""
+        """Begin to wait for the client to read what was sent."""
         super().pause_writing()
         self._taking_deadline = self.loop.call_later(self._limits.taking_seconds, self.transport.abort)
 

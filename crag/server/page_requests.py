@@ -242,6 +242,6 @@ def _add_reason(headers: MutableHeaders, reason: str) -> None:
 
 
 def _is_logged_in(headers: MutableHeaders) -> bool:
-    """Return whether an answer keeps who is logged in; a cookie that is deleted has no time to live."""
+    """Return whether a response sets the login cookie; a deleted cookie has no time to live."""
     cookies = headers.getlist("set-cookie")
     return any(one.startswith(f"{LOGIN_COOKIE}=") and "max-age=0" not in one.lower() for one in cookies)

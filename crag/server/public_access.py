@@ -1,4 +1,4 @@
-"""Who can reach the server: where it listens, under which addresses, and what must be set before it does."""
+"""Who can reach the server: its address, the origins it answers under, and the settings required for that."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def build_answer_view(
         badge=run_labels.answer_badge(trace),
         facts=" · ".join(run_labels.answer_facts(trace)),
         made=" · ".join(fact for fact in (_model_text(trace), format_date_time(run.started_at)) if fact),
-        version=_version_text(run, versions),
+        version=version_label(versions.index(run) + 1, len(versions), run.change) if len(versions) > 1 else "",
         text=render_answer(trace.text, links, sentences),
         table=_result_rows(trace.table),
         table_note=describe_cut(trace.table) if trace.table else "",
@@ -183,10 +183,6 @@ def _model_text(trace: Trace) -> str:
     return to_one_line(translate_text(model_label(trace.model))) if trace.model else ""
 
 
-def _version_text(run: SharedRun, versions: Sequence[SharedRun]) -> str:
-    return version_label(versions.index(run) + 1, len(versions), run.change) if len(versions) > 1 else ""
-
-
 def _feedback_text(run: SharedRun) -> str:
     if run.feedback is None:
         return ""
@@ -197,7 +193,7 @@ def _feedback_text(run: SharedRun) -> str:
 def _ending_text(trace: Trace) -> str:
     if trace.state == "failed":
         return to_one_line(translate_text(f"{trace.error} {trace.remedy}")) or _("The answer failed.")
-    return UNFINISHED_NOTES.get(trace.state, "")
+    return _(UNFINISHED_NOTES.get(trace.state, ""))
 
 
 def _source_view(number: int, cited: Citation, trace: Trace, run: SharedRun, may_link: LinkPolicy) -> SourceView:

@@ -23,7 +23,6 @@ from crag.types import EmbeddingSpace, ProgressCallback
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
-    from langchain_core.embeddings import Embeddings
 
 
 INDEX_FILE, PICKLE_FILE = "index.faiss", "index.pkl"
@@ -56,6 +55,7 @@ def _save_faiss_folder(exported: Iterator[ExportedPassage], dimension: int, fold
         from langchain_community.docstore.in_memory import InMemoryDocstore
         from langchain_community.vectorstores import FAISS
         from langchain_core.documents import Document
+        from langchain_core.embeddings import FakeEmbeddings
 
     index = faiss.IndexFlatL2(dimension)
     documents: dict[str, Document] = {}
@@ -64,23 +64,10 @@ def _save_faiss_folder(exported: Iterator[ExportedPassage], dimension: int, fold
         documents |= {
             str(one.id): Document(id=str(one.id), page_content=one.text, metadata=one.metadata) for one in batch
         }
-    store = FAISS(_unused_embeddings(), index, InMemoryDocstore(documents), dict(enumerate(documents)))
+    unused = FakeEmbeddings(size=dimension)  # the store is only saved, never queried
+    store = FAISS(unused, index, InMemoryDocstore(documents), dict(enumerate(documents)))
     store.save_local(str(folder))
     return len(documents)
-
-
-def _unused_embeddings() -> Embeddings:
-    """Return embeddings for a store that is only saved and never queried."""
-    from langchain_core.embeddings import Embeddings
-
-    class NeverEmbeds(Embeddings):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            raise NotImplementedError
-
-        def embed_query(self, text: str) -> list[float]:
-            raise NotImplementedError
-
-    return NeverEmbeds()
 
 
 def _require_vector(passage: ExportedPassage) -> Any:

@@ -12,16 +12,16 @@ from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
 from crag.text.formatting import format_count, format_date_time, format_number, format_place
 from crag.text.sanitization import is_web_address, neutralize_markdown, strip_invisible, to_one_line
-from crag.translation import _, translate_text
+from crag.translation import N_, _, translate_text
 from crag.types import Citation, TableResult
 
 _FORMATTING_CHARACTERS = re.compile(r"[\\`*_\[\]<>|~$]")
 _BLOCK_START = re.compile(r"^(\d{0,9})([#+=.)-])")
 UNFINISHED_NOTES = {
-    "running": "The answer was still being written when this was exported.",
-    "waiting": "The answer was waiting for permission to search the web when this was exported.",
-    "stopped": "Stopped before the end.",
-    "interrupted": "The app closed while writing this answer.",
+    "running": N_("The answer was still being written when this was exported."),
+    "waiting": N_("The answer was waiting for permission to search the web when this was exported."),
+    "stopped": N_("Stopped before the end."),
+    "interrupted": N_("The app closed while writing this answer."),
 }
 
 
@@ -43,7 +43,7 @@ def write_markdown(shared: SharedConversation) -> str:
 
 
 def describe_engine_changes(runs: Sequence[SharedRun]) -> dict[int, str]:
-    """Return what `describe_engine_change` says of each run, by its id; `runs` are those of the displayed branch."""
+    """Return `describe_engine_change` for each run of the displayed branch, by run id."""
     traces = [Trace().apply_all(run.events) for run in runs]
     return {
         run.id: run_labels.describe_engine_change(trace, reversed(traces[:position]))
@@ -70,7 +70,7 @@ def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
         yield write_result_table(trace.table)
         yield from filter(None, [describe_cut(trace.table)])
     if trace.state in UNFINISHED_NOTES:
-        yield f"*{UNFINISHED_NOTES[trace.state]}*"
+        yield f"*{_(UNFINISHED_NOTES[trace.state])}*"
     if trace.state == "failed":
         yield _("*The answer failed.* {failure}").format(
             failure=escape_line(translate_text(f"{trace.error} {trace.remedy}"))

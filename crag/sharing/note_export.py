@@ -11,7 +11,6 @@ from crag.sharing.notes import Note
 from crag.text.formatting import format_date, format_place
 from crag.text.sanitization import clean_text, is_web_address, neutralize_markdown, strip_invisible, to_one_line
 from crag.translation import _
-from crag.types import Citation
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -45,7 +44,11 @@ def write_notes_word(notes: Sequence[Note]) -> bytes:
         if note.sources:
             document.add_heading(_("Sources"), 2)
         for cited in note.sources:
-            _add_source(document, cited)
+            place = _clean(to_one_line(format_place(cited.title, cited.locator)))
+            address = f"\n{_clean(to_one_line(cited.location))}" if is_web_address(cited.location) else ""
+            document.add_paragraph(f"[{cited.n}] {place}{address}")
+            if cited.quote.strip():
+                document.add_paragraph(_clean(to_one_line(cited.quote)), "Quote")
     written = io.BytesIO()
     document.save(written)
     return written.getvalue()
@@ -126,14 +129,6 @@ def _add_runs(paragraph: Paragraph, parts: Sequence[Token]) -> None:
             case _ if part.content:
                 run = paragraph.add_run(_clean(part.content))
                 run.bold, run.italic = bold, italic
-
-
-def _add_source(document: Document, cited: Citation) -> None:
-    place = _clean(to_one_line(format_place(cited.title, cited.locator)))
-    address = f"\n{_clean(to_one_line(cited.location))}" if is_web_address(cited.location) else ""
-    document.add_paragraph(f"[{cited.n}] {place}{address}")
-    if cited.quote.strip():
-        document.add_paragraph(_clean(to_one_line(cited.quote)), "Quote")
 
 
 def _clean(text: str) -> str:

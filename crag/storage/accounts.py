@@ -1,4 +1,4 @@
-"""Accounts: the people who log in, as an identity provider knows them."""
+"""Accounts: people as their identity provider knows them."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Accounts:
         """Return the account of somebody who has just logged in; at the first time, create it with a collection."""
         known = (users.c.issuer == identity.issuer) & (users.c.subject == identity.subject)
         email = fold_email(identity.email)
-        said = {"email": email, "name": strip_unstorable(identity.name), "last_seen": time.time()}
-        said["role"] = "admin" if email in self._admins else "member"
+        values = {"email": email, "name": strip_unstorable(identity.name), "last_seen": time.time()}
+        values["role"] = "admin" if email in self._admins else "member"
         with self._database.write() as connection:
             row = connection.execute(select(users).where(known)).first()
             if row is None:
                 user = new_account_id()
-                identified = {"issuer": identity.issuer, "subject": identity.subject, "first_seen": said["last_seen"]}
-                new = {"id": user, "handle": _choose_handle(connection, email), **identified, **said}
+                identified = {"issuer": identity.issuer, "subject": identity.subject, "first_seen": values["last_seen"]}
+                new = {"id": user, "handle": _choose_handle(connection, email), **identified, **values}
                 connection.execute(insert(users), new)
                 ensure_collection(connection, f"{new['handle']}{OWNER_SEPARATOR}{DEFAULT_COLLECTION}", user)
             else:
-                connection.execute(update(users).where(known).values(said))
+                connection.execute(update(users).where(known).values(values))
             if row is None or row.email != email:
                 advance_epoch(connection)  # caches remember what a user may search
             return _account_from_row(connection.execute(select(users).where(known)).one())

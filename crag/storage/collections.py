@@ -216,7 +216,7 @@ def _own_name(connection: Connection, name: str, owner: str | None) -> str:
 
 
 def _member_rows(name: str, members: Mapping[str, bool]) -> list[dict[str, object]]:
-    """Return the rows of `collection_members`. Raises `BadRequest` for what is no e-mail address."""
+    """Return the rows of `collection_members`. Raises `BadRequest` for anything but an e-mail address."""
     if wrong := next((one for one in members if not _EMAIL.fullmatch(one.strip())), None):
         raise BadRequest(f"“{strip_unstorable(wrong)}” is not an e-mail address.", "Write one such as ann@example.org.")
     by_email = {fold_email(email): int(may_add) for email, may_add in members.items()}

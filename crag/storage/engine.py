@@ -29,7 +29,7 @@ class Store(Protocol):
     begin_write: tuple[str, ...]
     """Statements that start a transaction which no other writer can enter before it ends."""
     begin_beside: tuple[str, ...]
-    """Statements that start a transaction beside those of other writers, as far as this database can."""
+    """Statements that start a transaction concurrent with other writers, where this database can."""
     begin_snapshot: str
     """Statement that starts a transaction whose statements all see the same state."""
 
@@ -50,7 +50,7 @@ class Store(Protocol):
         ...
 
     def describe_error(self, error: Exception) -> str:
-        """Return what the driver says, for the log."""
+        """Return the message of the driver, for the log."""
         ...
 
     def owner_name(self) -> str:

@@ -129,7 +129,7 @@ def remove_unfinished_files(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in the folder durable, as far as possible. Raises `OSError` if the disk fails.
+    """Make a new name in the folder durable, where possible. Raises `OSError` if the disk fails.
 
     Some file systems cannot sync folders, a folder above the home may be unreadable, and Windows cannot open folders.
     """

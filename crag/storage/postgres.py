@@ -79,7 +79,7 @@ class PostgresServer:
         return None
 
     def describe_error(self, error: Exception) -> str:
-        """Return what the server says, without the address, which may hold a password."""
+        """Return the server's message without the address, which may hold a password."""
         return _describe_error(error)
 
     def owner_name(self) -> str:

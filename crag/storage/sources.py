@@ -317,7 +317,7 @@ class SourceStore(UserScoped):
         query = select(*columns).where(*conditions, self._visible(sources))
         with self.database.read() as connection:
             return [
-                _source_from_row(row)
+                Source(**{one.name: getattr(row, one.name) for one in fields(Source)} | {"space": row.space or ""})
                 for row in connection.execute(query.order_by(sources.c.added_at.desc(), sources.c.id))
             ]
 
@@ -445,7 +445,3 @@ def _keep_duplicate(connection: Connection, duplicate: Row[Any], old: Row[Any] |
         return StoreResult("unchanged", duplicate.id, None)
     delete_source(connection, old.id)
     return StoreResult("unchanged", duplicate.id, old.sha256)
-
-
-def _source_from_row(row: Row[Any]) -> Source:
-    return Source(**{one.name: getattr(row, one.name) for one in fields(Source)} | {"space": row.space or ""})

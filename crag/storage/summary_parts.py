@@ -1,4 +1,4 @@
-"""Notes that models wrote on parts of documents, from which a summary that was interrupted goes on."""
+"""Notes by models on parts of documents, with which an interrupted summary resumes."""
 
 from __future__ import annotations
 

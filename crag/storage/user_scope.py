@@ -98,7 +98,7 @@ class DeferredPart(Generic[Part]):
         self._lock = threading.RLock()
 
     def __get__(self, service: UserScoped, _: type[UserScoped]) -> Part:
-        """Return the part, and keep it as an attribute of the service, which is what later reads find."""
+        """Return the part, and cache it as an attribute of the service."""
         name, user = self._build.__name__, service._user  # noqa: SLF001 — of the same module
         whole = service._unlimited or service  # noqa: SLF001
         with self._lock:
@@ -140,7 +140,7 @@ def _leads_to_visible_row(key: ForeignKey, user: str | BindParameter[str]) -> Co
 
 
 def document_owner(user: str | BindParameter[str] | None) -> str:
-    """Return the owner of what a user adds or removes: an account, or empty, since browsers share all documents."""
+    """Return the owner of documents that a user adds: an account, or empty, since browsers share all documents."""
     return user if isinstance(user, str) and is_account(user) else ""
 
 

@@ -47,7 +47,7 @@ class CellNumber:
 
 
 def read_numbers(cells: Sequence[str]) -> list[CellNumber | None]:
-    """Return the number in each cell of a column; None where there is none, or its notation is not that of others."""
+    """Return the number in each cell of a column; None without one, or in another notation than the others."""
     compound = [_split_compound(cell) for cell in cells]
     matches = [None if parts else _match(cell) for cell, parts in zip(cells, compound, strict=True)]
     digits = [match["digits"] for match in matches if match]

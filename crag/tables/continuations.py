@@ -24,7 +24,7 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 def continue_calculation(previous: str, fragment: str, tables: Sequence[DataTable]) -> str:
-    """Return the earlier question with what the fragment changes, if the tables surely answer that; else an empty text.
+    """Return the earlier question as the fragment changes it, if the tables surely answer it; else an empty text.
 
     The fragment names another value of a column, another operation, another year, or what to group by.
     """

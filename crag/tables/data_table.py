@@ -198,7 +198,7 @@ def _read_raw_tables(passages: Sequence[Passage]) -> Iterator[_RawTable]:
 
 
 def _read_units(passage: Passage, previous: tuple[str, ...]) -> Iterator[TableUnit]:
-    """Yield the units of a passage; one that begins with a row and names no columns goes on with the `previous`."""
+    """Yield the units of a passage; one that begins with a row without column names continues the `previous` one."""
     units = split_sentences(passage.text)
     heading = passage.heading
     if previous and units and not find_heading_columns(heading):
@@ -241,7 +241,7 @@ def _drop_marks(table: _RawTable, marks: Collection[str]) -> _RawTable:
 
 
 def _drop_from_all(texts: Sequence[str], marks: Collection[str]) -> tuple[str, ...]:
-    """Return texts without marks, or as they are if marks tell some of them apart."""
+    """Return texts without marks, unless only marks distinguish some of them."""
     bare = tuple(_drop_mark(text, marks) for text in texts)
     return bare if len({*bare}) == len({*texts}) else tuple(texts)
 

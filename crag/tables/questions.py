@@ -439,7 +439,7 @@ class _QueryWriter:
         return has_words(asked.question[: asked.named[column]], "wording", "per")
 
     def _each_value(self) -> TableColumn | None:
-        """Return the column for whose values the question wants a figure each, as in “of North and South”."""
+        """Return the column for each of whose values the question wants a figure, as in “of North and South”."""
         asked = self._asked
         several = (
             column for column, values in asked.values.items() if len(values) > 1 and column not in asked.excluded
@@ -638,7 +638,7 @@ class _QueryWriter:
 
 
 def _is_subtracted(question: str, start: int, end: int) -> bool:
-    """Return whether the question subtracts what it names between these places, as in “more than A”."""
+    """Return whether the question subtracts the value named between these places, as in “more than A”."""
     before, after = (word_pattern("wording", f"{side}_subtrahend") for side in ("before", "after"))
     return bool(before.search(question[:start]) or after.search(question[end:]))
 
@@ -649,7 +649,7 @@ def _change_columns(first: str, last: str) -> str:
 
 
 def _sort_by_time(columns: list[TableColumn]) -> list[TableColumn]:
-    """Return columns of periods in order of time, as far as their names tell it."""
+    """Sort columns of periods by time, where their names reveal it."""
     periods = [read_period(column.name) for column in columns]
     if None in periods:
         return columns
@@ -666,5 +666,5 @@ def _is_rate(measure: TableColumn) -> bool:
 
 
 def _is_additive(measure: TableColumn) -> bool:
-    """Return whether figures of a column are certainly amounts, so that those of one month make a total."""
+    """Return whether a column certainly holds amounts, which can be summed within a month."""
     return any(has_words(measure.name, "columns", kind) for kind in ("account", "quantity"))

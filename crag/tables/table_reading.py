@@ -264,7 +264,7 @@ class TableReading:
         return {column: spans[0][0] for column, spans in self.spans.items()}
 
     def _is_named_in_full(self, column: TableColumn) -> bool:
-        """Return whether the question has every word of a column's name but those of its period."""
+        """Return whether the question has every word of a column's name except its period."""
         parts = [part for part in _bare_name(column).split(CAPTION_SEPARATOR) if not names_period(part)]
         return all(self._match_part(column, part)[0] >= 1 for part in parts)
 
@@ -443,7 +443,7 @@ class TableReading:
         )
 
     def _find_contest(self) -> TableColumn | None:
-        """Return the column of which the question compares values, as in “which sold more, North or East”.
+        """Return the column whose values the question compares, as in “which sold more, North or East”.
 
         Its operation is then the extreme. A word of degree that compares nothing makes the reading a guess.
         """

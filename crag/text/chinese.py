@@ -92,7 +92,7 @@ _OTHER_HOLDER = lazy_regex("上一任|上任|前任|下一任|下任|前一|上�
 
 @lru_cache(maxsize=2_000)
 def find_topics(question: str) -> tuple[str, ...]:
-    """Return what a question is about, without question words and words that only frame it."""
+    """Return the topics of a question, without question words and words that only frame it."""
     bare = drop_frame(question)
     runs = (run.strip(_FUNCTION) for run in re.split("[的了嗎吗呢在是與与和]", bare) for run in _HAN.findall(run))
     return tuple(dict.fromkeys([run for run in runs if len(run) > 1] + _LATIN.findall(question)))
@@ -122,7 +122,7 @@ def find_missing_letters(question: str, text: str) -> tuple[str, ...]:
 
 
 def holds_focus(question: str, text: str) -> bool:
-    """Return whether a text names what is asked of the subject: the word beside the question word."""
+    """Return whether a text names the requested property of the subject: the word beside the question word."""
     return not any(_is_focus(question, at, word) for at, word in _find_missing(question, text))
 
 
@@ -160,7 +160,7 @@ def _mark_held(run: str, text: str) -> list[str]:
 
 
 def _is_focus(question: str, at: int, word: str) -> bool:
-    """Return whether a word is what is asked about: it stands right before or after the question word."""
+    """Return whether a word is the subject of the question: right before or after the question word."""
     rest = question[at + len(word) :].lstrip("的是為为有叫")
     return bool(_QUESTION_WORD.match(rest)) or len(rest.strip("？? 。")) == 0
 

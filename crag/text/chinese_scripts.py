@@ -33,7 +33,7 @@ def is_same_word(word: str, other: str) -> bool:
 
 
 def match_script(text: str, select_known: Callable[[Sequence[str]], set[str]]) -> str:
-    """Return a Chinese text in the script in which the documents hold most of its pairs of characters.
+    """Convert a Chinese text to the script in which most of its character pairs occur in the documents.
 
     `select_known` returns those of the given pairs of characters that the documents hold.
     """

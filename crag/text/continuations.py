@@ -1,4 +1,4 @@
-"""Follow-ups that go on with a list or a summary: the earlier request with the part that they change."""
+"""Follow-ups that continue a list or a summary: the earlier request with the part that they change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _IN_THREE = {"en": "in three sentences", "ko": "세 문장으로", "zh": "用三
 
 
 def read_fragment(question: str) -> str:
-    """Return what an incomplete follow-up such as “And in the North?” names; empty for a whole question."""
+    """Return the words of an incomplete follow-up such as “And in the North?”; empty for a complete question."""
     found = _FRAGMENTS[detect_language(question)].fullmatch(question)
     is_short = len(question) <= _MAX_FRAGMENT_CHARACTERS
     return found["part"].strip(" ,") if found and is_short else ""

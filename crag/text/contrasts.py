@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from crag.text.language import extract_terms
-from crag.text.patterns import lazy_regex
+from crag.text.patterns import SEVERAL, lazy_regex
 
 _OPPOSITES = tuple(
     (lazy_regex(one, re.IGNORECASE), lazy_regex(other, re.IGNORECASE))
@@ -55,7 +55,7 @@ _DESIGNATION = lazy_regex(  # Corbel 3, house A
     r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+(?![\d.,:%]*\d|%)|(?<=[a-z] )[A-HJ-Z](?![\w.'’]))"
 )
 _COUNT = lazy_regex(  # "three major cities"
-    r"\b(\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (?:[a-z-]+ )?([a-z]{3,}s)\b", re.IGNORECASE
+    rf"\b(\d+|{SEVERAL}) (?:[a-z-]+ )?([a-z]{{3,}}s)\b", re.IGNORECASE
 )
 _NEGATION = lazy_regex(
     r"\b(?:not(?! (?:only|until|least)\b)|never|no|none|neither|nor|cannot|without|unlike|lack(?:s|ed|ing)?"

@@ -133,14 +133,16 @@ class BuiltinCoverageCheck(CoverageCheck):
 
         What it repeats of the question does not count. In Chinese and Korean, only figures and dates are compared.
         """
-        said = " ".join(f"{each.text} {each.context}" for each in used)
+        quoted_text = " ".join(f"{each.text} {each.context}" for each in used)
         new = set(extract_terms(answer)) - set(extract_terms(question.text))
-        if not new or len(new & set(extract_terms(said))) < _MIN_HELD_SHARE * len(new):
+        if not new or len(new & set(extract_terms(quoted_text))) < _MIN_HELD_SHARE * len(new):
             return False
         values = find_values(question, " ".join(each.text for each in used))
         if any(agree(one, other) for one in values for other in find_values(question, answer)):
             return True
-        return not (values if question.is_cjk else find_gaps(question, Quotation(answer, said), self._embedder).value)
+        return not (
+            values if question.is_cjk else find_gaps(question, Quotation(answer, quoted_text), self._embedder).value
+        )
 
     def find_unanswered_part(self, question: str, used: Sequence[Quotation]) -> str:
         """Return the part of a question in two parts that the quotations do not answer, while they do the other."""
@@ -230,7 +232,7 @@ def find_context(sentences: Sequence[str], at: int, around: str) -> str:
 
 
 def _refers_back(sentence: str, before: str) -> bool:
-    """Return whether a sentence goes on about what the one before it names: "It …", "The company …".
+    """Return whether a sentence refers to what the one before it names: "It …", "The company …".
 
     A row of a table and a labelled line do not.
     """
@@ -303,18 +305,18 @@ def _holds_value(question: AnalyzedQuestion, text: str) -> bool:
 
 def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     text, around = quoted.text, quoted.context
-    said = f"{text} {around}"
+    whole = f"{text} {around}"
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     if _cjk_reader(asked) is korean:
         words = korean.find_missing_words(asked, text, around)
         states = _holds_value(question, text) and not korean.lacks_reason(asked, text)
     else:
-        words = chinese.find_missing_words(asked, said) + chinese.find_missing_letters(asked, said)
+        words = chinese.find_missing_words(asked, whole) + chinese.find_missing_letters(asked, whole)
         parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
         states = chinese.holds_focus(asked, text) and all(chinese.states_value(part, text) for part in parts)
-    qualifiers = ((kind.search(asked), kind.search(said)) for kind in _CJK_QUALIFIERS)
+    qualifiers = ((kind.search(asked), kind.search(whole)) for kind in _CJK_QUALIFIERS)
     words += tuple(found[0] for found, held in qualifiers if found and not held)
-    return Gaps(_find_missing_figures(asked, said), words, not (states or find_labelled_values(question, [text])))
+    return Gaps(_find_missing_figures(asked, whole), words, not (states or find_labelled_values(question, [text])))
 
 
 def _find_missing_figures(question: str, text: str) -> tuple[str, ...]:
@@ -357,7 +359,7 @@ def _sum_weights(question: AnalyzedQuestion, words: Iterable[Sequence[str]]) -> 
 
 
 def find_topics(question: AnalyzedQuestion) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what a question is about, as (word, its terms); of Korean and Chinese only nouns, without endings."""
+    """Return the topics of a question as (word, its terms); for Korean and Chinese only nouns, without endings."""
     if not question.is_cjk:
         return extract_key_words(question.text)
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)

@@ -51,7 +51,7 @@ _AROUND_DATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CalendarDate:
-    """A date as far as a text states it; other parts are None."""
+    """A date in a text; parts that it does not state are None."""
 
     day: int | None = None
     month: int | None = None

@@ -1,4 +1,4 @@
-"""Definitions: which term "What is a bowline?" asks about, and whether a sentence says what it is."""
+"""Definitions: the term that "What is a bowline?" asks about, and sentences that define it."""
 
 from __future__ import annotations
 

@@ -9,17 +9,14 @@ from crag.protocols import Embedder, Quotation
 from crag.text.definitions import defines, find_term
 from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
 from crag.text.measures import MONEY_UNIT
-from crag.text.patterns import lazy_regex
-from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
+from crag.text.patterns import COUNT_WORDS, SEVERAL, lazy_regex
+from crag.text.questions import CLASS_NOUN, FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
 
 _SIMILAR = 0.58
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
 _REMOTE = 0.2
 """Cosine below which a text does not even speak of a kind of thing: *award*, *medal* 0.40; *church*, *schools* 0.07."""
-_CLASS_NOUN = lazy_regex(
-    r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|has|have)\b)(\w+)", re.IGNORECASE
-)
 _DEGREE = lazy_regex(r"\bhow (big|large)\b", re.IGNORECASE)
 _COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
 _CURRENCY = lazy_regex(rf"[$€£¥₩]\s?\d|\d\s?{MONEY_UNIT}\b", re.IGNORECASE)
@@ -87,10 +84,7 @@ _NO_PURPOSE = lazy_regex(
     r"\b(?:had|has|have|began|start(?:s|ed)|continue[sd]?|used|able|years|months|agree[sd]?|decide[sd]?|plan(?:s|ned)|want(?:s|ed)"
     r"|tr(?:y|ies|ied)|fail(?:s|ed)|refuse[sd]?|likely|need(?:s|ed)?|going|seem(?:s|ed)|came|according|up|close) to \w+"
 )
-_COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_ASKS_FOR_COUNTED = lazy_regex(
-    rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({'|'.join(_COUNTS[2:])})\b", re.IGNORECASE
-)
+_ASKS_FOR_COUNTED = lazy_regex(rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({SEVERAL})\b", re.IGNORECASE)
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
 _FIRST_NAME_PAIR = lazy_regex(
@@ -190,7 +184,7 @@ def _find_words_of_other_names(question: AnalyzedQuestion, quoted: str, *, held:
 
 
 def _is_active_only(subject: str, verb: str, quoted: str) -> bool:
-    """Return whether a text says only what a thing did, as in "Orbel sold 40 looms", not what was done to it."""
+    """Return whether the verb is only active in a text, as in "Orbel sold 40 looms", never done to the subject."""
     before = re.findall(rf"(\w+) {re.escape(verb)}\b", quoted, re.IGNORECASE)
     return bool(before) and all(word.casefold() == subject.casefold() for word in before)
 
@@ -239,7 +233,7 @@ def _is_object(sentence: str, tokens: Sequence[tuple[int, str]], verb_at: int, a
 
 def _find_class_terms(question: AnalyzedQuestion) -> set[str]:
     """Return the terms of "which award" or "how big", which need not be repeated if the question says more."""
-    asked = (*_CLASS_NOUN.findall(question.text), *_DEGREE.findall(question.text))
+    asked = (*CLASS_NOUN.findall(question.text), *_DEGREE.findall(question.text))
     classes = {term for word in asked for term in extract_terms(word)}
     others = [word for word, parts in question.words if not (FRAME_TERMS | classes).issuperset(parts)]
     return classes if len(others) > 1 else set()
@@ -275,7 +269,7 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
         return False
     if wanted := _ASKS_FOR_COUNTED.match(question.text):
         items = max(quoted.items, len(_SEPARATOR.findall(quoted.text)) + 1)
-        if items < _COUNTS.index(wanted[1].lower()):
+        if items <= COUNT_WORDS.index(wanted[1].lower()):
             return False
     is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
     return not is_kind_open or _names_kind(question, f"{quoted.text} {quoted.context}", embedder)
@@ -283,7 +277,7 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
 
 def _names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:
     """Return whether a text speaks of the kind of thing that "which award" asks for, at least remotely."""
-    kinds = [noun for noun in _CLASS_NOUN.findall(question.text) if not FRAME_TERMS.issuperset(extract_terms(noun))]
+    kinds = [noun for noun in CLASS_NOUN.findall(question.text) if not FRAME_TERMS.issuperset(extract_terms(noun))]
     others = {word.lower() for word, _ in question.words} - {noun.lower() for noun in kinds}
     held = {word.lower() for word, _ in extract_words(text) if word.isalpha()}
     nearest = _find_similarities(kinds, sorted(held - others), embedder)

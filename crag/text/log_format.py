@@ -18,7 +18,7 @@ class PlainLogFormatter(logging.Formatter):
         return TERMINAL_CONTROLS.sub("", super().format(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 — the name of the base class
-        """Return the kind of an exception and the line of code that raised it, as far as there are any."""
+        """Return the kind of an exception and the line that raised it, where known."""
         kind, _, trace = ei
         places = traceback.extract_tb(trace)[-1:]
         raised_in = "".join(f" in {Path(place.filename).name}, line {place.lineno}" for place in places)

@@ -121,7 +121,7 @@ class MatchFinder:
         return Match(passage.id, text, passage.title, passage.page_of(text), passage.sheet)
 
     def section_items(self) -> list[Match]:
-        """Return what the sections of that name hold: their list items, or else their sentences."""
+        """Return the list items, or else the sentences, of the sections of that name."""
         return self._found["items"]
 
     def matches(self) -> list[Match]:

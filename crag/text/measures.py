@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from crag.text.patterns import MONTHS, lazy_regex
+from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 
 _TIME_UNIT = (
     r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|weekends?|fortnights?|months?|quarters?|semesters?|seasons?"
@@ -18,7 +18,7 @@ _LENGTH_UNIT = (
     r"|stor(?:ey|y|eys|ies)|blocks?|degrees?)"
 )
 _COUNT = (
-    r"(?:(?<![\d.,])\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty"
+    rf"(?:(?<![\d.,])\d[\d.,]*|\b(?:one|{SEVERAL}|fifteen|twenty|thirty|forty|fifty"
     r"|sixty|ninety|hundred|thousand|million|billion|half|several|many|few|couple of))"
     r"(?: (?:thousand|million|billion))?(?: and a half)?"
 )

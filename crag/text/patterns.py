@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used, and the names of the months for them.
+"""Regular expressions that are compiled when they are first used, and the words of months and numbers for them.
 
 Compiling the rules of all languages takes longer than answering a question, which needs few of them.
 """
@@ -14,6 +14,10 @@ MONTHS = (
     *("August", "September", "October", "November", "December"),
 )
 """The English names of the months, in order."""
+COUNT_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+"""The English words for the numbers from one, in order."""
+SEVERAL = "|".join(COUNT_WORDS[1:])
+"""A pattern for the words of numbers from two on."""
 
 
 class _LazyPattern:

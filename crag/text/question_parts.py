@@ -39,7 +39,7 @@ def split_question(question: AnalyzedQuestion) -> list[AnalyzedQuestion]:
     if not extract_terms(first):
         first += _LEADING_WORDS.sub("", second)
     elif extract_terms(second):
-        return [_analyze_clause(question, part) for part in parts]
+        return [analyze_question(_write_question(part), question.statistics) for part in parts]
     return [_ask_for(question, _write_question(part)) for part in (first, second)]
 
 
@@ -51,10 +51,6 @@ def separate_questions(question: AnalyzedQuestion) -> list[AnalyzedQuestion]:
 def _ask_for(question: AnalyzedQuestion, text: str) -> AnalyzedQuestion:
     """Return a question with the same words that asks for another value."""
     return replace(question, text=text, answer_type=detect_answer_type(text))
-
-
-def _analyze_clause(question: AnalyzedQuestion, text: str) -> AnalyzedQuestion:
-    return analyze_question(_write_question(text), question.statistics)
 
 
 def _write_question(text: str) -> str:

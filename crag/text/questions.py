@@ -14,7 +14,7 @@ from crag.text.korean_spacing import restore_spaces
 from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
 from crag.text.measures import drop_other_quantities, find_quantities
 from crag.text.opening_hours import find_hours, tells_other_opening
-from crag.text.patterns import MONTHS, lazy_regex
+from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 from crag.text.word_forms import find_other_forms
 
 
@@ -40,7 +40,7 @@ _REDUCED_WEIGHT = 0.5
 UNSEEN_TERM = "qzxqzx"
 _PLURALS = (
     "types|kinds|ways|steps|examples|reasons|factors|methods|advantages|disadvantages|components|parts|stages|categories"
-    "|forms|features|properties|requirements|benefits|options|two|three|four|five|six|seven|eight|nine|ten|several"
+    f"|forms|features|properties|requirements|benefits|options|{SEVERAL}|several"
 )
 _CATEGORY_TERMS = frozenset(extract_terms(_PLURALS))
 # "the town where" and "the day when" belong to a statement.
@@ -75,8 +75,9 @@ _ASKS_BY_WORD, _ASKS_BY_NOUN = (
     [(kind, lazy_regex(words, re.IGNORECASE)) for kind, words in patterns.items()]
     for patterns in (_QUESTION_PATTERNS, _NOUN_PATTERNS)
 )
-_CLASS_NOUN = lazy_regex(  # "which segment", "of which award"
-    r"\b(?:which|what) (?!(?:is|are|was|were|do|does|did|can|will|would|has|have|had|the)\b)\w+", re.IGNORECASE
+CLASS_NOUN = lazy_regex(  # "which segment", "of which award"
+    r"\b(?:which|what)\s+(?:other\s+)?(?!(?:is|are|was|were|do|does|did|can|will|would|has|have|had|the)\b)(\w+)",
+    re.IGNORECASE,
 )
 _NAME = lazy_regex(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]*[a-zA-Z]\b", re.MULTILINE)
 _CAPITALS = lazy_regex(r"\b(?:[A-Z]{2,}\w*|\d[\d.,]*)\b")
@@ -182,12 +183,12 @@ def drop_document_reference(question: str) -> str:
 
 
 def separate_words(question: str, statistics: TermStatistics) -> str:
-    """Return a Korean question with the spaces that its writer left out, as far as the words of the library tell."""
+    """Restore missing spaces in a Korean question, guided by the words of the library."""
     return restore_spaces(question, partial(select_known, statistics))
 
 
 def select_known(statistics: TermStatistics, terms: Sequence[str]) -> set[str]:
-    """Return those of the terms that the library holds."""
+    """Return the terms that occur in the library."""
     weights = statistics.idf([*terms, UNSEEN_TERM])
     return {term for term in terms if weights[term] < weights[UNSEEN_TERM]}
 
@@ -233,7 +234,7 @@ def detect_answer_type(question: str) -> AnswerType:
 
     "Which segment earned most revenue?" asks for no number, but for a segment.
     """
-    asked = found[0] if (found := _CLASS_NOUN.search(question)) else question
+    asked = found[0] if (found := CLASS_NOUN.search(question)) else question
     by_word = (kind for kind, pattern in _ASKS_BY_WORD if pattern.search(question))
     by_noun = (kind for kind, pattern in _ASKS_BY_NOUN if pattern.search(asked))
     return next(chain(by_word, by_noun), "other")
@@ -264,7 +265,7 @@ _MONTH_NAME = lazy_regex(_MONTH, re.IGNORECASE)
 _CALENDAR_NAME = lazy_regex(rf"{_MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?", re.IGNORECASE)
 _NUMBER = lazy_regex(
     r"[$€£¥]?\d+(?:[.,]\d+)*(?!\d|(?:st|nd|rd|th)\b)(?: ?(?:%|percent|million|billion|thousand))?"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|half|hundred|thousand|million|billion)\b"
+    rf"|\b(?:{SEVERAL}|twenty|half|hundred|thousand|million|billion)\b"
     r"|\b(?:an?|one|two)[ -]thirds?\b"
     r"|[一二三四五六七八九十百千萬万兩两]+[个個次人种種年天位名]",
     re.IGNORECASE,
@@ -375,10 +376,7 @@ def _contains_list(text: str) -> bool:
     return len(_LIST_MARKER.findall(text)) > 1 or rows > 1 or bool(_SERIES.search(text))
 
 
-_COUNTED = (
-    "two|three|four|five|six|seven|eight|nine|ten|several|various|different|many|some|few|known|main|major|following"
-    "|these"
-)
+_COUNTED = f"{SEVERAL}|several|various|different|many|some|few|known|main|major|following|these"
 _MEASURES = (
     "second|minute|hour|day|night|week|month|quarter|year|time|euro|pound|dollar|metre|meter|mile|degree|percent"
 )

@@ -41,16 +41,6 @@ def fitted_thresholds() -> Thresholds:
     return Thresholds(**_load_weights()["thresholds"])
 
 
-def passage_probability(features: Sequence[float]) -> float:
-    """Return the logistic score of a passage in 0..1, with the same weights in every language."""
-    return _weigh("passage", features)
-
-
-def sentence_probability(features: Sequence[float]) -> float:
-    """Return the logistic score of a sentence in 0..1."""
-    return _weigh("sentence", features)
-
-
 def _weigh(kind: FeatureSet, features: Sequence[float]) -> float:
     bias, *slopes = _load_weights()[kind]
     return _logistic(bias + sum(slope * value for slope, value in zip(slopes, features, strict=True)))
@@ -75,7 +65,7 @@ def score_passages(
     cosines = iter(_compute_cosines(question, sentences, embedder))
     nearest = [max([next(cosines) for _ in passage.sentences], default=0.0) for passage in passages]
     rows = measure_passages(question, passages, nearest, sources or [""] * len(passages))
-    return [passage_probability(row) for row in rows]
+    return [_weigh("passage", row) for row in rows]
 
 
 def score_sentences(question: AnalyzedQuestion, tokenized: TokenizedText, embedder: Embedder) -> list[float]:
@@ -84,7 +74,7 @@ def score_sentences(question: AnalyzedQuestion, tokenized: TokenizedText, embedd
     Raises `ModelFault` if embedding fails.
     """
     rows = measure_sentences(question, tokenized, _compute_cosines(question, tokenized.sentences, embedder))
-    scores = [sentence_probability(row) for row in rows]
+    scores = [_weigh("sentence", row) for row in rows]
     if question.answer_type != "explanation":
         return scores
     # A sentence that starts with the name in question usually defines it without repeating the rest of the question.

@@ -174,7 +174,7 @@ def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
 
 
 def names_something(question: str) -> bool:
-    """Return whether a question can be answered by itself: it names what it is about, not only *it* or *they*."""
+    """Return whether a question names its subject, not only *it* or *they*, so that it can stand alone."""
     return bool(extract_terms(question)) and not _words("pronoun").search(question)
 
 

@@ -1,4 +1,4 @@
-"""Untrusted text made safe for storage, the terminal and Markdown.
+"""Untrusted text made safe for storage, the terminal, spreadsheets and Markdown.
 
 Escaping alone is not enough for Markdown: URLs become links and `:name:` becomes an icon even when escaped. Such
 sequences are therefore broken with a word joiner (U+2060), which has no width.
@@ -6,6 +6,8 @@ sequences are therefore broken with a word joiner (U+2060), which has no width.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -79,6 +81,13 @@ def escape_formula(cell: CsvCell) -> CsvCell:
         return cell
     text = strip_invisible(cell)
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def write_csv(rows: Iterable[Iterable[CsvCell]]) -> bytes:
+    """Return a file that spreadsheets open as UTF-8, in which no cell is a formula."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows(map(escape_formula, row) for row in rows)
+    return written.getvalue().encode("utf-8-sig")
 
 
 def mark_unsupported_sentences(text: str, sentences: Iterable[Support]) -> str:

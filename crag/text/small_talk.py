@@ -87,10 +87,10 @@ def _is_courtesy(clause: str) -> bool:
 
 
 def _clause_kind(clause: str) -> SmallTalk | None:
-    said = _bare(clause)
-    if kind := next((kind for kind in _KINDS if kind != "summary" and _is_phrase(said, kind)), None):
+    bare = _bare(clause)
+    if kind := next((kind for kind in _KINDS if kind != "summary" and _is_phrase(bare, kind)), None):
         return kind
-    words = said.split()
+    words = bare.split()
     for at in range(1, len(words)) if len(words) <= _MOST_WORDS else ():  # “ok great”, “thanks bye”
         first = _clause_kind(" ".join(words[:at]))
         if first and (second := _clause_kind(" ".join(words[at:]))):

@@ -12,7 +12,7 @@ from crag.text.dates import CalendarDate, find_date_spans, find_dates, remove_da
 from crag.text.figures import Figure, find_figure_spans, find_figures, normalize_quantity
 from crag.text.language import extract_terms
 from crag.text.measures import find_quantities
-from crag.text.patterns import MONTHS, lazy_regex
+from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 from crag.text.questions import AnalyzedQuestion, AnswerType
 
 # Two capitalised words or a title with one; a single one only where it is neither a role nor part of an address.
@@ -34,7 +34,7 @@ _TIME_OF_DAY = lazy_regex(
 )
 
 _NUMBER_WORDS = (
-    r"\d|[一二三四五六七八九十百千萬万兩两半]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty"
+    rf"\d|[一二三四五六七八九十百千萬万兩两半]|\b(?:one|{SEVERAL}|twenty"
     r"|hundred|thousand|million|half|once|twice|free|no|none|all|every)\b|무료|없|모든|전액|절반|免[費费]"
     r"|(?:하나|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열|스무|서른|[일이삼사오육칠팔구십백천만억]+)\s?[가-힣]"
 )
@@ -107,8 +107,8 @@ def find_value_spans(question: AnalyzedQuestion, sentence: str) -> list[tuple[in
             spans = [span for span in spans if _overlaps(span, [quantity.span() for quantity in quantities])]
     else:
         return []
-    said = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)
-    return [span for span, numbers in said if not numbers or not asked.issuperset(numbers)]
+    numbered = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)
+    return [span for span, numbers in numbered if not numbers or not asked.issuperset(numbers)]
 
 
 def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
@@ -121,7 +121,7 @@ def _parse_time_of_day(match: re.Match[str]) -> Figure:
 
 
 def agree(one: StatedValue, other: StatedValue) -> bool | None:
-    """Return whether two values are the same; None if that cannot be told, as of names that share a word."""
+    """Return whether two values are the same; None if it is unclear, as with names that share a word."""
     if isinstance(one, frozenset) and isinstance(other, frozenset):
         return one == other or (False if one.isdisjoint(other) else None)
     if isinstance(one, CalendarDate) and isinstance(other, CalendarDate):

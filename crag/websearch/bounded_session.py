@@ -1,4 +1,4 @@
-"""HTTP sessions whose replies have a longest length, and whose connections end with the call that opened them."""
+"""HTTP sessions with a limit on the size of replies, whose connections end with the call that opened them."""
 
 from __future__ import annotations
 

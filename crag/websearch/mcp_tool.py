@@ -130,7 +130,7 @@ class McpToolBackend:
         raise WebSearchFailed.make(fault, name=self._tool, host=self.host, tools=names)
 
     def _connection_fault(self, statuses: list[int]) -> WebSearchFailed:
-        """Return the fault of a conversation that broke off, told by the last reply."""
+        """Return the fault of an interrupted session, judging by the last reply."""
         if not self._is_remote:
             return WebSearchFailed.make("mcp.not_started")
         status = statuses[-1] if statuses else 0

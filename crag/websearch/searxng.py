@@ -39,5 +39,5 @@ def _list_silent_engines(reply: dict[str, Any]) -> str:
     """Return the search engines that SearXNG asked in vain, each with the reason that it gives."""
     silent = reply.get("unresponsive_engines")
     pairs = [pair for pair in silent if isinstance(pair, list)] if isinstance(silent, list) else []
-    told = ", ".join(f"{pair[0]} ({pair[1]})" for pair in pairs[:_MAX_ENGINES] if len(pair) == 2)
-    return " ".join(strip_unstorable(told).split())[:_MAX_REASONS]
+    engines = ", ".join(f"{pair[0]} ({pair[1]})" for pair in pairs[:_MAX_ENGINES] if len(pair) == 2)
+    return " ".join(strip_unstorable(engines).split())[:_MAX_REASONS]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
@@ -22,6 +23,7 @@ from pages.chat.questions import regenerate_answer
 from pages.parts import dialogs, external_hosts, labels, markdown, notes, pins
 from pages.parts.address import open_page
 from pages.parts.components import draw_copy_button
+from pages.parts.layout import draw_menu
 from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
 
@@ -128,12 +130,6 @@ def _save_pin(run_id: str, right: str, *, forget: bool) -> None:
         st.toast(_("Pinned. Find it under “Test questions” in Evaluate."), icon=":material/quiz:")
 
 
-_EDIT_CHOICE = N_(":material/edit: Edit question")
-_COPY_CHOICE = N_(":material/content_copy: Copy with sources")
-_TRACE_CHOICE = N_(":material/route: Trace")
-_INSPECT_CHOICE = N_(":material/account_tree: Open in Inspect")
-_NOTE_CHOICE = N_(":material/note_add: Keep as a note")
-_SHARE_CHOICE = N_(":material/share: Share this answer")
 SHARE_DIALOG = "share an answer"  # the dialog
 
 
@@ -141,52 +137,25 @@ def draw_more_menu(
     run_id: str, trace: Trace, question_id: int, marks: AnswerMarks, *, with_trace: bool = False
 ) -> None:
     """Draw the menu; `with_trace` adds the trace, for an answer without a button for it."""
-    key = f"more-{run_id}"
-    choices = [
-        _(_EDIT_CHOICE),
-        *([_(_TRACE_CHOICE)] if with_trace else []),
-        *([_(_COPY_CHOICE), _(_NOTE_CHOICE)] if trace.text else []),
-        _(_SHARE_CHOICE),
-        _(_CHANGE_PIN_CHOICE) if run_id in marks.pinned else _(PIN_CHOICE),
-        _(_INSPECT_CHOICE),
-    ]
-    chosen = st.menu_button(
-        _("More"),
-        choices,
-        icon=":material/more_horiz:",
-        type="tertiary",
-        key=key,
-        on_click=_choose_action,
-        args=(key, run_id, question_id),
-    )
-    if chosen == _(_INSPECT_CHOICE):
-        open_page(Page.INSPECT, run=run_id)
-
-
-def _choose_action(key: str, run_id: str, question_id: int) -> None:
-    match st.session_state[key]:
-        case chosen if chosen == _(_EDIT_CHOICE):
-            state.start_editing(question_id)
-        case chosen if chosen == _(_TRACE_CHOICE):
-            state.open_trace(run_id)
-        case chosen if chosen == _(_COPY_CHOICE):
-            dialogs.open_dialog(COPY_DIALOG, run_id)
-        case chosen if chosen == _(_NOTE_CHOICE):
-            notes.keep_answer(run_id)
-        case chosen if chosen == _(_SHARE_CHOICE):
-            dialogs.open_dialog(SHARE_DIALOG, run_id)
-        case chosen if chosen in (_(PIN_CHOICE), _(_CHANGE_PIN_CHOICE)):
-            dialogs.open_dialog(PIN_DIALOG, run_id)
+    actions: dict[str, Callable[[], object]] = {
+        N_(":material/edit: Edit question"): partial(state.start_editing, question_id)
+    }
+    if with_trace:
+        actions[N_(":material/route: Trace")] = partial(state.open_trace, run_id)
+    if trace.text:
+        actions[N_(":material/content_copy: Copy with sources")] = partial(dialogs.open_dialog, COPY_DIALOG, run_id)
+        actions[N_(":material/note_add: Keep as a note")] = partial(notes.keep_answer, run_id)
+    pin = _CHANGE_PIN_CHOICE if run_id in marks.pinned else PIN_CHOICE
+    actions |= {
+        N_(":material/share: Share this answer"): partial(dialogs.open_dialog, SHARE_DIALOG, run_id),
+        pin: partial(dialogs.open_dialog, PIN_DIALOG, run_id),
+        N_(":material/account_tree: Open in Inspect"): partial(open_page, Page.INSPECT, run=run_id),
+    }
+    draw_menu(_("More"), f"more-{run_id}", actions)
 
 
 REASON_DIALOG = "why"  # the dialog
 _REASON_LENGTH = 500
-
-
-def _draw_thumbs(run_id: str, given: Feedback | None) -> None:
-    """Draw both thumbs; pressing the chosen one again withdraws the feedback."""
-    default = None if given is None else int(given.helpful)
-    st.feedback("thumbs", key=f"thumbs-{run_id}", default=default, on_change=_save_thumb, args=(run_id,))
 
 
 def _draw_reason(run_id: str, given: Feedback | None) -> None:
@@ -229,10 +198,9 @@ def _save_thumb(run_id: str) -> None:
     if value is None:
         application().conversations.withdraw_feedback(run_id)
         return
-    with dialogs.catch_refusals():
-        application().conversations.give_feedback(run_id, bool(value))
-        if value == 0:
-            dialogs.open_dialog(REASON_DIALOG, run_id)
+    application().conversations.give_feedback(run_id, bool(value))
+    if value == 0:
+        dialogs.open_dialog(REASON_DIALOG, run_id)
 
 
 _SAME_SETTINGS = N_("Same settings")
@@ -244,7 +212,8 @@ def draw_actions(run_id: str, trace: Trace, question_id: int, marks: AnswerMarks
     key = f"again-{run_id}"
     given = marks.feedback.get(run_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _draw_thumbs(run_id, given)
+        default = None if given is None else int(given.helpful)
+        st.feedback("thumbs", key=f"thumbs-{run_id}", default=default, on_change=_save_thumb, args=(run_id,))
         if trace.text:
             draw_copy_button(trace.text, key=f"copy-{run_id}")
         st.menu_button(

@@ -1,4 +1,4 @@
-"""Running answer, drawn in time slices so that the page stays responsive, and what the run waits for.
+"""Running answer, drawn in time slices so that the page stays responsive, and the reason for a wait.
 
 A fragment draws the run, follows it for one slice while only rows and text are appended, and returns. When a step
 begins or ends the fragment reruns, since labels and icons change only then.

@@ -109,14 +109,14 @@ class OptionControls:
     def _thresholds(self) -> None:
         """Draw the grader's current thresholds and their origin, with a slider to change them."""
         try:
-            judging = application().grading_setup(self.options)
+            grading = application().grading_setup(self.options)
         except CragError as error:
             st.caption(f":material/info: {markdown.escape_line(translate_text(str(error)))}")
             return
         setting = OPTIONS["thresholds"]
-        thresholds, key = judging.thresholds, self._key(setting.name)
+        thresholds, key = grading.thresholds, self._key(setting.name)
         st.session_state[key] = thresholds.lower, thresholds.upper  # also changes with the grader
-        origin = markdown.escape_line(threshold_origin(self.options, calibrated=judging.calibrated), 60)
+        origin = markdown.escape_line(threshold_origin(self.options, calibrated=grading.calibrated), 60)
         with st.container(gap="xxsmall"):
             self._head(setting.name, setting.label, f"{_(setting.help).removesuffix('.')}: {origin}.")
             st.slider(
@@ -128,7 +128,7 @@ class OptionControls:
                 on_change=self._set_thresholds,
                 label_visibility="collapsed",
             )
-            st.caption(_("For *{grader_label}*.").format(grader_label=labels.grader_label(judging.grader)))
+            st.caption(_("For *{grader_label}*.").format(grader_label=labels.grader_label(grading.grader)))
 
     def _key(self, name: str) -> str:
         return f"{self.prefix}_{name}"
@@ -137,12 +137,8 @@ class OptionControls:
         value = option_controls.read_control(setting, self._key(setting.name))
         if value == get_option(self.options, setting.name):  # the browser may report a value again before the redraw
             return
-        try:
-            setting.check(value)
-        except CragError as error:
-            dialogs.toast_error(error)
-        else:
-            self.change(**{setting.name: value, "preset": ""})
+        setting.check(value)
+        self.change(**{setting.name: value, "preset": ""})
 
     def _set_thresholds(self) -> None:
         lower, upper = st.session_state[self._key("thresholds")]
@@ -266,10 +262,9 @@ def _answer_and_compare(run_id: str, options: RunOptions) -> None:
     change the view of a sidebar that is drawn already.
     """
     dialogs.close_dialog()
-    other = regenerate_answer(run_id, options)
-    if other is None:
-        st.rerun()
-    versions.open_comparison(run_id, other)
+    with dialogs.catch_refusals():
+        versions.open_comparison(run_id, regenerate_answer(run_id, options))
+    st.rerun()
 
 
 def _use_compared_preset(name: str) -> None:

@@ -184,8 +184,8 @@ def _ask_only_source(source_id: str) -> None:
 
 
 def _override_and_close(run_id: str, passage_id: int, ruling: Ruling) -> None:
-    questions.override_verdict(run_id, passage_id, ruling)
     state.close_drawers()
+    questions.override_verdict(run_id, passage_id, ruling)
 
 
 def _open_clicked_citation() -> None:
@@ -194,16 +194,15 @@ def _open_clicked_citation() -> None:
     The run id comes from the browser, so runs of other users and deleted runs are refused.
     """
     run_id, number = clicked_citation()
-    with dialogs.catch_refusals():
-        application().conversations.find_by_run(run_id)
-        trace = application().runs.trace(run_id)
-        citations = {str(cited.n): cited for cited in trace.citations} | {
-            f"{cited.n}.{index}": cited
-            for index, sentence in enumerate(trace.sentences)
-            for cited in trace.citations_of(sentence)
-        }
-        if found := citations.get(number):
-            state.open_source(run_id, found.passage_id, found.quote)
+    application().conversations.find_by_run(run_id)
+    trace = application().runs.trace(run_id)
+    citations = {str(cited.n): cited for cited in trace.citations} | {
+        f"{cited.n}.{index}": cited
+        for index, sentence in enumerate(trace.sentences)
+        for cited in trace.citations_of(sentence)
+    }
+    if found := citations.get(number):
+        state.open_source(run_id, found.passage_id, found.quote)
 
 
 def _screen_reader_status(messages: Sequence[Message], active: Run | None, *, waits: bool) -> str:

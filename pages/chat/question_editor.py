@@ -99,8 +99,8 @@ def draw_editor(key: str, text: str) -> Iterator[None]:
 
 
 def _save_edit(message_id: int) -> None:
-    if edit_question(message_id, st.session_state[_editor_key(message_id)] or ""):
-        state.stop_editing()
+    edit_question(message_id, st.session_state[_editor_key(message_id)] or "")
+    state.stop_editing()
 
 
 def _editor_key(message_id: int) -> str:

@@ -164,40 +164,32 @@ def _discard(position: int) -> None:
     _unsent_messages().pop(position)
 
 
-def edit_question(message_id: int, question: str) -> bool:
-    """Answer an edited question in a new branch; return whether the run started."""
-    with dialogs.catch_refusals():
-        state.show_trace(application().runs.edit(message_id, question, state.current_options()).id)
-        return True
-    return False
+def edit_question(message_id: int, question: str) -> None:
+    """Answer an edited question in a new branch."""
+    state.show_trace(application().runs.edit(message_id, question, state.current_options()).id)
 
 
 def show_branch(conversation_id: str, message_id: int) -> None:
     """Show the branch of the conversation that contains this question."""
-    with dialogs.catch_refusals():
-        application().conversations.show_branch(conversation_id, message_id)
-        state.handle_branch_switch()
+    application().conversations.show_branch(conversation_id, message_id)
+    state.handle_branch_switch()
 
 
-def regenerate_answer(run_id: str, options: RunOptions) -> str | None:
-    """Create another version of an answer under these options; return its run id, None on refusal."""
-    with dialogs.catch_refusals():
-        run = application().runs.regenerate(run_id, options)
-        state.show_trace(run.id)
-        return run.id
-    return None
+def regenerate_answer(run_id: str, options: RunOptions) -> str:
+    """Create another version of an answer under these options; return its run id."""
+    run = application().runs.regenerate(run_id, options)
+    state.show_trace(run.id)
+    return run.id
 
 
 def stop_and_regenerate_answer(run_id: str, options: RunOptions) -> None:
     """Create another version of an answer under these options; stop the answer first if it is still being written."""
-    with dialogs.catch_refusals():
-        state.show_trace(application().runs.stop_and_regenerate(run_id, options).id)
+    state.show_trace(application().runs.stop_and_regenerate(run_id, options).id)
 
 
 def continue_answer(run_id: str) -> None:
     """Create another version that continues an incomplete answer from its text so far."""
-    with dialogs.catch_refusals():
-        state.show_trace(application().runs.continue_answer(run_id).id)
+    state.show_trace(application().runs.continue_answer(run_id).id)
 
 
 def allow_model_and_regenerate(run_id: str, model: str, options: RunOptions) -> None:
@@ -208,33 +200,28 @@ def allow_model_and_regenerate(run_id: str, model: str, options: RunOptions) -> 
 
 def override_verdict(run_id: str, passage_id: int, ruling: Ruling) -> None:
     """Create another version of an answer with the user's verdict on one passage."""
-    with dialogs.catch_refusals():
-        state.show_trace(application().runs.overrule(run_id, {passage_id: ruling}).id)
+    state.show_trace(application().runs.overrule(run_id, {passage_id: ruling}).id)
 
 
 def search_web_for(run_id: str, sentence: str) -> None:
     """Create another version of an answer after a web search for one of its sentences."""
-    with dialogs.catch_refusals():
-        state.show_trace(application().runs.search_web_for(run_id, sentence).id)
+    state.show_trace(application().runs.search_web_for(run_id, sentence).id)
 
 
 def decide_web_search(run_id: str, query: str | None) -> None:
     """Resume a waiting run: send this query, or with None answer from the documents only."""
-    with dialogs.catch_refusals():
-        state.show_trace(application().runs.answer_consent(run_id, query).id)
+    state.show_trace(application().runs.answer_consent(run_id, query).id)
 
 
 def show_version(run_id: str) -> None:
     """Show this version of an answer in its message."""
-    with dialogs.catch_refusals():
-        application().runs.show_version(run_id)
-        state.show_trace(run_id)
+    application().runs.show_version(run_id)
+    state.show_trace(run_id)
 
 
 def stop_run(run_id: str) -> None:
     """Stop a run; the text so far is kept."""
     runs = application().runs
-    with dialogs.catch_refusals():
-        runs.stop(run_id)
-        for _unused in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
-            pass
+    runs.stop(run_id)
+    for _unused in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
+        pass

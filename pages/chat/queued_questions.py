@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from functools import partial
 
 import streamlit as st
 
@@ -11,7 +12,7 @@ from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.translation import _
 from pages.chat import question_editor, questions, state
-from pages.parts import dialogs, layout, markdown
+from pages.parts import layout, markdown
 from pages.parts.services import application
 
 _POLL_SECONDS = 1.0
@@ -78,53 +79,26 @@ def _reason(question: QueuedQuestion, place: int, active: Run | None, *, waits: 
 
 
 def _draw_controls(question: QueuedQuestion, place: int, count: int, reason: str) -> None:
+    queue = application().queue
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(_(":material/hourglass_empty: Waiting: {reason}.").format(reason=reason), width="content")
-        _draw_button(_("Edit"), ":material/edit:", question, _hold)
+        _draw_button(_("Edit"), ":material/edit:", question, queue.hold)
         if place:
-            _draw_button(_("Move up"), ":material/arrow_upward:", question, _move_up)
+            _draw_button(_("Move up"), ":material/arrow_upward:", question, partial(queue.move, up=True))
         if place < count - 1:
-            _draw_button(_("Move down"), ":material/arrow_downward:", question, _move_down)
-        _draw_button(_("Remove"), ":material/close:", question, _remove)
+            _draw_button(_("Move down"), ":material/arrow_downward:", question, partial(queue.move, up=False))
+        _draw_button(_("Remove"), ":material/close:", question, queue.remove)
 
 
-def _draw_button(word: str, icon: str, question: QueuedQuestion, act: Callable[[int], None]) -> None:
+def _draw_button(word: str, icon: str, question: QueuedQuestion, act: Callable[[int], object]) -> None:
     st.button(word, icon=icon, type="tertiary", key=f"queued-{word}-{question.id}", on_click=act, args=(question.id,))
 
 
 def _draw_editor(question: QueuedQuestion) -> None:
-    with question_editor.draw_editor(_editor_key(question.id), question.text):
-        st.form_submit_button(_("Save"), icon=":material/check:", on_click=_save, args=(question.id,))
-        st.form_submit_button(_("Cancel"), type="tertiary", on_click=_cancel, args=(question.id,))
+    release, key = application().queue.release, f"queued-text-{question.id}"
+    with question_editor.draw_editor(key, question.text):
+        st.form_submit_button(
+            _("Save"), icon=":material/check:", on_click=lambda: release(question.id, st.session_state[key] or "")
+        )
+        st.form_submit_button(_("Cancel"), type="tertiary", on_click=release, args=(question.id,))
         st.caption(_("It is asked after you save or cancel."), width="content")
-
-
-def _hold(question_id: int) -> None:
-    with dialogs.catch_refusals():
-        application().queue.hold(question_id)
-
-
-def _save(question_id: int) -> None:
-    with dialogs.catch_refusals():
-        application().queue.release(question_id, st.session_state[_editor_key(question_id)] or "")
-
-
-def _cancel(question_id: int) -> None:
-    with dialogs.catch_refusals():
-        application().queue.release(question_id)
-
-
-def _move_up(question_id: int) -> None:
-    application().queue.move(question_id, up=True)
-
-
-def _move_down(question_id: int) -> None:
-    application().queue.move(question_id, up=False)
-
-
-def _remove(question_id: int) -> None:
-    application().queue.remove(question_id)
-
-
-def _editor_key(question_id: int) -> str:
-    return f"queued-text-{question_id}"

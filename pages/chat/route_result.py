@@ -7,11 +7,10 @@ from functools import partial
 
 import streamlit as st
 
-from crag.inspection.match_export import export_matches, export_table
 from crag.options import ROUTES
 from crag.runs.trace import Trace
 from crag.text.formatting import export_file_name, format_count, format_number
-from crag.text.sanitization import CsvCell, strip_invisible
+from crag.text.sanitization import CsvCell, strip_invisible, write_csv
 from crag.translation import _
 from crag.types import TableResult
 from pages.chat.questions import regenerate_answer
@@ -28,10 +27,9 @@ def draw_route_result(run_id: str, trace: Trace) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if trace.listed or trace.table:
-            export = partial(export_matches, trace) if trace.listed else partial(export_table, trace)
             st.download_button(
                 _("Export as CSV"),
-                export,
+                partial(export_result, trace),
                 file_name=export_file_name(trace.question, "csv"),
                 mime="text/csv",
                 icon=":material/download:",
@@ -54,6 +52,14 @@ def draw_route_result(run_id: str, trace: Trace) -> None:
             ),
             width="content",
         )
+
+
+def export_result(trace: Trace) -> bytes:
+    """Return every match with its place, or the result of the query, as CSV below a header row."""
+    if trace.listed:
+        matches = ((match.title, match.page, match.sheet, match.text) for match in trace.listed.matches)
+        return write_csv([("document", "page", "sheet", "text"), *matches])
+    return write_csv([trace.table.columns, *trace.table.rows]) if trace.table else b""
 
 
 def _draw_table(run_id: str, result: TableResult) -> None:

@@ -66,18 +66,14 @@ def _choose_menu_item(key: str, conversation: Conversation) -> None:
     st.session_state.pop(state.DELETED_KEY, None)
     match st.session_state[key]:
         case chosen if chosen == _(_DELETE_ITEM):
-            _delete_conversation(conversation)
+            application().delete_conversation(conversation.id)
+            state.open_conversation(None)
+            st.session_state[state.DELETED_KEY] = (conversation.id, conversation.title, time.time())
         case chosen if chosen in (_(_PIN_ITEM), _(_UNPIN_ITEM)):
             with suppress(NotFound):  # deleted elsewhere; the next draw no longer lists it
                 application().conversations.pin(conversation.id, pinned=not conversation.pinned)
         case chosen:
             dialogs.open_dialog(_EXPORT_DIALOG if chosen == _(_EXPORT_ITEM) else _RENAME_DIALOG, conversation.id)
-
-
-def _delete_conversation(conversation: Conversation) -> None:
-    application().delete_conversation(conversation.id)
-    state.open_conversation(None)
-    st.session_state[state.DELETED_KEY] = (conversation.id, conversation.title, time.time())
 
 
 def _undo_delete(conversation_id: str) -> None:

@@ -220,8 +220,7 @@ def passage_opener(run_id: str) -> Callable[[int], None]:
     """Return a callback that opens a passage of the run."""
 
     def opened(passage_id: int) -> None:
-        with dialogs.catch_refusals():
-            open_source(run_id, passage_id, application().runs.trace(run_id).quote(passage_id))
+        open_source(run_id, passage_id, application().runs.trace(run_id).quote(passage_id))
 
     return opened
 

@@ -71,7 +71,12 @@ def draw_undo() -> None:
             )
             ids = [one.id for one in removal]
             st.button(
-                _("Undo"), icon=":material/undo:", type="tertiary", key=f"undo-{ids[0]}", on_click=_undo, args=(ids,)
+                _("Undo"),
+                icon=":material/undo:",
+                type="tertiary",
+                key=f"undo-{ids[0]}",
+                on_click=application().library.restore,
+                args=(ids,),
             )
 
 
@@ -79,8 +84,3 @@ def _name(removal: Sequence[RemovedSource]) -> str:
     if len(removal) > 1:
         return f"**{format_count(len(removal), 'document')}**"
     return f"**{markdown.escape_line(removal[0].title, 80)}**"
-
-
-def _undo(ids: Sequence[str]) -> None:
-    with dialogs.catch_refusals():
-        application().library.restore(ids)

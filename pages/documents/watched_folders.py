@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -139,15 +139,15 @@ def _draw_actions(folder: WatchedFolder) -> None:
                 icon=":material/check:",
                 type="primary",
                 key=f"apply-{folder.id}",
-                on_click=_act,
-                args=(folders.apply, folder.id),
+                on_click=folders.apply,
+                args=(folder.id,),
             )
         st.button(
             _("Go on") if folder.is_paused else _("Pause"),
             icon=":material/play_arrow:" if folder.is_paused else ":material/pause:",
             key=f"pause-{folder.id}",
-            on_click=_act,
-            args=(folders.pause, folder.id, not folder.is_paused),
+            on_click=folders.pause,
+            args=(folder.id, not folder.is_paused),
         )
         st.menu_button(
             _("Remove"),
@@ -155,32 +155,15 @@ def _draw_actions(folder: WatchedFolder) -> None:
             format_func=lambda with_documents: _(_REMOVAL_LABELS[with_documents]),
             icon=":material/delete:",
             key=f"remove-{folder.id}",
-            on_click=_remove,
-            args=(folder.id,),
+            on_click=lambda: folders.remove(folder.id, with_documents=st.session_state[f"remove-{folder.id}"]),
         )
         st.toggle(
             _("Apply by itself"),
             folder.is_automatic,
             key=f"automatic-{folder.id}",
-            on_change=_set_automatic,
-            args=(folder.id,),
+            on_change=lambda: folders.set_automatic(folder.id, st.session_state[f"automatic-{folder.id}"]),
             help=_("The first preview always waits for a click. Removed documents can be brought back for a day."),
         )
-
-
-def _act(change: Callable[..., object], *arguments: object) -> None:
-    with dialogs.catch_refusals():
-        change(*arguments)
-
-
-def _set_automatic(folder_id: str) -> None:
-    _act(application().watched_folders.set_automatic, folder_id, st.session_state[f"automatic-{folder_id}"])
-
-
-def _remove(folder_id: str) -> None:
-    with dialogs.catch_refusals():
-        with_documents = st.session_state[f"remove-{folder_id}"]
-        application().watched_folders.remove(folder_id, with_documents=with_documents)
 
 
 def _draw_add_form() -> None:

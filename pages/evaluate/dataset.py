@@ -145,9 +145,8 @@ def _expected_answer(one: Example) -> str:
 
 
 def _remove_example(dataset: Dataset, click: str) -> None:
-    with dialogs.catch_refusals():
-        key = dataset.examples[st.session_state[click].row].key
-        application().datasets.remove_example(dataset.id, key)
+    key = dataset.examples[st.session_state[click].row].key
+    application().datasets.remove_example(dataset.id, key)
     results.invalidate_datasets()
 
 
@@ -181,7 +180,6 @@ def _draw_actions(dataset: Dataset) -> None:
 
 
 def _rename_dataset(dataset: Dataset, key: str) -> None:
-    with dialogs.catch_refusals():
-        application().datasets.rename(dataset.id, st.session_state[key])
+    application().datasets.rename(dataset.id, st.session_state[key])
     results.invalidate_datasets()
     st.rerun()

@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from crag.errors import CragError
 from crag.evaluation import metrics
 from crag.evaluation.metrics import METRICS, format_figure_briefly
 from crag.evaluation.types import Dataset, Evaluation
@@ -254,8 +253,5 @@ def _draw_evaluations_to_delete(ids: Sequence[str]) -> None:
 
 def _delete_evaluations(ids: Sequence[str]) -> None:
     for evaluation_id in ids:
-        try:
-            application().evaluations.delete(evaluation_id)
-        except CragError as error:
-            dialogs.keep_refusal(error)
+        application().evaluations.delete(evaluation_id)
     selection.show_overview()

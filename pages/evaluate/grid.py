@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from crag.errors import BadRequest, CragError
+from crag.errors import BadRequest
 from crag.evaluation import chart_data
 from crag.evaluation.grid import (
     SUGGESTED_AXES,
@@ -27,7 +27,7 @@ from crag.text.formatting import format_count, format_number
 from crag.translation import N_, _
 from pages.evaluate import charts, selection
 from pages.evaluate.results import load_best_variant, load_ranking
-from pages.parts import dialogs, layout, markdown, option_controls
+from pages.parts import layout, markdown, option_controls
 from pages.parts.services import application, available_models
 from pages.parts.session import is_phone
 
@@ -89,15 +89,11 @@ def _describe_unsaved(variant: Variant) -> str:
 
 def _save_as_preset(variant: Variant) -> None:
     name = st.session_state[_PRESET_NAME_KEY] or ""
-    try:
-        application().preferences.save_preset(name, variant.options)
-    except CragError as error:
-        dialogs.keep_refusal(error)
-    else:
-        st.toast(
-            _("Saved: “{name}”. Use it in Settings or in a chat.").format(name=markdown.escape_line(name, 60)),
-            icon=":material/bookmark:",
-        )
+    application().preferences.save_preset(name, variant.options)
+    st.toast(
+        _("Saved: “{name}”. Use it in Settings or in a chat.").format(name=markdown.escape_line(name, 60)),
+        icon=":material/bookmark:",
+    )
 
 
 _MIN_DEPTH = 0.1

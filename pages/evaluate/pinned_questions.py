@@ -13,7 +13,7 @@ from crag.evaluation.types import Evaluation
 from crag.text.formatting import format_count, format_date_time
 from crag.translation import N_, _, translate_text
 from pages.evaluate import results, selection
-from pages.parts import dialogs, labels, markdown
+from pages.parts import labels, markdown
 from pages.parts.services import application
 
 _EMPTY_HINT = N_(
@@ -105,8 +105,7 @@ def _draw_buttons(state: RegressionState) -> None:
 
 
 def _run_pinned_questions() -> None:
-    with dialogs.catch_refusals():
-        selection.open_evaluation(application().regression.run().id)
+    selection.open_evaluation(application().regression.run().id)
 
 
 def _save_automatic() -> None:

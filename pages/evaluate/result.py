@@ -21,7 +21,7 @@ from crag.translation import N_, _, translate_text
 from crag.types import Action
 from pages.evaluate import grid, result_figures, result_head, results, selection
 from pages.evaluate.results import ACTIVE_STATES, load_cutoffs, load_ranking, load_results
-from pages.parts import dialogs, labels, layout, markdown
+from pages.parts import labels, layout, markdown
 from pages.parts.layout import draw_folded, draw_search_field
 from pages.parts.services import application
 from pages.parts.session import is_phone
@@ -139,8 +139,7 @@ def _draw_label_control(evaluation: Evaluation, result: EvaluationResult, name: 
     st.session_state[key] = result.label
 
     def take() -> None:
-        with dialogs.catch_refusals():
-            application().evaluations.label(evaluation.id, result, st.session_state[key])
+        application().evaluations.label(evaluation.id, result, st.session_state[key])
         results.invalidate_results()
         st.rerun()  # the whole page, because its figures have changed
 

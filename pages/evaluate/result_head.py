@@ -320,6 +320,5 @@ def _draw_unfinished_state(evaluation: Evaluation) -> None:
 
 
 def _resume_evaluation(evaluation_id: str) -> None:
-    with dialogs.catch_refusals():
-        application().evaluations.resume(evaluation_id)
+    application().evaluations.resume(evaluation_id)
     selection.open_evaluation(evaluation_id)

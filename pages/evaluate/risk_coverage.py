@@ -19,7 +19,7 @@ from crag.text.formatting import format_count, format_number, format_score
 from crag.translation import N_, _
 from crag.types import Thresholds
 from pages.evaluate import results
-from pages.parts import dialogs, score_chart
+from pages.parts import score_chart
 from pages.parts.services import application
 
 _HEIGHT = 320
@@ -212,8 +212,7 @@ def _draw_use_button(chosen: RiskPoint, own: Sequence[EvaluationResult], trace: 
 
 
 def _use_thresholds(own: Sequence[EvaluationResult], trace: Trace, wanted: Thresholds) -> None:
-    with dialogs.catch_refusals():
-        application().calibration.save(_as_calibration(own, trace), wanted)
+    application().calibration.save(_as_calibration(own, trace), wanted)
 
 
 def _as_calibration(own: Sequence[EvaluationResult], trace: Trace) -> Calibration:

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from crag.errors import CragError
 from crag.inspection.coverage_gaps import CoverageGap, GapPage, GapQuestion
 from crag.text.formatting import format_count, format_date
 from crag.translation import _, translate_text
@@ -60,15 +59,15 @@ def load_page_lookup() -> PageLookup:
     )
 
 
-def draw_page(page: GapPage, run_id: str, shelf: PageLookup) -> None:
+def draw_page(page: GapPage, run_id: str, lookup: PageLookup) -> None:
     """Draw one page with its real host; redrawn every second during ingestion."""
-    job = shelf.jobs.get(page.location)
+    job = lookup.jobs.get(page.location)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=is_phone()):
         title = markdown.escape_line(page.title, 120) or _("Untitled")
         host = labels.grey_text(markdown.escape_line(_page_host(page.location), 80))
         st.markdown(f":material/public: {title} {host}", width="stretch")
         if job is None or job.finished:
-            _draw_page_state(page, run_id, job, shelf.collection_of(page.location, job))
+            _draw_page_state(page, run_id, job, lookup.collection_of(page.location, job))
         else:
             st.fragment(_draw_page_progress, run_every=1.0)(page.location)
 
@@ -94,16 +93,9 @@ def _draw_page_state(page: GapPage, run_id: str, job: Job | None, holder: str) -
         _("Add to {collection}").format(collection=markdown.escape_line(collection, 40)),
         icon=":material/library_add:",
         key=f"page-{run_id}-{page.location}",
-        on_click=_add_page,
+        on_click=application().gaps.add_page,
         args=(page.location, collection, run_id),
     )
-
-
-def _add_page(location: str, collection: str, run_id: str) -> None:
-    try:
-        application().gaps.add_page(location, collection, found_by=run_id)
-    except CragError as error:
-        dialogs.keep_refusal(error)
 
 
 def _page_host(location: str) -> str:
@@ -142,7 +134,7 @@ _MAX_QUESTIONS, _MAX_PAGES = 4, 4
 _ASK_AGAIN_KEY = "gaps_ask_again"
 
 
-def draw_gap(gap: CoverageGap, shelf: PageLookup) -> None:
+def draw_gap(gap: CoverageGap, lookup: PageLookup) -> None:
     """Draw the gap."""
     key = gap.run_ids[0]
     with st.container(border=True, key=f"gap-{key}"):
@@ -157,7 +149,7 @@ def draw_gap(gap: CoverageGap, shelf: PageLookup) -> None:
             for question in gap.questions[:_MAX_QUESTIONS]:
                 _draw_question(question, gap.topic)
             _draw_more_questions(gap.questions[_MAX_QUESTIONS:], key)
-        _draw_pages(gap, shelf)
+        _draw_pages(gap, lookup)
         with st.container(horizontal=True, gap="small"):
             if st.button(_("Add documents"), icon=":material/upload_file:", type="tertiary", key=f"add-{key}"):
                 open_page(Page.DOCUMENTS)
@@ -179,7 +171,8 @@ def ask_requested_question() -> None:
     conversation = application().conversations.find_by_run(run_id)
     state.open_conversation(conversation.id if conversation else None)
     if conversation:
-        questions.regenerate_answer(run_id, state.current_options())
+        with dialogs.catch_refusals():
+            questions.regenerate_answer(run_id, state.current_options())
     else:
         questions.ask_question(application().runs.trace(run_id).question)
     open_page(Page.CHAT)
@@ -223,11 +216,11 @@ def _request_question(run_id: str) -> None:
     st.session_state[_ASK_AGAIN_KEY] = run_id
 
 
-def _draw_pages(gap: CoverageGap, shelf: PageLookup) -> None:
+def _draw_pages(gap: CoverageGap, lookup: PageLookup) -> None:
     found = {page.location: (page, question.run_id) for question in gap.questions[::-1] for page in question.pages}
     if not found:
         return
     with st.container(gap="xsmall"):
         st.caption(_("Web pages that answered"))
         for page, run_id in list(found.values())[:_MAX_PAGES]:
-            draw_page(page, run_id, shelf)
+            draw_page(page, run_id, lookup)

@@ -53,9 +53,9 @@ def _draw_gaps(gaps: list[CoverageGap]) -> None:
         draw_collection_choice()
         draw_sharing_notice()
     shown = st.session_state.setdefault(_SHOWN_KEY, _PAGE_SIZE)
-    shelf = load_page_lookup()
+    lookup = load_page_lookup()
     for gap in gaps[:shown]:
-        draw_gap(gap, shelf)
+        draw_gap(gap, lookup)
     if len(gaps) > shown and st.button(
         _("Show {page_size} more").format(page_size=min(_PAGE_SIZE, len(gaps) - shown)), icon=":material/expand_more:"
     ):

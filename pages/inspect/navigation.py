@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
-from crag.errors import CragError
-from crag.runs.run import Run
 from crag.translation import _
 from crag.types import Ruling
 from pages.chat import state
@@ -34,20 +30,9 @@ PASSAGE_DIALOG, REVISE_DIALOG = "passage of a run", "go on from a node"
 COMPARE_DIALOG, SHARE_DIALOG = "compare with another run", "share a run"
 
 
-def start_version(begins: Callable[[], Run]) -> bool:
-    """Start a version and select it; return whether it started. A refusal is shown on the next rerun."""
-    try:
-        run = begins()
-    except CragError as error:
-        dialogs.keep_refusal(error)
-        return False
-    open_run(run.id)
-    return True
-
-
 def overrule_verdict(run_id: str, passage_id: int, ruling: Ruling) -> None:
-    """Start a version in which the user's ruling on a passage replaces the grader's verdict."""
-    start_version(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
+    """Start and select a version in which the user's ruling on a passage replaces the grader's verdict."""
+    open_run(application().runs.overrule(run_id, {passage_id: ruling}).id)
 
 
 def open_chat(run_id: str) -> None:

@@ -181,6 +181,6 @@ def _load_history(run_id: str) -> tuple[Turn, ...]:
     if conversation is None:
         return ()
     family = {version.run_id for version in application().runs.versions(run_id)}
-    said = application().conversations.messages(conversation.id)
-    at = next((index for index, message in enumerate(said) if message.run_id in family), 1)
-    return tuple(Turn(message.role, message.text) for message in said[: max(0, at - 1)])
+    messages = application().conversations.messages(conversation.id)
+    at = next((index for index, message in enumerate(messages) if message.run_id in family), 1)
+    return tuple(Turn(message.role, message.text) for message in messages[: max(0, at - 1)])

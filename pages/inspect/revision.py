@@ -60,10 +60,12 @@ def _draw_revision_form(run_id: str, node: NodeName) -> None:
     label = _("Continue from here") if changed else _("Run this step again")
     if st.button(label, icon=":material/alt_route:", key=f"go-on-from-{run_id}"):
         revision = Revision(rulings, query, options if options != trace.options else None)
-        if navigation.start_version(lambda: application().runs.revise(run_id, node, revision)):
+        with dialogs.catch_refusals():
+            navigation.open_run(application().runs.revise(run_id, node, revision).id)
             _close_drawer()
         st.rerun()
-    _draw_web_note(options)
+    if options.web != "off":
+        st.caption(f":material/arrow_circle_up: {_(_ASKS_FIRST_NOTE) if options.web == 'ask' else _(_NO_CONSENT_NOTE)}")
 
 
 def _draw_rulings(run_id: str, trace: Trace) -> dict[int, Ruling]:
@@ -112,12 +114,6 @@ def _draw_query_field(run_id: str, trace: Trace) -> str:
         label_visibility="collapsed",
     )
     return "" if query.strip() == before.strip() else query.strip()
-
-
-def _draw_web_note(options: RunOptions) -> None:
-    """Say whether a query may leave the machine; a revision follows the same rules."""
-    if options.web != "off":
-        st.caption(f":material/arrow_circle_up: {_(_ASKS_FIRST_NOTE) if options.web == 'ask' else _(_NO_CONSENT_NOTE)}")
 
 
 def _current_options(run_id: str, trace: Trace) -> RunOptions:

@@ -59,19 +59,19 @@ def _draw_dialog_button(word: str, icon: str, dialog: str, run_id: str) -> None:
 
 def _run_badges(trace: Trace) -> list[str]:
     """Return badges for state, action and outcome, then for the options."""
-    came = (
+    badges = (
         [] if trace.state in ("running", "done") else [labels.badge_markdown(run_labels.RUN_STATE_BADGES[trace.state])]
     )
-    told = trace.action, trace.outcome
-    outcome = run_labels.outcome_badge(*told) if trace.outcome else None
-    decision = run_labels.decision_badge(*told)
+    result = trace.action, trace.outcome
+    outcome = run_labels.outcome_badge(*result) if trace.outcome else None
+    decision = run_labels.decision_badge(*result)
     if trace.action_reason and (outcome is None or outcome.word != decision.word):
-        came.append(labels.badge_markdown(decision))
+        badges.append(labels.badge_markdown(decision))
     if outcome:
-        came.append(labels.badge_markdown(outcome))
+        badges.append(labels.badge_markdown(outcome))
     options = trace.options
     only = format_count(len(options.source_ids), "document") if options.source_ids else ""
-    under = [
+    facts = [
         markdown.escape_line(translate_text(trace.model), 60),
         _("Grader: {trace_grader_label}").format(trace_grader_label=labels.trace_grader_label(trace))
         if trace.grader
@@ -81,7 +81,7 @@ def _run_badges(trace: Trace) -> list[str]:
         run_labels.describe_option("passage_size", options.passage_size) if options.passage_size else "",
         only or labels.collection_label(options.collection),
     ]
-    return came + [f":gray-badge[{name}]" for name in under if name]
+    return badges + [f":gray-badge[{name}]" for name in facts if name]
 
 
 def _run_figures(trace: Trace, calls: Sequence[ModelCall]) -> list[str]:

@@ -29,8 +29,10 @@ def draw_run_list(wanted: RunFilter, run_id: str) -> None:
     """Draw the list; refresh it every two seconds while a run is running or old runs are still being summarized."""
     shown: tuple[RunFilter, int] = st.session_state.get(_SHOWN_KEY, (wanted, _FIRST_PAGE_SIZE))
     limit = shown[1] if shown[0] == wanted else _FIRST_PAGE_SIZE
-    moving = _is_updating()
-    draw_watching(moving, _is_updating, _REFRESH_SECONDS if moving else None, lambda: _draw_runs(wanted, run_id, limit))
+    is_updating = _is_updating()
+    draw_watching(
+        is_updating, _is_updating, _REFRESH_SECONDS if is_updating else None, lambda: _draw_runs(wanted, run_id, limit)
+    )
 
 
 def _is_updating() -> bool:
@@ -77,14 +79,14 @@ def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str
 
 
 def _run_facts(row: RunRow) -> list[str]:
-    told = [run_labels.run_badge(row).word, f"{to_local_time(row.started_at):%H:%M}"]
+    facts = [run_labels.run_badge(row).word, f"{to_local_time(row.started_at):%H:%M}"]
     if row.seconds is not None:
-        told.append(format_duration(row.seconds))
+        facts.append(format_duration(row.seconds))
     if row.change:
-        told.append(labels.version_change(row.change))
+        facts.append(labels.version_change(row.change))
     if row.helpful is False:
-        told.append(_(":material/thumb_down: not helpful"))
-    return told
+        facts.append(_(":material/thumb_down: not helpful"))
+    return facts
 
 
 def _draw_empty_list(wanted: RunFilter) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from crag.translation import N_, _
+from crag.translation import _
 from pages.parts.address import ENTRY_PARAMETER
 
 _PAGE_HTML = """
@@ -259,9 +259,9 @@ export default function ({ data, parentElement }) {
   button.onclick = async () => {
     try {
       await navigator.clipboard.writeText(data.text)
-      word.textContent = "Copied"
+      word.textContent = data.copied
     } catch {
-      word.textContent = "Not allowed"
+      word.textContent = data.refused
     }
     setTimeout(() => { word.textContent = data.label }, 1500)
   }
@@ -316,6 +316,7 @@ def install_history() -> None:
     _history_component(data={"entry": ENTRY_PARAMETER}, key="history_glue", height="content")
 
 
-def draw_copy_button(text: str, key: str, label: str = N_("Copy")) -> None:
+def draw_copy_button(text: str, key: str, label: str = "") -> None:
     """Draw a button that copies `text` to the clipboard."""
-    _copy_component(data={"text": text, "label": _(label)}, key=key, width="content", height="content")
+    words = {"label": label or _("Copy"), "copied": _("Copied"), "refused": _("Not allowed")}
+    _copy_component(data={"text": text, **words}, key=key, width="content", height="content")

@@ -125,7 +125,7 @@ def keep_notice(text: str, icon: str) -> None:
 
 @contextmanager
 def catch_refusals() -> Iterator[None]:
-    """Catch `CragError` and keep it as a refusal, since nothing else catches errors of callbacks and dialogs."""
+    """Catch `CragError` and keep it as a refusal, for code below a button; callbacks need not catch errors."""
     try:
         yield
     except CragError as error:
@@ -136,4 +136,6 @@ def show_notice() -> None:
     """Show the kept refusal or notice once, as a toast."""
     text, icon = st.session_state.pop(_NOTICE_KEY, ("", ""))
     if text:
-        st.toast(markdown.escape_line(text), icon=icon, duration="long" if icon == _REFUSAL_ICON else "short")
+        st.toast(
+            markdown.escape_line(translate_text(text)), icon=icon, duration="long" if icon == _REFUSAL_ICON else "short"
+        )

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from crag.errors import CragError
 from crag.text.formatting import format_size
 from crag.translation import _, translate_text
-from pages.parts import dialogs, labels, markdown
+from pages.parts import labels, markdown
 from pages.parts.layout import draw_watching, progress_share
 from pages.parts.services import application, check_administrator, may_administer
 
@@ -38,12 +37,9 @@ def unfinished_download(name: str) -> Download | None:
 
 
 def start_download(name: str) -> None:
-    """Start or resume a download; show a toast if it cannot start."""
-    try:
-        check_administrator()
-        application().downloads.start(name)
-    except CragError as error:
-        dialogs.toast_error(error)
+    """Start or resume a download."""
+    check_administrator()
+    application().downloads.start(name)
 
 
 def draw_download_button(name: str, label: str, key: str = "") -> None:

@@ -114,8 +114,21 @@ def draw_file_download(
         st.caption(meaning, width="content")
 
 
+def draw_menu(label: str, key: str, actions: Mapping[str, Callable[[], object]]) -> None:
+    """Draw a menu of actions by name, English texts that are translated here; the chosen one is called."""
+    st.menu_button(
+        label,
+        list(actions),
+        format_func=_,
+        icon=":material/more_horiz:",
+        type="tertiary",
+        key=key,
+        on_click=lambda: actions[st.session_state[key]](),
+    )
+
+
 def progress_share(done: float, total: float | None) -> float:
-    """Return what a progress bar shows: the part that is done, 0.0 while the total is unknown."""
+    """Return the completed share for a progress bar; 0.0 while the total is unknown."""
     return min(1.0, done / total) if total else 0.0
 
 

@@ -194,8 +194,8 @@ def _find_citing_sentence(before: str, n: int, sentences: Sequence[Support]) -> 
     """Return the index of the sentence that cites source `n` right after the text `before`."""
     written = _letters(before[-_TEXT_BEFORE_CITATION:])
     for index, one in enumerate(sentences):
-        said = _letters(one.sentence.partition(f"[{n}]")[0])[-_COMPARED_LETTERS:]
-        if n in one.citations and said and written.endswith(said):
+        cited_end = _letters(one.sentence.partition(f"[{n}]")[0])[-_COMPARED_LETTERS:]
+        if n in one.citations and cited_end and written.endswith(cited_end):
             return index
     return None
 

@@ -16,7 +16,7 @@ from crag.translation import N_, _
 from crag.types import Citation, Conversation, Passage
 from pages.parts import dialogs, labels, markdown
 from pages.parts.address import open_page
-from pages.parts.layout import draw_file_download
+from pages.parts.layout import draw_file_download, draw_menu
 from pages.parts.routes import Page
 from pages.parts.services import application
 
@@ -37,9 +37,8 @@ _LINE_END = re.compile(r"(?<!\n)\n(?!\n)")  # people expect a line of their own 
 
 def keep_answer(run_id: str) -> None:
     """Keep an answer as a note; a callback."""
-    with dialogs.catch_refusals():
-        application().notes.keep_answer(run_id)
-        _say_kept()
+    application().notes.keep_answer(run_id)
+    _say_kept()
 
 
 def draw_keep_button(run_id: str, passage: Passage) -> None:
@@ -51,9 +50,8 @@ def draw_keep_button(run_id: str, passage: Passage) -> None:
 
 
 def _keep_passage(run_id: str, passage: Passage) -> None:
-    with dialogs.catch_refusals():
-        application().notes.keep_passage(run_id, passage)
-        _say_kept()
+    application().notes.keep_passage(run_id, passage)
+    _say_kept()
 
 
 def _say_kept() -> None:
@@ -93,12 +91,7 @@ def _preview(note: Note) -> str:
 
 
 def _add_note(conversation_id: str) -> None:
-    typed = st.session_state[_NEW_KEY]
-    try:
-        application().notes.add(typed, conversation_id)
-    except CragError as error:
-        dialogs.keep_refusal(error)
-        return
+    application().notes.add(st.session_state[_NEW_KEY], conversation_id)
     st.session_state[_NEW_KEY] = ""
 
 
@@ -130,32 +123,17 @@ def _draw_source(note: Note, cited: Citation, open_source: Callable[[Citation], 
     )
 
 
-_EDIT, _OPEN, _EXPORT, _REMOVE = (
-    N_(":material/edit: Edit"),
-    N_(":material/forum: Open conversation"),
-    N_(":material/download: Export…"),
-    N_(":material/delete: Remove"),
-)
-
-
 def _draw_note_menu(note: Note) -> None:
-    key = f"menu-{note.id}"
-    choices = [_(_EDIT), *([_(_OPEN)] if note.conversation_id else []), _(_EXPORT), _(_REMOVE)]
-    chosen = st.menu_button(
-        _("More"), choices, icon=":material/more_horiz:", type="tertiary", key=key, on_click=_choose, args=(key, note)
-    )
-    if chosen == _(_OPEN):
-        open_page(Page.CHAT, c=note.conversation_id)
-
-
-def _choose(key: str, note: Note) -> None:
-    match st.session_state[key]:
-        case chosen if chosen == _(_EDIT):
-            dialogs.open_dialog(_EDIT_DIALOG, note.id)
-        case chosen if chosen == _(_EXPORT):
-            dialogs.open_dialog(_EXPORT_DIALOG, (note.id,))
-        case chosen if chosen == _(_REMOVE):
-            _remove(note)
+    actions: dict[str, Callable[[], object]] = {
+        N_(":material/edit: Edit"): partial(dialogs.open_dialog, _EDIT_DIALOG, note.id)
+    }
+    if note.conversation_id:
+        actions[N_(":material/forum: Open conversation")] = partial(open_page, Page.CHAT, c=note.conversation_id)
+    actions |= {
+        N_(":material/download: Export…"): partial(dialogs.open_dialog, _EXPORT_DIALOG, (note.id,)),
+        N_(":material/delete: Remove"): partial(_remove, note),
+    }
+    draw_menu(_("More"), f"menu-{note.id}", actions)
 
 
 def _remove(note: Note) -> None:
@@ -175,8 +153,7 @@ def _draw_undo() -> None:
 
 def _undo() -> None:
     if removed := st.session_state.pop(_REMOVED_KEY, None):
-        with dialogs.catch_refusals():
-            application().notes.restore(removed)
+        application().notes.restore(removed)
 
 
 def draw_notes(notes: Sequence[Note], open_source: Callable[[Citation], None]) -> None:

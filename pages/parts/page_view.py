@@ -28,7 +28,7 @@ def shown_page(view: int, pages: int, first: int = 1) -> int:
 
 
 def draw_page_buttons(view: int, number: int, pages: int) -> None:
-    """Draw the buttons that turn from page `number` of `pages`; beyond either end they go on at the other."""
+    """Draw the buttons that turn from page `number` of `pages`; they wrap around at either end."""
     with st.container(horizontal=True, width="content"):
         for word, icon, side, to in (
             (_("Back"), ":material/chevron_left:", "left", (number - 2) % pages + 1),

@@ -8,7 +8,6 @@ from crag.errors import NotFound
 from crag.evaluation.datasets import RunPins
 from crag.translation import _
 from crag.types import Passage
-from pages.parts import dialogs
 from pages.parts.services import application
 
 
@@ -41,8 +40,7 @@ def draw_pin_switch(run_id: str, passage: Passage) -> None:
 def set_right_passage(run_id: str, passage_id: int, *, right: bool) -> None:
     """Pin or unpin a passage as a right one for the question of a run."""
     pins = application().datasets.pins
-    with dialogs.catch_refusals():
-        (pins.pin_passage if right else pins.unpin_passage)(run_id, passage_id)
+    (pins.pin_passage if right else pins.unpin_passage)(run_id, passage_id)
 
 
 def _save_pin_switch(key: str, run_id: str, passage_id: int) -> None:

@@ -104,7 +104,7 @@ def check_administrator() -> None:
 
 
 def _log_in() -> str:
-    """Return the account of whom Streamlit knows to be logged in, created at the first time. Raises `NotLoggedIn`."""
+    """Return the account of the logged-in user, created at the first login. Raises `NotLoggedIn`."""
     identity = _read_identity(st.user.to_dict())
     known: tuple[Identity, str] | None = st.session_state.get(_ACCOUNT_KEY)
     if known is None or known[0] != identity:
@@ -141,7 +141,7 @@ def shared_application() -> Application:
 
 
 def adopt_former_key(former: str, key: str) -> None:
-    """Give the key of a browser what a former key owned. Raises `CragError`."""
+    """Transfer everything that a former key owned to the key of a browser. Raises `CragError`."""
     shared_application().people.adopt(former, key)
 
 

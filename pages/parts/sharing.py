@@ -28,7 +28,7 @@ def _draw_export_choices(conversation_id: str) -> None:
     try:
         title = application().conversations.get(conversation_id).title
     except CragError as gone:
-        st.caption(markdown.escape_line(str(gone)))
+        dialogs.draw_error(gone)
         return
     for name, meaning, ending, make in (
         (_("Web page"), _("with trace and citations"), "html", sharing.html),
@@ -66,7 +66,7 @@ def draw_share_dialog(run_id: str) -> None:
         conversation = application().conversations.find_by_run(run_id)
         question = application().runs.attach(run_id).question
     except CragError as gone:
-        st.caption(markdown.escape_line(str(gone)))
+        dialogs.draw_error(gone)
         return
     make = partial(application().sharing.export_run_html, run_id)
     draw_file_download(_("This answer"), _("as web page, with prompts"), question, "html", make, run_id)

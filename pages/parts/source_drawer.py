@@ -15,7 +15,7 @@ from crag.runs.trace import Trace
 from crag.text.formatting import format_date
 from crag.translation import N_, _, translate_text
 from crag.types import Passage, Ruling, Source, Strip, Verdict
-from pages.parts import dialogs, labels, markdown, notes, page_view, pins
+from pages.parts import labels, markdown, notes, page_view, pins
 from pages.parts.services import application
 from pages.parts.session import is_phone
 from pages.parts.trace import strip_markdown
@@ -61,11 +61,7 @@ def web_fetch_time(run_id: str) -> float | None:
 
 def _add_web_page(key: str, run_id: str, location: str) -> None:
     collection = st.session_state[key]
-    try:
-        application().gaps.add_page(location, collection, found_by=run_id)
-    except CragError as error:
-        dialogs.toast_error(error)
-        return
+    application().gaps.add_page(location, collection, found_by=run_id)
     st.toast(
         _("Adding the page to {collection}: see Documents.").format(collection=markdown.escape_line(collection, 60)),
         icon=":material/library_add:",

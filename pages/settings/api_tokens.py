@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.errors import CragError
 from crag.storage.api_tokens import SCOPES, ApiToken
 from crag.text.formatting import format_date
 from crag.translation import _
-from pages.parts import dialogs, markdown
+from pages.parts import markdown
 from pages.parts.services import application
 
 API_WORDS = "API tokens OpenAI MCP programs access key CRAG_API"
@@ -64,7 +63,7 @@ def _draw_token(token: ApiToken) -> None:
                 _("Revoke"),
                 icon=":material/delete:",
                 key=f"revoke-{token.id}",
-                on_click=_revoke_token,
+                on_click=application().api_tokens.revoke,
                 args=(token.id,),
             )
 
@@ -78,15 +77,7 @@ def _draw_secret() -> None:
 
 
 def _make_token() -> None:
-    try:
-        _, secret = application().api_tokens.make(st.session_state[_NAME_KEY], st.session_state[_SCOPES_KEY])
-    except CragError as error:
-        dialogs.keep_refusal(error)
-        return
-    st.session_state[_SECRET_KEY] = secret
+    _, st.session_state[_SECRET_KEY] = application().api_tokens.make(
+        st.session_state[_NAME_KEY], st.session_state[_SCOPES_KEY]
+    )
     st.session_state[_NAME_KEY] = ""
-
-
-def _revoke_token(token_id: str) -> None:
-    with dialogs.catch_refusals():
-        application().api_tokens.revoke(token_id)

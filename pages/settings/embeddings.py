@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.app.model_checks import NOMIC_CHECK
-from crag.errors import CragError
 from crag.models.model_choice import embedder_label
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count, format_number
 from crag.translation import N_, _, translate_text
-from pages.parts import dialogs, labels, markdown, setup_checklist
+from pages.parts import labels, markdown, setup_checklist
 from pages.parts.layout import draw_watching, progress_share
 from pages.parts.services import application
 from pages.settings import setting_row
@@ -70,6 +69,7 @@ def _draw_section() -> None:
 
 def _draw_embedder_choice() -> None:
     app = application()
+    switch = app.library.space_work.choose
     answering = app.library.spaces.active_embedder
     chosen, overruled = answering.choices().chosen, answering.overruled()
     is_locked = app.settings.embedder not in ("", "auto")
@@ -95,13 +95,13 @@ def _draw_embedder_choice() -> None:
             disabled=is_locked,
             label_visibility="collapsed",
             key=f"embedder-{chosen}",
-            on_change=lambda: _switch_embedder(st.session_state[f"embedder-{chosen}"]),
+            on_change=lambda: switch(st.session_state[f"embedder-{chosen}"]),
         )
         if overruled:
             st.button(
                 _("Use {overruled}").format(overruled=markdown.escape_line(overruled)),
                 type="tertiary",
-                on_click=_switch_embedder,
+                on_click=switch,
                 args=(overruled,),
             )
         elif chosen and not is_locked:
@@ -109,7 +109,7 @@ def _draw_embedder_choice() -> None:
                 _("Back to default"),
                 icon=":material/undo:",
                 type="tertiary",
-                on_click=_switch_embedder,
+                on_click=switch,
                 args=(_AUTOMATIC,),
             )
 
@@ -136,7 +136,13 @@ def _draw_space(report: SpaceStatus) -> None:
                         on_click=work.go_back,
                     )
                 drop = f"drop-{report.space.id}"
-                st.button(_("Remove"), type="tertiary", key=drop, on_click=_drop_space, args=(report.space.id,))
+                st.button(
+                    _("Remove"),
+                    type="tertiary",
+                    key=drop,
+                    on_click=spaces.drop,
+                    args=(report.space.id,),
+                )
     if report.state == "building":
         made = max(report.vectors, _vectors_made(work.progress, report.passages))
         caption = _("{made} of {passages} passages; the current embeddings stay in use until it is done").format(
@@ -152,14 +158,3 @@ def _vectors_made(progress: Progress | None, passages: int) -> int:
     """
     lacking = progress.total - progress.done if progress and progress.total else passages
     return max(0, passages - lacking)
-
-
-def _switch_embedder(name: str) -> None:
-    application().library.space_work.choose(name)
-
-
-def _drop_space(space_id: str) -> None:
-    try:
-        application().library.spaces.drop(space_id)
-    except CragError as error:
-        dialogs.toast_error(error)

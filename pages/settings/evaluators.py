@@ -54,7 +54,11 @@ def _draw_choices() -> None:
     for known in KNOWN_EVALUATORS.values():
         _draw_known(known, report)
     if application().settings.evaluator != "auto":
-        _draw_configured(report)
+        state = _(" :green-badge[in use]") if report.state == "in use" else ""
+        name = markdown.escape_line(application().settings.evaluator, 120)
+        st.markdown(f"{name} {labels.grey_text(_('Set by CRAG_EVALUATOR. Change it there.'))}{state}")
+        if report.fault and report.name not in KNOWN_EVALUATORS:
+            st.caption(f":orange[:material/warning:] {markdown.escape_line(translate_text(str(report.fault)), 400)}")
 
 
 def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
@@ -82,15 +86,6 @@ def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
                 downloads.draw_download_button(name, label, "-evaluator")
             else:
                 st.button(_("Remove"), type="tertiary", key=f"remove-{name}", on_click=_remove, args=(known.name,))
-
-
-def _draw_configured(report: EvaluatorReport) -> None:
-    """Draw what the environment names."""
-    state = _(" :green-badge[in use]") if report.state == "in use" else ""
-    name = markdown.escape_line(application().settings.evaluator, 120)
-    st.markdown(f"{name} {labels.grey_text(_('Set by CRAG_EVALUATOR. Change it there.'))}{state}")
-    if report.fault and report.name not in KNOWN_EVALUATORS:
-        st.caption(f":orange[:material/warning:] {markdown.escape_line(translate_text(str(report.fault)), 400)}")
 
 
 def _remove(name: str) -> None:

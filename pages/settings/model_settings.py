@@ -138,7 +138,7 @@ def _choice_label(name: str) -> str:
     loaded = (
         _("loaded on {processor}").format(processor=found.processor)
         if found.processor
-        else "loaded"
+        else _("loaded")
         if found.loaded
         else ""
     )
@@ -190,11 +190,6 @@ def model_in_role(role: str) -> str:
     options = application().preferences.options()
     name = get_option(options, ROLES[role]) or options.model
     return model_choice().name if name == AUTOMATIC else name
-
-
-def _model_markdown(name: str) -> str:
-    """Return the screen name of a model; safe Markdown."""
-    return markdown.escape_line(translate_text(model_label(name)), 60)
 
 
 def _draw_model_control(option: Option, effective: EffectiveValue) -> None:
@@ -277,7 +272,8 @@ def draw_role_choice() -> tuple[setting_row.SettingsRow, ...]:
     model = model_in_role(role)
     st.caption(
         _("{model_markdown} has this role now{untuned_note}").format(
-            model_markdown=_model_markdown(model), untuned_note=_(_UNTUNED_NOTE) if model == BUILTIN else "."
+            model_markdown=markdown.escape_line(translate_text(model_label(model)), 60),
+            untuned_note=_(_UNTUNED_NOTE) if model == BUILTIN else ".",
         )
     )
     return tuple(_tuning_row(name, short=True) for name in option_controls.tuning_options(role))

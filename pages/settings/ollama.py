@@ -28,13 +28,6 @@ _OLLAMA_PREFIX = "ollama:"
 _NAME_KEY = "model_to_get"
 
 
-def _draw_unfinished_downloads() -> None:
-    """Draw one row per running or interrupted download."""
-    for download in application().downloads.all():
-        if download.name.startswith(_OLLAMA_PREFIX) and download.state != "done":
-            _draw_download_row(download)
-
-
 def _draw_download_form() -> None:
     """Draw the field for a model name, and where models come from."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -159,7 +152,9 @@ def _draw_models() -> None:
             _draw_model(model)
         if not there:
             st.caption(_("No models yet."))
-        _draw_unfinished_downloads()
+        for download in application().downloads.all():
+            if download.name.startswith(_OLLAMA_PREFIX) and download.state != "done":
+                _draw_download_row(download)
 
 
 def _draw_model(model: ModelReport) -> None:
@@ -203,7 +198,7 @@ def _model_badges(model: ModelReport) -> str:
     if roles:
         marks.append(
             _(":blue-badge[used for {value}]").format(
-                value="all" if len(roles) == len(ROLES) else _(" and ").join(roles)
+                value=_("all") if len(roles) == len(ROLES) else _(" and ").join(roles)
             )
         )
     return " ".join(marks)

@@ -35,7 +35,10 @@ def draw_presets() -> None:
         with st.container(border=True):
             for name, changes in saved.items():
                 _draw_saved_preset(name, changes)
-    _draw_save_form()
+    with st.form("save-preset", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(_("Save current settings as a preset"), max_chars=60, key=_NAME_KEY)
+        st.form_submit_button(_("Save"), icon=":material/bookmark_add:", on_click=_save_preset)
+    setting_row.draw_refusal(_NAME_KEY)
     about = _("Each answers like a published system: its grader, prompts, passages and web search, with your models.")
     st.markdown(_("**Reference systems**  \n{about}").format(about=labels.grey_text(about)))
     with st.container(border=True):
@@ -104,13 +107,6 @@ def _use_preset(where: str, name: str, changes: OptionChanges) -> None:
     st.toast(
         _("“{title}” is now the default.{left_out}").format(title=title, left_out=left_out), icon=":material/check:"
     )
-
-
-def _draw_save_form() -> None:
-    with st.form("save-preset", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(_("Save current settings as a preset"), max_chars=60, key=_NAME_KEY)
-        st.form_submit_button(_("Save"), icon=":material/bookmark_add:", on_click=_save_preset)
-    setting_row.draw_refusal(_NAME_KEY)
 
 
 def _save_preset() -> None:

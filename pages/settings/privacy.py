@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from functools import partial
 from typing import Any
@@ -116,14 +114,6 @@ def _switch_traces() -> None:
 _RECORDS_SHOWN = 200
 _EXPORT_LIMIT = 1_000_000
 _ROWS_IN_VIEW = 8
-_FORMULA_STARTS = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-)  # characters that start a formula in a spreadsheet (OWASP, “CSV injection”)
 CLEAR_LOG_DIALOG = "forget_departures"
 PRIVACY_WORDS = (
     "what left this machine departures ledger meter of searches Tavily quota export as CSV forget this list "
@@ -226,7 +216,7 @@ def _draw_outbound_log() -> None:
     with st.container(horizontal=True):
         st.download_button(
             _("Export as CSV"),
-            partial(_export_csv, outbound_log),
+            partial(export_csv, outbound_log),
             file_name=f"crag-departures-{time.strftime('%Y-%m-%d')}.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -235,8 +225,10 @@ def _draw_outbound_log() -> None:
         dialogs.draw_opener(_("Clear list"), ":material/delete:", CLEAR_LOG_DIALOG)
 
 
-def _export_csv(outbound_log: OutboundLog) -> bytes:
-    return format_csv(outbound_log.entries(_EXPORT_LIMIT))
+def export_csv(outbound_log: OutboundLog) -> bytes:
+    """Return everything that was sent, latest first, as CSV."""
+    rows = ((format_timestamp(one.at), one.kind, one.host, one.what) for one in outbound_log.entries(_EXPORT_LIMIT))
+    return sanitization.write_csv([("when", "kind", _("where to"), "what"), *rows])
 
 
 def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None:
@@ -265,17 +257,6 @@ def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None
     )
     rows = state.selection.rows
     return entries[rows[0]] if rows and rows[0] < len(entries) else None
-
-
-def format_csv(entries: list[OutboundRecord]) -> bytes:
-    """Return the records as CSV in UTF-8 with a byte order mark; cells that look like formulas are quoted."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["when", "kind", _("where to"), "what"])
-    for entry in entries:
-        cells = (format_timestamp(entry.at), entry.kind, entry.host, entry.what)
-        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in cells])
-    return text.getvalue().encode("utf-8-sig")
 
 
 def _draw_cleared_entries() -> None:

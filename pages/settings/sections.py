@@ -39,11 +39,6 @@ _SHORTCUTS = {
 }
 
 
-def _keyboard_rows() -> tuple[SettingsRow, ...]:
-    """Return one row per shortcut."""
-    return tuple(_shortcut_row(action, keys) for action, keys in _SHORTCUTS.items())
-
-
 def _shortcut_row(action: str, keys: str) -> SettingsRow:
     return SettingsRow(f"keyboard key {action} {keys}", lambda: _draw_shortcut(action, keys))
 
@@ -141,5 +136,5 @@ def _sections_in(_language: str) -> tuple[Section, ...]:
             N_("API tokens"), "key", (SettingsRow(api_tokens.API_WORDS, api_tokens.draw_api_tokens, framed=False),)
         ),
         Section(N_("Language"), "translate", (SettingsRow(language.LANGUAGE_WORDS, language.draw_language_choice),)),
-        Section(N_("Keyboard"), "keyboard", _keyboard_rows()),
+        Section(N_("Keyboard"), "keyboard", tuple(_shortcut_row(action, keys) for action, keys in _SHORTCUTS.items())),
     )

@@ -97,8 +97,8 @@ def attempt_change(name: str, act: Callable[..., Any], *values: Any) -> bool:
 
 def draw_refusal(name: str) -> None:
     """Show the refusal of this row once."""
-    if told := st.session_state.get(_REFUSALS_KEY, {}).pop(name, ""):
-        st.markdown(f":small[:orange[:material/error:] {markdown.escape_line(translate_text(told))}]")
+    if refusal := st.session_state.get(_REFUSALS_KEY, {}).pop(name, ""):
+        st.markdown(f":small[:orange[:material/error:] {markdown.escape_line(translate_text(refusal))}]")
 
 
 DrawControl = Callable[[Option, EffectiveValue], None]

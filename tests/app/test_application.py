@@ -307,13 +307,13 @@ def test_parallel_questions_are_queued_fairly(opened):
         runs = []
         for _ in range(3):
             runs.append(application.runs.start(None, QUESTION, options))
-            wait_until(lambda: application.runs.waiting_for(runs[-1].id))
-        told = [application.runs.waiting_for(run.id) for run in runs]
+            wait_until(lambda: runs[-1].current_wait())
+        told = [run.current_wait() for run in runs]
         assert [(wait.kind, wait.place) for wait in told] == [("answering", 0), ("queued", 1), ("queued", 2)]
         gate.set()
         assert [trace.state for trace in map(finished, runs)] == ["done"] * 3
         assert ollama.most_at_once == 1
-        assert [application.runs.waiting_for(run.id) for run in runs] == [None] * 3
+        assert [run.current_wait() for run in runs] == [None] * 3
 
 
 def test_builtin_runs_are_queued_for_the_processor(opened):
@@ -324,15 +324,15 @@ def test_builtin_runs_are_queued_for_the_processor(opened):
         for stop in stops:
             others.enter_context(run_queue().take_turn(stop, max_computing_runs))
         run, stopped = (application.runs.start(None, QUESTION, options) for _ in range(2))
-        wait_until(lambda: application.runs.waiting_for(run.id) and application.runs.waiting_for(stopped.id))
-        waits = [application.runs.waiting_for(one.id) for one in (run, stopped)]
+        wait_until(lambda: run.current_wait() and stopped.current_wait())
+        waits = [one.current_wait() for one in (run, stopped)]
         assert {wait.kind for wait in waits} == {"queued"}
         assert {wait.place for wait in waits} == {1, 2}
         application.runs.stop(stopped.id)
         assert finished(stopped).state == "stopped"
         assert not run.ended
     assert finished(run).state == "done"
-    assert application.runs.waiting_for(run.id) is None
+    assert run.current_wait() is None
 
 
 def test_a_run_that_waits_for_its_model_lets_others_compute(opened):
@@ -349,8 +349,7 @@ def test_a_run_that_waits_for_its_model_lets_others_compute(opened):
         ollama.script = reply
         options = RunOptions(model="ollama:llama3.1:8b", grader="builtin", answering=ModelParameters(parallelism=count))
         runs = [application.runs.start(None, QUESTION, options) for _ in range(count)]
-        waits = application.runs.waiting_for
-        wait_until(lambda: all((wait := waits(run.id)) and wait.kind == "answering" for run in runs))
+        wait_until(lambda: all((wait := run.current_wait()) and wait.kind == "answering" for run in runs))
         gate.set()
         assert [trace.state for trace in map(finished, runs)] == ["done"] * count
 

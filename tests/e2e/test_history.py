@@ -144,3 +144,20 @@ def test_text_in_an_open_editor_outlasts_back_and_forward_until_it_is_cancelled(
     expect(editor).to_have_count(0)
     edit()
     expect(editor).to_have_value(QUESTION)
+
+
+def test_the_menu_under_an_answer_leads_to_inspect_and_a_note_back(page: Page, app_with_notes: str):
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    conversation = page.url
+    for action in ("Keep as a note", "Open in Inspect"):
+        page.get_by_role("button", name="More").click()
+        page.get_by_role("menuitem", name=action).click()
+    page.wait_for_url("**/inspect?run=*")
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    open_page(page, f"{app_with_notes}/notes")
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Open conversation").click()
+    expect(page).to_have_url(conversation)
+    expect(badge(page, "from your documents")).to_be_visible()

@@ -41,7 +41,7 @@ def load_slowly(home: Path, seconds: float) -> ColdLoad:
         options = RunOptions(model=f"ollama:{LLAMA.name}", grader="score")
         run = application.runs.start(None, "When is a fragment blacklisted?", options)
         while not run.ended:
-            if told := application.runs.waiting_for(run.id):
+            if told := run.current_wait():
                 seen.waits.append((told, time.monotonic() - told.since))
             time.sleep(1 / _LOOKS_A_SECOND)
         seen.trace.apply_all(event for _, event in run.follow())

@@ -170,8 +170,8 @@ def test_60_busy_for_ever(application, ollama, monkeypatch):
 def test_60_a_busy_server_is_shown_retried_and_can_be_stopped(application, ollama):
     when_writing(ollama, Say(status=503, error="server busy, please try again."), for_ever=True)
     run = start(application)
-    wait_until(lambda: (waits := application.runs.waiting_for(run.id)) and waits.kind == "retrying")
-    told = application.runs.waiting_for(run.id)
+    wait_until(lambda: (waits := run.current_wait()) and waits.kind == "retrying")
+    told = run.current_wait()
     assert told is None or (told.model, told.attempt >= 2) == (LLAMA, True)
     application.runs.stop(run.id)
     assert wait(run).state == "stopped"
@@ -183,17 +183,17 @@ def test_61_a_cold_load_is_shown_with_its_seconds(opened, ollama):
     application = opened()
     ollama.memory.load_seconds = math.inf
     run = start(application)
-    wait_until(lambda: (told := application.runs.waiting_for(run.id)) and told.kind == "answering")
-    since = application.runs.waiting_for(run.id).since
+    wait_until(lambda: (told := run.current_wait()) and told.kind == "answering")
+    since = run.current_wait().since
     assert not application.ollama.model("llama3.1:8b").loaded
-    wait_until(lambda: time.monotonic() - application.runs.waiting_for(run.id).since > 0.6)
-    told = application.runs.waiting_for(run.id)
+    wait_until(lambda: time.monotonic() - run.current_wait().since > 0.6)
+    told = run.current_wait()
     assert (told.kind, told.model, told.since) == ("answering", LLAMA, since)
     ollama.memory.load_seconds = 0.0
     trace = wait(run)
     assert (trace.state, trace.text) == ("done", ANSWER)
     assert application.ollama.model("llama3.1:8b").loaded
-    assert application.runs.waiting_for(run.id) is None
+    assert run.current_wait() is None
     assert ollama.memory.loads == [("llama3.1:8b", 8192)], "loaded once for all roles"
 
 

@@ -91,7 +91,7 @@ def test_57_stop_is_heard_at_once_by_a_server_that_hangs(opened, ollama, when):
     usual, hang = ollama.script, Say("", first_token_after=600)
     ollama.script = lambda asked: hang if asked.writes == (when == "while writing") else usual(asked)
     run = start(application)
-    wait_until(lambda: application.runs.waiting_for(run.id))
+    wait_until(lambda: run.current_wait())
     wait_until(lambda: ollama.chats and ollama.chats[-1].writes == (when == "while writing"))
     application.runs.stop(run.id)
     trace = wait(run)

@@ -26,7 +26,7 @@ class ZipPackage:
 
 @dataclass(frozen=True, slots=True)
 class FileSample:
-    """What formats are detected by: the first 4,096 bytes, and for a zip file what it is."""
+    """What a format is detected from: the first 4,096 bytes, and the kind of a zip file."""
 
     start: bytes
     package: ZipPackage = ZipPackage()

@@ -129,9 +129,9 @@ def _drop_note_marks(tree: Any) -> None:
         text = "".join(mark.itertext()).strip()
         is_linked = any("#" in (link.get("href") or "") for link in mark.iter("a")) or mark.getparent().tag == "a"
         before = mark.getprevious()
-        said = (before.tail or "".join(before.itertext())) if before is not None else (mark.getparent().text or "")
-        is_after_word = bool(_BEFORE_NOTE.search(said.rstrip()[-4:]))
-        is_after_word = is_after_word and not (text.isalpha() or _LENGTH_UNIT.search(said))
+        preceding = (before.tail or "".join(before.itertext())) if before is not None else (mark.getparent().text or "")
+        is_after_word = bool(_BEFORE_NOTE.search(preceding.rstrip()[-4:]))
+        is_after_word = is_after_word and not (text.isalpha() or _LENGTH_UNIT.search(preceding))
         is_note = bool(_NOTE_MARK.fullmatch(text)) and (is_linked or is_after_word)
         if is_note or _EDITORIAL_MARK.fullmatch(text):
             mark.drop_tree()

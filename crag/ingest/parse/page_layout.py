@@ -84,7 +84,7 @@ def remove_running_headers(pages: Sequence[Sequence[TextLine]]) -> list[list[Tex
 
 
 def _find_repeated(edges: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
-    """Return the lines of each page of which many pages have the like."""
+    """Return the lines of each page that recur on many pages."""
     patterns = [[(line, _header_patterns(line, number)) for line in page] for number, page in enumerate(edges)]
     counts = Counter(pattern for page in patterns for pattern in {one for _, each in page for one in each})
     least = max(_MIN_REPEATED_PAGES, 0.4 * len(edges))
@@ -148,7 +148,7 @@ def _move_column_notes(lines: Sequence[TextLine], body: float) -> list[TextLine]
 
 
 def _interrupts(notes: Sequence[TextLine], before: TextLine, after: TextLine) -> bool:
-    """Return whether a sentence goes on in the next column, behind notes that begin at the margin of their own."""
+    """Return whether a sentence continues in the next column, past notes with a margin of their own."""
     return (
         not _SENTENCE_END.search(before.text)
         and abs(before.height - after.height) < (1 - _NOTE_SIZE) * before.height

@@ -1,4 +1,4 @@
-"""Tables of a PDF page whose cells are separated by lines: which lines cross, and what is written between them."""
+"""Ruled tables of a PDF page: crossing lines, and the text of the cells between them."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def read_pdf(request: ParseRequest) -> Document:
     blocks = list(_document_blocks([page or PageText() for page in pages], seen, _outline_headings(pdf)))
     if not blocks:
         raise ocr_too_slow_refusal() if late else _no_text_refusal(pages, request)
-    said = pdf.get_metadata_dict()
-    title, author = str(said.get("Title", "")).strip(), str(said.get("Author", ""))
+    metadata = pdf.get_metadata_dict()
+    title, author = str(metadata.get("Title", "")).strip(), str(metadata.get("Author", ""))
     title = "" if _MEANINGLESS_TITLE.fullmatch(title) else title
     return Document(title, count, tuple(blocks), author, note=_unread_note(pages, seen, late, request))
 
@@ -188,7 +188,7 @@ def _document_blocks(
 
 
 def _table_blocks(rows: Sequence[Sequence[str]], before: Sequence[Block]) -> list[Block]:
-    """Return the blocks of a table; rows that go on with the table on the page `before` have its names of columns."""
+    """Return the blocks of a table; rows that continue the table of the page `before` take over its column names."""
     header = next((block for block in before if block.kind == "header"), None)
     blocks = table_blocks(rows)
     if (

@@ -105,7 +105,7 @@ class _TableReader:
         return TableHeader(tuple(names), (caption,), 2) if caption else TableHeader(tuple(names))
 
     def _belongs_below(self, places: Sequence[int], n: int) -> bool:
-        """Return whether a row of a header goes on after a blank row, if there is one."""
+        """Return whether the header continues with this row after a blank one, if there is one."""
         row = self._rows[places[n]]
         if n + 1 == len(places) or places[n + 1] == places[n] + 1:
             return True

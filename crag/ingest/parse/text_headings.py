@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from crag.ingest.parse.document import Block
 from crag.text.language import is_labelled_line, is_table_row
-from crag.text.patterns import MONTHS
+from crag.text.patterns import MONTHS, SEVERAL
 
 _LONGEST = 80  # characters of a heading
 _LONGEST_LINE = 1_000  # characters of a line with a heading, which the text of a clause may follow
@@ -31,7 +31,7 @@ _DATE_OR_AMOUNT = re.compile(
 )
 _CHAPTER = re.compile(
     r"(?P<name>part|book|chapter|appendix|annex|schedule|section|article)\s+"
-    r"(?:\d{1,3}(?:\.\d{1,2})*|[IVXLC]{1,7}|[A-Z]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+    rf"(?:\d{{1,3}}(?:\.\d{{1,2}})*|[IVXLC]{{1,7}}|[A-Z]|one|{SEVERAL})"
     r"(?:[.:]?|(?:\s?[.:–—-])?\s+(?-i:[A-Z0-9“\"‘(]).*)",
     re.IGNORECASE,
 )
@@ -216,7 +216,7 @@ def _read_roman(written: str) -> int:
 
 
 def _is_continued(lines: Sequence[str], at: int, below: int) -> bool:
-    """Return whether the line below goes on with a numbered line: it is indented or begins in lower case."""
+    """Return whether the line below continues a numbered line: it is indented or begins in lower case."""
     after = lines[below]
     return below == at + 1 and (after[:1].isspace() or after[:1].islower())
 

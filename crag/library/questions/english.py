@@ -14,7 +14,7 @@ from crag.library.questions.surroundings import (
     fill_question,
 )
 from crag.text.language import extract_terms
-from crag.text.patterns import lazy_regex
+from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 
 _NOT_A_NAME = frozenset(  # refers to something mentioned before, or begins a clause, so it names nothing by itself
     """this that these those it its he his she her hers they them their we us our you your i my mine one ones some many
@@ -45,14 +45,10 @@ _NP = (
     r"(?: ?\([^)]{1,60}\))?"
 )
 _DATE = (
-    r"(?:(?:early|late|mid-?) ?)?(?:(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August"
-    r"|September|October"
-    r"|November|December)\b(?: \d{1,2})?,? ?)?(?:(?:1[0-9]|20)\d\d)\b"
+    rf"(?:(?:early|late|mid-?) ?)?(?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})\b(?: \d{{1,2}})?,? ?)?"
+    r"(?:(?:1[0-9]|20)\d\d)\b"
 )
-_NUMBER = (
-    r"(?:[£$€]\s?)?(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven"
-    r"|(?:twelve|\w+teen|twenty|thirty|forty|fifty|sixty|ninety)(?:-\w+)?)"
-)
+_NUMBER = rf"(?:[£$€]\s?)?(?:\d[\d,.]*|{SEVERAL}|(?:\w+teen|twenty|thirty|forty|fifty|sixty|ninety)(?:-\w+)?)"
 _NOT_TELLING = (
     r"(?!most\b|more\b|same\b|good|great|best|worst|only|lot|bit|matter|case\b|key|big|small|result|reason|problem"
     r"|challenge|must\b|number|subject|choice|preferred|main\b|next|last|first|second|third|following|other|another"

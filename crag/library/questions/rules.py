@@ -36,7 +36,7 @@ def find_questions(text: str, heading: str, around: Surroundings) -> Iterator[De
 def _find_all(
     by_heading: _HeadingRule, by_sentence: _SentenceRule, heading: str, prose: list[str], around: Surroundings
 ) -> Iterator[DerivedQuestion]:
-    bare = clean_heading(heading)
+    bare = _HEADING_NUMBER.sub("", heading.rpartition(HEADING_SEPARATOR)[2].strip()).strip(" .:：")
     if bare and len(prose) >= _MIN_SENTENCES and _says_something_about(bare, prose):
         yield from by_heading(bare, around)
     for sentence in prose:
@@ -82,11 +82,6 @@ _HEADING_NUMBER = lazy_regex(
     r"^(?:\d+(?:\.\d+)*[.):]?\s+|(?:[ivxIVX]+|[A-Z])[.):]\s+|제\s?\d+\s?[장절조]\s*|第[一二三四五六七八九十\d]+[章节節条條]\s*"
     r"|(?:Chapter|Section|Part|Article|Step|Component)\s+\w+\s*[:.–-]\s*)|\s*[#¶]\s*$|^#+\s*"
 )
-
-
-def clean_heading(heading: str) -> str:
-    """Return the last part of a heading path without its number."""
-    return _HEADING_NUMBER.sub("", heading.rpartition(HEADING_SEPARATOR)[2].strip()).strip(" .:：")
 
 
 _SentenceRule = Callable[[str, str, Surroundings], Iterator[DerivedQuestion]]

@@ -23,7 +23,7 @@ class DerivedQuestion:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The text of a document, which tells names and terms from ordinary words. `title` is that of the document."""
+    """The text of a document, which distinguishes names and terms from ordinary words, and its `title`."""
 
     text: str
     title: str = ""

@@ -228,3 +228,16 @@ def test_small_talk_has_no_badge_and_no_sources(chat, notes):
     assert not said(chat, "your documents**")
     assert not said(chat, "-badge[")
     assert not [button for button in chat.button if button.key and button.key.startswith(("trace-of-", "nearest-"))]
+
+
+def choose_more(app, action):
+    """Choose in the menu under the answer."""
+    menu = next(menu for menu in app.get("menu_button") if menu.label == "More")
+    menu.set_value(next(option for option in menu.options if option.endswith(action))).run()
+
+
+def test_the_menu_under_an_answer_acts_at_once(asked, services):
+    choose_more(asked, "Keep as a note")
+    assert [note.title for note in services.notes.list()] == [QUESTION]
+    choose_more(asked, "Copy with sources")
+    assert asked.session_state["dialog"][0] == answer_actions.COPY_DIALOG

@@ -1,9 +1,16 @@
 """Answers that are no facts: tables, lists and the way back to a fact."""
 
+import csv
+import io
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from crag.app.application import Application
+from crag.events import MatchesListed, TableQueried
+from crag.runs.trace import Trace
+from crag.types import Match, TableResult
+from pages.chat.route_result import export_result
 from tests.pages.conftest import add, ask, labels, said
 
 ROBOTS = "Robot,Units sold\nMule,385\nAnt,510\nBee,90\n"
@@ -50,3 +57,23 @@ def test_names_of_a_document_are_shown_as_text(chat: AppTest, services: Applicat
     (caption,) = [caption.value for caption in chat.caption if caption.value.startswith("Read-only")]
     assert "\\[link\\]" in caption
     assert "\\*\\*b" in caption
+
+
+def read(data):
+    return list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
+
+
+def test_every_match_is_a_row_with_its_place_and_no_formula():
+    listed = MatchesListed("hens", (Match(7, "=1+1 is a formula.", "Lease", 3), Match(7, "Hens are fed.", "Lease", 3)))
+    trace = Trace().apply_all([listed])
+    assert read(export_result(trace)) == [
+        ["document", "page", "sheet", "text"],
+        ["Lease", "3", "", "'=1+1 is a formula."],
+        ["Lease", "3", "", "Hens are fed."],
+    ]
+
+
+def test_the_result_of_a_query_is_exported_with_its_columns():
+    result = TableResult("Robots", "SELECT 1", ("Robot", "Sold"), (("Ant", 510), ("+Bee", None)), 2, 2)
+    trace = Trace().apply_all([TableQueried(result)])
+    assert read(export_result(trace)) == [["Robot", "Sold"], ["Ant", "510"], ["'+Bee", ""]]

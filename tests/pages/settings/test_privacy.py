@@ -6,9 +6,10 @@ import pytest
 
 from crag.options import RunOptions
 from crag.runs.trace import Trace
-from crag.types import OutboundRecord
+from crag.storage.engine import Database
+from crag.storage.outbound_log import OutboundLog
 from pages.parts.services import shared_application
-from pages.settings.privacy import format_csv
+from pages.settings.privacy import export_csv
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.tavily import TavilyServer
 from tests.pages.conftest import labels, open_settings, said
@@ -91,11 +92,12 @@ def test_a_refusal_of_tavily_is_told_and_the_own_count_stays(tavily, settings):
     assert "0 searches this month" in page.get("progress")[0].proto.text
 
 
-def test_the_export_is_a_table_that_calculates_nothing():
-    rows = [OutboundRecord(0.0, "api.tavily.com", "web search", '=HYPERLINK("x"), "고양이"\nzwei')]
-    text = format_csv(rows).decode("utf-8-sig")
+def test_the_export_is_a_table_that_calculates_nothing(tmp_path):
+    log = OutboundLog(Database(tmp_path))
+    log.record("api.tavily.com", "web search", '=HYPERLINK("x"), "고양이"\nzwei')
+    text = export_csv(log).decode("utf-8-sig")
     assert text.splitlines()[0] == "when,kind,where to,what"
-    assert text.endswith(',web search,api.tavily.com,"\'=HYPERLINK(""x""), ""고양이""\nzwei"\r\n')
+    assert text.endswith(',web search,api.tavily.com,"\'=HYPERLINK(""x""), ""고양이""\nzwei"\n')
 
 
 @pytest.fixture
