@@ -8,8 +8,9 @@ the step. Steps from version 11 on run on PostgreSQL too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, create_mock_engine, text
 
 from crag.errors import HomeFault
 from crag.storage.postgres_schema import POSTGRES_SCHEMA
@@ -212,9 +213,19 @@ def migrate(connection: Connection, steps: Sequence[Sequence[str]] = MIGRATIONS)
 
 
 def _create_schema(connection: Connection) -> None:
-    metadata.create_all(connection)
+    for statement in _schema_statements(connection.dialect.name):
+        connection.exec_driver_sql(statement)
     for statement in POSTGRES_SCHEMA if connection.dialect.name == "postgresql" else FULL_TEXT_INDEX:
         connection.execute(text(statement))
+
+
+@cache
+def _schema_statements(dialect: str) -> tuple[str, ...]:
+    """Return the statements that create tables and indexes."""
+    statements = []
+    engine = create_mock_engine(f"{dialect}://", lambda statement, *_parameters: statements.append(statement))
+    metadata.create_all(engine, checkfirst=False)
+    return tuple(str(statement.compile(dialect=engine.dialect)) for statement in statements)
 
 
 def _read_version(connection: Connection) -> int:

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DatabaseError
+from sqlalchemy.util import LRUCache
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from crag.errors import HomeFault
@@ -22,6 +23,22 @@ _BUSY_SECONDS = 30
 _PRIVATE_FOLDER, _PRIVATE_FILE, _OF_OTHERS = 0o700, 0o600, 0o077
 
 _log = logging.getLogger(__name__)
+
+
+class _StatementCache(LRUCache[Any, Any]):
+    """Compiled statements, shared by all files of this process: their engines have dialects that compile alike."""
+
+    def __init__(self) -> None:
+        super().__init__(1000)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key[1:], default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key[1:], value)
+
+
+_STATEMENTS = _StatementCache()
 
 
 class SqliteFile:
@@ -42,7 +59,8 @@ class SqliteFile:
         self._path = path
         # `mode=rw`: no connection may create an empty file where the home has been removed meanwhile.
         address = URL.create("sqlite", database=path.as_uri(), query={"mode": "rw", "uri": "true"})
-        self.engine = create_engine(address, connect_args={"timeout": _BUSY_SECONDS})
+        engine = create_engine(address, connect_args={"timeout": _BUSY_SECONDS})
+        self.engine: Engine = engine.execution_options(compiled_cache=_STATEMENTS)
         event.listen(self.engine, "connect", _configure_connection)
 
     def finish_opening(self) -> None:

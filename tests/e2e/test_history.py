@@ -51,7 +51,12 @@ def open_drawer(page: Page) -> Locator:
     return drawer
 
 
-def test_back_closes_the_source_drawer_and_draws_the_page_as_no_other_place(page: Page, app_with_notes: str):
+LEAVE_INERT = """() => {  // as Streamlit does at times when it draws a dialog again while that closes
+  document.getElementById("root").inert = true
+}"""
+
+
+def test_a_source_drawer_is_closed_by_back_and_is_no_place_of_its_own(page: Page, app_with_notes: str):
     sent: list[BackMsg] = []
 
     def listen(socket: WebSocket) -> None:
@@ -70,20 +75,7 @@ def test_back_closes_the_source_drawer_and_draws_the_page_as_no_other_place(page
     page.get_by_role("button", name="Copy").click()  # fails while the page is inert
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert not any(message.rerun_script.is_history_navigation for message in sent)
-    page.go_back()
-    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
 
-
-LEAVE_INERT = """() => {  // as Streamlit does at times when it draws a dialog again while that closes
-  document.getElementById("root").inert = true
-}"""
-
-
-def test_a_drawer_closed_without_back_costs_no_press_of_back_or_forward(page: Page, app_with_notes: str):
-    open_page(page, app_with_notes)
-    ask(page, QUESTION)
-    expect(badge(page, "from your documents")).to_be_visible()
-    conversation = page.url
     for close in (
         lambda _: page.keyboard.press("Escape"),
         lambda drawer: drawer.get_by_role("button", name="Close").click(),

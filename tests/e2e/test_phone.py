@@ -54,7 +54,7 @@ def test_a_passage_opens_from_the_trace_under_its_long_title_and_closes_back_to_
     phone.wait_for_function("() => document.documentElement.scrollWidth <= 390")
 
 
-def test_back_closes_one_drawer_at_a_time(phone: Page, app_on_ollama: str):
+def test_back_closes_one_drawer_at_a_time_and_a_reload_the_trace(phone: Page, app_on_ollama: str):
     open_page(phone, app_on_ollama)
     ask(phone, QUESTION)
     expect(badge(phone, "from your documents")).to_be_visible()
@@ -74,6 +74,13 @@ def test_back_closes_one_drawer_at_a_time(phone: Page, app_on_ollama: str):
     expect(drawer).to_be_hidden()
     expect(phone).to_have_url(conversation)
     expect(badge(phone, "from your documents")).to_be_visible()
+
+    phone.locator("[class*=trace-of-] button:visible").last.tap()
+    expect(drawer).to_contain_text("Grade")
+    phone.reload()
+    expect(badge(phone, "from your documents")).to_be_in_viewport()
+    settled(phone)
+    expect(drawer).to_have_count(0)
 
 
 def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str):
@@ -172,15 +179,3 @@ def test_in_a_narrow_window_a_chosen_page_closes_the_sidebar_and_trace_opens_it(
     expect(page.get_by_test_id("stSidebar")).to_contain_text("Grade")
     expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
     context.close()
-
-
-def test_the_trace_is_closed_after_a_reload(phone: Page, app_with_notes: str):
-    open_page(phone, app_with_notes)
-    ask(phone, QUESTION)
-    expect(badge(phone, "from your documents")).to_be_visible()
-    phone.locator("[class*=trace-of-] button:visible").last.tap()
-    expect(phone.get_by_role("dialog")).to_contain_text("Grade")
-    phone.reload()
-    expect(badge(phone, "from your documents")).to_be_in_viewport()
-    settled(phone)
-    expect(phone.get_by_role("dialog")).to_have_count(0)
