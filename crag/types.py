@@ -512,12 +512,14 @@ class Support:
 class Turn:
     """One earlier message of a conversation, in the form that models receive.
 
-    `meant` is a follow-up question as it was understood; empty for other messages.
+    `meant` is a follow-up question as it was understood; empty for other messages. `cited` are the ids of the documents
+    that an answer cites.
     """
 
     role: Literal["user", "assistant"]
     text: str
     meant: str = ""
+    cited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

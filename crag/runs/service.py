@@ -29,7 +29,7 @@ from crag.runs.trace import Trace
 from crag.runs.versions import RulingRows, VersionPlan, VersionPlanner, VersionRecords, build_ruling_rows
 from crag.runs.worker import RunResourceBuilder, RunTask, RunWorker
 from crag.storage.engine import Database
-from crag.storage.sources import read_titles
+from crag.storage.sources import read_source_titles
 from crag.storage.tables import conversations, evaluations, messages, queued_questions, runs
 from crag.storage.user_scope import UserScoped, check_visible, document_owner
 from crag.text.sanitization import normalize_question, normalize_user_text
@@ -264,7 +264,7 @@ class RunService(UserScoped):
         self._check_own(run_id)
         trace = self._read_trace(run_id)
         with self._database.read() as connection:
-            return trace.with_titles(read_titles(connection, trace.source_ids(), self._user))
+            return trace.with_titles(read_source_titles(connection, trace.source_ids(), self._user))
 
     def _read_trace(self, run_id: str) -> Trace:
         if kept := self._traces.get(run_id):

@@ -122,6 +122,7 @@ class Trace:
     shortened: QuestionShortened | None = None
     condensed: str = ""
     condensed_reason: str = ""
+    meant_documents: tuple[str, ...] = ()
     query: str = ""
     query_sent: str = ""
     web_provider: str = ""
@@ -215,6 +216,7 @@ class Trace:
                 self.small_talk = event.kind
             case QuestionCondensed():
                 self.condensed, self.condensed_reason = event.question, event.reason
+                self.meant_documents = event.documents
             case RouteChosen():
                 self.route, self.route_reason = event.route, event.reason
             case PassagesRead():

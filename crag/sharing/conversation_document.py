@@ -21,7 +21,7 @@ from crag.events import AnswerWritten, Event, PassagesFound, VersionBegun, decod
 from crag.options import dump_changes, load_changes
 from crag.runs.trace import Trace, retitle
 from crag.storage.engine import Database
-from crag.storage.sources import read_titles
+from crag.storage.sources import read_source_titles
 from crag.storage.tables import RUN_ORDER, conversations, events, feedback, messages, runs
 from crag.text.sanitization import MAX_QUESTION_LENGTH, is_web_address
 from crag.types import RunState
@@ -187,7 +187,7 @@ def _load_runs(connection: Connection, condition: ColumnElement[bool], user: str
     numbers = {row.id: number for number, row in enumerate(rows, start=1)}
     events_by_run = _load_events(connection, condition)
     documents = set[str]().union(*(Trace().apply_all(told).source_ids() for told in events_by_run.values()))
-    titles = read_titles(connection, documents, user)
+    titles = read_source_titles(connection, documents, user)
     feedback_rows = connection.execute(
         select(feedback).join(runs, feedback.c.run_id == runs.c.id).where(condition)
     ).all()

@@ -18,7 +18,7 @@ from crag.runs.service import RunService
 from crag.runs.trace import retitle
 from crag.sharing.markdown import write_result_table
 from crag.storage.engine import Database
-from crag.storage.sources import read_titles
+from crag.storage.sources import read_source_titles
 from crag.storage.tables import conversations, notes
 from crag.storage.user_scope import UserScoped
 from crag.text.sanitization import normalize_user_text
@@ -64,7 +64,7 @@ class Notes(UserScoped):
         with self._database.read() as connection:
             listed = [_note_from_row(row) for row in connection.execute(query)]
             cited = {source.source_id for note in listed for source in note.sources}
-            titles = read_titles(connection, cited, self._user)
+            titles = read_source_titles(connection, cited, self._user)
         return [replace(note, sources=tuple(retitle(one, titles) for one in note.sources)) for note in listed]
 
     def add(self, text: str, conversation_id: str = "") -> Note:

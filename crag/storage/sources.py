@@ -163,7 +163,7 @@ def in_changeable_collection(user: str | None) -> ColumnElement[bool]:
     return sources.c.collection.in_(select(collections.c.name).where(changeable_collections(user)))
 
 
-def read_titles(connection: Connection, source_ids: Iterable[str], user: str | None) -> dict[str, str]:
+def read_source_titles(connection: Connection, source_ids: Iterable[str], user: str | None) -> dict[str, str]:
     """Return the present titles of those of these sources that this user (None: anyone) may read, by id."""
     wanted = select(sources.c.id, sources.c.title).where(
         sources.c.id.in_(list(source_ids)), visible_rows(sources, user)
