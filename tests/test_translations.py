@@ -35,7 +35,7 @@ Message = str | tuple[str, str]
 ERRORS = re.compile(
     r"(Refused|NotLoggedIn|Fault|WebSearchFailed|LangSmithFailed|BadRequest|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
 )
-COMPOSED = {"Check", "CheckAction", "ModelChoice"}
+COMPOSED = {"Check", "CheckAction", "ModelChoice", "CondensedQuestion", "RouteChoice", "answer_as_fact", "_borrow"}
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # always the same, so that branches do not differ by it
 PLACEHOLDER = re.compile(r"\{(\w*)[^{}]*\}")
 

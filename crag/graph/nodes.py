@@ -99,8 +99,8 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
             return call_cancellable(lambda: deps.retriever.retrieve(text, options)[0], deps.stop)
 
         condensed = deps.engine.rewriter.condense(condensed.text, history, find_passages, deps.stop)
-    read_as = "".join(f"Read “{word}” as “{right}”. " for word, right in corrections.items())
-    deps.emit(QuestionCondensed(condensed.text, f"{read_as}{condensed.reason} {meaning}".strip(), tuple(meant)))
+    reasons = [*(f"Read “{word}” as “{right}”." for word, right in corrections.items()), condensed.reason, meaning]
+    deps.emit(QuestionCondensed(condensed.text, " ".join(filter(None, reasons)), tuple(meant)))
     changed = GraphState(standalone_question=condensed.text, meant_documents=tuple(meant))
     if is_route_open(state | changed, deps) and (route := judge_route(state | changed, deps)):
         changed["route"] = route
