@@ -243,6 +243,11 @@ def test_pages_compose_no_english_text_around_a_value():
     assert found == []
 
 
+def test_pages_look_up_the_texts_of_metrics():
+    drawn = re.compile(r"(?<!_\()METRICS\[[^\]]*\]\.(?:title|meaning)")
+    assert [name for name, file in PAGES.items() if drawn.search(file.read_text(encoding="utf-8"))] == []
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_text_is_translated(language: str):
     catalogue = read_catalogue(language)
