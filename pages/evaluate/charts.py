@@ -62,7 +62,8 @@ def _heat_map_spec(cells: Sequence[HeatMapCell], row_title: str, column_title: s
             "x": {"field": "column", **across},
             "tooltip": [{"field": "told", "title": " "}],
         },
-        "layer": [_cell_layer(), _edge_layer(), _text_layer()],
+        # An empty layer would be an image without a name.
+        "layer": [_cell_layer(), *([_edge_layer()] if any(one.marked for one in cells) else []), _text_layer()],
     }
 
 

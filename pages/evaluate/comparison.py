@@ -144,7 +144,7 @@ def draw_setting_differences(compared: Sequence[ComparedVariant], names: Sequenc
 
 
 def _settings_table(names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
-    head = f"| | {' | '.join(names)} |\n|---|{'---|' * len(names)}"
+    head = f"| {_('Settings')} | {' | '.join(names)} |\n|---|{'---|' * len(names)}"
     lines = (
         f"| {title} | {' | '.join(markdown.escape_line(value, 80) or '–' for value in values)} |"
         for title, values in rows
@@ -250,7 +250,7 @@ def _draw_all_variants(compared: Sequence[ComparedVariant], names: dict[str, str
         st.header(_("All metrics"), anchor=False)
         st.caption(_("n is the number of questions behind each figure."))
         shown = [name for name in METRICS if any(name in own and own[name].value for own in figures)]
-        head = f"| | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
+        head = f"| {_('Figure')} | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
         cells = (
             [
                 f"{format_metric_value(name, own[name].value)} "
@@ -321,10 +321,12 @@ def _make_whisker(one: MetricDifference, whole: float) -> charts.Whisker:
 
 def _difference_table(differences: Sequence[MetricDifference], names: tuple[str, str]) -> str:
     if is_phone():
-        head = _("| | {names} → {names2} | difference, 95%, n |\n|---|---|---|").format(names=names[0], names2=names[1])
+        head = _("| {figure} | {names} → {names2} | difference, 95%, n |\n|---|---|---|").format(
+            figure=_("Figure"), names=names[0], names2=names[1]
+        )
         return "\n".join([head, *map(_narrow_difference_row, differences)])
-    head = _("| | {names} | {names2} | difference | 95% | n |\n|---|--:|--:|--:|--:|--:|").format(
-        names=names[0], names2=names[1]
+    head = _("| {figure} | {names} | {names2} | difference | 95% | n |\n|---|--:|--:|--:|--:|--:|").format(
+        figure=_("Figure"), names=names[0], names2=names[1]
     )
     return "\n".join([head, *map(_difference_row, differences)])
 
