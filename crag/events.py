@@ -220,10 +220,14 @@ class PartAnswered:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCondensed:
-    """The follow-up question, rewritten to stand alone; `reason` says why it was changed or not."""
+    """The follow-up question, rewritten to stand alone; `reason` says why it was changed or not.
+
+    `documents` are the ids of those that it means by “this document”, to which it is limited.
+    """
 
     question: str
     reason: str = ""
+    documents: tuple[str, ...] = ()
     type: Literal["question_condensed"] = "question_condensed"
 
 

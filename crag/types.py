@@ -177,6 +177,7 @@ class Source:
     `size` is in bytes, `added_at` in seconds since the epoch. `pages` is None for formats without pages. `author` and
     `published` (YYYY-MM-DD) are empty if the document does not state them. `found_by` is the question whose web search
     found the document (`found_on_web`), empty if another user asked it; both are empty for documents added by a user.
+    `own_title` is the title that the file states if a user gave the document another one, else empty.
     """
 
     id: str
@@ -194,6 +195,7 @@ class Source:
     published: str = ""
     found_by: str = ""
     found_on_web: bool = False
+    own_title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,12 +512,14 @@ class Support:
 class Turn:
     """One earlier message of a conversation, in the form that models receive.
 
-    `meant` is a follow-up question as it was understood; empty for other messages.
+    `meant` is a follow-up question as it was understood; empty for other messages. `cited` are the ids of the documents
+    that an answer cites.
     """
 
     role: Literal["user", "assistant"]
     text: str
     meant: str = ""
+    cited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

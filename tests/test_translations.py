@@ -35,7 +35,7 @@ Message = str | tuple[str, str]
 ERRORS = re.compile(
     r"(Refused|NotLoggedIn|Fault|WebSearchFailed|LangSmithFailed|BadRequest|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
 )
-COMPOSED = {"Check", "CheckAction", "ModelChoice"}
+COMPOSED = {"Check", "CheckAction", "ModelChoice", "CondensedQuestion", "RouteChoice", "answer_as_fact", "_borrow"}
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # always the same, so that branches do not differ by it
 PLACEHOLDER = re.compile(r"\{(\w*)[^{}]*\}")
 
@@ -241,6 +241,11 @@ def test_pages_compose_no_english_text_around_a_value():
                 if COMPOSED_WORD.search(text):
                     found.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
     assert found == []
+
+
+def test_pages_look_up_the_texts_of_metrics():
+    drawn = re.compile(r"(?<!_\()METRICS\[[^\]]*\]\.(?:title|meaning)")
+    assert [name for name, file in PAGES.items() if drawn.search(file.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -24,6 +24,7 @@ from crag.evaluation.types import Evaluation
 from crag.events import encode_event
 from crag.ingest.intake import compose_text_file
 from crag.library.job_queue import Job
+from crag.library.library import MAX_TITLE_LENGTH
 
 _POLL_SECONDS = 0.2
 _EVENT_STREAM = "text/event-stream"
@@ -38,8 +39,16 @@ class NewDocument(BaseModel):
 
     url: Annotated[str, Field(max_length=8_000)] = ""
     text: Annotated[str, Field(max_length=5_000_000)] = ""
-    title: Annotated[str, Field(max_length=200)] = "Note"
+    title: Annotated[str, Field(max_length=MAX_TITLE_LENGTH)] = "Note"
     collection: Annotated[str, Field(max_length=200)] = ""
+
+
+class DocumentTitle(BaseModel):
+    """The title that a document gets."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
 
 
 class NewRun(AskOptions):
@@ -108,6 +117,16 @@ def add_file(
     return reply_once(
         request, caller, content, lambda: {"job": caller.application.jobs.submit_bytes(name, data, collection)}
     )
+
+
+@router.patch("/documents/{document_id}", tags=["Documents"], response_model=None)
+def rename_document(caller: Writer, request: Request, document_id: str, renamed: DocumentTitle) -> Response:
+    """Give a document another title; an empty one brings back the title that its file states."""
+
+    def rename() -> dict[str, Any]:
+        return reports.source_json(caller.application.library.rename(document_id, renamed.title))
+
+    return reply_once(request, caller, renamed.model_dump(), rename)
 
 
 @router.delete("/documents/{document_id}", tags=["Documents"], response_model=None)

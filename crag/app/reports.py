@@ -40,7 +40,7 @@ def _fields(value: object, names: str) -> Json:
 
 def source_json(item: Source) -> Json:
     """Return one entry of `list`."""
-    names = "id title author published kind location collection passages pages size added_at found_by space"
+    names = "id title own_title author published kind location collection passages pages size added_at found_by space"
     return _fields(item, names)
 
 

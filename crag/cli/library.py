@@ -42,6 +42,9 @@ def register(command: AddCommand) -> None:
     command("remove", remove_documents).add_argument(
         "ids", type=parse_text, nargs="+", metavar="ID", help="id of a document, as `list` shows it"
     )
+    retitling = command("rename", rename_document)
+    retitling.add_argument("id", type=parse_text, metavar="ID", help="id of a document, as `list` shows it")
+    retitling.add_argument("title", type=parse_text, help='new title; "" for the one that the file states')
     searching = command("search", search_passages)
     searching.add_argument("query", type=parse_text, help="a question or some words")
     searching.add_argument("-k", type=parse_count, default=4, help="number of passages (default: %(default)s)")
@@ -124,6 +127,16 @@ def remove_documents(application: Application, options: argparse.Namespace) -> i
     check_document_ids(application, options.ids, "removed")
     application.library.remove(options.ids)
     print_result(options.json, {"removed": options.ids}, f"Removed {len(options.ids)}.")
+    return OK
+
+
+def rename_document(application: Application, options: argparse.Namespace) -> int:
+    """Give a document another title. Its file or address stays as it is."""
+    check_document_ids(application, [options.id], "renamed")
+    before = application.library.source(options.id).title
+    renamed = application.library.rename(options.id, options.title)
+    document = {"renamed": {"id": renamed.id, "from": before, "to": renamed.title}}
+    print_result(options.json, document, f"“{before}” is now “{renamed.title}”.")
     return OK
 
 

@@ -17,7 +17,7 @@ from crag.settings import load_settings
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "add": ("add", "refresh"),
-    "library": ("list", "remove", "search", "collections", "export", "import", "backup", "restore", "move"),
+    "library": ("list", "remove", "rename", "search", "collections", "export", "import", "backup", "restore", "move"),
     "ask": ("ask", "grade"),
     "conversations": ("conversations",),
     "notes": ("notes",),

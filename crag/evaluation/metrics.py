@@ -159,7 +159,7 @@ def format_interval(figure: Figure) -> str:
     low, high = (format_metric_value(figure.metric, end) for end in (figure.low, figure.high))
     if low == high:
         return ""
-    return f"{low} to {high}" if figure.low < 0 else f"{low}–{high}"
+    return _("{low} to {high}").format(low=low, high=high) if figure.low < 0 else f"{low}–{high}"
 
 
 def format_figure_briefly(figure: Figure) -> str:
@@ -185,7 +185,8 @@ def format_change_interval(difference: MetricDifference) -> str:
     metric = difference.metric
     if METRICS[metric].unit == "share":
         return f"{_format_points(difference.low)} to {_format_points(difference.high)} points"
-    return f"{_format_signed(metric, difference.low)} to {_format_signed(metric, difference.high)}"
+    low, high = (_format_signed(metric, end) for end in (difference.low, difference.high))
+    return _("{low} to {high}").format(low=low, high=high)
 
 
 def assess_change(difference: MetricDifference) -> ChangeAssessment:

@@ -86,7 +86,11 @@ def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
     question = fitted_question(state)
     choice = route_nodes.select_route(state, runtime.context)
     names_all = choice.route in ("document", "list", "steps") or (choice.route == "table" and choice.parts)
-    if names_all and not runtime.context.engine.find_corrections(question):
+    stands_alone = not (
+        runtime.context.engine.find_corrections(question)
+        or nodes.find_meant_documents(question, state.get("history", ()), runtime.context)
+    )
+    if names_all and stands_alone:
         return _ROUTE_NODES[choice.route]
     is_clear = not (
         is_long_question(question)

@@ -28,7 +28,7 @@ from crag.options import ROUTES
 from crag.protocols import CondensedQuestion
 from crag.text.continuations import continue_list, continue_summary, read_fragment
 from crag.text.questions import extract_asking_sentences, is_long_question
-from crag.text.routes import choose_route
+from crag.text.routes import choose_route, find_document_reference
 from crag.text.small_talk import strip_small_talk
 from crag.text.spelling import correct_words
 from crag.text.strips import limit_strips
@@ -56,6 +56,8 @@ def graph_node(name: NodeName) -> Callable[[NodeFunction], Callable[[GraphState,
     def decorate(function: NodeFunction) -> Callable[[GraphState, Runtime[Deps]], GraphState]:
         def run(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
             deps = runtime.context
+            if meant := state.get("meant_documents"):
+                deps = replace(deps, options=replace(deps.options, source_ids=tuple(meant)))
             deps.stop.check()
             deps.emit(NodeStarted(name, deps.elapsed()))
             changed = function(state, deps)
@@ -78,9 +80,18 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
     corrections = deps.engine.find_corrections(asked)
     condensed = CondensedQuestion(correct_words(asked, corrections))
     history = state.get("history", ())
-    if continued := _continue_request(condensed.text, history, deps):
+    continued = _continue_request(condensed.text, history, deps)
+    if continued:
         condensed = CondensedQuestion(continued, "It goes on with the question before.")
-    elif history:
+    reference = find_document_reference(condensed.text)
+    meant = find_meant_documents(condensed.text, history, deps)
+    meaning = ""
+    if reference and meant:
+        named = ", ".join(f"“{title}”" for title in meant.values())
+        meaning = f"“{reference.phrase}” means {named}, which the answer before cites."
+    if reference and meant and choose_route(condensed.text).route != "fact":
+        condensed = replace(condensed, text=reference.generalize(condensed.text))
+    elif history and not continued:
         # by words and vectors alone: an evaluator would take its time for each of several queries
         options = replace(deps.options, k=max(deps.options.k, _PASSAGES_TO_COMPARE), grader="builtin")
 
@@ -88,14 +99,34 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
             return call_cancellable(lambda: deps.retriever.retrieve(text, options)[0], deps.stop)
 
         condensed = deps.engine.rewriter.condense(condensed.text, history, find_passages, deps.stop)
-    read_as = "".join(f"Read “{word}” as “{right}”. " for word, right in corrections.items())
-    deps.emit(QuestionCondensed(condensed.text, f"{read_as}{condensed.reason}".strip()))
-    changed = GraphState(standalone_question=condensed.text)
+    reasons = [*(f"Read “{word}” as “{right}”." for word, right in corrections.items()), condensed.reason, meaning]
+    deps.emit(QuestionCondensed(condensed.text, " ".join(filter(None, reasons)), tuple(meant)))
+    changed = GraphState(standalone_question=condensed.text, meant_documents=tuple(meant))
     if is_route_open(state | changed, deps) and (route := judge_route(state | changed, deps)):
         changed["route"] = route
         if route == "fact":  # the nodes for other kinds of question say so themselves
             deps.emit(RouteChosen(route, route_reason(route, deps)))
     return changed
+
+
+def find_meant_documents(question: str, history: Sequence[Turn], deps: Deps) -> dict[str, str]:
+    """Return the titles of the documents that “this manual” means, by id: of those that the last answer cites.
+
+    “The manual” may also be another one, by its title; then there are none.
+    """
+    cited = next((turn.cited for turn in reversed(history) if turn.cited), ())
+    reference = find_document_reference(question) if cited else None
+    if reference is None:
+        return {}
+    titles: dict[str, str] = {}
+    for source_id in cited:
+        if not deps.options.source_ids or source_id in deps.options.source_ids:
+            for title in deps.retriever.titles(replace(deps.options, source_ids=(source_id,))):
+                titles[source_id] = title
+    called_so = {source_id: title for source_id, title in titles.items() if reference.names(title)}
+    if not (called_so or reference.is_pointing) and any(map(reference.names, deps.retriever.titles(deps.options))):
+        return {}
+    return called_so or titles
 
 
 def is_route_open(state: GraphState, deps: Deps) -> bool:

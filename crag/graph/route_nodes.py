@@ -31,6 +31,7 @@ from crag.text.questions import extract_asking_sentences, find_name_terms
 from crag.text.routes import RouteChoice, SummaryRequest, choose_route, drop_place, force_route, parse_summary_request
 from crag.text.sanitization import to_one_line
 from crag.text.sections import is_numbered, section_titles
+from crag.translation import N_
 from crag.types import Citation, Knowledge, Match, Outcome, Passage, Usage, WrittenLanguage
 
 _MAX_READ = 5_000  # passages of a summary: about 1,500 pages
@@ -39,6 +40,7 @@ _NAMED_SHARE = 0.5  # of the words of a request that the title of a document mus
 _MAX_TABLES = 40  # in a summary of sheets
 _MAX_MATCHES = 2_000
 _MAX_SHOWN = 60  # matches in the answer; the trace and the CSV file hold all
+_SEARCHED_INSTEAD = N_("The passages that fit best are searched instead.")
 
 
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
@@ -201,7 +203,7 @@ def _named_titles(place: str, deps: Deps) -> frozenset[str]:
 
 def answer_as_fact(reason: str, deps: Deps) -> GraphState:
     """Continue as if the question asked for a fact."""
-    deps.emit(RouteChosen("fact", f"{reason} The passages that fit best are searched instead."))
+    deps.emit(RouteChosen("fact", f"{reason} {_SEARCHED_INSTEAD}"))
     return {"is_fact": True}
 
 

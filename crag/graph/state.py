@@ -26,7 +26,8 @@ class GraphState(TypedDict, total=False):
     list of what no passage holds, of which `passages_read` were read. `route` is the route that a model chose.
     `begun_answer` is the text that the answer continues. `begin_at` is the first node of a run whose state comes from
     an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, for a run that was rebuilt from
-    its events. `no_table_answers` is set when no table holds what a comparison asks for.
+    its events. `meant_documents` are the ids of those that the question means by “this document”, to which all nodes
+    are limited. `no_table_answers` is set when no table holds what a comparison asks for.
     """
 
     begin_at: NodeName
@@ -34,6 +35,7 @@ class GraphState(TypedDict, total=False):
     short_question: str
     history: tuple[Turn, ...]
     standalone_question: str
+    meant_documents: tuple[str, ...]
     route: Route
     passages: tuple[Passage, ...]
     web_passages: tuple[Passage, ...]

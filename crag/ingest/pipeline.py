@@ -285,6 +285,7 @@ class IngestPipeline(UserScoped):
         report(Progress("Reading"))
         reading = (read or self._read)(incoming.document, report, stop)
         title = clean_text(reading.title).strip() or clean_display_name(incoming.document.name)
+        reading = replace(reading, title=self._store.given_title(identity) or title)
         origin = (clean_text(reading.author), reading.published, clean_text(incoming.found_by))
         chunker = reading.chunker or self._chunker
         description = SourceDescription(title, reading.kind, reading.pages, chunker, *origin)
@@ -302,8 +303,8 @@ class IngestPipeline(UserScoped):
         stored = self._put(put, reading, report, stop)
         if stored.dropped:
             self._store.release_originals([stored.dropped], self._originals.remove)
-        counts = (len(reading.chunks), reading.pages)
-        return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note, kind=reading.kind)
+        facts = (reading.title, stored.status, len(reading.chunks), reading.pages)
+        return AddResult(incoming.asked, stored.id, *facts, note=reading.note, kind=reading.kind)
 
     def _put(
         self,
@@ -337,11 +338,9 @@ class IngestPipeline(UserScoped):
         if vectors is None:
             vectors = embed_in_batches(embedder, texts, report, stop)
         terms = []
-        for chunk, text in zip(reading.chunks, texts, strict=True):
+        for chunk in reading.chunks:
             stop.check()
-            # With the title, so that its words find its passages.
-            above = passage_text(reading.title, text).removesuffix(chunk.text)
-            terms.append(encode_passage_terms(above, chunk.text))
+            terms.append(encode_passage_terms(reading.title, chunk.heading, chunk.text))
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
 
 

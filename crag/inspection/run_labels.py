@@ -352,7 +352,7 @@ def _translate_value_change(change: str) -> str:
         term, _space, value = change.partition(f"{option.term or option.title.lower()} ")
         if not term and value:
             return f"{option.label}: {translate_text(value)}"
-    return change
+    return translate_text(change)
 
 
 def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:

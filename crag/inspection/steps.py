@@ -242,12 +242,12 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:  # noqa: C901 — on
                 yield _("Understood as {condensed}").format(
                     condensed=_quote(trace.condensed) if _is_reworded(step, trace) else _("asked.")
                 )
-                yield to_one_line(trace.condensed_reason)
+                yield to_one_line(translate_text(trace.condensed_reason))
         case "read_documents" | "list_matches" | "query_table" | "answer_parts":
-            yield to_one_line(trace.route_reason) if trace.route != "fact" else ""
+            yield to_one_line(translate_text(trace.route_reason)) if trace.route != "fact" else ""
             yield from _route_lines(step, trace)
         case "retrieve":
-            yield to_one_line(trace.route_reason) if trace.route == "fact" else ""
+            yield to_one_line(translate_text(trace.route_reason)) if trace.route == "fact" else ""
             yield _retrieval_line(trace) or (_("Finding the nearest passages.") if running else "")
         case "grade_documents" if not running and not trace.verdicts:
             yield _("No passage was graded.")

@@ -19,7 +19,7 @@ from crag.library.suggestions import suggest_follow_ups, suggest_questions
 from crag.protocols import EmbedderProvider, Evaluator
 from crag.retrieval.active_embedder import ActiveEmbedder, EmbedderCache
 from crag.retrieval.embedding_batches import fill_vectors
-from crag.retrieval.full_text import FullTextIndex
+from crag.retrieval.full_text import FullTextIndex, index_title
 from crag.retrieval.ranking import read_vector_weight
 from crag.retrieval.search import HybridSearch
 from crag.retrieval.space_switch import SpaceSwitcher, SpaceSwitchWorker
@@ -42,7 +42,7 @@ from crag.storage.shared_files import open_shared_files
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
 from crag.storage.user_scope import UserScoped, document_owner, visible_questions
-from crag.text.sanitization import clean_display_name
+from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import (
     Collection,
     CollectionAccess,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from crag.retrieval.vector_index import IndexState
 
 
+MAX_TITLE_LENGTH = 200  # characters
 _MAX_CACHED_SUGGESTIONS = 100
 _SUGGESTION_RANK = 2  # a suggested question must find its passage among this many
 _ID_BITS = 63  # of the database
@@ -227,6 +228,15 @@ class Library(UserScoped):
             self.discard([source.id for source in self._store.at_path(str(new), target)])
             titles = clean_display_name(old.name), clean_display_name(new.name)
             self._store.relocate([source.id for source in moved], str(old), str(new), titles)
+
+    def rename(self, source_id: str, title: str) -> Source:
+        """Give a document another title, or its own again if it is empty; return it.
+
+        Raises `NotFound`, and `BadRequest` if the user may only read it.
+        """
+        title = " ".join(clean_text(title).split())[:MAX_TITLE_LENGTH]
+        self._store.rename(source_id, title, index_title)
+        return self.source(source_id)
 
     def documents_at(self, path: Path, collection: str) -> list[Source]:
         """Return the documents of a collection that were added from a file or archive."""

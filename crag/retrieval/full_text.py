@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, func, select, text
+from sqlalchemy import Connection, bindparam, func, select, text
 
 from crag.concurrency.caches import BoundedCache
+from crag.retrieval.embedding_batches import passage_text
 from crag.storage.engine import Database
-from crag.storage.sources import read_epoch
-from crag.storage.tables import passages
+from crag.storage.sources import read_epoch, replace_terms
+from crag.storage.tables import passage_terms, passages
 from crag.text.language import extract_terms, find_tokens
 from crag.text.relevance_scores import inverse_document_frequency
 
@@ -167,9 +168,27 @@ class PassageTerms:
         return cls(above.split(), text.split())
 
 
-def encode_passage_terms(above: str, body: str) -> str:
+def encode_passage_terms(title: str, heading: str, body: str) -> str:
     """Return the terms of a passage as the full-text index stores them, those of title and heading first."""
-    return f"{index_terms(above)}{_HEADING_BORDER}{index_terms(body)}"
+    return f"{_terms_above(title, heading, body)}{_HEADING_BORDER}{index_terms(body)}"
+
+
+def _terms_above(title: str, heading: str, body: str) -> str:
+    return index_terms(passage_text(title, passage_text(heading, body)).removesuffix(body))
+
+
+def index_title(connection: Connection, source_id: str, title: str) -> None:
+    """Rewrite the terms of the passages of a document for another title."""
+    terms = select(passages.c.id, passages.c.heading, passages.c.text, passage_terms.c.terms)
+    own = terms.join(passage_terms, passage_terms.c.rowid == passages.c.id).where(passages.c.source_id == source_id)
+    rows = [
+        (
+            row.id,
+            f"{_terms_above(title, row.heading, row.text)}{_HEADING_BORDER}{row.terms.rpartition(_HEADING_BORDER)[2]}",
+        )
+        for row in connection.execute(own)
+    ]
+    replace_terms(connection, source_id, rows)
 
 
 def index_terms(body: str) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from crag.conversations import message_tree
 from crag.conversations.conversation_list import visible_to
 from crag.conversations.conversations import check_not_answering, check_not_deleted, find_active_run, set_first_title
 from crag.errors import NotFound
-from crag.events import QuestionCondensed, RunEnded, decode_event, encode_event
+from crag.events import AnswerWritten, Event, QuestionCondensed, RunEnded, decode_event, encode_event
 from crag.runs.event_log import EventLog
 from crag.runs.trace import Trace
 from crag.storage.engine import Database, is_owner_alive, owner_name, replace_row
@@ -300,17 +300,27 @@ def _read_history(connection: Connection, last_answer: int | None) -> tuple[Turn
     rows = message_tree.read_branch(connection, last_answer, 2 * _HISTORY_TURNS)
     pairs = zip(rows[::2], rows[1::2], strict=False)
     answered = [(asked, answer) for asked, answer in pairs if answer.text and not detect_small_talk(asked.text)]
-    meant = _read_understood_questions(connection, [answer.run_id for _, answer in answered if answer.run_id])
+    meant, cited = dict[str, str](), dict[str, tuple[str, ...]]()
+    for run_id, event in _read_events(connection, [answer.run_id for _, answer in answered if answer.run_id]):
+        match event:
+            case QuestionCondensed():
+                meant[run_id] = event.question
+            case AnswerWritten():
+                found = (one.source_id for one in event.citations if one.origin == "library")
+                cited[run_id] = tuple(dict.fromkeys(found))
     return tuple(
         turn
         for asked, answer in answered
-        for turn in (Turn(asked.role, asked.text, meant.get(answer.run_id, "")), Turn(answer.role, answer.text))
+        for turn in (
+            Turn(asked.role, asked.text, meant=meant.get(answer.run_id, "")),
+            Turn(answer.role, answer.text, cited=cited.get(answer.run_id, ())),
+        )
     )
 
 
-def _read_understood_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
-    """Return the follow-up questions as these runs understood them, by run."""
-    is_understood = events.c.body.like('%"type":"question_condensed"%')
-    rows = connection.execute(select(events.c.run_id, events.c.body).where(events.c.run_id.in_(run_ids), is_understood))
-    understood = {row.run_id: decode_event(row.body) for row in rows}
-    return {run_id: event.question for run_id, event in understood.items() if isinstance(event, QuestionCondensed)}
+def _read_events(connection: Connection, run_ids: Sequence[str]) -> Iterator[tuple[str, Event]]:
+    """Yield how these runs understood their questions, and the answers that they wrote, with the id of the run."""
+    kinds = (events.c.body.like(f'%"type":"{kind}"%') for kind in ("question_condensed", "answer_written"))
+    wanted = select(events.c.run_id, events.c.body).where(events.c.run_id.in_(run_ids), or_(*kinds))
+    for row in connection.execute(wanted):
+        yield row.run_id, decode_event(row.body)

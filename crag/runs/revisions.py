@@ -70,7 +70,7 @@ def state_before(trace: Trace, history: tuple[Turn, ...], node: NodeName, revisi
     state = GraphState(question=trace.question, history=history, rulings=rulings, begin_at=node)
     at = _NODE_ORDER.index(node)
     if at > _NODE_ORDER.index("condense_question") and trace.condensed:
-        state["standalone_question"] = trace.condensed
+        state["standalone_question"], state["meant_documents"] = trace.condensed, trace.meant_documents
     if at > _NODE_ORDER.index("retrieve"):
         state["passages"] = tuple(trace.passages[found] for found in trace.found.get("library", ()))
     if at > _NODE_ORDER.index("grade_documents"):

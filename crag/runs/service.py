@@ -29,6 +29,7 @@ from crag.runs.trace import Trace
 from crag.runs.versions import RulingRows, VersionPlan, VersionPlanner, VersionRecords, build_ruling_rows
 from crag.runs.worker import RunResourceBuilder, RunTask, RunWorker
 from crag.storage.engine import Database
+from crag.storage.sources import read_source_titles
 from crag.storage.tables import conversations, evaluations, messages, queued_questions, runs
 from crag.storage.user_scope import UserScoped, check_visible, document_owner
 from crag.text.sanitization import normalize_question, normalize_user_text
@@ -253,8 +254,13 @@ class RunService(UserScoped):
             self.on_end(run_id)
 
     def trace(self, run_id: str) -> Trace:
-        """Return the trace of a run so far. Raises `NotFound`."""
+        """Return the trace of a run so far, with the titles that its documents have now. Raises `NotFound`."""
         self._check_own(run_id)
+        trace = self._read_trace(run_id)
+        with self._database.read() as connection:
+            return trace.with_titles(read_source_titles(connection, trace.source_ids(), self._user))
+
+    def _read_trace(self, run_id: str) -> Trace:
         if kept := self._traces.get(run_id):
             return kept
         run = self.attach(run_id)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from crag.events import (
     NODES,
@@ -61,6 +62,14 @@ from crag.types import (
     Verdict,
 )
 
+Titled = TypeVar("Titled", Passage, Citation)
+
+
+def retitle(named: Titled, titles: Mapping[str, str]) -> Titled:
+    """Return a passage or citation with the title that its document has by now, where it is among `titles`, by id."""
+    title = titles.get(named.source_id, named.title)
+    return named if title == named.title else replace(named, title=title)
+
 
 @dataclass(slots=True)
 class Step:
@@ -113,6 +122,7 @@ class Trace:
     shortened: QuestionShortened | None = None
     condensed: str = ""
     condensed_reason: str = ""
+    meant_documents: tuple[str, ...] = ()
     query: str = ""
     query_sent: str = ""
     web_provider: str = ""
@@ -171,6 +181,15 @@ class Trace:
             return cited
         return replace(cited, quote=sentence.quote, page=passage.page_of(sentence.quote))
 
+    def source_ids(self) -> set[str]:
+        """Return the ids of the documents that were found or are cited."""
+        return {one.source_id for named in (self.passages.values(), self.citations) for one in named}
+
+    def with_titles(self, titles: Mapping[str, str]) -> Trace:
+        """Return the trace with these titles of documents, by id."""
+        passages = {id_: retitle(passage, titles) for id_, passage in self.passages.items()}
+        return replace(self, passages=passages, citations=tuple(retitle(one, titles) for one in self.citations))
+
     def apply_all(self, events: Iterable[Event]) -> Trace:
         """Apply several events and return the trace itself."""
         for event in events:
@@ -197,6 +216,7 @@ class Trace:
                 self.small_talk = event.kind
             case QuestionCondensed():
                 self.condensed, self.condensed_reason = event.question, event.reason
+                self.meant_documents = event.documents
             case RouteChosen():
                 self.route, self.route_reason = event.route, event.reason
             case PassagesRead():

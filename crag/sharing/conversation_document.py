@@ -19,7 +19,9 @@ from sqlalchemy import ColumnElement, Connection, Row, select
 from crag.errors import NotFound
 from crag.events import AnswerWritten, Event, PassagesFound, VersionBegun, decode_event
 from crag.options import dump_changes, load_changes
+from crag.runs.trace import Trace, retitle
 from crag.storage.engine import Database
+from crag.storage.sources import read_source_titles
 from crag.storage.tables import RUN_ORDER, conversations, events, feedback, messages, runs
 from crag.text.sanitization import MAX_QUESTION_LENGTH, is_web_address
 from crag.types import RunState
@@ -133,14 +135,26 @@ def strip_folders(event: Event) -> Event:
     return event
 
 
-def read_conversation(database: Database, conversation_id: str) -> SharedConversation:
-    """Read the whole conversation in its current state. Raises `NotFound`, also for a deleted one."""
+def _retitle_event(event: Event, titles: Mapping[str, str]) -> Event:
+    match event:
+        case PassagesFound():
+            return replace(event, passages=tuple(retitle(one, titles) for one in event.passages))
+        case AnswerWritten():
+            return replace(event, citations=tuple(retitle(one, titles) for one in event.citations))
+    return event
+
+
+def read_conversation(database: Database, conversation_id: str, user: str | None = None) -> SharedConversation:
+    """Read the whole conversation in its current state, with the titles that its documents have for a user.
+
+    Raises `NotFound`, also for a deleted conversation.
+    """
     is_available = (conversations.c.id == conversation_id) & conversations.c.deleted_at.is_(None)
     with database.snapshot() as connection:
         row = connection.execute(select(conversations).where(is_available)).first()
         if row is None:
             raise NotFound("This conversation no longer exists.", "Start a new one.")
-        answers = _load_runs(connection, runs.c.conversation_id == conversation_id)
+        answers = _load_runs(connection, runs.c.conversation_id == conversation_id, user)
         query = select(messages).where(messages.c.conversation_id == conversation_id).order_by(messages.c.id)
         message_rows = connection.execute(query).all()
     numbers = {message.id: number for number, message in enumerate(message_rows, start=1)}
@@ -156,22 +170,24 @@ def read_conversation(database: Database, conversation_id: str) -> SharedConvers
     )
 
 
-def read_run(database: Database, run_id: str) -> tuple[SharedRun, list[SharedRun]]:
-    """Return one run and all versions of its answer. Raises `NotFound`."""
+def read_run(database: Database, run_id: str, user: str | None = None) -> tuple[SharedRun, list[SharedRun]]:
+    """Return one run and all versions of its answer, as `read_conversation` does. Raises `NotFound`."""
     with database.snapshot() as connection:
         row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
         if row is None:
             raise NotFound("This answer no longer exists.")
         root = row.version_of or row.id
-        answers = _load_runs(connection, (runs.c.id == root) | (runs.c.version_of == root))
+        answers = _load_runs(connection, (runs.c.id == root) | (runs.c.version_of == root), user)
     return answers[run_id], list(answers.values())
 
 
-def _load_runs(connection: Connection, condition: ColumnElement[bool]) -> dict[str, SharedRun]:
+def _load_runs(connection: Connection, condition: ColumnElement[bool], user: str | None) -> dict[str, SharedRun]:
     """Load the matching runs by id, numbered in the order in which they were asked."""
     rows = connection.execute(select(runs).where(condition).order_by(RUN_ORDER)).all()
     numbers = {row.id: number for number, row in enumerate(rows, start=1)}
     events_by_run = _load_events(connection, condition)
+    documents = set[str]().union(*(Trace().apply_all(told).source_ids() for told in events_by_run.values()))
+    titles = read_source_titles(connection, documents, user)
     feedback_rows = connection.execute(
         select(feedback).join(runs, feedback.c.run_id == runs.c.id).where(condition)
     ).all()
@@ -185,7 +201,9 @@ def _load_runs(connection: Connection, condition: ColumnElement[bool]) -> dict[s
             version_of=numbers.get(row.version_of),
             change=row.change,
             gap_closed=bool(row.gap_closed),
-            events=[_shareable_event(event, numbers) for event in events_by_run.get(row.id, ())],
+            events=[
+                _retitle_event(_shareable_event(event, numbers), titles) for event in events_by_run.get(row.id, ())
+            ],
             feedback=feedback_by_run.get(row.id),
         )
         for row in rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -15,8 +15,10 @@ from crag.conversations.conversation_list import contains_text, visible_to
 from crag.conversations.conversations import Conversations, title_of
 from crag.errors import BadRequest, NotFound
 from crag.runs.service import RunService
+from crag.runs.trace import retitle
 from crag.sharing.markdown import write_result_table
 from crag.storage.engine import Database
+from crag.storage.sources import read_source_titles
 from crag.storage.tables import conversations, notes
 from crag.storage.user_scope import UserScoped
 from crag.text.sanitization import normalize_user_text
@@ -60,7 +62,10 @@ class Notes(UserScoped):
         if conversation_id:
             query = query.where(notes.c.conversation_id == conversation_id)
         with self._database.read() as connection:
-            return [_note_from_row(row) for row in connection.execute(query)]
+            listed = [_note_from_row(row) for row in connection.execute(query)]
+            cited = {source.source_id for note in listed for source in note.sources}
+            titles = read_source_titles(connection, cited, self._user)
+        return [replace(note, sources=tuple(retitle(one, titles) for one in note.sources)) for note in listed]
 
     def add(self, text: str, conversation_id: str = "") -> Note:
         """Keep a text of the user's own; its first line becomes the title. Raises `BadRequest`, `NotFound`."""

@@ -50,14 +50,16 @@ class ConversationExchange(UserScoped):
         from crag.sharing.conversation_document import read_conversation
         from crag.sharing.markdown import write_markdown
 
-        return write_markdown(read_conversation(self._database, self._conversations.get(conversation_id).id))
+        return write_markdown(
+            read_conversation(self._database, self._conversations.get(conversation_id).id, self._user)
+        )
 
     def json(self, conversation_id: str) -> bytes:
         """Export the conversation with all branches, versions and events, for import. Raises `NotFound`."""
         from crag.sharing.conversation_document import read_conversation
 
         conversation = self._conversations.get(conversation_id)
-        written = read_conversation(self._database, conversation.id).model_dump_json(indent=1)
+        written = read_conversation(self._database, conversation.id, self._user).model_dump_json(indent=1)
         return TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", written).encode()
 
     def html(self, conversation_id: str) -> str:
@@ -66,7 +68,7 @@ class ConversationExchange(UserScoped):
         from crag.sharing.html_page import render_conversation_page
 
         conversation = self._conversations.get(conversation_id)
-        return render_conversation_page(read_conversation(self._database, conversation.id), self._may_link)
+        return render_conversation_page(read_conversation(self._database, conversation.id, self._user), self._may_link)
 
     def export_run_html(self, run_id: str) -> str:
         """Export one run as a self-contained page, with its prompts as sent. Raises `NotFound`."""
@@ -74,7 +76,7 @@ class ConversationExchange(UserScoped):
         from crag.sharing.html_page import render_run_page
 
         self._conversations.find_by_run(run_id)  # raises for a run of another user
-        run, versions = read_run(self._database, run_id)
+        run, versions = read_run(self._database, run_id, self._user)
         return render_run_page(run, versions, self._calls(run_id), self._may_link)
 
     def link(self, conversation_id: str) -> str:
@@ -109,7 +111,7 @@ class ConversationExchange(UserScoped):
             conversation_id = connection.scalar(query)
         if conversation_id is None:
             raise NotFound("This link leads nowhere.", "Ask who sent it for a new one.")
-        return read_conversation(self._database, conversation_id)
+        return read_conversation(self._database, conversation_id, self._user)
 
     def import_json(self, data: bytes) -> Conversation:
         """Store an exported JSON conversation as a new one, under new ids.

@@ -179,6 +179,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX ix_watched_folders_collection ON watched_folders (collection)",
     ),
     ("ALTER TABLE removed_sources ADD COLUMN kept_seconds FLOAT DEFAULT '0' NOT NULL",),
+    ("ALTER TABLE sources ADD COLUMN own_title TEXT", "ALTER TABLE removed_sources ADD COLUMN own_title TEXT"),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)

@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, column, delete, func, insert, literal, select, table
+from sqlalchemy import Column, Connection, Table, delete, func, insert, literal, select
 
 from crag.storage.engine import Database
 from crag.storage.sources import advance_epoch, check_changeable, delete_source, ensure_collection, is_path_or_url
 from crag.storage.tables import (
+    passage_terms,
     passages,
     removed_passages,
     removed_sources,
@@ -21,8 +22,6 @@ from crag.storage.tables import (
 )
 from crag.storage.user_scope import UserScoped, document_owner
 from crag.types import RemovedSource
-
-_terms = table("passage_terms", column("rowid"), column("terms"))  # the full-text index
 
 
 class RemovedSources(UserScoped):
@@ -92,7 +91,11 @@ def remove_source(
     own = passages.c.source_id == source_id
     added = literal(now), literal(document_owner(user)), literal(kept_seconds)
     source = select(*sources.c, *added).where(sources.c.id == source_id)
-    pieces = select(*passages.c, _terms.c.terms).join(_terms, _terms.c.rowid == passages.c.id).where(own)
+    pieces = (
+        select(*passages.c, passage_terms.c.terms)
+        .join(passage_terms, passage_terms.c.rowid == passages.c.id)
+        .where(own)
+    )
     embedded = select(*vectors.c).join(passages).where(own)
     for place, rows in ((removed_sources, source), (removed_passages, pieces), (removed_vectors, embedded)):
         connection.execute(insert(place).from_select(place.c.keys(), rows))
@@ -107,7 +110,7 @@ def _put_back(connection: Connection, source_id: str) -> None:
     connection.execute(insert(sources).from_select(sources.c.keys(), source))
     pieces = select(*_columns_of(passages, removed_passages)).where(own)
     connection.execute(insert(passages).from_select(passages.c.keys(), pieces))
-    connection.execute(insert(_terms).from_select(["rowid", "terms"], select(kept.id, kept.terms).where(own)))
+    connection.execute(insert(passage_terms).from_select(["rowid", "terms"], select(kept.id, kept.terms).where(own)))
     embedded = select(*removed_vectors.c).join(removed_passages).where(own)
     known = removed_vectors.c.space_id.in_(select(spaces.c.id))
     connection.execute(insert(vectors).from_select(vectors.c.keys(), embedded.where(known)))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, literal, select, text, union, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, literal, select, text, union, update
 
-from crag.errors import BadRequest, SourceRefused
+from crag.errors import BadRequest, NotFound, SourceRefused
 from crag.storage.engine import Database, insert_into
 from crag.storage.passages import encode_page_starts
 from crag.storage.spaces import activate_space, ensure_space, read_active_space
@@ -163,6 +163,14 @@ def in_changeable_collection(user: str | None) -> ColumnElement[bool]:
     return sources.c.collection.in_(select(collections.c.name).where(changeable_collections(user)))
 
 
+def read_source_titles(connection: Connection, source_ids: Iterable[str], user: str | None) -> dict[str, str]:
+    """Return the present titles of those of these sources that this user (None: anyone) may read, by id."""
+    wanted = select(sources.c.id, sources.c.title).where(
+        sources.c.id.in_(list(source_ids)), visible_rows(sources, user)
+    )
+    return {row.id: row.title for row in connection.execute(wanted)}
+
+
 def check_changeable(connection: Connection, source_ids: Iterable[str], user: str | None) -> list[str]:
     """Return those of these sources that exist, for this user. Raises `BadRequest` if the user may only read one."""
     wanted = select(sources.c.id).where(sources.c.id.in_(list(source_ids)), visible_rows(sources, user))
@@ -196,6 +204,8 @@ def write_source(
     del values["located"], values["source_id"]
     if old:
         del values["found_by"]
+        if connection.scalar(select(sources.c.own_title).where(sources.c.id == old)) is not None:
+            values["own_title"] = values.pop("title")  # the title that a user gave stays
         _delete_passages(connection, old)
         connection.execute(update(sources).where(sources.c.id == old).values(values))
     else:
@@ -228,6 +238,14 @@ def _reserve_passage_ids(connection: Connection, count: int) -> range:
         return range(last + 1 - count, last + 1)
     last = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")) or 0
     return range(last + 1, last + 1 + count)
+
+
+def replace_terms(connection: Connection, source_id: str, rows: Sequence[tuple[int, str]]) -> None:
+    """Replace the search terms of all passages of a source, given by id, and start a new epoch."""
+    connection.execute(_REMOVE_TERMS, {"source": source_id})
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        _insert_rows(connection, _ADD_TERMS, rows[start : start + _ROWS_AT_ONCE])
+    advance_epoch(connection)
 
 
 def _insert_rows(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -317,7 +335,10 @@ class SourceStore(UserScoped):
         query = select(*columns).where(*conditions, self._visible(sources))
         with self.database.read() as connection:
             return [
-                Source(**{one.name: getattr(row, one.name) for one in fields(Source)} | {"space": row.space or ""})
+                Source(
+                    **{one.name: getattr(row, one.name) for one in fields(Source)}
+                    | {"space": row.space or "", "own_title": row.own_title or ""}
+                )
                 for row in connection.execute(query.order_by(sources.c.added_at.desc(), sources.c.id))
             ]
 
@@ -337,8 +358,32 @@ class SourceStore(UserScoped):
         own = update(sources).where(sources.c.id.in_(source_ids))
         with self.database.write() as connection:
             connection.execute(own.where(in_changeable_collection(self._user)).values(location=location))
-            connection.execute(own.where(sources.c.title == titles[0]).values(title=titles[1]))
+            for title in (sources.c.title, sources.c.own_title):
+                connection.execute(own.where(title == titles[0]).values({title: titles[1]}))
             advance_epoch(connection)
+
+    def given_title(self, identity: SourceIdentity) -> str:
+        """Return the title that a user gave to the source whose place this one takes; empty if there is none."""
+        same = and_(*same_content_conditions(identity))
+        if identity.located:
+            same |= and_(*same_location_conditions(identity))
+        return next((one.title for one in self.sources(same) if one.own_title), "")
+
+    def rename(self, source_id: str, title: str, index_title: Callable[[Connection, str, str], None]) -> None:
+        """Give a source another title, or its own again if it is empty.
+
+        `index_title` rewrites its search terms in the same commit; it gets the id and the title. Raises `NotFound`, and
+        `BadRequest` if the user may only read the source.
+        """
+        with self.database.write() as connection:
+            if not check_changeable(connection, [source_id], self._user):
+                raise NotFound("This document is no longer in the library.")
+            row = connection.execute(select(sources).where(sources.c.id == source_id)).one()
+            own = row.title if row.own_title is None else row.own_title
+            shown = title or own
+            values = {"title": shown, "own_title": None if shown == own else own}
+            connection.execute(update(sources).where(sources.c.id == source_id).values(values))
+            index_title(connection, source_id, shown)
 
     def chunker(self, source_id: str) -> str:
         """Return the tokenizer, chunk size and overlap that the source was split by; empty if it does not exist."""

@@ -16,7 +16,9 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    column,
     literal_column,
+    table,
 )
 
 metadata = MetaData()
@@ -428,6 +430,7 @@ sources = Table(
     Column("author", Text, nullable=False, server_default=""),
     Column("published", Text, nullable=False, server_default=""),  # YYYY-MM-DD, or its known prefix
     Column("found_by", Text, nullable=False, server_default=""),  # the question whose web search found it, if any
+    Column("own_title", Text),  # the title that the file states; null unless a user gave the document another one
     UniqueConstraint("collection", "sha256"),
 )
 
@@ -492,6 +495,8 @@ FULL_TEXT_INDEX = (
     "CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_terms, row)",
     "CREATE VIRTUAL TABLE passage_occurrences USING fts5vocab(passage_terms, instance)",
 )
+
+passage_terms = table("passage_terms", column("rowid"), column("terms"))  # the rows of the full-text index
 
 # Originals by SHA-256 and uploads by job, for processes on other machines. Empty on SQLite, where they share a folder.
 file_pieces = Table(
@@ -594,6 +599,7 @@ __all__ = [
     "messages",
     "metadata",
     "model_calls",
+    "passage_terms",
     "passages",
     "preferences",
     "presets",

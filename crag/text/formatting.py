@@ -129,6 +129,15 @@ def format_date(moment: float) -> str:
     return f"{to_local_time(moment).day} {to_local_time(moment):%b %Y}"
 
 
+def format_day(day: date) -> str:
+    """Format as 21 Nov, or as usual in the user's language."""
+    if current_language() != ENGLISH:
+        from babel.dates import format_skeleton
+
+        return str(format_skeleton("MMMd", day, locale=current_language()))
+    return f"{day.day} {day:%b}"
+
+
 def format_date_time(moment: float) -> str:
     """Format as 21 Nov 2026, 14:03."""
     return f"{format_date(moment)}, {format_time(moment)}"

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from crag.text.language import extract_terms
+from crag.text.language import detect_language, extract_terms
 from crag.text.patterns import lazy_regex
 from crag.text.questions import is_long_question
 from crag.text.small_talk import is_summary_request, strip_small_talk
@@ -64,6 +64,7 @@ _PARTS: dict[str, str] = _TABLES["parts"] | {"number": "|".join(sorted(_NUMBERS,
 _SCRIPT_RANGE = lazy_regex(r"\[[^\]]*(?:가-힣|\\u4e00-\\u9fff)[^\]]*\]")  # slow to compile without regard to case
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _MAX_SENTENCES = 50
+_GENERAL_NOUNS = {"en": "document", "ko": "문서", "zh": "文件"}
 
 
 @cache
@@ -102,6 +103,41 @@ def choose_route(question: str) -> RouteChoice:
     if parts := split_into_parts(asked):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
     return replace(_FACT, is_clear=not _words("hint").search(asked))
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReference:
+    """Words such as “this manual” that mean a document without naming it; `is_pointing`: not just “the manual”."""
+
+    phrase: str
+    noun: str
+    is_pointing: bool
+
+    def names(self, title: str) -> bool:
+        """Return whether a document of this title is called by the noun: “Kettle manual”, but no “Document 1”."""
+        terms = extract_terms(self.noun)
+        return bool(terms) and not _words("document_nouns").search(self.noun) and {*terms} <= {*extract_terms(title)}
+
+    def generalize(self, question: str) -> str:
+        """Return the question with “document” as the noun, which no title needs to hold."""
+        noun = _GENERAL_NOUNS[detect_language(self.noun)]
+        is_plural = self.phrase.casefold().startswith(("these", "those"))
+        return question.replace(self.phrase, self.phrase.removesuffix(self.noun) + noun + "s" * is_plural)
+
+
+def find_document_reference(question: str) -> DocumentReference | None:
+    """Return the words of a question that mean a document spoken of before; None if it has none.
+
+    A question for a fact must point to it, and call it by a word that means nothing else: “this contract” may also be
+    what the fact is about.
+    """
+    asked, route = strip_small_talk(question), choose_route(question).route
+    found = find_form("document_reference", asked)
+    if found is None or route == "steps" or find_form("comparison", asked):
+        return None
+    reference = DocumentReference(found["phrase"], found["noun"], not found.groupdict().get("article"))
+    is_plain = reference.is_pointing and _words("only_document").fullmatch(reference.noun)
+    return reference if route != "fact" or is_plain else None
 
 
 def drop_place(topic: str, place: str) -> str:

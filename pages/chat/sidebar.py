@@ -20,11 +20,11 @@ from crag.errors import CragError, NotFound
 from crag.runs.run import Run
 from crag.text.formatting import current_date, format_count, to_local_time
 from crag.translation import N_, _
-from crag.types import Conversation
+from crag.types import Conversation, is_account
 from pages.chat import state
 from pages.parts import dialogs, labels, markdown, notes, sharing
 from pages.parts.layout import draw_search_field
-from pages.parts.services import application
+from pages.parts.services import application, current_owner
 from pages.parts.session import NOT_REMEMBERED, has_other_users, is_browser_remembered, is_phone
 from pages.parts.trace import TraceDrawing, draw_legend
 
@@ -115,6 +115,10 @@ CONVERSATION_DIALOGS: dict[str, Callable[[Any], None]] = {
 }
 
 
+_OTHER_BROWSER = N_(
+    "Each browser has its own history. To continue a conversation from another one here, export it there as JSON, "
+    "then import it. To move all of them, see *Settings*, *Privacy*."
+)
 _PAGE_SIZE = 50
 _SHOWN_KEY = "conversations_shown"
 _MENU_WIDTH = 60  # pixels; the automatic width is less than the button's, so the row would scroll
@@ -152,8 +156,8 @@ def _draw_search_summary(search: str, found: FoundConversations) -> None:
         )
     elif not found.total:
         st.caption(_("Your conversations appear here."))
-        if has_other_users():
-            st.caption(_("To get conversations from another browser, see *Settings*, *Privacy*."))
+        if has_other_users() and not is_account(current_owner()):
+            st.caption(_(_OTHER_BROWSER))
     if not is_browser_remembered():
         st.caption(f":material/info: {_(NOT_REMEMBERED)}")
 

@@ -19,6 +19,7 @@ DIALOGS = {
     collections.SHARE_DIALOG: collections.draw_share_dialog,
     collections.EXPORT_DIALOG: collections.draw_export_dialog,
     collections.IMPORT_DIALOG: collections.draw_import_dialog,
+    table.RENAME_DIALOG: table.draw_rename_dialog,
     table.MOVE_DIALOG: table.draw_move_dialog,
     table.REFRESH_DIALOG: table.draw_refresh_dialog,
     removal.REMOVE_DIALOG: removal.draw_remove_dialog,
@@ -40,6 +41,7 @@ def main() -> None:
     _draw_head()
     _draw_add_form(collection)
     table.draw_document_table(collection)
+    table.draw_rename_undo()
     removal.draw_undo()  # below the table, like the jobs, so that neither moves it under the pointer
     ingest_jobs.draw_jobs()
     dialogs.draw_open_dialog(DIALOGS)

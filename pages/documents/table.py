@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
+from crag.library.library import MAX_TITLE_LENGTH
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_location, format_size, to_local_time
 from crag.translation import N_, _, translate_text
@@ -74,6 +75,64 @@ def _draw_move_report(moved: list[MoveResult]) -> None:
         st.rerun()
 
 
+RENAME_DIALOG = "rename document"
+_RENAMED_KEY = "renamed_document"
+
+
+def draw_rename_dialog(source_ids: list[str]) -> None:
+    """Draw the dialog that gives a document another title."""
+    try:
+        source = application().library.source(source_ids[0])
+    except CragError:  # removed elsewhere
+        dialogs.close_dialog()
+        return
+    _draw_rename_form(source)
+
+
+@dialogs.dialog(N_("Rename document"), icon=":material/edit:")
+def _draw_rename_form(source: Source) -> None:
+    own = source.own_title or source.title
+    with st.form("rename-document", border=False):  # a form, so that Enter in the field renames
+        title = st.text_input(
+            _("Title"), value=source.title, max_chars=MAX_TITLE_LENGTH, placeholder=sanitization.to_one_line(own)
+        )
+        st.caption(
+            _("Lists and answers show this title. The file keeps its name: {location}").format(
+                location=markdown.escape_line(format_location(source.location), 200)
+            )
+        )
+        sent = st.form_submit_button(_("Rename"), icon=":material/check:")
+    if not sent:
+        return
+    try:
+        renamed = application().library.rename(source.id, title or "")
+    except CragError as error:
+        dialogs.draw_error(error)
+        return
+    if renamed.title != source.title:
+        st.session_state[_RENAMED_KEY] = (source, renamed.title)
+    dialogs.close_and_rerun()
+
+
+def draw_rename_undo() -> None:
+    """Draw the row that gives the document renamed last its title back."""
+    if _RENAMED_KEY not in st.session_state:
+        return
+    before, title = st.session_state[_RENAMED_KEY]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        old, new = (f"**{markdown.escape_line(one, 80)}**" for one in (before.title, title))
+        st.markdown(_(":gray[:material/edit:] Renamed {old} to {new}.").format(old=old, new=new), width="content")
+        st.button(
+            _("Undo"), icon=":material/undo:", type="tertiary", key="undo-rename", on_click=_undo_rename, args=(before,)
+        )
+
+
+def _undo_rename(before: Source) -> None:
+    st.session_state.pop(_RENAMED_KEY, None)
+    with dialogs.catch_refusals():
+        application().library.rename(before.id, before.title if before.own_title else "")
+
+
 REFRESH_DIALOG = "refresh documents"
 
 
@@ -112,6 +171,7 @@ DOCUMENT_DIALOG = "document"
 _ALL_KINDS = N_("All kinds")
 _OPEN_LABEL = N_(":material/visibility: Open")
 _ROW_ACTIONS = {
+    N_(":material/edit: Rename"): RENAME_DIALOG,
     N_(":material/sync: Refresh"): REFRESH_DIALOG,
     N_(":material/drive_file_move: Move"): MOVE_DIALOG,
     N_(":material/delete: Remove"): REMOVE_DIALOG,
@@ -159,6 +219,7 @@ def _draw_actions(ids: list[str]) -> None:
                 on_click=_open_document,
                 args=(ids[0],),
             )
+            dialogs.draw_opener(_("Rename {named}").format(named=named), ":material/edit:", RENAME_DIALOG, ids)
         if st.button(_("Ask only {named}").format(named=named), icon=":material/filter_alt:"):
             start_conversation_about(ids)
             open_page(Page.CHAT)

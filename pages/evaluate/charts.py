@@ -62,7 +62,8 @@ def _heat_map_spec(cells: Sequence[HeatMapCell], row_title: str, column_title: s
             "x": {"field": "column", **across},
             "tooltip": [{"field": "told", "title": " "}],
         },
-        "layer": [_cell_layer(), _edge_layer(), _text_layer()],
+        # An empty layer would be an image without a name.
+        "layer": [_cell_layer(), *([_edge_layer()] if any(one.marked for one in cells) else []), _text_layer()],
     }
 
 
@@ -105,7 +106,7 @@ def draw_trade_off(points: Sequence[TradeOffPoint], names: Mapping[int, str], me
         + (_(", which no other beats") if one.is_pareto_optimal else "")
         for one in points
     )
-    alt = _("{title} against time: {told}").format(title=METRICS[metric].title, told=told)
+    alt = _("{title} against time: {told}").format(title=_(METRICS[metric].title), told=told)
     st.vega_lite_chart(_trade_off_spec(points, names, metric), width="stretch", height=_TRADE_OFF_HEIGHT, alt=alt)
 
 
@@ -115,7 +116,7 @@ def labelled_variants(points: Sequence[TradeOffPoint]) -> list[int]:
 
 
 def _trade_off_spec(points: Sequence[TradeOffPoint], names: Mapping[int, str], metric: str) -> dict[str, Any]:
-    title = METRICS[metric].title
+    title = _(METRICS[metric].title)
     y = {"type": "quantitative", "scale": {"zero": False}, "axis": {"title": title, "format": ".0%"}}
     x = {
         "type": "quantitative",

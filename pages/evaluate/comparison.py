@@ -144,7 +144,7 @@ def draw_setting_differences(compared: Sequence[ComparedVariant], names: Sequenc
 
 
 def _settings_table(names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
-    head = f"| | {' | '.join(names)} |\n|---|{'---|' * len(names)}"
+    head = f"| {_('Settings')} | {' | '.join(names)} |\n|---|{'---|' * len(names)}"
     lines = (
         f"| {title} | {' | '.join(markdown.escape_line(value, 80) or '–' for value in values)} |"
         for title, values in rows
@@ -250,7 +250,7 @@ def _draw_all_variants(compared: Sequence[ComparedVariant], names: dict[str, str
         st.header(_("All metrics"), anchor=False)
         st.caption(_("n is the number of questions behind each figure."))
         shown = [name for name in METRICS if any(name in own and own[name].value for own in figures)]
-        head = f"| | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
+        head = f"| {_('Figure')} | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
         cells = (
             [
                 f"{format_metric_value(name, own[name].value)} "
@@ -261,13 +261,13 @@ def _draw_all_variants(compared: Sequence[ComparedVariant], names: dict[str, str
             ]
             for name in shown
         )
-        rows = (f"| {METRICS[name].title} | {' | '.join(row)} |" for name, row in zip(shown, cells, strict=True))
+        rows = (f"| {_(METRICS[name].title)} | {' | '.join(row)} |" for name, row in zip(shown, cells, strict=True))
         st.markdown("\n".join([head, *rows]))
     metric = chart_data.choose_accuracy_metric(figures)
     points = chart_data.trade_off_points(dict(enumerate(figures)), metric) if metric else []
     if len(points) >= _MIN_VARIANTS:
         with right:
-            st.header(_("{title} against time").format(title=METRICS[metric].title), anchor=False)
+            st.header(_("{title} against time").format(title=_(METRICS[metric].title)), anchor=False)
             st.caption(_("With 95% intervals. The dashed line joins the settings that no other beats."))
             charts.draw_trade_off(points, dict(enumerate(names.values())), metric)
 
@@ -301,7 +301,7 @@ def _summarize_differences(differences: Sequence[MetricDifference]) -> str:
     for kind, sign in _TREND_ICONS.items():
         clear = [one for one in differences if assess_change(one) == kind]
         if clear:
-            told = ", ".join(f"**{METRICS[one.metric].title}** {format_change(one)}" for one in clear)
+            told = ", ".join(f"**{_(METRICS[one.metric].title)}** {format_change(one)}" for one in clear)
             lines.append(_("{sign} Clearly {kind}: {told}").format(sign=sign, kind=kind, told=told))
     unclear = [_(METRICS[one.metric].title) for one in differences if not one.is_clear]
     if unclear:
@@ -315,16 +315,18 @@ def _make_whisker(one: MetricDifference, whole: float) -> charts.Whisker:
     change = (one.after - one.before) / whole
     told = f"{format_change(one)} ({format_change_interval(one)}, n = {one.n:,})"
     return charts.Whisker(
-        METRICS[one.metric].title, change, one.low / whole, one.high / whole, assess_change(one), told
+        _(METRICS[one.metric].title), change, one.low / whole, one.high / whole, assess_change(one), told
     )
 
 
 def _difference_table(differences: Sequence[MetricDifference], names: tuple[str, str]) -> str:
     if is_phone():
-        head = _("| | {names} → {names2} | difference, 95%, n |\n|---|---|---|").format(names=names[0], names2=names[1])
+        head = _("| {figure} | {names} → {names2} | difference, 95%, n |\n|---|---|---|").format(
+            figure=_("Figure"), names=names[0], names2=names[1]
+        )
         return "\n".join([head, *map(_narrow_difference_row, differences)])
-    head = _("| | {names} | {names2} | difference | 95% | n |\n|---|--:|--:|--:|--:|--:|").format(
-        names=names[0], names2=names[1]
+    head = _("| {figure} | {names} | {names2} | difference | 95% | n |\n|---|--:|--:|--:|--:|--:|").format(
+        figure=_("Figure"), names=names[0], names2=names[1]
     )
     return "\n".join([head, *map(_difference_row, differences)])
 
@@ -332,14 +334,14 @@ def _difference_table(differences: Sequence[MetricDifference], names: tuple[str,
 def _difference_row(one: MetricDifference) -> str:
     before, after = format_metric_value(one.metric, one.before), format_metric_value(one.metric, one.after)
     interval = labels.small_text(labels.non_breaking(format_change_interval(one).removesuffix(" points")))
-    return f"| {METRICS[one.metric].title} | {before} | {after} | {_format_change(one)} | {interval} | {one.n:,} |"
+    return f"| {_(METRICS[one.metric].title)} | {before} | {after} | {_format_change(one)} | {interval} | {one.n:,} |"
 
 
 def _narrow_difference_row(one: MetricDifference) -> str:
     """Return a difference as a table row of three cells, for a phone."""
     before, after = format_metric_value(one.metric, one.before), format_metric_value(one.metric, one.after)
     rest = labels.small_text(f"{format_change_interval(one)}, n = {one.n:,}")
-    return f"| {METRICS[one.metric].title} | {before} → {after} | {_format_change(one)} {rest} |"
+    return f"| {_(METRICS[one.metric].title)} | {before} → {after} | {_format_change(one)} {rest} |"
 
 
 def _format_change(one: MetricDifference) -> str:

@@ -51,6 +51,7 @@ def draw_datasets() -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown(_("**Datasets**"), width="content")
             dialogs.draw_opener(_("Upload"), ":material/upload:", UPLOAD_DIALOG, type="tertiary", key="evaluate-upload")
+        st.caption(_("Lists of questions, best with the answers you expect."))
         for dataset in results.load_datasets():
             _draw_dataset_button(dataset)
 
@@ -200,13 +201,13 @@ def _table_columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:
 
 
 def _column_config(found: Sequence[Evaluation]) -> dict[str, Any]:
-    states = metrics.STATE_BADGES.values()
+    states, headline = metrics.STATE_BADGES.values(), METRICS["truthfulness"]
     config = st.column_config
     return {
         _("Evaluation"): layout.link_column(
             lambda row: selection.open_evaluation(found[row].id), "clicked_evaluation", 135 if is_phone() else 200
         ),
-        _("Right"): config.TextColumn(METRICS["truthfulness"].title, width=185, help=_("With the 95% interval.")),
+        _("Right"): config.TextColumn(_(headline.title), width=185, help=_(headline.meaning)),
         _("Dataset"): config.TextColumn(width=150),
         _("Model"): config.TextColumn(width=110),
         _("State"): config.MultiselectColumn(

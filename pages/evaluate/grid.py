@@ -22,11 +22,10 @@ from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure,
 from crag.inspection.run_labels import format_option_value
 from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.reference_systems import find_system
-from crag.text import sanitization
 from crag.text.formatting import format_count, format_number
 from crag.translation import N_, _
 from pages.evaluate import charts, selection
-from pages.evaluate.results import load_best_variant, load_ranking
+from pages.evaluate.results import load_best_variant, load_ranking, variant_name
 from pages.parts import layout, markdown, option_controls
 from pages.parts.services import application, available_models
 from pages.parts.session import is_phone
@@ -42,7 +41,7 @@ def draw_best_variant(evaluation: Evaluation, results: Sequence[EvaluationResult
         return
     st.markdown(
         _(":material/trophy: Best: **{name}**. {certainty}").format(
-            name=markdown.escape_line(best.variant.name, 120), certainty=_describe_certainty(best, evaluation)
+            name=markdown.escape_line(variant_name(best.variant), 120), certainty=_describe_certainty(best, evaluation)
         )
     )
     if find_system(best.variant.options):
@@ -65,7 +64,7 @@ def _describe_certainty(best: BestVariant, evaluation: Evaluation) -> str:
         return _("Not clearly better than {value}.").format(
             value=_("the other") if others == 1 else _("any of the {others} others").format(others=others)
         )
-    named = [f"*{markdown.escape_line(rival.name, 80)}*" for rival in best.rivals[:_MAX_NAMED_RIVALS]]
+    named = [f"*{markdown.escape_line(variant_name(rival), 80)}*" for rival in best.rivals[:_MAX_NAMED_RIVALS]]
     more = len(best.rivals) - len(named)
     told = ", ".join(named) + (_(" and {more} more").format(more=more) if more else "")
     return _("Not clearly better than {rivals} of {others} others: {told}.").format(
@@ -114,7 +113,7 @@ def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: 
         _("Metric"),
         shared,
         index=shared.index(usual),
-        format_func=lambda name: METRICS[name].title,
+        format_func=lambda name: _(METRICS[name].title),
         key=f"grid-metric-{evaluation.id}",
         width=280,
     )
@@ -175,8 +174,8 @@ def _format_value(variant: Variant, name: str) -> str:
 
 def _make_cell(variant: Variant, figure: Figure, depth: float, across: str, down: str) -> charts.HeatMapCell:
     value = format_metric_value(figure.metric, figure.value)
-    row = _format_value(variant, down) if down else METRICS[figure.metric].title
-    told = f"{variant.name}: {format_figure(figure)}"
+    row = _format_value(variant, down) if down else _(METRICS[figure.metric].title)
+    told = f"{variant_name(variant)}: {format_figure(figure)}"
     return charts.HeatMapCell(row, _format_value(variant, across), value, depth, told, marked=depth == 1)
 
 
@@ -185,7 +184,7 @@ def _draw_map(title: str, cells: Sequence[charts.HeatMapCell], metric: str, acro
         st.markdown(f"**{markdown.escape_line(title)}**")
     told = "; ".join(cell.told for cell in cells)
     charts.draw_heat_map(
-        cells, down, across, _("{title} by settings: {told}").format(title=METRICS[metric].title, told=told)
+        cells, down, across, _("{title} by settings: {told}").format(title=_(METRICS[metric].title), told=told)
     )
 
 
@@ -257,7 +256,7 @@ def draw_variant_table(evaluation: Evaluation, results: Sequence[EvaluationResul
     if not metric:
         st.caption(_("No metric differs between these settings."))
         return
-    st.header(_("Settings by {title}").format(title=METRICS[metric].title.lower()), anchor=False)
+    st.header(_("Settings by {title}").format(title=_(METRICS[metric].title).lower()), anchor=False)
     st.caption(_("Best first, then fastest. With 95% intervals (bootstrap)."))
     selected = _draw_variant_rows(evaluation, figures, metric)
     if len(selected) < _MIN_TO_COMPARE:
@@ -285,12 +284,12 @@ def _draw_variant_rows(evaluation: Evaluation, figures: FiguresByVariant, metric
         selection_mode="multi-row",
         height=layout.table_height(len(numbers), _VISIBLE_ROWS),
         alt=_("Table of {settings} by {title}").format(
-            settings=format_count(len(numbers), "setting"), title=METRICS[metric].title.lower()
+            settings=format_count(len(numbers), "setting"), title=_(METRICS[metric].title).lower()
         ),
         column_config={
             _("Rank"): st.column_config.NumberColumn(width=50),
             _("Settings"): st.column_config.TextColumn(width=135 if is_phone() else 300),
-            METRICS[metric].title: (
+            _(METRICS[metric].title): (
                 st.column_config.TextColumn(width=185)
                 if is_phone()
                 else st.column_config.NumberColumn(format="%.1f%%", width=100)
@@ -306,13 +305,13 @@ def _draw_variant_rows(evaluation: Evaluation, figures: FiguresByVariant, metric
 def _table_columns(evaluation: Evaluation, figures: FiguresByVariant, metric: str) -> dict[str, list[Any]]:
     """Return the columns of the table: two on a phone, and tokens only if any were counted."""
     own = [figures[number][metric] for number in figures]
-    names = [sanitization.strip_invisible(evaluation.variants[number].name) for number in figures]
+    names = [variant_name(evaluation.variants[number]) for number in figures]
     if is_phone():
-        return {_("Settings"): names, METRICS[metric].title: [format_figure_briefly(figure) for figure in own]}
+        return {_("Settings"): names, _(METRICS[metric].title): [format_figure_briefly(figure) for figure in own]}
     columns: dict[str, list[Any]] = {
         _("Rank"): list(range(1, len(own) + 1)),
         _("Settings"): names,
-        METRICS[metric].title: [100 * figure.value for figure in own],
+        _(METRICS[metric].title): [100 * figure.value for figure in own],
         "95%": [format_interval(figure) for figure in own],
         "n": [figure.n for figure in own],
         _("Seconds"): _metric_values(figures, "seconds"),

@@ -69,7 +69,7 @@ def _draw_comparison(compared: list[ComparedVariant]) -> None:
 
 def _draw_overview() -> None:
     st.title(Page.EVALUATE.title, anchor=False)
-    st.caption(_("Measure how answers change with another model, threshold or passage size."))
+    st.caption(_("Ask many questions whose answers you know, and see how many are answered right."))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         start.draw_start_card()

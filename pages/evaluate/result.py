@@ -129,7 +129,7 @@ def _describe_scores(result: EvaluationResult) -> list[str]:
         if agreement is None
         else [_("Agreement with the expected answer {agreement:.1%}").format(agreement=agreement)]
     )
-    told += [f"{METRICS[name].title} {format_metric_value(name, value)}" for name, value in scores.items()]
+    told += [f"{_(METRICS[name].title)} {format_metric_value(name, value)}" for name, value in scores.items()]
     return [*told, format_duration(result.scored.seconds)] if result.state == "done" else told
 
 
@@ -294,7 +294,7 @@ def _column_config() -> dict[str, Any]:
         _("Question"): config.TextColumn(width=160),
         _("No."): config.NumberColumn(width=35, help=_("Which repetition")),
         _("Decision"): config.TextColumn(width=150),
-        _("Passages"): config.NumberColumn(format="percent", width=65, help=METRICS["recall"].meaning),
+        _("Passages"): config.NumberColumn(format="percent", width=65, help=_(METRICS["recall"].meaning)),
         _("Time"): config.NumberColumn(_("Seconds"), format="%.2f", width=60),
         _("You"): config.TextColumn(width=50, help=_("Your rating")),
     }
@@ -340,7 +340,7 @@ def _choose_variant(evaluation: Evaluation, *, best_first: bool) -> int:
     return st.selectbox(
         _("Settings shown"),
         numbers,
-        format_func=lambda number: sanitization.strip_invisible(evaluation.variants[number].name),
+        format_func=lambda number: results.variant_name(evaluation.variants[number]),
         key=f"variant-of-{evaluation.id}",
         width=420,
     )

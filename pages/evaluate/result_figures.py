@@ -18,7 +18,7 @@ from crag.text.formatting import format_count, format_duration, format_number
 from crag.translation import N_, _
 from crag.types import Thresholds
 from pages.evaluate import charts, results, risk_coverage
-from pages.evaluate.results import load_ranking
+from pages.evaluate.results import load_ranking, variant_name
 from pages.parts import labels, markdown, score_chart
 
 _METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -34,7 +34,8 @@ _METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 _HEADING_ROWS = 3  # height of a heading in table rows
 _FIGURES_NOTE = N_(
-    "95% interval: the range expected with other questions of this kind (bootstrap). n: the number of questions."
+    "Below each figure: the range to expect with other questions of this kind (95%, by bootstrap), and n, the number "
+    "of questions."
 )
 
 
@@ -45,16 +46,16 @@ def draw_figures(evaluation: Evaluation, variant: int) -> None:
         st.caption(_("No figures: no question was answered."))
         return
     draw_main_figures(evaluation, variant)
-    st.fragment(risk_coverage.draw_risk_coverage)(evaluation, variant)
-    groups = {_(title): _select_figures(names, summary) for title, names in _METRIC_GROUPS.items()}
-    _draw_figure_groups({title: found for title, found in groups.items() if found})
-    _draw_node_costs(summary)
     failed = (
         _(" {answers} failed and count as wrong.").format(answers=format_count(summary.failed, "answer"))
         if summary.failed
         else ""
     )
     st.caption(f"{_(_FIGURES_NOTE)}{failed}")
+    st.fragment(risk_coverage.draw_risk_coverage)(evaluation, variant)
+    groups = {_(title): _select_figures(names, summary) for title, names in _METRIC_GROUPS.items()}
+    _draw_figure_groups({title: found for title, found in groups.items() if found})
+    _draw_node_costs(summary)
 
 
 def draw_main_figures(evaluation: Evaluation, variant: int) -> None:
@@ -65,12 +66,12 @@ def draw_main_figures(evaluation: Evaluation, variant: int) -> None:
             metric = METRICS[figure.metric]
             rated = format_labelled(summary.labelled) if figure.metric == "truthfulness" and summary.labelled else ""
             st.metric(
-                metric.title,
+                _(metric.title),
                 format_metric_value(figure.metric, figure.value),
                 delta=" · ".join(filter(None, (format_interval(figure), f"n = {figure.n:,}", rated))),
                 delta_color="off",
                 delta_arrow="off",
-                help=metric.meaning,
+                help=_(metric.meaning),
                 border=True,
             )
 
@@ -97,7 +98,7 @@ def _draw_figure_groups(groups: Mapping[str, Sequence[Figure]]) -> None:
 
 
 def _metrics_help(figures: Sequence[Figure]) -> str:
-    return "\n\n".join(f"**{METRICS[one.metric].title}** {METRICS[one.metric].meaning}" for one in figures)
+    return "\n\n".join(f"**{_(METRICS[one.metric].title)}** {_(METRICS[one.metric].meaning)}" for one in figures)
 
 
 def _figure_table(figures: Sequence[Figure]) -> dict[str, list[str]]:
@@ -176,7 +177,8 @@ def make_trade_off_plot(evaluation: Evaluation, results: Sequence[EvaluationResu
         return None
     places = {number: str(place) for place, number in enumerate(figures, start=1)}
     named = [number for number in places if number in charts.labelled_variants(points)]
-    listed = (f"**{places[number]}** {markdown.escape_line(evaluation.variants[number].name, 80)}" for number in named)
+    names = {number: variant_name(evaluation.variants[number]) for number in named}
+    listed = (f"**{places[number]}** {markdown.escape_line(name, 80)}" for number, name in names.items())
     facts = _(
         "n = {n} questions each, with 95% intervals. The dashed line joins the settings that "
         "no other beats{value}. {listed}"
@@ -185,7 +187,7 @@ def make_trade_off_plot(evaluation: Evaluation, results: Sequence[EvaluationResu
         value=_(" (the rest have no number)") if len(named) < len(points) else "",
         listed=" · ".join(listed),
     )
-    title = _("{title} against time").format(title=METRICS[metric].title)
+    title = _("{title} against time").format(title=_(METRICS[metric].title))
     return Plot(title, facts, lambda: charts.draw_trade_off(points, places, metric))
 
 

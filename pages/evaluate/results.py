@@ -11,6 +11,7 @@ from crag.concurrency.caches import LRUCache
 from crag.evaluation.grid import BestVariant, RankedVariant, find_best_variant, rank_variants
 from crag.evaluation.summary import Comparison, VariantSummary, compare_results, summarise_results
 from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationResult, Variant
+from crag.inspection.run_labels import describe_change
 from crag.text import sanitization
 from crag.text.formatting import format_date_time
 from pages.parts.services import application, current_owner
@@ -41,9 +42,14 @@ def variant_key(evaluation: Evaluation, number: int) -> str:
     return f"{evaluation.id}.{number}"
 
 
+def variant_name(variant: Variant) -> str:
+    """Return the settings of a variant in words, as plain text in the language of the screen."""
+    return sanitization.strip_invisible(describe_change(variant.name))
+
+
 def variant_title(evaluation: Evaluation, number: int) -> str:
     """Return name, variant (if there are several) and start time as plain text."""
-    variant = evaluation.variants[number].name if len(evaluation.variants) > 1 else ""
+    variant = variant_name(evaluation.variants[number]) if len(evaluation.variants) > 1 else ""
     told = (evaluation.name, variant, format_date_time(evaluation.started_at))
     return " · ".join(sanitization.strip_invisible(one) for one in told if one)
 

@@ -25,16 +25,15 @@ from pages.parts.services import application
 _HEIGHT = 320
 _MAX_ROWS = 6
 _MIN_POINTS = 2
-_MEASURED, _CHOSEN, _OTHER = N_("as measured"), "chosen", "other"
+_MEASURED, _CHOSEN, _OTHER = N_("as measured"), N_("chosen"), N_("other")
 _STYLES = {
     _MEASURED: ("#6079d6", "square"),
     _CHOSEN: ("#c27116", "diamond"),
     _OTHER: (score_chart.RULE_COLOUR, "circle"),
 }
 _INTRODUCTION = N_(
-    "A question is declined if no passage scores above a threshold. Decline more, and fewer "
-    "of the answers that remain are wrong. Choose a point on the curve to see what a threshold "
-    "would cost."
+    "A question is declined if no passage scores above a threshold. Decline more, and fewer of the answers that remain "
+    "are wrong: the risk–coverage curve. Choose a point on it to see what a threshold would cost."
 )
 
 
@@ -48,7 +47,7 @@ def draw_risk_coverage(evaluation: Evaluation, variant: int) -> None:
     if len(curve.points) < _MIN_POINTS:
         return
     key = f"risk-{evaluation.id}-{variant}"
-    st.header(_("Risk and coverage"), anchor=False)
+    st.header(_("When to decline"), anchor=False)
     st.caption(_(_INTRODUCTION))
     left, right = st.columns(2, gap="medium")
     with right:
@@ -84,7 +83,7 @@ def _draw_curve(curve: RiskCurve, chosen: RiskPoint, key: str) -> None:
         if picked := st.session_state[chart_key].selection.get("picked"):
             st.session_state[key] = picked[0]["threshold"]
 
-    ends = (
+    start, end = (
         _("{coverage} answered, {risk:.0%} of these wrong").format(coverage=_coverage(curve, point), risk=point.risk)
         for point in (curve.points[0], curve.points[-1])
     )
@@ -94,7 +93,7 @@ def _draw_curve(curve: RiskCurve, chosen: RiskPoint, key: str) -> None:
         height=_HEIGHT,
         key=chart_key,
         on_select=take,
-        alt=_("Risk–coverage curve, from {ends}").format(ends=" to ".join(ends)),
+        alt=_("Risk–coverage curve, from {start} to {end}").format(start=start, end=end),
     )
 
 
@@ -105,7 +104,7 @@ def _curve_spec(curve: RiskCurve, chosen: RiskPoint) -> dict[str, Any]:
             "answered": point.answered / curve.questions,
             "wrong": point.risk,
             "balance": point.truthfulness,
-            "kind": (_CHOSEN if point == chosen else _OTHER) if number else _(_MEASURED),
+            "kind": _((_CHOSEN if point == chosen else _OTHER) if number else _MEASURED),
         }
         for number, point in enumerate(curve.points)
     ]
@@ -114,7 +113,7 @@ def _curve_spec(curve: RiskCurve, chosen: RiskPoint) -> dict[str, Any]:
     y = {"field": "wrong", **share, "title": _("share of wrong answers"), "scale": {"domainMin": 0}}
     colours, shapes = zip(*_STYLES.values(), strict=True)
     legend = {"title": None, "orient": "top", "symbolSize": 90}
-    scales = {"domain": [*_STYLES]}
+    scales = {"domain": [*map(_, _STYLES)]}
     select = {"type": "point", "fields": ["threshold"], "nearest": True, "toggle": False}
     return {
         "data": {"values": values},
@@ -127,12 +126,12 @@ def _curve_spec(curve: RiskCurve, chosen: RiskPoint) -> dict[str, Any]:
                 "encoding": {
                     "color": {"field": "kind", "scale": {**scales, "range": colours}, "legend": legend},
                     "shape": {"field": "kind", "scale": {**scales, "range": shapes}, "legend": legend},
-                    "size": {"condition": {"test": f"datum.kind === '{_OTHER}'", "value": 40}, "value": 160},
+                    "size": {"condition": {"test": f"datum.kind === '{_(_OTHER)}'", "value": 40}, "value": 160},
                     "tooltip": [
                         {"field": "threshold", "title": _("decline below")},
                         {"field": "answered", "format": ".1%"},
                         {"field": "wrong", "format": ".1%", "title": _("wrong among these")},
-                        {"field": "balance", "format": ".1%", "title": METRICS["truthfulness"].title},
+                        {"field": "balance", "format": ".1%", "title": _(METRICS["truthfulness"].title)},
                     ],
                 },
             },
@@ -149,7 +148,7 @@ def _draw_table(curve: RiskCurve) -> None:
         _("Decline below"): [format_score(point.threshold) for point in rows],
         _("Answered"): [_coverage(curve, point) for point in rows],
         _("Wrong of these"): [f"{point.risk:.1%}" for point in rows],
-        METRICS["truthfulness"].title: [format_metric_value("truthfulness", point.truthfulness) for point in rows],
+        _(METRICS["truthfulness"].title): [format_metric_value("truthfulness", point.truthfulness) for point in rows],
     }
     alt = _("Share of questions answered and share of wrong answers by threshold; the first row is as measured")
     st.table(columns, border="horizontal", hide_index=True, alt=alt)

@@ -24,7 +24,10 @@ from pages.parts.services import answering_model, application, available_models
 
 JUDGE_DIALOG = "have an evaluation judged"
 JUDGE_DATA_NOTICE = N_("For judging, questions, expected answers and answers go")
-JUDGE_HELP = N_("A model that compares each answer with the expected one, scores it and says why.")
+JUDGE_HELP = N_(
+    "A model that compares each answer with the expected one, scores it and says why. "
+    "Without one, the texts are compared."
+)
 
 
 def available_judges() -> dict[str, str]:

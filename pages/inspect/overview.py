@@ -11,7 +11,7 @@ import streamlit as st
 
 from crag.inspection import run_labels
 from crag.inspection.run_archive import DayCount, RunFacets, RunFilter, RunRow
-from crag.text.formatting import current_date, format_date, format_duration
+from crag.text.formatting import current_date, format_date, format_day, format_duration
 from crag.translation import N_, _, translate_text
 from pages.inspect import run_list
 from pages.parts import labels, markdown
@@ -66,7 +66,7 @@ def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
     ranks = list(_OUTCOME_WORDS)
     values = [
         {
-            "day": _day_label(one.day),
+            "day": format_day(date.fromisoformat(one.day)),
             "outcome": _(_OUTCOME_WORDS[one.outcome]),
             "runs": one.runs,
             "rank": ranks.index(one.outcome),
@@ -96,12 +96,7 @@ def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
 
 def _shown_days() -> list[str]:
     """Return the labels of the days shown, earliest first."""
-    return [_day_label((current_date() - timedelta(days=back)).isoformat()) for back in reversed(range(_DAYS))]
-
-
-def _day_label(day: str) -> str:
-    named = date.fromisoformat(day)
-    return f"{named.day} {named:%b}"
+    return [format_day(current_date() - timedelta(days=back)) for back in reversed(range(_DAYS))]
 
 
 def _describe_days(days: Sequence[DayCount]) -> str:

@@ -24,9 +24,10 @@ from pages.settings import setting_row
 _KEY_INTRODUCTION = N_("Conversations started in this browser are visible only here. Its key:")
 _KEY_MEANING = N_("The key names this browser. It opens nothing by itself.")
 _TAKING_OVER = N_(
-    "\nTo use conversations from another browser here, from another port, or from before "
-    "you cleared site data: on the\nserver, list all conversations, then transfer the ones "
-    "you name, or all with `--all`.\n"
+    "One conversation: export it there as JSON and import it here, both under *History* in the chat. "
+    "Many, or those from another port or from before you cleared site data: on the server, list all conversations, "
+    "then transfer the ones you name, or all with `--all`. "
+    "Where people log in, they have their conversations in every browser."
 )
 
 

@@ -54,6 +54,17 @@ def test_a_document_is_added_followed_found_and_removed(api):
     assert api.get("/api/v1/collections").json()["collections"][0]["sources"] == 2
 
 
+def test_a_document_is_renamed_and_gets_its_own_title_back(api):
+    (document,) = api.get("/api/v1/documents").json()["documents"]
+    path = f"/api/v1/documents/{document['id']}"
+    renamed = api.patch(path, json={"title": "Brill"})
+    assert (renamed.status_code, renamed.json()["title"], renamed.json()["own_title"]) == (202, "Brill", "Light")
+    assert api.get("/api/v1/search", params={"q": "lighthouse"}).json()["hits"][0]["title"] == "Brill"
+    assert api.patch(path, json={"title": ""}).json() == document
+    assert api.patch(path, json={}).status_code == 422
+    assert api.patch("/api/v1/documents/unknown", json={"title": "Brill"}).status_code == 404
+
+
 def test_a_run_is_followed_and_read(api):
     started = api.post("/api/v1/runs", json={"question": "When was the lighthouse built?"}).json()
     events = events_of(api, f"/api/v1/runs/{started['run_id']}/events")

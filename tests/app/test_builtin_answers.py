@@ -18,6 +18,7 @@ from crag.app.application import Application, open_application
 from crag.app.reports import answer_json, sources_text
 from crag.inspection.steps import describe_assessment
 from crag.options import RunOptions
+from crag.runs.revisions import Revision
 from crag.runs.trace import Trace
 from crag.settings import Settings
 from crag.text.citation_marks import strip_bold
@@ -530,3 +531,20 @@ def test_hours_are_those_of_the_day_asked_for(houses: Application, question: str
     lines = [line for name in HOURS for line in HOURS[name].splitlines() if line and line in text]
     assert said in text
     assert len(lines) <= 1
+
+
+def test_this_handbook_is_the_document_of_the_answer_before(application: Application) -> None:
+    conversation = application.conversations.create()
+
+    def ask_on(question: str) -> Trace:
+        run = application.runs.start(conversation.id, question, RunOptions())
+        return Trace().apply_all(event for _, event in run.follow())
+
+    (title,) = {cited.title for cited in ask_on("How does the Tandem harvester use self-inspection?").citations}
+    for question in ("Summarize this handbook", "Shorter", "이 문서를 요약해 줘"):
+        summary = ask_on(question)
+        assert (summary.route, {cited.title for cited in summary.citations}) == ("document", {title}), question
+    found = ask_on("What does this handbook say about weighing?").passages.values()
+    again = application.runs.revise(application.runs.recent(1)[0], "retrieve", Revision())
+    found = [*found, *Trace().apply_all(event for _, event in again.follow()).passages.values()]
+    assert {passage.title for passage in found} == {title}

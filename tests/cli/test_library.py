@@ -25,6 +25,17 @@ def test_add_list_search_remove(crag, notes):
     assert crag("search", "side exit")[1] == {"hits": []}
 
 
+def test_a_document_is_renamed(crag, notes):
+    _, added = crag("add", notes)
+    id_, title = added["sources"][0]["id"], added["sources"][0]["title"]
+    code, renamed = crag("rename", id_, "Side exits")
+    assert (code, renamed) == (0, {"renamed": {"id": id_, "from": title, "to": "Side exits"}})
+    (listed,) = crag("list")[1]["sources"]
+    assert (listed["title"], listed["own_title"], listed["location"]) == ("Side exits", title, notes)
+    assert crag("rename", id_, "")[1]["renamed"]["to"] == title
+    assert crag("rename", "unknown", "Side exits")[0] == 1
+
+
 def test_collections_are_renamed_filled_and_deleted(crag, notes):
     _, added = crag("add", notes)
     id_ = added["sources"][0]["id"]

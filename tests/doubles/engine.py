@@ -33,16 +33,19 @@ class ListRetriever:
     ) -> Retrieval:
         self.queries.append(query)
         self.as_asked = as_asked
-        return Retrieval(list(self.passages[: options.k]), self.said)
+        return Retrieval(list(self._within(options))[: options.k], self.said)
 
     def size(self, options: RunOptions) -> int:
-        return len(self.passages)
+        return len(list(self._within(options)))
 
     def titles(self, options: RunOptions) -> list[str]:
-        return list(dict.fromkeys(passage.title for passage in self.passages))
+        return list(dict.fromkeys(passage.title for passage in self._within(options)))
 
     def read_all(self, options: RunOptions, *, with_tables: bool = False) -> Iterator[Passage]:
-        return (one for one in self.passages if " | " in one.text or not with_tables)
+        return (one for one in self._within(options) if " | " in one.text or not with_tables)
+
+    def _within(self, options: RunOptions) -> Iterator[Passage]:
+        return (one for one in self.passages if not options.source_ids or one.source_id in options.source_ids)
 
 
 @dataclass

@@ -235,7 +235,7 @@ def _phone(sweep: Sweep) -> None:
     sweep.look("phone, answered")
     page.locator("[class*=trace-of-] button:visible").last.click()
     sweep.look_into("phone, trace")
-    for path in ("documents", "settings", "inspect", f"inspect?run={sweep.runs[0]}"):
+    for path in ("documents", "evaluate", "notes", "settings", "inspect", f"inspect?run={sweep.runs[0]}"):
         sweep.go(path)
         sweep.look(f"phone, {path.partition('=')[0]}")
 

@@ -75,6 +75,61 @@ def test_only_what_the_request_names_is_summed_up(bench, question, read):
     assert [item.id for item in summarizer.given] == read
 
 
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [
+        ("Summarize this document", [2]),
+        ("Sum up the report, please", [2]),
+        ("Summarize the letter", [2]),
+        ("Summarize the lease", [1]),
+        ("Summarize this lease", [2]),
+        ("Summarize the documents", [1, 2]),
+        ("Summarize everything", [1, 2]),
+        ("이 설명서를 요약해 줘", [2]),
+        ("這本手冊的重點是什麼？", [2]),
+        ("总结一下这份报告", [2]),
+    ],
+)
+def test_after_an_answer_this_document_is_the_one_that_it_cites(bench, question, read):
+    summarizer = FirstSentences()
+    history = Turn("user", "Who paints the door?"), Turn("assistant", "The landlord [1].", cited=("s2",))
+    trace = bench({}, passages=[LEASE, LETTER], summarizer=summarizer).ask(question, history)
+    assert [item.id for item in summarizer.given] == read
+    assert trace.meant_documents == (("s2",) if read == [2] else ())
+    assert ("means “Letter”, which the answer before cites." in trace.condensed_reason) is (read == [2])
+
+
+def test_of_several_cited_documents_the_one_that_is_called_so_is_meant(bench):
+    summarizer = FirstSentences()
+    history = Turn("user", "Who paints the door?"), Turn("assistant", "The landlord [1][2].", cited=("s1", "s2"))
+    asking = bench({}, passages=[LEASE, LETTER, BOATS], summarizer=summarizer)
+    asking.ask("Summarize this letter", history)
+    assert [item.id for item in summarizer.given] == [2]
+    asking.ask("Summarize this report", history)
+    assert [item.id for item in summarizer.given] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("What does this document say about hens?", [2]),
+        ("When does this lease end?", [1, 2]),
+        ("What does the document say about hens?", [1, 2]),
+        ("How does this document differ from the lease?", [1, 2]),
+    ],
+)
+def test_a_question_for_a_fact_is_limited_only_by_words_that_can_mean_nothing_but_a_document(bench, question, found):
+    history = Turn("user", "Who paints the door?"), Turn("assistant", "The landlord [1].", cited=("s2",))
+    trace = bench({1: 1.0, 2: 1.0}, passages=[LEASE, LETTER]).ask(question, history)
+    assert [one for one in trace.passages if one in (1, 2)] == found
+
+
+def test_a_list_in_this_document_leaves_the_others_out(bench):
+    history = Turn("user", "Who paints the door?"), Turn("assistant", "The landlord [1].", cited=("s2",))
+    trace = bench({}, passages=[LEASE, LETTER]).ask("Where are hens mentioned in this letter?", history)
+    assert [match.title for match in trace.listed.matches] == ["Letter"]
+
+
 @pytest.mark.parametrize(("question", "read"), [("What is the lease like?", [1]), ("What is it like?", [1, 2])])
 def test_a_question_that_was_called_a_summary_is_about_the_document_that_it_names(bench, question, read):
     summarizer = FirstSentences()

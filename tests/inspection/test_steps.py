@@ -1,5 +1,6 @@
 """The steps of a run in words, as every painter shows them."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from crag.events import (
     PromptBuilt,
     QuestionCondensed,
     QuestionShortened,
+    RouteChosen,
     WebSkipped,
 )
 from crag.inspection.steps import (
@@ -22,6 +24,7 @@ from crag.inspection.steps import (
     describe_steps,
 )
 from crag.runs.trace import Step, Trace
+from crag.translation import use_language
 from crag.types import Support, Usage, Verdict
 from tests.inspection import runs
 
@@ -67,6 +70,22 @@ def test_a_follow_up_that_was_reworded_is_shown_open(condensed, line, expanded):
     )
     step = steps(trace)["condense_question"]
     assert (step.lines, step.expanded) == ((line, "It refers back."), expanded)
+
+
+def test_why_a_question_was_understood_so_is_said_in_the_language_of_the_screen():
+    reason = (
+        "It names no subject, so “ferry” was added from the question before. "
+        "“this manual” means “Boats”, which the answer before cites."
+    )
+    condensed = runs.node("condense_question", 0.1, 0.2, QuestionCondensed("Why? (ferry)", reason))
+    route = RouteChosen(
+        "fact", "No passage matches “hens”; 2 passages read. The passages that fit best are searched instead."
+    )
+    trace = runs.of(runs.begun(), condensed, runs.node("retrieve", 0.2, 0.3, route))
+    with use_language("ko"):
+        shown = " ".join(line for step in describe_steps(trace) for line in step.lines)
+    assert re.findall("[“‘](.*?)[”’]", shown) == ["Why? (ferry)", "ferry", "this manual", "Boats", "hens"]
+    assert re.findall("[A-Za-z]{2,}", re.sub("[“‘].*?[”’]", "", shown)) == []
 
 
 def test_words_of_the_built_in_engine_are_not_counted_as_tokens():

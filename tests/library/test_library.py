@@ -73,6 +73,48 @@ def test_a_document_is_read_part_by_part(library):
     assert parts[1].count("Rule 19 holds") == 0
 
 
+def test_a_renamed_document_is_found_by_its_new_title_and_no_longer_by_the_old_one(library):
+    added = library.pipeline.add_bytes("windows-949", NOTES)
+    other = library.pipeline.add_bytes("tea.md", b"Tea is drunk hot.")
+    renamed = library.rename(added.id, "  Kitchen\n handbook ")
+    assert (renamed.title, renamed.own_title, renamed.location) == ("Kitchen handbook", "windows-949", "windows-949")
+    assert library.search("handbook", k=1)[0].title == "Kitchen handbook"
+    terms = library._full_text.read_terms([library.search("cat sleeps", k=1)[0].id])
+    assert [(list(one.above), list(one.text)) for one in terms.values()] == [
+        (["kitchen", "handbook", "cat"], ["cat", "sleep", "day"])
+    ]
+    assert library._full_text.search("windows-949", 4) == []
+    assert library.source(other.id).title == "tea.md"
+
+
+def test_without_a_title_a_renamed_document_has_its_own_again(library):
+    added = library.pipeline.add_bytes("notes.md", NOTES)
+    before = library.source(added.id), library.search("Which animal sleeps?")
+    library.rename(added.id, "Cats")
+    library.rename(added.id, "Kettles and cats")
+    assert library.source(added.id).own_title == "notes.md"
+    library.rename(added.id, " ")
+    assert (library.source(added.id), library.search("Which animal sleeps?")) == before
+    with pytest.raises(NotFound):
+        library.rename("unknown", "Cats")
+
+
+def test_a_title_that_a_user_gave_outlives_new_versions_and_a_removal(library, tmp_path):
+    file = tmp_path / "notes.md"
+    file.write_bytes(NOTES)
+    added = library.pipeline.add_path(file)
+    library.rename(added.id, "Kitchen handbook")
+    file.write_bytes(b"# Teapots\nA teapot pours.\n")
+    replaced = library.pipeline.add_path(file)
+    assert (replaced.status, replaced.id, replaced.title) == ("replaced", added.id, "Kitchen handbook")
+    assert library.search("handbook", k=1)[0].text == "A teapot pours."
+    library.relocate(file, tmp_path / "tea.md")
+    library.discard([added.id])
+    library.restore([added.id])
+    assert library.source(added.id).title == "Kitchen handbook"
+    assert library.rename(added.id, "").title == "tea.md"
+
+
 def test_the_same_bytes_are_stored_once_per_collection(library):
     first = library.pipeline.add_bytes("notes.md", NOTES)
     again = library.pipeline.add_bytes("copy of notes.md", NOTES)

@@ -85,9 +85,9 @@ def test_texts_of_the_same_terms_score_the_same():
 
 def test_word_order_counts_in_the_text_but_not_in_the_title():
     rows = {
-        1: encode_passage_terms("", "Foxes are quick, brown and red; quick and brown."),
-        2: encode_passage_terms("", "The quick, brown foxes and many other beasts that run in the woods at night."),
-        3: encode_passage_terms("Quick brown foxes", "Beasts that run in the woods at night, and others."),
+        1: encode_passage_terms("", "", "Foxes are quick, brown and red; quick and brown."),
+        2: encode_passage_terms("", "", "The quick, brown foxes and many other beasts that run in the woods at night."),
+        3: encode_passage_terms("", "Quick brown foxes", "Beasts that run in the woods at night, and others."),
     }
     texts = {id_: PassageTerms.from_row(row) for id_, row in rows.items()}
     weights = weigh_terms("Quick brown foxes", AllAlike())

@@ -44,6 +44,20 @@ def test_an_answer_is_kept_with_its_sources(application, run):
     assert application.notes.list() == [kept]
 
 
+def test_what_was_answered_before_names_a_document_by_its_new_title(application, run):
+    application.notes.keep_answer(run.id)
+    (source,) = application.library.sources()
+    application.library.rename(source.id, "Brill handbook")
+    trace = application.runs.trace(run.id)
+    assert [one.title for one in (*trace.passages.values(), *trace.citations)] == ["Brill handbook"] * 2
+    assert application.notes.list()[0].sources[0].title == "Brill handbook"
+    (conversation,) = application.conversations.list()
+    assert "Brill handbook" in application.sharing.markdown(conversation.id)
+    assert "Brill handbook" in application.sharing.html(conversation.id)
+    application.library.rename(source.id, "")
+    assert [cited.title for cited in application.runs.trace(run.id).citations] == ["Light"]
+
+
 def test_a_passage_is_kept_as_a_quotation(application, run):
     (passage,) = application.runs.trace(run.id).passages.values()
     kept = application.notes.keep_passage(run.id, passage)

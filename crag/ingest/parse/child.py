@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.confinement import SendReply, run_confined
 from crag.ingest.parse.detection import detect_format
-from crag.ingest.parse.document import Block, Document, ParseLimits, ParseRequest, too_much_text_refusal
+from crag.ingest.parse.document import (
+    Block,
+    Document,
+    ParseLimits,
+    ParseRequest,
+    choose_title,
+    is_generic_title,
+    too_much_text_refusal,
+)
 from crag.text.sanitization import clean_display_name, clean_text
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -52,9 +61,14 @@ def _finish_document(document: Document, request: ParseRequest) -> Document:
         raise SourceRefused("no_text", "The file contains no text.")
     if sum(len(block.text) for block in blocks) > request.limits.characters:
         raise too_much_text_refusal(request.limits)
-    title = _single_line(document.title) or clean_display_name(request.name)
+    title = "" if is_generic_title(document.title) else _single_line(document.title)
+    name = clean_display_name(request.name)
+    if not title and is_generic_title(PurePath(name).stem):
+        title = _single_line(choose_title("", blocks))
     published = document.published if _ISO_DATE.fullmatch(document.published) else ""
-    return replace(document, title=title, author=_single_line(document.author), published=published, blocks=blocks)
+    return replace(
+        document, title=title or name, author=_single_line(document.author), published=published, blocks=blocks
+    )
 
 
 def _single_line(text: str) -> str:

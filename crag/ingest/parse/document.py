@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -56,9 +57,32 @@ class Document:
         return cls(**(value | {"blocks": tuple(Block(*block) for block in value["blocks"])}))
 
 
+# Titles that programs give to every file: “untitled”, “Presentation1”, “Slide 1”, “Microsoft Word - lease.doc”.
+_GENERIC_TITLE = re.compile(
+    r"""\(?(?:untitled(?:[ -](?:document|presentation|spreadsheet|page))?|no\ title|제목\ 없(?:음|는\ \w+)
+     |(?:无标题|無標題|未命名)\w{0,4}|anonymous|unspecified|unknown|title)[ -]?\d*\)?
+    |about:\S*
+    |microsoft\ (?:office\ )?(?:word|powerpoint|excel|publisher|visio)\b.*
+    |powerpoint[ -](?:presentation|präsentation|演示文稿|簡報|프레젠테이션|プレゼンテーション)
+    |(?:présentation|presentación\ de)\ powerpoint
+    |(?:new\ |새\ |新建\ ?|新增\ ?)?(?:microsoft\ (?:word|powerpoint)\ )?
+     (?:document|presentation|dokument|präsentation|문서|프레젠테이션|文档|演示文稿|簡報)[ -]?\(?\d*\)?
+    |(?:doc|book|workbook|sheet|slide|page|drawing|publication)[ -]?\d+
+    |(?:슬라이드|통합\ 문서|幻灯片|投影片|文件|工作簿|活頁簿)\ ?\d+
+    |.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pp[st]x?|xlsx?|od[pst]|hwpx?)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def is_generic_title(title: str) -> bool:
+    """Return whether a title says nothing about its file."""
+    return _GENERIC_TITLE.fullmatch(title.strip()) is not None
+
+
 def choose_title(stated: str | None, blocks: Iterable[Block]) -> str:
-    """Return the title that the file states, or else its first heading of level 1."""
-    return (stated or "").strip() or next((block.text for block in blocks if block.level == 1), "")
+    """Return the title that the file states, or else its first heading of level 1, unless that is generic, too."""
+    titles = ((stated or "").strip(), *(block.text for block in blocks if block.level == 1))
+    return next((title for title in titles if title and not is_generic_title(title)), "")
 
 
 def describe_unread_pages(pages: int, reasons: Mapping[str, int]) -> str:

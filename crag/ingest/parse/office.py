@@ -76,11 +76,6 @@ def _word_table_blocks(table: Any) -> list[Block]:
     return table_blocks(rows)
 
 
-# Titles that programs give to every presentation.
-_DEFAULT_TITLE = re.compile(
-    r"(?:PowerPoint (?:Presentation|演示文稿|簡報|프레젠테이션)|(?:Slide|幻灯片|投影片|슬라이드) ?\d+)?", re.IGNORECASE
-)
-
 _LONGEST_TITLE = 150  # characters of the title of a slide
 
 
@@ -96,8 +91,7 @@ def read_pptx(request: ParseRequest) -> Document:
     for number, slide in enumerate(presentation.slides, 1):
         request.progress("Reading slide", number, count)
         blocks += _slide_blocks(slide, number)
-    title = (presentation.core_properties.title or "").strip()
-    return Document(choose_title("" if _DEFAULT_TITLE.fullmatch(title) else title, blocks), count, tuple(blocks))
+    return Document(choose_title(presentation.core_properties.title, blocks), count, tuple(blocks))
 
 
 def _slide_blocks(slide: Any, number: int) -> Iterator[Block]:

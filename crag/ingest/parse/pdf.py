@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-_MEANINGLESS_TITLE = re.compile(
-    r"(?i)(?:\(?(?:untitled.*|anonymous|unspecified|unknown|no title)\)?|microsoft .*|about:\S*"
-    r"|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?"
-)
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _MAX_PAGE_POINTS = 1_000_000  # points, far beyond what any program creates
 _OCR_SCALE = 300 / 72  # pixels per point: Tesseract works best at 300 dpi
@@ -70,7 +65,6 @@ def read_pdf(request: ParseRequest) -> Document:
         raise ocr_too_slow_refusal() if late else _no_text_refusal(pages, request)
     metadata = pdf.get_metadata_dict()
     title, author = str(metadata.get("Title", "")).strip(), str(metadata.get("Author", ""))
-    title = "" if _MEANINGLESS_TITLE.fullmatch(title) else title
     return Document(title, count, tuple(blocks), author, note=_unread_note(pages, seen, late, request))
 
 

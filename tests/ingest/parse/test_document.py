@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import docx
+import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from crag.cancellation import Cancellation
@@ -20,6 +21,70 @@ PACKAGE = """<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="h
 
 def read(name: str, data: bytes) -> Document:
     return parse_file(name, data, stop=Cancellation())
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *(
+            "Presentation1",
+            "Document1",
+            "Untitled",
+            "untitled document",
+            "Untitled-3",
+            "(anonymous)",
+            "Title",
+            "Slide 1",
+        ),
+        *(
+            "Microsoft Word - lease.doc",
+            "PowerPoint Presentation",
+            "New Microsoft Word Document",
+            "Book1",
+            "lease.docx",
+        ),
+        *(
+            "프레젠테이션1",
+            "제목 없음",
+            "제목 없는 문서",
+            "새 문서",
+            "슬라이드 1",
+            "文档1",
+            "无标题",
+            "新建 Microsoft Word 文档",
+        ),
+        *("簡報1", "投影片 1", "未命名", "Présentation PowerPoint", "about:blank"),
+    ],
+)
+def test_a_title_of_an_authoring_tool_gives_way_to_the_first_heading(title: str) -> None:
+    data = io.BytesIO()
+    document = docx.Document()
+    document.core_properties.title = title
+    document.add_heading("Sheet 1", 1)
+    document.add_heading("House rules", 1)
+    document.save(data)
+    assert read("rules.docx", data.getvalue()).title == "House rules"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Microsoft 365 guide",
+        "Documentation",
+        "Presentation skills",
+        "문서 관리 규정",
+        "Book of kettles",
+        "文件管理辦法",
+        "Page 3 of life",
+    ],
+)
+def test_a_title_that_says_something_is_kept(title: str) -> None:
+    data = io.BytesIO()
+    document = docx.Document()
+    document.core_properties.title = title
+    document.add_heading("House rules", 1)
+    document.save(data)
+    assert read("rules.docx", data.getvalue()).title == title
 
 
 def test_the_author_of_a_pdf() -> None:

@@ -69,6 +69,12 @@ def test_a_title_that_a_program_made_up_is_no_title(title: str) -> None:
     assert read("a.pdf", data).title == "a.pdf"
 
 
+@pytest.mark.parametrize(("name", "title"), [("Presentation1.pdf", "House rules"), ("rules.pdf", "rules.pdf")])
+def test_a_heading_is_the_title_where_the_name_of_the_file_says_nothing_either(name: str, title: str) -> None:
+    data = pdf(Paragraph("House rules", STYLES["Title"]), Paragraph(PROSE, STYLES["BodyText"]), title="Presentation1")
+    assert read(name, data).title == title
+
+
 def test_words_broken_at_line_ends_are_mended_and_compounds_kept() -> None:
     out = io.BytesIO()
     canvas = Canvas(out)

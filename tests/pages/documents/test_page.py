@@ -298,6 +298,19 @@ def press(chat, label):
     assert not chat.exception
 
 
+def test_a_document_is_renamed_and_that_undone(chat, notes, services):
+    open_dialog(chat, table.RENAME_DIALOG, [notes])
+    assert said(chat, "The file keeps its name: brewing.md")
+    next(field for field in chat.text_input if field.label == "Title").set_value("Coffee")
+    press(chat, "Rename")
+    assert services.library.source(notes).title == "Coffee"
+    assert list(chat.dataframe[0].value["Document"]) == ["Coffee"]
+    assert said(chat, "Renamed **Brewing notes** to **Coffee**.")
+    press(chat, "Undo")
+    assert services.library.source(notes).title == "Brewing notes"
+    assert not said(chat, "Renamed")
+
+
 def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services):
     services.library.move([notes], "Kitchen")
     conversation = services.conversations.create({"collection": "Kitchen"})
