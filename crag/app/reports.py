@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ from crag.runs.trace import Trace
 from crag.text.citation_marks import strip_bold
 from crag.text.formatting import format_count, format_pages, format_place
 from crag.text.sanitization import TERMINAL_CONTROLS
-from crag.types import AddResult, Conversation, Grade, Passage, Source, Thresholds, Verdict
+from crag.types import AddResult, Conversation, Grade, ModelCall, Passage, Source, Thresholds, Verdict
 
 if TYPE_CHECKING:
     from crag.app.checklist_facts import Check
+    from crag.evaluation.types import Dataset
 
 
 Json = dict[str, Any]
@@ -99,6 +101,27 @@ def answer_json(run_id: str, trace: Trace) -> Json:
         "tokens": {"prompt": trace.usage.prompt_tokens, "answer": trace.usage.answer_tokens},
     }
     return document if trace.state == "done" else document | {"error": _error_json(trace)}
+
+
+def trace_json(trace: Trace, calls: Sequence[ModelCall]) -> Json:
+    """Return what Inspect shows of a run besides its answer."""
+    names = "started_at model_reason grader calibrated parent change condensed condensed_reason route_reason found"
+    sent = {"written": trace.query or None, "sent": trace.query_sent or None, "provider": trace.web_provider or None}
+    return {
+        "nodes": [asdict(step) for step in trace.steps],
+        "passages": [hit_json(passage) | _fields(passage, "origin") for passage in trace.passages.values()],
+        **_fields(trace, names),
+        "queries": sent | {"skipped": trace.web_skipped or None},
+        "thresholds": asdict(trace.thresholds) if trace.thresholds else None,
+        "options": asdict(trace.options),
+        "thought": trace.thought,
+        "calls": [asdict(call) for call in calls],
+    }
+
+
+def dataset_json(item: Dataset) -> Json:
+    """Return one entry of `datasets`."""
+    return _fields(item, "id name kind") | {"questions": len(item.examples), "made_at": item.made_at}
 
 
 def sources_text(trace: Trace) -> str:

@@ -26,9 +26,9 @@ from crag.cli.arguments import (
 from crag.cli.evaluation_report import evaluation_text
 from crag.cli.tasks import cancel_on_signals, create_add_task, run_tasks
 from crag.cli.terminal import describe_progress, print_failure, print_note, print_result, progress_line, progress_lines
-from crag.errors import BadRequest, Stopped
+from crag.errors import BadRequest, NotFound, Stopped
 from crag.evaluation.corpus import add_corpus
-from crag.evaluation.dataset_format import SEED_DATASET, read_dataset
+from crag.evaluation.dataset_format import read_dataset
 from crag.evaluation.dataset_records import sample_questions, take_first_questions
 from crag.evaluation.grid import find_best_variant, make_system_variants, make_variants, parse_axes
 from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationPlan, EvaluationResult, Variant
@@ -126,21 +126,14 @@ def select_questions(application: Application, options: argparse.Namespace) -> D
 
 
 def find_dataset(application: Application, given: str) -> Dataset:
-    """Find a dataset by name or id, or read one from a file. Raises `BadRequest`."""
-    if given == SEED_DATASET.id:
-        return SEED_DATASET
-    if given == "pinned":
-        return application.datasets.pinned()
-    known = application.datasets.all()
-    found = [one for one in known if given in (one.id, one.name)]
-    if len(found) > 1:
-        raise BadRequest(f"Several datasets are called “{given}”.", "Name it by its id; see `datasets`.")
-    if found:
-        return found[0]
-    file = parse_path(given)
-    if file.exists() or file.suffix:
-        return read_dataset(file)
-    raise BadRequest(f"There is no dataset or file “{given}”.", "Run `datasets` to list them.")
+    """Find a dataset by name or id, or read one from a file. Raises `BadRequest`, `NotFound`."""
+    try:
+        return application.datasets.find(given)
+    except NotFound:
+        file = parse_path(given)
+        if file.exists() or file.suffix:
+            return read_dataset(file)
+        raise
 
 
 def add_evaluation_documents(application: Application, options: argparse.Namespace) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from crag.app.application import Application
-from crag.app.reports import Json
+from crag.app.reports import dataset_json
 from crag.cli.arguments import OK, AddCommand, parse_path, parse_positive, parse_text, read_input_file, write_or_print
 from crag.cli.evaluate import (
     EXPORT_FORMATS,
@@ -22,7 +22,7 @@ from crag.cli.evaluation_report import comparison_text, evaluation_line
 from crag.cli.terminal import print_result
 from crag.errors import BadRequest, NotFound
 from crag.evaluation.summary import compare_results
-from crag.evaluation.types import Dataset, Evaluation, EvaluationResult
+from crag.evaluation.types import Evaluation, EvaluationResult
 from crag.text.formatting import format_count
 
 _MAX_LISTED = 1_000
@@ -195,7 +195,7 @@ def list_datasets(application: Application, options: argparse.Namespace) -> int:
     lines = "\n".join(
         f"{one.id}  {one.name}  ({format_count(len(one.examples), 'question')}, {one.kind})" for one in found
     )
-    print_result(options.json, {"datasets": [_dataset_json(one) for one in found]}, lines)
+    print_result(options.json, {"datasets": [dataset_json(one) for one in found]}, lines)
     return OK
 
 
@@ -204,7 +204,7 @@ def add_dataset(application: Application, options: argparse.Namespace) -> int:
     added = application.datasets.add(options.name or options.file.stem, read_input_file(options.file))
     print_result(
         options.json,
-        {"added": _dataset_json(added)},
+        {"added": dataset_json(added)},
         f"Added “{added.name}”: {format_count(len(added.examples), 'question')}.",
     )
     return OK
@@ -224,13 +224,3 @@ def delete_dataset(application: Application, options: argparse.Namespace) -> int
     application.datasets.delete(dataset.id)
     print_result(options.json, {"deleted": dataset.id}, f"Deleted “{dataset.name}”.")
     return OK
-
-
-def _dataset_json(dataset: Dataset) -> Json:
-    return {
-        "id": dataset.id,
-        "name": dataset.name,
-        "kind": dataset.kind,
-        "questions": len(dataset.examples),
-        "made_at": dataset.made_at,
-    }
