@@ -27,6 +27,7 @@ from crag.evaluation.types import Dataset, Evaluation, EvaluationPlan, Variant
 from crag.events import encode_event
 from crag.ingest.intake import compose_text_file
 from crag.library.job_queue import Job
+from crag.library.watched_folders import KEPT_SECONDS
 
 _POLL_SECONDS = 0.2
 Progress = tuple[dict[str, Any], bool]  # what is known of some work, and whether it is over
@@ -137,13 +138,13 @@ def add_file(
 
 @router.delete("/documents/{document_id}", tags=["Documents"], status_code=HTTPStatus.ACCEPTED, response_model=None)
 def remove_document(caller: Writer, request: WriteRequest, document_id: str) -> Response:
-    """Remove a document; on the page Documents this can be undone for a while."""
+    """Remove a document; on the page Documents this can be undone for a day."""
     return reply_once(request, caller, "", lambda: _discard(caller, document_id))
 
 
 def _discard(caller: Caller, document_id: str) -> dict[str, Any]:
     caller.application.library.source(document_id)  # raises if there is none
-    caller.application.library.discard([document_id])
+    caller.application.library.discard([document_id], KEPT_SECONDS)
     return {"removed": document_id}
 
 

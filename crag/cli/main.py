@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "conversations": ("conversations",),
     "notes": ("notes",),
     "folders": ("folders",),
+    "send": ("send",),
     "calibrate": ("calibrate",),
     "evaluate": ("evaluate",),
     "evaluations": ("evaluations", "datasets"),
