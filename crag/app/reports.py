@@ -14,6 +14,7 @@ from crag.runs.trace import Trace
 from crag.text.citation_marks import strip_bold
 from crag.text.formatting import format_count, format_pages, format_place
 from crag.text.sanitization import TERMINAL_CONTROLS
+from crag.translation import N_, _, translate_text
 from crag.types import AddResult, Conversation, Grade, ModelCall, Passage, Source, Thresholds, Verdict
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 MOVE_STATUS_TEXT = {
-    "moved": "moved",
-    "merged": "was already there; one copy is kept",
-    "kept": "was not moved: another version is already there",
+    "moved": N_("moved"),
+    "merged": N_("was already there; one copy is kept"),
+    "kept": N_("was not moved: another version is already there"),
 }
 
 
@@ -139,20 +140,22 @@ def sources_text(trace: Trace) -> str:
     if trace.outcome == "not_answered":
         nearest = [trace.passages[number] for number in trace.found.get("library", ())]
         places = (format_place(passage.title, passage.locator) for passage in nearest)
-        lines = [f"Nearest: {place}" for place in dict.fromkeys(places)]
-    return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
+        lines = [_("Nearest: {place}").format(place=place) for place in dict.fromkeys(places)]
+    return printable(
+        "\n".join([*lines, *(_("Note: {note}").format(note=translate_text(note)) for note in trace.notes)])
+    )
 
 
 def added_text(result: AddResult) -> str:
     """Return one line about one added or refused source."""
     if result.error:
-        return printable(f"✗ {result.source}: {result.error.message}")
+        return printable(f"✗ {result.source}: {translate_text(result.error.message)}")
     pages = f"{format_pages(result.pages, result.kind)}, " if result.pages else ""
     if result.status == "unchanged":
-        return printable(f"✓ {result.source}: already added as “{result.title}”")
-    words = {"added": "added", "replaced": "replaced with the new text"}
+        return printable(_("✓ {source}: already added as “{title}”").format(source=result.source, title=result.title))
+    words = {"added": _("added"), "replaced": _("replaced with the new text")}
     name = result.source if split_member_location(result.source) else result.title
-    note = f". {result.note}" if result.note else ""
+    note = f". {translate_text(result.note)}" if result.note else ""
     return printable(f"✓ {name}: {words[result.status]}, {pages}{format_count(result.passages, 'passage')}{note}")
 
 
@@ -160,7 +163,10 @@ def check_text(check: Check) -> str:
     """Return one line of the set-up checklist, with the remedy and its commands below."""
     sign = {"ok": "✓", "warn": "○", "fail": "✗"}[check.status]
     commands = [line for line in check.action.commands.splitlines() if line not in check.fix] if check.action else []
-    lines = [f"{sign} {check.name}: {check.detail}", f"  {check.fix}" if check.fix else ""]
+    lines = [
+        f"{sign} {translate_text(check.name)}: {translate_text(check.detail)}",
+        f"  {translate_text(check.fix)}" if check.fix else "",
+    ]
     return "\n".join([line for line in lines if line] + [f"      {command}" for command in commands])
 
 

@@ -24,6 +24,7 @@ from crag.errors import BadRequest, NotFound
 from crag.evaluation.summary import compare_results
 from crag.evaluation.types import Evaluation, EvaluationResult
 from crag.text.formatting import format_count
+from crag.translation import N_, _
 
 _MAX_LISTED = 1_000
 
@@ -82,7 +83,7 @@ def list_evaluations(application: Application, options: argparse.Namespace) -> i
     from crag.evaluation.exports import describe_evaluation
 
     found = application.evaluations.list(limit=_MAX_LISTED)
-    lines = "\n".join(map(evaluation_line, found)) or "There are no evaluations. Run `evaluate seed` to make one."
+    lines = "\n".join(map(evaluation_line, found)) or _("There are no evaluations. Run `evaluate seed` to make one.")
     print_result(options.json, {"evaluations": [describe_evaluation(one) for one in found]}, lines)
     return OK
 
@@ -116,7 +117,9 @@ def stop_evaluation(application: Application, options: argparse.Namespace) -> in
     evaluation = _find_evaluation(application, options.id)
     application.evaluations.stop(evaluation.id)
     print_result(
-        options.json, {"stopped": evaluation.id}, f"Stopped “{evaluation.name}”. `evaluations resume` continues."
+        options.json,
+        {"stopped": evaluation.id},
+        _("Stopped “{name}”. `evaluations resume` continues.").format(name=evaluation.name),
     )
     return OK
 
@@ -125,7 +128,11 @@ def delete_evaluation(application: Application, options: argparse.Namespace) -> 
     """Delete an evaluation with all its answers. This cannot be undone."""
     evaluation = _find_evaluation(application, options.id)
     application.evaluations.delete(evaluation.id)
-    print_result(options.json, {"deleted": evaluation.id}, f"Deleted “{evaluation.name}”.")
+    print_result(
+        options.json,
+        {"deleted": evaluation.id},
+        _("Deleted “{name}”.").format(name=evaluation.name),
+    )
     return OK
 
 
@@ -174,7 +181,7 @@ def compare_evaluations(application: Application, options: argparse.Namespace) -
 def _load_variant(application: Application, id_: str, number: int) -> _ComparedVariant:
     evaluation = _find_evaluation(application, id_)
     if number > len(evaluation.variants):
-        has = "one variant" if len(evaluation.variants) == 1 else f"{len(evaluation.variants)} variants"
+        has = N_("one variant") if len(evaluation.variants) == 1 else N_(f"{len(evaluation.variants)} variants")
         raise BadRequest(f"“{evaluation.name}” has {has}, no number {number}.", "Name two evaluations, or variants.")
     return _ComparedVariant(evaluation, number - 1, application.evaluations.results(evaluation.id, number - 1))
 
@@ -205,7 +212,9 @@ def add_dataset(application: Application, options: argparse.Namespace) -> int:
     print_result(
         options.json,
         {"added": dataset_json(added)},
-        f"Added “{added.name}”: {format_count(len(added.examples), 'question')}.",
+        _("Added “{name}”: {questions}.").format(
+            name=added.name, questions=format_count(len(added.examples), "question")
+        ),
     )
     return OK
 
@@ -222,5 +231,5 @@ def delete_dataset(application: Application, options: argparse.Namespace) -> int
     """Delete a dataset. Its evaluations keep their questions."""
     dataset = find_dataset(application, options.dataset)
     application.datasets.delete(dataset.id)
-    print_result(options.json, {"deleted": dataset.id}, f"Deleted “{dataset.name}”.")
+    print_result(options.json, {"deleted": dataset.id}, _("Deleted “{name}”.").format(name=dataset.name))
     return OK

@@ -36,6 +36,7 @@ from crag.ingest.folder_watch import (
 from crag.library.watched_folders import LookPace
 from crag.settings import Settings, parse_web_address
 from crag.storage.files import make_folder, write_atomically, write_fault
+from crag.translation import N_, _
 from crag.types import AddResult, Refusal
 
 _SETTLE_SECONDS = 1.0  # a file must be unchanged this long
@@ -76,7 +77,7 @@ def send_folder(settings: Settings, options: argparse.Namespace) -> int:
             sender.keep_sending(stop) if options.watch else sender.send_changes(stop)
             complete = True
         except Stopped:
-            print_note("Stopped. Send again to continue.")
+            print_note(_("Stopped. Send again to continue."))
             complete = False
     if options.json:
         print_json(sender.document() | {"complete": complete})
@@ -167,7 +168,7 @@ def _describe_refusal(reply: httpx.Response) -> str:
     try:
         return str(reply.json()["detail"])
     except (ValueError, LookupError, TypeError):
-        return f"What answers at {reply.url.host} is no server of CRAG Chat, or its API is off ({reply.status_code})."
+        return N_(f"{reply.url.host} is no server of CRAG Chat, or its API is off (status {reply.status_code}).")
 
 
 _KnownFile = tuple[int, int, str]  # the state of a file, and its SHA-256 or the key of an upload
@@ -236,7 +237,7 @@ class FolderSender:
         self._compare()
         self._apply()
         for path in self._changes.writing:
-            self._say(f"○ {path}: still being written; send again later")
+            self._say(_("○ {path}: still being written; send again later").format(path=path))
 
     def keep_sending(self, stop: Cancellation) -> None:
         """Send what changes until `stop`; while the server or the folder is not there, try again.
@@ -244,7 +245,7 @@ class FolderSender:
         Raises `CragError`, `Stopped`.
         """
         pace, fault, pause = LookPace(), "", 0.0
-        self._say(f"Watching {self._root}. Ctrl-C ends it.")
+        self._say(_("Watching {root}. Ctrl-C ends it.").format(root=self._root))
         while not stop.wait(pause):
             try:
                 began = time.thread_time()
@@ -281,7 +282,7 @@ class FolderSender:
             for old, new in changes.renamed:
                 files[new] = (*states[new], files.pop(old)[2])
                 self._sent.documents[new] = self._sent.documents.pop(old)
-                self._say(f"→ {old}: is now {new}")
+                self._say(_("→ {old}: is now {new}").format(old=old, new=new))
             for path in changes.vanished:
                 self._remove(path)
             changed = [one for one in (*changes.changed, *changes.new) if (one, states[one]) not in self._skipped]
@@ -294,7 +295,7 @@ class FolderSender:
         self._drop(self._sent.documents[path], path)
         del self._sent.files[path], self._sent.documents[path]
         self._removed.append(path)
-        self._say(f"− {path}: removed")
+        self._say(_("− {path}: removed").format(path=path))
 
     def _drop(self, document_ids: Iterable[str], path: str) -> None:
         """Remove documents of a file, except those that another file has, too."""
