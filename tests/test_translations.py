@@ -19,7 +19,7 @@ from crag.app.checklist import ALWAYS_SHOWN
 from crag.errors import FAULTS
 from crag.evaluation.dataset_format import SEED_DATASET
 from crag.evaluation.dataset_records import PINNED_DATASET_NAME
-from crag.evaluation.metrics import METRICS, STATE_BADGES
+from crag.evaluation.metrics import METRICS, STATE_BADGES, ChangeAssessment
 from crag.evaluation.metrics import VERDICT_BADGES as ANSWER_BADGES
 from crag.events import NODES
 from crag.ingest.parse.formats import FORMATS, SUPPORTED
@@ -31,7 +31,7 @@ from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.storage.api_tokens import SCOPES
 from crag.storage.preferences import ValueOrigin
 from crag.translation import FOLDER, list_languages
-from tests.test_structure import CRAG, PAGES
+from tests.test_structure import CRAG, PAGES, ROOT
 
 Message = str | tuple[str, str]
 ERRORS = re.compile(
@@ -82,7 +82,7 @@ def texts_of_tables() -> Iterator[str]:
     yield SUPPORTED
     yield from SCOPES.values()
     yield from (role.title() for role in ROLES)
-    yield from (*get_args(ValueOrigin), "Scans", "Disk")
+    yield from (*get_args(ValueOrigin), *get_args(ChangeAssessment), "Scans", "Disk")
     yield from ("in use", "ready", "answers by quoting your documents, no set-up needed")  # parts of one check
 
 
@@ -103,6 +103,9 @@ ARGPARSE = (
 """What Python's parser says of the arguments of a command, with names for its values."""
 
 
+MARKED = re.compile(r'(?<!\w)_\("([^"]+)"\)')
+
+
 def extract_messages() -> dict[Message, str]:
     """Every text to translate, with the module that holds it first."""
     found: dict[Message, str] = {}
@@ -113,6 +116,9 @@ def extract_messages() -> dict[Message, str]:
         help_texts = _help_of(tree) if name.startswith("crag.cli.") else ()
         for message in (*_messages_of(tree), *help_texts, *(_spoken(tree) if SPEAKING.match(name) else ())):
             found.setdefault(message, name)
+    for template in sorted((ROOT / "crag").rglob("*.jinja")):
+        for text in MARKED.findall(template.read_text(encoding="utf-8")):
+            found.setdefault(text, template.name)
     for text in texts_of_tables():
         if text:
             found.setdefault(text, "tables")
@@ -275,6 +281,20 @@ def test_pages_and_commands_compose_no_english_text_around_a_value():
                 if COMPOSED_WORD.search(text):
                     found.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
     assert found == []
+
+
+PAGE_TEMPLATES = [file for file in sorted((ROOT / "crag").rglob("*.jinja")) if file.parent.name != "api"]
+MARKUP = re.compile(
+    r"<style>.*?</style>|\{%.*?%\}|\{\{.*?\}\}|<title>.*?</title>|<[^>]*>|\bCRAG Chat\b|\bn\b", re.DOTALL
+)
+LABEL = re.compile(r'(?:aria-label|title|alt)="([^"{]+)"')
+
+
+@pytest.mark.parametrize("template", PAGE_TEMPLATES, ids=lambda file: file.name)
+def test_every_text_of_an_exported_page_is_looked_up(template: Path):
+    text = template.read_text(encoding="utf-8")
+    assert re.findall(r"[A-Za-z]{2,}", MARKUP.sub(" ", text)) == []
+    assert LABEL.findall(text) == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
