@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from crag.errors import BadRequest
-from crag.translation import ENGLISH, _, use_language
+from crag.translation import ENGLISH, N_, _, use_language
 from crag.types import NodeName, Thresholds
 
 PolicyName = Literal["paper", "any", "none", "off"]
@@ -267,12 +267,12 @@ class Option:
         """Return which values are valid, as a sentence."""
         match self.kind:
             case "switch":
-                return "Choose on or off."
+                return N_("Choose on or off.")
             case "choice":
-                return f"Choose one of {', '.join(self.values)}."
+                return N_(f"Choose one of {', '.join(self.values)}.")
             case "model":
-                return "Use builtin, ollama:NAME, or provider:model such as openai:gpt-4o-mini."
-        return f"Choose a number from {self.lowest:,} to {self.highest:,}."
+                return N_("Use builtin, ollama:NAME, or provider:model such as openai:gpt-4o-mini.")
+        return N_(f"Choose a number from {self.lowest:,} to {self.highest:,}.")
 
     def parse(self, written: str) -> Any:
         """Parse a value written as text, such as `on` or `0.5`. Raises `BadRequest` if it is invalid."""

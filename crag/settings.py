@@ -161,6 +161,7 @@ class Settings:
     search_retriever: str = ""
     mcp_search: str = field(default="", repr=False)  # a command may hold a key
     mcp_token: str = field(default="", repr=False)
+    send_token: str = field(default="", repr=False)
     nomic_url: str = DEFAULT_NOMIC_URL
     evaluator_url: str = DEFAULT_EVALUATOR_URL
     allow_private_urls: tuple[Network, ...] = ()
@@ -260,6 +261,7 @@ def load_settings(
         search_retriever=get("CRAG_SEARCH_RETRIEVER"),
         mcp_search=get("CRAG_MCP_SEARCH"),
         mcp_token=get("CRAG_MCP_TOKEN"),
+        send_token=get("CRAG_TOKEN"),
         nomic_url=_validate_checksummed_url("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
         evaluator_url=_parse_host_url("CRAG_EVALUATOR_URL", get("CRAG_EVALUATOR_URL", DEFAULT_EVALUATOR_URL)),
         allow_private_urls=_parse_networks(get("CRAG_ALLOW_PRIVATE_URLS")),

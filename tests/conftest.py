@@ -61,6 +61,7 @@ def _bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """Tests run as on a machine where nothing is configured or downloaded; also what they share."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("HOME", str(tmp_path_factory.mktemp("user")))
+        environment.setenv("CRAG_LANGUAGE", "en")
         for name in CONFIGURATION:
             environment.delenv(name, raising=False)
         yield

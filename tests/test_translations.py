@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from babel import Locale
@@ -18,7 +19,7 @@ from crag.app.checklist import ALWAYS_SHOWN
 from crag.errors import FAULTS
 from crag.evaluation.dataset_format import SEED_DATASET
 from crag.evaluation.dataset_records import PINNED_DATASET_NAME
-from crag.evaluation.metrics import METRICS, STATE_BADGES
+from crag.evaluation.metrics import METRICS, STATE_BADGES, ChangeAssessment
 from crag.evaluation.metrics import VERDICT_BADGES as ANSWER_BADGES
 from crag.events import NODES
 from crag.ingest.parse.formats import FORMATS, SUPPORTED
@@ -28,16 +29,17 @@ from crag.models.model_choice import BUILTIN_LABEL, embedder_label
 from crag.options import GRADERS, OPTIONS, POLICIES, REWRITE_STYLES, ROLES, ROUTES, WEB_MODES
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.storage.api_tokens import SCOPES
+from crag.storage.preferences import ValueOrigin
 from crag.translation import FOLDER, list_languages
-from tests.test_structure import CRAG, PAGES
+from tests.test_structure import CRAG, PAGES, ROOT
 
 Message = str | tuple[str, str]
 ERRORS = re.compile(
-    r"(Refused|NotLoggedIn|Fault|WebSearchFailed|LangSmithFailed|BadRequest|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
+    r"(Refused|NotLoggedIn|Fault|WebSearchFailed|LangSmithFailed|BadRequest|ArgumentTypeError|_Unreachable|Refusal|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
 )
 COMPOSED = {"Check", "CheckAction", "ModelChoice", "CondensedQuestion", "RouteChoice", "answer_as_fact", "_borrow"}
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # always the same, so that branches do not differ by it
-PLACEHOLDER = re.compile(r"\{(\w*)[^{}]*\}")
+PLACEHOLDER = re.compile(r"(?:\{|%\()(\w*)[^{}()]*(?:\}|\)s)")
 
 
 def texts_of_tables() -> Iterator[str]:
@@ -76,19 +78,32 @@ def texts_of_tables() -> Iterator[str]:
     yield from run_labels._CHANGE_LABELS.values()
     yield from (steps._SMALL_TALK_NAMES | steps._SUFFICIENCY_WORDS).values()
     yield from ALWAYS_SHOWN
+    yield from ARGPARSE
     yield SUPPORTED
     yield from SCOPES.values()
     yield from (role.title() for role in ROLES)
+    yield from (*get_args(ValueOrigin), *get_args(ChangeAssessment), "Scans", "Disk")
     yield from ("in use", "ready", "answers by quoting your documents, no set-up needed")  # parts of one check
 
 
 TERMINAL = (
-    *("crag.__main__", "crag.cli", "crag.mcp", "crag.api", "crag.server", "crag.settings"),
+    *("crag.__main__", "crag.mcp", "crag.api", "crag.server", "crag.settings"),
     *("crag.sharing.move", "crag.sharing.restore", "crag.sharing.restricted_pickle", "crag.sharing.langchain"),
     *("crag.storage.postgres", "crag.storage.sqlite", "crag.storage.migrations"),
     *("crag.evaluation.corpus", "crag.evaluation.calibration_probes", "crag.tables.query"),
 )
-"""Modules whose texts appear in a terminal or in the reply to a program, which are in English."""
+"""Modules whose texts appear in a log or in the reply to a program, which are in English."""
+
+ARGPARSE = (
+    *("usage: ", "positional arguments", "options", "actions", "show this help message and exit"),
+    *("the following arguments are required: {names}", "unrecognized arguments: {names}"),
+    *("argument {name}: {message}", "invalid choice: {value} (choose from {choices})", "expected one argument"),
+    *("expected at least one argument", "expected {count} arguments", "not allowed with argument {name}"),
+)
+"""What Python's parser says of the arguments of a command, with names for its values."""
+
+
+MARKED = re.compile(r'(?<!\w)_\("([^"]+)"\)')
 
 
 def extract_messages() -> dict[Message, str]:
@@ -98,8 +113,12 @@ def extract_messages() -> dict[Message, str]:
         if name.startswith(TERMINAL):
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        for message in (*_messages_of(tree), *(_spoken(tree) if SPEAKING.match(name) else ())):
+        help_texts = _help_of(tree) if name.startswith("crag.cli.") else ()
+        for message in (*_messages_of(tree), *help_texts, *(_spoken(tree) if SPEAKING.match(name) else ())):
             found.setdefault(message, name)
+    for template in sorted((ROOT / "crag").rglob("*.jinja")):
+        for text in MARKED.findall(template.read_text(encoding="utf-8")):
+            found.setdefault(text, template.name)
     for text in texts_of_tables():
         if text:
             found.setdefault(text, "tables")
@@ -134,6 +153,20 @@ def _messages_of(tree: ast.AST) -> Iterator[Message]:
             elif ERRORS.search(name) or name in COMPOSED:
                 yield from (text for text in texts if _is_sentence(text))
                 yield from (t for keyword in node.keywords for t in _texts(keyword.value) if _is_sentence(t))
+
+
+def _help_of(tree: ast.AST) -> Iterator[Message]:
+    """The help of commands, which is the docstring of their functions, and of their arguments."""
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    registering = [functions[name] for name in ("register",) if name in functions]
+    registered = {node.id for one in registering for node in ast.walk(one) if isinstance(node, ast.Name)}
+    for name in sorted(registered & functions.keys()):
+        if [one.arg for one in functions[name].args.args][1:] == ["options"]:
+            yield " ".join((ast.get_docstring(functions[name]) or "").split())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            texts = [text for keyword in node.keywords if keyword.arg == "help" for text in _texts(keyword.value)]
+            yield from (text for text in texts if re.search(r"[a-z]{3}", PLACEHOLDER.sub("", text)))
 
 
 def _counted(node: ast.Call) -> Iterator[Message]:
@@ -221,18 +254,25 @@ UNSPOKEN = re.compile(
 """Modules whose f-strings are terms of the search, commands, or expressions of charts."""
 
 
-def test_pages_compose_no_english_text_around_a_value():
+def _translated_arguments(call: ast.Call) -> Iterator[ast.expr]:
+    """The arguments of a call that are translated, by it or where an error or the help of an argument is shown."""
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    if name in {"_", "N_", "ngettext"} or ERRORS.search(name):
+        yield from call.args
+    yield from (keyword.value for keyword in call.keywords if name == "add_argument" and keyword.arg == "help")
+
+
+def test_pages_and_commands_compose_no_english_text_around_a_value():
     """An f-string such as "{done} of {total}" would be English in every language."""
     found = []
-    for name, file in {**PAGES, "crag.inspection.steps": CRAG["crag.inspection.steps"]}.items():
+    commands = {name: file for name, file in CRAG.items() if name.startswith("crag.cli.")}
+    for name, file in {**PAGES, **commands, "crag.inspection.steps": CRAG["crag.inspection.steps"]}.items():
         tree = ast.parse(file.read_text(encoding="utf-8"))
         marked = {
             id(part)
             for call in ast.walk(tree)
-            if isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id in {"_", "N_", "ngettext"}
-            for argument in call.args
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute)
+            for argument in _translated_arguments(call)
             for part in ast.walk(argument)
         }
         for node in ast.walk(tree):
@@ -246,6 +286,20 @@ def test_pages_compose_no_english_text_around_a_value():
 def test_pages_look_up_the_texts_of_metrics():
     drawn = re.compile(r"(?<!_\()METRICS\[[^\]]*\]\.(?:title|meaning)")
     assert [name for name, file in PAGES.items() if drawn.search(file.read_text(encoding="utf-8"))] == []
+
+
+PAGE_TEMPLATES = [file for file in sorted((ROOT / "crag").rglob("*.jinja")) if file.parent.name != "api"]
+MARKUP = re.compile(
+    r"<style>.*?</style>|\{%.*?%\}|\{\{.*?\}\}|<title>.*?</title>|<[^>]*>|\bCRAG Chat\b|\bn\b", re.DOTALL
+)
+LABEL = re.compile(r'(?:aria-label|title|alt)="([^"{]+)"')
+
+
+@pytest.mark.parametrize("template", PAGE_TEMPLATES, ids=lambda file: file.name)
+def test_every_text_of_an_exported_page_is_looked_up(template: Path):
+    text = template.read_text(encoding="utf-8")
+    assert re.findall(r"[A-Za-z]{2,}", MARKUP.sub(" ", text)) == []
+    assert LABEL.findall(text) == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

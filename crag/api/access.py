@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from anyio import to_thread
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, Field
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -39,7 +40,47 @@ _STATUSES: tuple[tuple[type[CragError], HTTPStatus], ...] = (
     (HomeFault, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelFault, HTTPStatus.BAD_GATEWAY),
 )
+_PROBLEM_TYPE = "application/problem+json"
 _bearer = HTTPBearer(auto_error=False, description="A token made in Settings → API tokens")
+
+
+class Problem(BaseModel):
+    """An error, as problem details (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: Annotated[str, Field(description="What happened and what to do, in words")]
+    code: Annotated[str, Field(description="Names this kind of error for programs")]
+
+
+class OpenAIError(BaseModel):
+    """An error of OpenAI's API."""
+
+    message: str
+    type: Literal["invalid_request_error", "server_error"]
+    param: None = None
+    code: str
+
+
+class OpenAIProblem(BaseModel):
+    """Reply with an error, as OpenAI's clients read it."""
+
+    error: OpenAIError
+
+
+def _describe_errors(reply: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """Return the descriptions of the errors that any operation may reply with."""
+    statuses = ("UNAUTHORIZED", "FORBIDDEN", "UNPROCESSABLE_ENTITY", "TOO_MANY_REQUESTS")
+    described: dict[int | str, dict[str, Any]] = {"default": {"description": "Any other error", **reply}}
+    for status in (HTTPStatus[name] for name in statuses):
+        described[status.value] = {"description": status.phrase, **reply}
+    return described
+
+
+PROBLEMS = _describe_errors({"content": {_PROBLEM_TYPE: {"schema": Problem.model_json_schema()}}})
+OPENAI_PROBLEMS = _describe_errors({"model": OpenAIProblem})
+"""Errors in the description of an operation of `/api/v1`, or of OpenAI's."""
 
 
 class Refused(CragError):
@@ -156,14 +197,26 @@ Permitter = Annotated[Caller, _require("web")]
 """Parameters of operations that need a token with this scope."""
 
 
+def _keep_key(
+    request: Request,
+    idempotency_key: Annotated[
+        str, Header(max_length=_MAX_KEY_LENGTH, description="The same again: no second effect, and the same reply")
+    ] = "",
+) -> Request:
+    request.state.key = idempotency_key
+    return request
+
+
+WriteRequest = Annotated[Request, Depends(_keep_key)]
+"""Parameter of operations that `reply_once`."""
+
+
 def reply_once(request: Request, caller: Caller, content: object, act: Callable[[], dict[str, Any]]) -> Response:
     """Act, and reply with 202; where the request names an `Idempotency-Key` that was used before, only reply again.
 
     `content` is what was asked for. Raises `Refused` for a key that came with something else.
     """
-    key = request.headers.get("idempotency-key", "")
-    if len(key) > _MAX_KEY_LENGTH:
-        raise Refused(HTTPStatus.BAD_REQUEST, f"An Idempotency-Key has at most {_MAX_KEY_LENGTH} characters.")
+    key: str = request.state.key
     replies, token = ApiReplies(caller.application.database), caller.token.id
     asked = hashlib.sha256(f"{request.method} {request.url.path} {content!r}".encode()).hexdigest()
     known = replies.claim(token, key, asked) if key else None
@@ -231,8 +284,8 @@ def _describe_error(request: Request, status: HTTPStatus, message: str, code: st
     named = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
     named |= dict(headers or {})
     if request.url.path.startswith(OPENAI_PREFIX):
-        kind = "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-        error = {"message": message, "type": kind, "param": None, "code": code}
-        return JSONResponse({"error": error}, status, named)
-    problem = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": message, "code": code}
-    return JSONResponse(problem, status, named, "application/problem+json")
+        is_fault = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        error = OpenAIError(message=message, type="server_error" if is_fault else "invalid_request_error", code=code)
+        return JSONResponse(OpenAIProblem(error=error).model_dump(), status, named)
+    problem = Problem(title=status.phrase, status=status.value, detail=message, code=code)
+    return JSONResponse(problem.model_dump(), status, named, _PROBLEM_TYPE)

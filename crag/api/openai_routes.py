@@ -17,7 +17,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from crag.api.access import Asker, Caller, Refused
+from crag.api.access import OPENAI_PROBLEMS, Asker, Caller, Refused
 from crag.api.questions import AskOptions, Text, run_json, start_run
 from crag.app.followed_runs import follow_run
 from crag.events import TokensWritten
@@ -29,7 +29,7 @@ MODEL = "crag"
 _CLIENT_CLOSED_REQUEST = 499  # nobody reads it
 _PRESET_SEPARATOR = ":"
 _MAX_MESSAGES = 200
-router = APIRouter(prefix="/v1", tags=["OpenAI"])
+router = APIRouter(prefix="/v1", tags=["OpenAI"], responses=OPENAI_PROBLEMS)
 
 
 class TextPart(BaseModel):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from crag.api.access import Caller
 from crag.app import reports
 from crag.errors import BadRequest
-from crag.options import RouteName, RunOptions
+from crag.options import RouteName, RunOptions, WebMode
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.sanitization import normalize_question
@@ -21,7 +21,7 @@ _MAX_TEXT = 200_000  # characters of one message
 Text = Annotated[str, Field(max_length=_MAX_TEXT)]
 
 
-class AskOptions(BaseModel):
+class AnswerOptions(BaseModel):
     """How to answer; what is left out is as saved in the settings, but the web is off."""
 
     model_config = ConfigDict(extra="forbid")
@@ -29,8 +29,13 @@ class AskOptions(BaseModel):
     collection: Annotated[str, Field(max_length=200, description="Only this collection")] = ""
     route: RouteName = "auto"
     passages: Annotated[int | None, Field(ge=1, le=50, description="How many passages to grade")] = None
-    web: Annotated[Literal["off", "ask"], Field(description="ask: a query for the web waits for leave")] = "off"
     preset: Annotated[str, Field(max_length=200, description="A preset or reference system by name")] = ""
+
+
+class AskOptions(AnswerOptions):
+    """How to answer a question, and whether the web may be searched for it."""
+
+    web: Annotated[Literal["off", "ask"], Field(description="ask: a query for the web waits for leave")] = "off"
 
 
 def start_run(
@@ -41,7 +46,7 @@ def start_run(
     application.library.check_collection(options.collection)
     application.runs.count_question()
     # Before a conversation is made: a refused question must not leave an empty one.
-    question, chosen = normalize_question(question), build_options(caller, options)
+    question, chosen = normalize_question(question), build_options(caller, options, options.web)
     conversation_id = conversation or None
     if conversation == "new" or (not conversation and caller.owns_conversations):
         conversation_id = application.conversations.create().id
@@ -49,7 +54,7 @@ def start_run(
     return run, conversation_id
 
 
-def build_options(caller: Caller, options: AskOptions) -> RunOptions:
+def build_options(caller: Caller, options: AnswerOptions, web: WebMode = "off") -> RunOptions:
     """Return the options of a run. Raises `BadRequest` for an unknown preset."""
     preferences = caller.application.preferences
     changes: dict[str, Any] = {}
@@ -58,7 +63,7 @@ def build_options(caller: Caller, options: AskOptions) -> RunOptions:
         if options.preset not in presets:
             raise BadRequest(f"There is no preset “{options.preset}”.", f"There are: {', '.join(presets)}.")
         changes |= {**presets[options.preset], "preset": options.preset}
-    chosen = replace(preferences.options(changes), web=options.web, collection=options.collection)
+    chosen = replace(preferences.options(changes), web=web, collection=options.collection)
     if options.route != "auto":
         chosen = replace(chosen, route=options.route)
     return replace(chosen, k=options.passages) if options.passages else chosen

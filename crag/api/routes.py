@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
 import anyio
 import anyio.to_thread
-from fastapi import APIRouter, File, Form, Query, Request, UploadFile
+from fastapi import APIRouter, File, Form, Query, UploadFile
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from crag.api.access import Asker, Caller, Permitter, Reader, Refused, Writer, reply_once
-from crag.api.questions import AskOptions, Text, run_json, start_run
+from crag.api.access import PROBLEMS, Asker, Caller, Permitter, Reader, Refused, Writer, WriteRequest, reply_once
+from crag.api.questions import AnswerOptions, AskOptions, Text, build_options, run_json, start_run
 from crag.app import reports
 from crag.app.followed_runs import follow_run
 from crag.errors import BadRequest, NotFound
-from crag.evaluation.types import Evaluation
+from crag.evaluation.dataset_format import parse_examples
+from crag.evaluation.evaluations import MAX_REPETITIONS
+from crag.evaluation.exports import summarize_variants
+from crag.evaluation.types import Dataset, Evaluation, EvaluationPlan, Variant
 from crag.events import encode_event
 from crag.ingest.intake import compose_text_file
 from crag.library.job_queue import Job
 from crag.library.library import MAX_TITLE_LENGTH
+from crag.library.watched_folders import KEPT_SECONDS
 
 _POLL_SECONDS = 0.2
-_EVENT_STREAM = "text/event-stream"
+Progress = tuple[dict[str, Any], bool]  # what is known of some work, and whether it is over
 Listed = Annotated[int, Query(ge=1, le=200, description="How many at most")]
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
 
 
 class NewDocument(BaseModel):
@@ -58,6 +68,22 @@ class NewRun(AskOptions):
     conversation: Annotated[
         str, Field(max_length=200, description="Id of a conversation to go on with, or new; empty: none")
     ] = ""
+
+
+class NewEvaluation(AnswerOptions):
+    """Questions to ask, and how to answer and judge them."""
+
+    dataset: Annotated[
+        str,
+        Field(max_length=200, description="Id or name of a dataset; seed: built in; pinned: test questions"),
+    ] = ""
+    questions: Annotated[
+        list[dict[str, Any]],
+        Field(max_length=5_000, description="Instead of a dataset: its lines, such as {question, answers, answerable}"),
+    ] = Field(default_factory=list)
+    name: Annotated[str, Field(max_length=200)] = ""
+    repetitions: Annotated[int, Field(ge=1, le=MAX_REPETITIONS)] = 1
+    judge: Annotated[str, Field(max_length=200, description="Model that judges the answers; empty: none")] = ""
 
 
 class Consent(BaseModel):
@@ -90,7 +116,7 @@ def get_document(caller: Reader, document_id: str) -> dict[str, Any]:
 
 
 @router.post("/documents", tags=["Documents"], status_code=HTTPStatus.ACCEPTED, response_model=None)
-def add_document(caller: Writer, request: Request, document: NewDocument) -> Response:
+def add_document(caller: Writer, request: WriteRequest, document: NewDocument) -> Response:
     """Add a web page or a text; the reply names the job that reads it."""
     if bool(document.url) == bool(document.text):
         raise BadRequest("Give either a url or a text.")
@@ -106,7 +132,7 @@ def add_document(caller: Writer, request: Request, document: NewDocument) -> Res
 
 @router.post("/documents/files", tags=["Documents"], status_code=HTTPStatus.ACCEPTED, response_model=None)
 def add_file(
-    caller: Writer, request: Request, file: Annotated[UploadFile, File()], collection: Annotated[str, Form()] = ""
+    caller: Writer, request: WriteRequest, file: Annotated[UploadFile, File()], collection: Annotated[str, Form()] = ""
 ) -> Response:
     """Add an uploaded file, perhaps an archive; the reply names the job that reads it."""
     data, limit = file.file.read(), caller.application.settings.max_upload_bytes
@@ -120,7 +146,7 @@ def add_file(
 
 
 @router.patch("/documents/{document_id}", tags=["Documents"], response_model=None)
-def rename_document(caller: Writer, request: Request, document_id: str, renamed: DocumentTitle) -> Response:
+def rename_document(caller: Writer, request: WriteRequest, document_id: str, renamed: DocumentTitle) -> Response:
     """Give a document another title; an empty one brings back the title that its file states."""
 
     def rename() -> dict[str, Any]:
@@ -129,15 +155,15 @@ def rename_document(caller: Writer, request: Request, document_id: str, renamed:
     return reply_once(request, caller, renamed.model_dump(), rename)
 
 
-@router.delete("/documents/{document_id}", tags=["Documents"], response_model=None)
-def remove_document(caller: Writer, request: Request, document_id: str) -> Response:
-    """Remove a document; on the page Documents this can be undone for a while."""
+@router.delete("/documents/{document_id}", tags=["Documents"], status_code=HTTPStatus.ACCEPTED, response_model=None)
+def remove_document(caller: Writer, request: WriteRequest, document_id: str) -> Response:
+    """Remove a document; on the page Documents this can be undone for a day."""
     return reply_once(request, caller, "", lambda: _discard(caller, document_id))
 
 
 def _discard(caller: Caller, document_id: str) -> dict[str, Any]:
     caller.application.library.source(document_id)  # raises if there is none
-    caller.application.library.discard([document_id])
+    caller.application.library.discard([document_id], KEPT_SECONDS)
     return {"removed": document_id}
 
 
@@ -147,23 +173,28 @@ def get_job(caller: Writer, job_id: str) -> dict[str, Any]:
     return _job_json(_find_job(caller, job_id))
 
 
-@router.get("/jobs/{job_id}/events", tags=["Documents"], response_model=None)
-def follow_job(caller: Writer, job_id: str) -> Response:
+@router.get("/jobs/{job_id}/events", tags=["Documents"], response_class=EventStream)
+def follow_job(caller: Writer, job_id: str) -> EventStream:
     """Stream the progress of a job as server-sent events, until it has ended."""
     _find_job(caller, job_id)
-    return StreamingResponse(_job_events(caller, job_id), media_type=_EVENT_STREAM)
+
+    def read() -> Progress:
+        job = _find_job(caller, job_id)
+        return _job_json(job), job.finished
+
+    return EventStream(_poll(read))
 
 
-async def _job_events(caller: Caller, job_id: str) -> AsyncIterator[str]:
-    last = ""
-    while True:
-        job = await anyio.to_thread.run_sync(_find_job, caller, job_id)
-        if (said := json.dumps(_job_json(job))) != last:
+async def _poll(read: Callable[[], Progress]) -> AsyncIterator[str]:
+    """Yield an event for each change, until `read` says that there will be no more."""
+    last, is_over = "", False
+    while not is_over:
+        document, is_over = await anyio.to_thread.run_sync(read)
+        if (said := json.dumps(document)) != last:
             last = said
             yield f"data: {said}\n\n"
-        if job.finished:
-            return
-        await anyio.sleep(_POLL_SECONDS)
+        if not is_over:
+            await anyio.sleep(_POLL_SECONDS)
 
 
 def _find_job(caller: Caller, job_id: str) -> Job:
@@ -201,7 +232,7 @@ def get_passage(caller: Reader, passage_id: int) -> dict[str, Any]:
 
 
 @router.post("/runs", tags=["Runs"], status_code=HTTPStatus.ACCEPTED, response_model=None)
-def ask(caller: Asker, request: Request, asked: NewRun) -> Response:
+def ask(caller: Asker, request: WriteRequest, asked: NewRun) -> Response:
     """Ask a question; the reply names the run, which goes on by itself."""
 
     def start() -> dict[str, Any]:
@@ -223,8 +254,19 @@ def _read_run(caller: Caller, run_id: str) -> dict[str, Any]:
     return run_json(run_id, trace, conversation.id if conversation else None)
 
 
-@router.get("/runs/{run_id}/events", tags=["Runs"], response_model=None)
-def follow_run_events(caller: Reader, run_id: str) -> Response:
+@router.get("/runs/{run_id}/trace", tags=["Runs"])
+def get_trace(caller: Reader, run_id: str) -> dict[str, Any]:
+    """Return all that Inspect shows of a run.
+
+    To the run itself this adds its steps with their times, every passage found, queries, options, and each prompt as it
+    was sent to a model, with its reply. Times are in seconds, of steps and calls since the start of the run.
+    """
+    runs = caller.application.runs
+    return _read_run(caller, run_id) | reports.trace_json(runs.trace(run_id), runs.calls(run_id))
+
+
+@router.get("/runs/{run_id}/events", tags=["Runs"], response_class=EventStream)
+def follow_run_events(caller: Reader, run_id: str) -> EventStream:
     """Stream the events of a run, past ones first, until it ends or waits for leave."""
     run = caller.application.runs.attach(run_id)
 
@@ -232,7 +274,7 @@ def follow_run_events(caller: Reader, run_id: str) -> Response:
         async for event in follow_run(caller.application, run, stops=False):
             yield f"data: {encode_event(event).decode()}\n\n"
 
-    return StreamingResponse(events(), media_type=_EVENT_STREAM)
+    return EventStream(events())
 
 
 @router.post("/runs/{run_id}/stop", tags=["Runs"])
@@ -253,6 +295,42 @@ def answer_consent(caller: Permitter, run_id: str, consent: Consent) -> dict[str
     return {"run_id": run_id, "allowed": consent.allow}
 
 
+@router.get("/datasets", tags=["Evaluations"])
+def list_datasets(caller: Reader) -> dict[str, Any]:
+    """List the datasets that can be evaluated."""
+    return {"datasets": [reports.dataset_json(one) for one in caller.application.datasets.all()]}
+
+
+@router.post("/evaluations", tags=["Evaluations"], status_code=HTTPStatus.ACCEPTED, response_model=None)
+def start_evaluation(caller: Asker, request: WriteRequest, wanted: NewEvaluation) -> Response:
+    """Ask every question of a dataset, and score the answers; the reply names the evaluation."""
+    application = caller.application
+    if bool(wanted.dataset) == bool(wanted.questions):
+        raise BadRequest("Give either a dataset or questions.")
+    application.library.check_collection(wanted.collection)
+    options = build_options(caller, wanted)
+    dataset = _name_questions(wanted) if wanted.questions else application.datasets.find(wanted.dataset)
+
+    def start() -> dict[str, Any]:
+        application.runs.count_question()
+        plan = EvaluationPlan(
+            dataset,
+            [Variant("as given", options)],
+            wanted.repetitions,
+            wanted.judge,
+            name=wanted.name,
+            owner_id=dataset.owner_id,
+        )
+        return {"evaluation_id": application.evaluations.begin(plan).id}
+
+    return reply_once(request, caller, wanted.model_dump(), start)
+
+
+def _name_questions(wanted: NewEvaluation) -> Dataset:
+    lines = "\n".join(json.dumps(row) for row in wanted.questions)
+    return Dataset("", wanted.name or "API", "uploaded", parse_examples(lines.encode()))
+
+
 @router.get("/evaluations", tags=["Evaluations"])
 def list_evaluations(caller: Reader, limit: Listed = 50) -> dict[str, Any]:
     """List the evaluations, newest first."""
@@ -261,9 +339,9 @@ def list_evaluations(caller: Reader, limit: Listed = 50) -> dict[str, Any]:
 
 @router.get("/evaluations/{evaluation_id}", tags=["Evaluations"])
 def get_evaluation(caller: Reader, evaluation_id: str) -> dict[str, Any]:
-    """Return an evaluation with the scores of each answer."""
+    """Return an evaluation: its progress, its figures with their intervals, and the scores of each answer."""
     evaluations = caller.application.evaluations
-    found = evaluations.get(evaluation_id)
+    found, results = evaluations.get(evaluation_id), evaluations.results(evaluation_id)
     answers = [
         {
             "run_id": one.run_id,
@@ -273,11 +351,32 @@ def get_evaluation(caller: Reader, evaluation_id: str) -> dict[str, Any]:
             "state": one.state,
             "scores": dict(one.scored.scores),
         }
-        for one in evaluations.results(evaluation_id)
+        for one in results
     ]
-    return _evaluation_json(found) | {"answers": answers}
+    summary = summarize_variants(found, results, evaluations.cutoffs())
+    return _evaluation_json(found) | {"summary": summary, "answers": answers}
+
+
+@router.get("/evaluations/{evaluation_id}/events", tags=["Evaluations"], response_class=EventStream)
+def follow_evaluation(caller: Reader, evaluation_id: str) -> EventStream:
+    """Stream the progress of an evaluation as server-sent events, until it has ended."""
+    evaluations = caller.application.evaluations
+    evaluations.get(evaluation_id)
+
+    def read() -> Progress:
+        evaluation = evaluations.get(evaluation_id)
+        return _evaluation_json(evaluation), not evaluation.is_active
+
+    return EventStream(_poll(read))
+
+
+@router.post("/evaluations/{evaluation_id}/stop", tags=["Evaluations"])
+def stop_evaluation(caller: Asker, evaluation_id: str) -> dict[str, Any]:
+    """Stop an evaluation; its answers so far stay."""
+    caller.application.evaluations.stop(evaluation_id)
+    return {"stopped": evaluation_id}
 
 
 def _evaluation_json(one: Evaluation) -> dict[str, Any]:
-    names = ("id", "name", "kind", "dataset", "state", "started_at", "ended_at", "done", "total", "failed")
-    return {name: getattr(one, name) for name in names}
+    names = "id name kind dataset state fault started_at ended_at done total failed seconds_left"
+    return {name: getattr(one, name) for name in names.split()}

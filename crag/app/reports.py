@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +14,20 @@ from crag.runs.trace import Trace
 from crag.text.citation_marks import strip_bold
 from crag.text.formatting import format_count, format_pages, format_place
 from crag.text.sanitization import TERMINAL_CONTROLS
-from crag.types import AddResult, Conversation, Grade, Passage, Source, Thresholds, Verdict
+from crag.translation import N_, _, translate_text
+from crag.types import AddResult, Conversation, Grade, ModelCall, Passage, Source, Thresholds, Verdict
 
 if TYPE_CHECKING:
     from crag.app.checklist_facts import Check
+    from crag.evaluation.types import Dataset
 
 
 Json = dict[str, Any]
 
 MOVE_STATUS_TEXT = {
-    "moved": "moved",
-    "merged": "was already there; one copy is kept",
-    "kept": "was not moved: another version is already there",
+    "moved": N_("moved"),
+    "merged": N_("was already there; one copy is kept"),
+    "kept": N_("was not moved: another version is already there"),
 }
 
 
@@ -101,6 +104,27 @@ def answer_json(run_id: str, trace: Trace) -> Json:
     return document if trace.state == "done" else document | {"error": _error_json(trace)}
 
 
+def trace_json(trace: Trace, calls: Sequence[ModelCall]) -> Json:
+    """Return what Inspect shows of a run besides its answer."""
+    names = "started_at model_reason grader calibrated parent change condensed condensed_reason route_reason found"
+    sent = {"written": trace.query or None, "sent": trace.query_sent or None, "provider": trace.web_provider or None}
+    return {
+        "nodes": [asdict(step) for step in trace.steps],
+        "passages": [hit_json(passage) | _fields(passage, "origin") for passage in trace.passages.values()],
+        **_fields(trace, names),
+        "queries": sent | {"skipped": trace.web_skipped or None},
+        "thresholds": asdict(trace.thresholds) if trace.thresholds else None,
+        "options": asdict(trace.options),
+        "thought": trace.thought,
+        "calls": [asdict(call) for call in calls],
+    }
+
+
+def dataset_json(item: Dataset) -> Json:
+    """Return one entry of `datasets`."""
+    return _fields(item, "id name kind") | {"questions": len(item.examples), "made_at": item.made_at}
+
+
 def sources_text(trace: Trace) -> str:
     """Return the sources and doubtful sentences of an answer, or the nearest passages if declined; then its notes."""
     lines = [
@@ -116,20 +140,22 @@ def sources_text(trace: Trace) -> str:
     if trace.outcome == "not_answered":
         nearest = [trace.passages[number] for number in trace.found.get("library", ())]
         places = (format_place(passage.title, passage.locator) for passage in nearest)
-        lines = [f"Nearest: {place}" for place in dict.fromkeys(places)]
-    return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
+        lines = [_("Nearest: {place}").format(place=place) for place in dict.fromkeys(places)]
+    return printable(
+        "\n".join([*lines, *(_("Note: {note}").format(note=translate_text(note)) for note in trace.notes)])
+    )
 
 
 def added_text(result: AddResult) -> str:
     """Return one line about one added or refused source."""
     if result.error:
-        return printable(f"✗ {result.source}: {result.error.message}")
+        return printable(f"✗ {result.source}: {translate_text(result.error.message)}")
     pages = f"{format_pages(result.pages, result.kind)}, " if result.pages else ""
     if result.status == "unchanged":
-        return printable(f"✓ {result.source}: already added as “{result.title}”")
-    words = {"added": "added", "replaced": "replaced with the new text"}
+        return printable(_("✓ {source}: already added as “{title}”").format(source=result.source, title=result.title))
+    words = {"added": _("added"), "replaced": _("replaced with the new text")}
     name = result.source if split_member_location(result.source) else result.title
-    note = f". {result.note}" if result.note else ""
+    note = f". {translate_text(result.note)}" if result.note else ""
     return printable(f"✓ {name}: {words[result.status]}, {pages}{format_count(result.passages, 'passage')}{note}")
 
 
@@ -137,7 +163,10 @@ def check_text(check: Check) -> str:
     """Return one line of the set-up checklist, with the remedy and its commands below."""
     sign = {"ok": "✓", "warn": "○", "fail": "✗"}[check.status]
     commands = [line for line in check.action.commands.splitlines() if line not in check.fix] if check.action else []
-    lines = [f"{sign} {check.name}: {check.detail}", f"  {check.fix}" if check.fix else ""]
+    lines = [
+        f"{sign} {translate_text(check.name)}: {translate_text(check.detail)}",
+        f"  {translate_text(check.fix)}" if check.fix else "",
+    ]
     return "\n".join([line for line in lines if line] + [f"      {command}" for command in commands])
 
 

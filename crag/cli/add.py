@@ -18,6 +18,7 @@ from crag.errors import BadRequest, SourceRefused
 from crag.ingest.folder_watch import FolderWatch
 from crag.ingest.intake import is_url, list_named_files
 from crag.ingest.site import SiteLimits
+from crag.translation import N_, _
 from crag.types import DEFAULT_COLLECTION, AddResult, ProgressCallback
 
 _POLL_SECONDS = 1.0  # a file must be unchanged this long before it is read
@@ -28,7 +29,7 @@ def watch_folders(application: Application, options: argparse.Namespace) -> int:
     """Watch and add. A deleted file is reported and stays in the library."""
     watched = FolderWatch([_resolve_watched_path(spec) for spec in options.sources])
     watching = _WatchSession(application, options.collection, silent=options.json)
-    watching.say(f"Watching {', '.join(options.sources)}. Ctrl-C ends it.")
+    watching.say(_("Watching {sources}. Ctrl-C ends it.").format(sources=", ".join(options.sources)))
     with cancel_on_signals() as stop:
         pause = 0.0
         while not stop.wait(pause):
@@ -73,7 +74,7 @@ class _WatchSession:
         """Note the new locations of renamed files; their documents stay as they are."""
         for old, new in files:
             self._application.library.relocate(old, new, self._collection)
-            self.say(f"→ {old}: is now {new}")
+            self.say(_("→ {old}: is now {new}").format(old=old, new=new))
 
     def report_deleted(self, files: Sequence[Path]) -> None:
         """Report deleted files and how to remove them: an unmounted drive must not empty the library."""
@@ -81,13 +82,16 @@ class _WatchSession:
         for file in files:
             self.gone.append(str(file))
             id_ = ids.get(str(file))
-            self.say(f"− {file}: deleted; it stays in the library" + (f" until you `remove {id_}`" if id_ else ""))
+            line = N_("− {file}: deleted; it stays in the library")
+            if id_:
+                line = N_("− {file}: deleted; it stays in the library until you `remove {id}`")
+            self.say(_(line).format(file=file, id=id_))
 
     def report_unreadable(self, places: Sequence[Path]) -> None:
         """Report once that a path cannot be read."""
         for place in places:
             if place not in self._unreadable:
-                self.say(f"✗ {place}: cannot be read now; trying again later")
+                self.say(_("✗ {place}: cannot be read now; trying again later").format(place=place))
         self._unreadable = places
 
 
@@ -168,7 +172,7 @@ def _run_and_report(tasks: Sequence[IngestTask], options: argparse.Namespace) ->
     if options.json:
         print_json({"sources": [asdict(result) for result in results], "complete": complete})
     elif not complete:
-        print_note(f"Stopped: {done} of {len(tasks)} done. The rest was not added.")
+        print_note(_("Stopped: {done} of {tasks} done. The rest was not added.").format(done=done, tasks=len(tasks)))
     return OK if complete and not any(result.error for result in results) else FAILED
 
 

@@ -15,6 +15,7 @@ from crag.cli.terminal import print_json, print_result
 from crag.errors import BadRequest
 from crag.options import OPTIONS, Option, OptionChanges, RunOptions, apply_changes
 from crag.settings import Settings
+from crag.translation import _, translate_text
 from crag.types import strip_unstorable
 
 OK, FAILED, USAGE = 0, 1, 2
@@ -90,15 +91,18 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_option_argument(parser: argparse.ArgumentParser, option: Option) -> None:
-    help_text = f"{option.help[0].lower()}{option.help[1:].removesuffix('.')}"
+    sentence = _(option.help).rstrip(".。")
+    help_text = f"{sentence[0].lower()}{sentence[1:]}"
     match option.kind:
         case "switch":
             parser.add_argument(option.flag, action=argparse.BooleanOptionalAction, help=help_text)
         case "choice":
-            meanings = "; ".join(f"{value}: {meaning}" for value, (_, meaning) in option.values.items())
+            meanings = "; ".join(f"{value}: {_(meaning)}" for value, (_label, meaning) in option.values.items())
             parser.add_argument(option.flag, choices=option.values, help=f"{help_text}. {meanings}")
         case "model":
-            parser.add_argument(option.flag, type=parse_text, help=f"{help_text}. {option.requirement()}")
+            parser.add_argument(
+                option.flag, type=parse_text, help=f"{help_text}. {translate_text(option.requirement())}"
+            )
         case _:
             lowest, highest = option.bounds(for_run=True)
             parser.add_argument(option.flag, type=whole_number(int(lowest), int(highest)), help=help_text)
@@ -153,7 +157,11 @@ def write_or_print(path: Path | None, header: Json, content: str, *, as_json: bo
     """Write exported content to a new file, or else print it, as JSON within the `header`. Raises `BadRequest`."""
     if path is not None:
         write_new_file(path, content)
-        print_result(as_json, header | {"path": str(path), "bytes": path.stat().st_size}, f"Exported to {path}.")
+        print_result(
+            as_json,
+            header | {"path": str(path), "bytes": path.stat().st_size},
+            _("Exported to {path}.").format(path=path),
+        )
     elif as_json:
         print_json(header | {"content": content})
     else:

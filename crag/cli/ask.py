@@ -26,6 +26,7 @@ from crag.options import GRADERS, RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.jsonl import read_json_lines
+from crag.translation import _, translate_text
 from crag.types import Conversation, Passage
 
 _NEW = "new"  # a conversation id that stands for one to be started
@@ -61,7 +62,7 @@ def ask_question(application: Application, options: argparse.Namespace) -> int:
         trace = _follow_run(application, run, options.json)
     except KeyboardInterrupt:
         application.runs.stop(run.id)
-        trace = Trace().apply_all(event for _, event in application.runs.attach(run.id).follow())
+        trace = Trace().apply_all(event for _number, event in application.runs.attach(run.id).follow())
     if options.json:
         print_json(reports.answer_json(run.id, trace) | {"conversation_id": conversation_id})
     else:
@@ -70,11 +71,14 @@ def ask_question(application: Application, options: argparse.Namespace) -> int:
         if listed := reports.sources_text(trace):
             print_text(f"\n{listed}")
         if options.conversation == _NEW:
-            print(f"Continue with: --conversation {conversation_id}", file=sys.stderr)
+            print(
+                _("Continue with: --conversation {conversation_id}").format(conversation_id=conversation_id),
+                file=sys.stderr,
+            )
         if trace.outcome == "not_answered" and not trace.searched:
-            print("To add a document here: python -m crag add FILE", file=sys.stderr)
+            print(_("To add a document here: python -m crag add FILE"), file=sys.stderr)
         if trace.error:
-            print(reports.printable(f"{trace.error} {trace.remedy}"), file=sys.stderr)
+            print(reports.printable(translate_text(f"{trace.error} {trace.remedy}")), file=sys.stderr)
     return OK if trace.state == "done" else FAILED
 
 
@@ -112,11 +116,11 @@ def grade_pairs(application: Application, options: argparse.Namespace) -> int:
     questions = read_question_passage_pairs(options.file)
     name = application.answering(RunOptions(model=options.model))
     application.preferences.allow_model_for_process(name)
-    texts = (passage.text for rows in questions.values() for _, passage in rows)
+    texts = (passage.text for rows in questions.values() for _index, passage in rows)
     grader = application.engines.grader(name, CountedTermStatistics(texts), options.grader)
     grades: list[Any] = [None] * sum(len(rows) for rows in questions.values())
     for question, rows in questions.items():
-        for index, given in grader.grade(question, [passage for _, passage in rows], Cancellation()):
+        for index, given in grader.grade(question, [passage for _index, passage in rows], Cancellation()):
             grades[rows[index][0]] = reports.grade_json(given, grader.thresholds)
     print_result(options.json, {"grades": grades}, "\n".join(f"{one['score']}  {one['verdict']}" for one in grades))
     return OK

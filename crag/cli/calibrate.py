@@ -13,7 +13,7 @@ from crag.app.application import Application
 from crag.app.reports import Json
 from crag.cancellation import Cancellation
 from crag.cli.arguments import FAILED, OK, AddCommand, parse_count, parse_text, whole_number
-from crag.cli.terminal import print_failure, print_result, progress_line
+from crag.cli.terminal import pad_cell, print_failure, print_result, progress_line
 from crag.errors import BadRequest
 from crag.evaluation.calibration_probes import read_provided_questions
 from crag.evaluation.calibrator import MAX_PROBES, CalibrationPlan
@@ -34,16 +34,17 @@ from crag.evaluation.threshold_proposal import (
 from crag.inspection.run_labels import ACTION_BADGES
 from crag.options import GRADERS, RunOptions
 from crag.text.formatting import format_count
+from crag.translation import N_, _, translate_text
 from crag.types import Action, Thresholds
 
 CURVE_SCORES = tuple(step / 10 for step in range(1, 10))
 _PROBE_KIND_TEXT: dict[ProbeKind, str] = {
-    "passage": "made from passages",
-    "hidden": "with their document hidden",
-    "swapped": "with a fact of another passage",
-    "elsewhere": "from other collections",
-    "given": "given",
-    "ruling": "with verdicts you changed",
+    "passage": N_("made from passages"),
+    "hidden": N_("with their document hidden"),
+    "swapped": N_("with a fact of another passage"),
+    "elsewhere": N_("from other collections"),
+    "given": N_("given"),
+    "ruling": N_("with verdicts you changed"),
 }
 _BAR_WIDTH = 24
 _ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -88,19 +89,22 @@ def calibration_text(measured: Calibration, past: Sequence[ReplayResult], applie
             *_replay_lines(past),
         ]
         note = (
-            "Saved. The grader uses these thresholds from now on."
+            _("Saved. The grader uses these thresholds from now on.")
             if applied
-            else "Not saved. Use --apply to save them."
+            else _("Not saved. Use --apply to save them.")
         )
         return "\n".join([*lines, note])
-    return "\n".join([*lines, "No thresholds can be proposed.", *measured.proposal.remarks])
+    return "\n".join([*lines, _("No thresholds can be proposed."), *map(translate_text, measured.proposal.remarks)])
 
 
 def _heading_lines(measured: Calibration) -> list[str]:
-    where = f"“{measured.collection}”" if measured.collection else "the whole library"
+    where = f"“{measured.collection}”" if measured.collection else _("the whole library")
     kinds = Counter(one.kind for one in measured.scored)
-    origins = ", ".join(f"{kinds[kind]} {words}" for kind, words in _PROBE_KIND_TEXT.items() if kinds[kind])
-    return [f"{measured.grader} on {where}", f"{format_count(len(measured.scored), 'question')}: {origins}"]
+    origins = ", ".join(f"{kinds[kind]} {_(words)}" for kind, words in _PROBE_KIND_TEXT.items() if kinds[kind])
+    return [
+        _("{grader} on {where}").format(grader=measured.grader, where=where),
+        f"{format_count(len(measured.scored), 'question')}: {origins}",
+    ]
 
 
 def _histogram_lines(measured: Calibration) -> list[str]:
@@ -108,7 +112,8 @@ def _histogram_lines(measured: Calibration) -> list[str]:
     answered, unanswered = score_histograms(measured.scored, _HISTOGRAM_BINS)
     most = max(1, *answered, *unanswered)
     rows = enumerate(zip(answered, unanswered, strict=True))
-    return [f"{'best score':<11}{'answerable':<{_BAR_WIDTH + 6}}not answerable"] + [
+    heads = pad_cell(_("best score"), 11), pad_cell(_("answerable"), _BAR_WIDTH + 6), _("not answerable")
+    return ["".join(heads)] + [
         f"{at / 10:.1f}–{(at + 1) / 10:.1f}    {_format_bar(above, most)}{_format_bar(below, most)}".rstrip()
         for at, (above, below) in rows
     ]
@@ -121,51 +126,57 @@ def _format_bar(count: int, most: int) -> str:
 def _proposal_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
     figures, own = measure_thresholds(measured.scored, proposed), measured.own
     return [
-        (
-            f"relevant from {proposed.upper:g} (default {own.upper:g}): "
-            f"{_format_share(figures.correct)} of those can be answered"
+        _("relevant from {score:g} (default {own:g}): {share} of those can be answered").format(
+            score=proposed.upper, own=own.upper, share=_format_share(figures.correct)
         ),
-        (
-            f"not relevant below {proposed.lower:g} (default {own.lower:g}): "
-            f"{_format_share(figures.incorrect)} of those cannot be answered"
+        _("not relevant below {score:g} (default {own:g}): {share} of those cannot be answered").format(
+            score=proposed.lower, own=own.lower, share=_format_share(figures.incorrect)
         ),
-        describe_calibration_error(measured.scored, measured.own),
-        *measured.proposal.remarks,
+        translate_text(describe_calibration_error(measured.scored, measured.own)),
+        *map(translate_text, measured.proposal.remarks),
     ]
 
 
 def _format_share(share: ShareEstimate) -> str:
     if share.value is None:
-        return f"none (n={share.n})"
+        return _("none (n={n})").format(n=share.n)
     return f"{share.value:.0%} (95%: {share.low:.0%}–{share.high:.0%}, n={share.n})"
 
 
 def _action_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
     """Return the resulting actions for each kind of question, under the grader's own and the proposed thresholds."""
-    lines = [f"{'':26}{''.join(f'{_action_word(action):>23}' for action in _ACTIONS)}"]
-    for name, thresholds in (("default", measured.own), ("proposed", proposed)):
+    lines = [" " * 26 + "".join(pad_cell(_action_word(action), 23, right=True) for action in _ACTIONS)]
+    for name, thresholds in ((_("default"), measured.own), (_("proposed"), proposed)):
         figures: ThresholdFigures = measure_thresholds(measured.scored, thresholds)
         lines += [
-            _action_row(f"{name}: answerable", figures.answerable),
-            _action_row(f"{name}: not answerable", figures.unanswerable),
+            _action_row(_("{name}: answerable").format(name=name), figures.answerable),
+            _action_row(_("{name}: not answerable").format(name=name), figures.unanswerable),
         ]
     return lines
 
 
 def _action_row(name: str, outcomes: ActionShares) -> str:
-    return f"{name:26}{''.join(f'{outcomes.shares[action]:>23.1%}' for action in _ACTIONS)}"
+    return f"{pad_cell(name, 26)}{''.join(f'{outcomes.shares[action]:>23.1%}' for action in _ACTIONS)}"
 
 
 def _replay_lines(past: Sequence[ReplayResult]) -> list[str]:
     changed = [one for one in past if one.changes]
     if not past:
-        return ["This grader has not graded any question yet."]
-    lines = [f"{len(changed)} of the last {format_count(len(past), 'question')} would get a different result."]
+        return [_("This grader has not graded any question yet.")]
+    lines = [
+        _("{changed} of the last {questions} would get a different result.").format(
+            changed=len(changed), questions=format_count(len(past), "question")
+        )
+    ]
     lines += [
         f"  {_action_word(one.then)} → {_action_word(one.now)}: {one.question[:90]}"
         for one in changed[:_MAX_REPLAYS_SHOWN]
     ]
-    return lines + ([f"  and {len(changed) - _MAX_REPLAYS_SHOWN} more"] if len(changed) > _MAX_REPLAYS_SHOWN else [])
+    return lines + (
+        ["  " + _("and {count} more").format(count=len(changed) - _MAX_REPLAYS_SHOWN)]
+        if len(changed) > _MAX_REPLAYS_SHOWN
+        else []
+    )
 
 
 def _action_word(action: Action | None) -> str:
@@ -215,7 +226,7 @@ def calibrate_thresholds(application: Application, options: argparse.Namespace) 
     try:
         measured = _run_calibration(application, asked, CalibrationPlan(given, options.probes, options.rules))
     except KeyboardInterrupt:
-        print_failure("stopped", "Stopped. Nothing was saved.", options.json)
+        print_failure("stopped", _("Stopped. Nothing was saved."), options.json)
         return FAILED
     proposed = measured.proposal.thresholds
     if options.apply and proposed:
@@ -229,7 +240,7 @@ def calibrate_thresholds(application: Application, options: argparse.Namespace) 
 def _run_calibration(application: Application, asked: RunOptions, plan: CalibrationPlan) -> Calibration:
     stop = Cancellation()
     try:
-        with progress_line("Calibrating") as report:
+        with progress_line(_("Calibrating")) as report:
             return application.calibration.run(asked, plan, report, stop)
     except KeyboardInterrupt:
         stop.cancel()
@@ -239,6 +250,6 @@ def _run_calibration(application: Application, asked: RunOptions, plan: Calibrat
 def _forget_thresholds(application: Application, asked: RunOptions, as_document: bool) -> int:
     grader = application.grading_setup(asked).grader
     forgotten = application.calibration.saved.forget(asked.collection, grader)
-    message = "Back to the default thresholds." if forgotten else "There are no calibrated thresholds to remove."
+    message = _("Back to the default thresholds.") if forgotten else _("There are no calibrated thresholds to remove.")
     print_result(as_document, {"collection": asked.collection, "grader": grader, "forgotten": forgotten}, message)
     return OK

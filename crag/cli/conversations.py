@@ -11,6 +11,7 @@ from crag.cli.arguments import OK, AddCommand, parse_path, parse_text, read_inpu
 from crag.cli.terminal import print_result
 from crag.errors import BadRequest
 from crag.text.formatting import format_count
+from crag.translation import _
 
 ConversationFormat = Literal["markdown", "json", "html"]
 
@@ -51,7 +52,7 @@ def _add_id_argument(parser: argparse.ArgumentParser) -> None:
 def list_conversations(application: Application, options: argparse.Namespace) -> int:
     """List conversations, pinned ones first. Actions export, import, delete, restore and transfer them."""
     found = application.conversations.list(options.search)
-    lines = "\n".join(f"{one.id}  {one.title}" for one in found) or "There are no conversations."
+    lines = "\n".join(f"{one.id}  {one.title}" for one in found) or _("There are no conversations.")
     print_result(options.json, {"conversations": [reports.conversation_json(one) for one in found]}, lines)
     return OK
 
@@ -67,7 +68,11 @@ def export_conversation(application: Application, options: argparse.Namespace) -
 def import_conversation(application: Application, options: argparse.Namespace) -> int:
     """Import a conversation exported as JSON. It gets a new id."""
     made = application.sharing.import_json(read_input_file(options.file))
-    print_result(options.json, {"imported": reports.conversation_json(made)}, f"Imported “{made.title}” as {made.id}.")
+    print_result(
+        options.json,
+        {"imported": reports.conversation_json(made)},
+        _("Imported “{title}” as {id}.").format(title=made.title, id=made.id),
+    )
     return OK
 
 
@@ -75,7 +80,11 @@ def delete_conversation(application: Application, options: argparse.Namespace) -
     """Delete a conversation. It can be restored for a while."""
     title = application.conversations.get(options.id).title
     application.delete_conversation(options.id)
-    print_result(options.json, {"deleted": options.id}, f"Deleted “{title}”. To undo: conversations restore")
+    print_result(
+        options.json,
+        {"deleted": options.id},
+        _("Deleted “{title}”. To undo: conversations restore").format(title=title),
+    )
     return OK
 
 
@@ -83,7 +92,7 @@ def restore_conversation(application: Application, options: argparse.Namespace) 
     """Restore a deleted conversation."""
     application.conversations.restore(options.id)
     title = application.conversations.get(options.id).title
-    print_result(options.json, {"restored": options.id}, f"Restored “{title}”.")
+    print_result(options.json, {"restored": options.id}, _("Restored “{title}”.").format(title=title))
     return OK
 
 
@@ -95,7 +104,11 @@ def transfer_conversations(application: Application, options: argparse.Namespace
         application.conversations.get(conversation_id)  # raises before any is transferred
     people = application.people
     given = people.transfer_all(options.to) if options.all else people.transfer(options.to, options.ids)
-    print_result(options.json, {"given": given}, f"Transferred {format_count(given, 'conversation')}.")
+    print_result(
+        options.json,
+        {"given": given},
+        _("Transferred {conversations}.").format(conversations=format_count(given, "conversation")),
+    )
     return OK
 
 

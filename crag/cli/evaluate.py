@@ -26,16 +26,18 @@ from crag.cli.arguments import (
 from crag.cli.evaluation_report import evaluation_text
 from crag.cli.tasks import cancel_on_signals, create_add_task, run_tasks
 from crag.cli.terminal import describe_progress, print_failure, print_note, print_result, progress_line, progress_lines
-from crag.errors import BadRequest, Stopped
+from crag.errors import BadRequest, NotFound, Stopped
 from crag.evaluation.corpus import add_corpus
-from crag.evaluation.dataset_format import SEED_DATASET, read_dataset
+from crag.evaluation.dataset_format import read_dataset
 from crag.evaluation.dataset_records import sample_questions, take_first_questions
 from crag.evaluation.grid import find_best_variant, make_system_variants, make_variants, parse_axes
+from crag.evaluation.metrics import STATE_BADGES
 from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationPlan, EvaluationResult, Variant
 from crag.ingest.intake import list_named_files
 from crag.options import MODEL_OPTIONS
 from crag.storage.preferences import normalize_preset_name
 from crag.text.formatting import format_count, format_duration
+from crag.translation import N_, _, translate_text
 from crag.types import Progress
 
 EXPORT_FORMATS = ("csv", "json", "html")
@@ -126,21 +128,14 @@ def select_questions(application: Application, options: argparse.Namespace) -> D
 
 
 def find_dataset(application: Application, given: str) -> Dataset:
-    """Find a dataset by name or id, or read one from a file. Raises `BadRequest`."""
-    if given == SEED_DATASET.id:
-        return SEED_DATASET
-    if given == "pinned":
-        return application.datasets.pinned()
-    known = application.datasets.all()
-    found = [one for one in known if given in (one.id, one.name)]
-    if len(found) > 1:
-        raise BadRequest(f"Several datasets are called “{given}”.", "Name it by its id; see `datasets`.")
-    if found:
-        return found[0]
-    file = parse_path(given)
-    if file.exists() or file.suffix:
-        return read_dataset(file)
-    raise BadRequest(f"There is no dataset or file “{given}”.", "Run `datasets` to list them.")
+    """Find a dataset by name or id, or read one from a file. Raises `BadRequest`, `NotFound`."""
+    try:
+        return application.datasets.find(given)
+    except NotFound:
+        file = parse_path(given)
+        if file.exists() or file.suffix:
+            return read_dataset(file)
+        raise
 
 
 def add_evaluation_documents(application: Application, options: argparse.Namespace) -> str:
@@ -158,7 +153,11 @@ def add_evaluation_documents(application: Application, options: argparse.Namespa
                 added = len(add_corpus(application.library, given, collection, report, stop))
         else:
             added = _add_folder(application, given, collection, stop)
-    print_note(f"Asking the collection “{collection}”, which has {format_count(added, 'document')} of {given.name}.")
+    print_note(
+        _("Asking the collection “{collection}”, which has {documents} of {name}.").format(
+            collection=collection, documents=format_count(added, "document"), name=given.name
+        )
+    )
     return collection
 
 
@@ -210,7 +209,7 @@ def conclude_evaluation(application: Application, evaluation: Evaluation, option
     print_evaluation(evaluation, results, cutoffs, options.json)
     if options.output:
         write_new_file(options.output, export_content(output_format(options.output), evaluation, results, cutoffs))
-        print_note(f"Written to {options.output}.")
+        print_note(_("Written to {output}.").format(output=options.output))
     is_done = evaluation.state == "done"
     if is_done and options.save_preset is not None:
         _save_best_preset(application, evaluation, results, cutoffs, options.save_preset)
@@ -224,10 +223,10 @@ def _save_best_preset(
 ) -> None:
     found = find_best_variant(evaluation, results, cutoffs)
     if found is None:
-        print_note("No preset was saved: no answer has a known right answer.")
+        print_note(_("No preset was saved: no answer has a known right answer."))
         return
     application.preferences.save_preset(name, found.variant.options)
-    print_note(f"Saved as the preset “{name}”: {found.variant.name}.")
+    print_note(_("Saved as the preset “{name}”: {variant_name}.").format(name=name, variant_name=found.variant.name))
 
 
 def _upload_to_langsmith(application: Application, evaluation: Evaluation, results: Sequence[EvaluationResult]) -> None:
@@ -236,9 +235,9 @@ def _upload_to_langsmith(application: Application, evaluation: Evaluation, resul
         with cancel_on_signals() as stop, progress_line("LangSmith") as report:
             address = application.uploads.upload(evaluation, results, report, stop)
     except Stopped:
-        print_note("Stopped. What was sent is kept; send again to continue.")
+        print_note(_("Stopped. What was sent is kept; send again to continue."))
         return
-    print_note(f"See {address}")
+    print_note(_("See {address}").format(address=address))
 
 
 def follow_evaluation(application: Application, evaluation_id: str) -> Evaluation:
@@ -247,7 +246,9 @@ def follow_evaluation(application: Application, evaluation_id: str) -> Evaluatio
 
     def describe(progress: Progress) -> str:
         left = evaluations.get(evaluation_id).seconds_left
-        return describe_progress(progress) + (f", {format_duration(left)} left" if left else "")
+        return describe_progress(progress) + (
+            f", {_('{left} left').format(left=format_duration(left))}" if left else ""
+        )
 
     name = evaluations.get(evaluation_id).name
     with (
@@ -262,12 +263,13 @@ def follow_evaluation(application: Application, evaluation_id: str) -> Evaluatio
 
 
 def _incomplete_note(evaluation: Evaluation) -> str:
-    why = evaluation.fault or f"It was {evaluation.state}."
-    kept = f"{evaluation.done:,} of {evaluation.total:,} answers are kept."
-    return f"{why}\n{kept} To continue: python -m crag evaluations resume {evaluation.id}"
+    why = translate_text(evaluation.fault) or STATE_BADGES[evaluation.state].word
+    kept = _("{done:,} of {total:,} answers are kept.").format(done=evaluation.done, total=evaluation.total)
+    resume = _("To continue: python -m crag evaluations resume {id}").format(id=evaluation.id)
+    return f"{why}\n{kept} {resume}"
 
 
-_NO_CONSENT_NOTE = "Evaluations cannot ask for permission, so the web is not searched where permission is needed."
+_NO_CONSENT_NOTE = N_("Evaluations cannot ask for permission, so the web is not searched where permission is needed.")
 
 
 def register(command: AddCommand) -> None:
@@ -283,7 +285,7 @@ def evaluate_dataset(application: Application, options: argparse.Namespace) -> i
     try:
         collection = add_evaluation_documents(application, options)
     except Stopped:
-        print_failure("stopped", "Stopped before any question was asked. Added documents are kept.", options.json)
+        print_failure("stopped", _("Stopped before any question was asked. Added documents are kept."), options.json)
         return FAILED
     application.library.check_collection(collection)
     plan = EvaluationPlan(
@@ -307,7 +309,7 @@ def _create_variants(application: Application, options: argparse.Namespace) -> l
     for model in filter(None, named):
         application.preferences.allow_model_for_process(model)
     if base.web == "ask":
-        print_note(_NO_CONSENT_NOTE)
+        print_note(_(_NO_CONSENT_NOTE))
     if options.reference_systems:
         return make_system_variants(base)
     return make_variants(base, axes) if options.grid else [Variant("as given", base)]

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from crag.app.application import Application
-from crag.app.reports import Json
+from crag.app.reports import dataset_json
 from crag.cli.arguments import OK, AddCommand, parse_path, parse_positive, parse_text, read_input_file, write_or_print
 from crag.cli.evaluate import (
     EXPORT_FORMATS,
@@ -22,8 +22,9 @@ from crag.cli.evaluation_report import comparison_text, evaluation_line
 from crag.cli.terminal import print_result
 from crag.errors import BadRequest, NotFound
 from crag.evaluation.summary import compare_results
-from crag.evaluation.types import Dataset, Evaluation, EvaluationResult
+from crag.evaluation.types import Evaluation, EvaluationResult
 from crag.text.formatting import format_count
+from crag.translation import N_, _
 
 _MAX_LISTED = 1_000
 
@@ -82,7 +83,7 @@ def list_evaluations(application: Application, options: argparse.Namespace) -> i
     from crag.evaluation.exports import describe_evaluation
 
     found = application.evaluations.list(limit=_MAX_LISTED)
-    lines = "\n".join(map(evaluation_line, found)) or "There are no evaluations. Run `evaluate seed` to make one."
+    lines = "\n".join(map(evaluation_line, found)) or _("There are no evaluations. Run `evaluate seed` to make one.")
     print_result(options.json, {"evaluations": [describe_evaluation(one) for one in found]}, lines)
     return OK
 
@@ -116,7 +117,9 @@ def stop_evaluation(application: Application, options: argparse.Namespace) -> in
     evaluation = _find_evaluation(application, options.id)
     application.evaluations.stop(evaluation.id)
     print_result(
-        options.json, {"stopped": evaluation.id}, f"Stopped “{evaluation.name}”. `evaluations resume` continues."
+        options.json,
+        {"stopped": evaluation.id},
+        _("Stopped “{name}”. `evaluations resume` continues.").format(name=evaluation.name),
     )
     return OK
 
@@ -125,7 +128,11 @@ def delete_evaluation(application: Application, options: argparse.Namespace) -> 
     """Delete an evaluation with all its answers. This cannot be undone."""
     evaluation = _find_evaluation(application, options.id)
     application.evaluations.delete(evaluation.id)
-    print_result(options.json, {"deleted": evaluation.id}, f"Deleted “{evaluation.name}”.")
+    print_result(
+        options.json,
+        {"deleted": evaluation.id},
+        _("Deleted “{name}”.").format(name=evaluation.name),
+    )
     return OK
 
 
@@ -174,7 +181,7 @@ def compare_evaluations(application: Application, options: argparse.Namespace) -
 def _load_variant(application: Application, id_: str, number: int) -> _ComparedVariant:
     evaluation = _find_evaluation(application, id_)
     if number > len(evaluation.variants):
-        has = "one variant" if len(evaluation.variants) == 1 else f"{len(evaluation.variants)} variants"
+        has = N_("one variant") if len(evaluation.variants) == 1 else N_(f"{len(evaluation.variants)} variants")
         raise BadRequest(f"“{evaluation.name}” has {has}, no number {number}.", "Name two evaluations, or variants.")
     return _ComparedVariant(evaluation, number - 1, application.evaluations.results(evaluation.id, number - 1))
 
@@ -195,7 +202,7 @@ def list_datasets(application: Application, options: argparse.Namespace) -> int:
     lines = "\n".join(
         f"{one.id}  {one.name}  ({format_count(len(one.examples), 'question')}, {one.kind})" for one in found
     )
-    print_result(options.json, {"datasets": [_dataset_json(one) for one in found]}, lines)
+    print_result(options.json, {"datasets": [dataset_json(one) for one in found]}, lines)
     return OK
 
 
@@ -204,8 +211,10 @@ def add_dataset(application: Application, options: argparse.Namespace) -> int:
     added = application.datasets.add(options.name or options.file.stem, read_input_file(options.file))
     print_result(
         options.json,
-        {"added": _dataset_json(added)},
-        f"Added “{added.name}”: {format_count(len(added.examples), 'question')}.",
+        {"added": dataset_json(added)},
+        _("Added “{name}”: {questions}.").format(
+            name=added.name, questions=format_count(len(added.examples), "question")
+        ),
     )
     return OK
 
@@ -222,15 +231,5 @@ def delete_dataset(application: Application, options: argparse.Namespace) -> int
     """Delete a dataset. Its evaluations keep their questions."""
     dataset = find_dataset(application, options.dataset)
     application.datasets.delete(dataset.id)
-    print_result(options.json, {"deleted": dataset.id}, f"Deleted “{dataset.name}”.")
+    print_result(options.json, {"deleted": dataset.id}, _("Deleted “{name}”.").format(name=dataset.name))
     return OK
-
-
-def _dataset_json(dataset: Dataset) -> Json:
-    return {
-        "id": dataset.id,
-        "name": dataset.name,
-        "kind": dataset.kind,
-        "questions": len(dataset.examples),
-        "made_at": dataset.made_at,
-    }

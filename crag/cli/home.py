@@ -16,6 +16,7 @@ from crag.inspection.coverage_gaps import CoverageGap
 from crag.options import OPTIONS, SAVED_OPTIONS, Option, OptionChanges, RunOptions, dump_changes, get_option
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.text.formatting import format_count, format_timestamp, to_local_time
+from crag.translation import N_, _
 from crag.types import OutboundRecord
 
 
@@ -45,7 +46,7 @@ def register(command: AddCommand) -> None:
 def list_settings(application: Application, options: argparse.Namespace) -> int:
     """List every setting with its value and where the value comes from. Actions change them."""
     rows = [_setting_json(application, name) for name in SAVED_OPTIONS]
-    lines = [f"{row['name']:28} {OPTIONS[row['name']].write(row['value']):24} {row['origin']}" for row in rows]
+    lines = [f"{row['name']:28} {OPTIONS[row['name']].write(row['value']):24} {_(row['origin'])}" for row in rows]
     print_result(options.json, {"settings": rows}, "\n".join(lines))
     return OK
 
@@ -86,7 +87,7 @@ def delete_preset(application: Application, options: argparse.Namespace) -> int:
 
 def _print_setting(application: Application, options: argparse.Namespace) -> int:
     row = _setting_json(application, options.name)
-    print_result(options.json, row, f"{row['name']}: {OPTIONS[row['name']].write(row['value'])} ({row['origin']})")
+    print_result(options.json, row, f"{row['name']}: {OPTIONS[row['name']].write(row['value'])} ({_(row['origin'])})")
     return OK
 
 
@@ -107,7 +108,7 @@ def _preset_line(name: str, changes: OptionChanges) -> str:
     usual = RunOptions()
     changed = {key: value for key, value in changes.items() if value != get_option(usual, key)}
     differs = [f"{key} {OPTIONS[key].write(value)}" for key, value in changed.items()]
-    return f"{name}: {', '.join(differs) or 'as by default'}"
+    return f"{name}: {', '.join(differs) or _('as by default')}"
 
 
 def run_doctor(application: Application, options: argparse.Namespace) -> int:
@@ -123,14 +124,14 @@ def run_doctor(application: Application, options: argparse.Namespace) -> int:
     return FAILED if any(check.status == "fail" for check in checks) else OK
 
 
-_NO_GAPS_TEXT = "No coverage gaps: your documents answered every question."
+_NO_GAPS_TEXT = N_("No coverage gaps: your documents answered every question.")
 
 
 def list_gaps(application: Application, options: argparse.Namespace) -> int:
     """List the topics that the documents do not cover, those with most questions first."""
     application.archive.summaries.complete()
     found = application.gaps.list()
-    listing = "\n\n".join(map(_gap_text, found)) or _NO_GAPS_TEXT
+    listing = "\n\n".join(map(_gap_text, found)) or _(_NO_GAPS_TEXT)
     print_result(options.json, {"gaps": [_gap_json(gap) for gap in found]}, listing)
     return OK
 
@@ -142,15 +143,11 @@ def _gap_json(gap: CoverageGap) -> dict[str, object]:
 
 
 def _gap_text(gap: CoverageGap) -> str:
-    lines = [
-        (
-            f"{gap.topic}  ({format_count(len(gap.questions), 'question')}, "
-            f"the last on {to_local_time(gap.last_asked):%Y-%m-%d})"
-        )
-    ]
+    questions, day = format_count(len(gap.questions), "question"), f"{to_local_time(gap.last_asked):%Y-%m-%d}"
+    lines = [f"{gap.topic}  ({_('{questions}, the last on {day}').format(questions=questions, day=day)})"]
     for question in gap.questions:
         lines.append(f"  {' '.join(question.question.split())}")
-        lines += [f"    answered by {page.location}" for page in question.pages]
+        lines += ["    " + _("answered by {location}").format(location=page.location) for page in question.pages]
     return reports.printable("\n".join(lines))
 
 
@@ -158,12 +155,14 @@ def list_outbound_records(application: Application, options: argparse.Namespace)
     """List everything sent from this machine, newest first: when, where to, and the full text."""
     entries = application.outbound_log.entries(options.last)
     count = application.outbound_log.count_since()
-    listing = "\n".join(_outbound_line(entry) for entry in entries) or "Nothing has left this machine."
-    left_out = f"\n{count - len(entries):,} older ones: --last {count}" if count > len(entries) else ""
-    print_result(options.json, {"count": count, "departures": [asdict(entry) for entry in entries]}, listing + left_out)
+    listing = "\n".join(_outbound_line(entry) for entry in entries) or _("Nothing has left this machine.")
+    if count > len(entries):
+        listing += "\n" + _("{older:,} older ones: --last {count}").format(older=count - len(entries), count=count)
+    print_result(options.json, {"count": count, "departures": [asdict(entry) for entry in entries]}, listing)
     return OK
 
 
 def _outbound_line(entry: OutboundRecord) -> str:
     what = " ".join(entry.what.split())
-    return reports.printable(f"{format_timestamp(entry.at)}  {entry.kind} to {entry.host}: {what}")
+    target = _("{kind} to {host}").format(kind=entry.kind, host=entry.host)
+    return reports.printable(f"{format_timestamp(entry.at)}  {target}: {what}")

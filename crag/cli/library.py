@@ -31,9 +31,10 @@ from crag.sharing.restore import restore_backup
 from crag.storage.engine import Database
 from crag.storage.sqlite_file import DATABASE_NAME
 from crag.text.formatting import format_count, format_place
+from crag.translation import N_, _
 from crag.types import DEFAULT_COLLECTION, Passage
 
-_COLLECTION_HELP = "only this collection (default: all)"
+_COLLECTION_HELP = N_("only this collection (default: all)")
 
 
 def register(command: AddCommand) -> None:
@@ -105,8 +106,10 @@ def move(settings: Settings, options: argparse.Namespace) -> int:
         opened.callback(target.close)
         with progress_line("move") as report:
             done = move_home(source, target, report, Cancellation())
-    lacking = f" {format_count(done.missing, 'original')} had been lost before." if done.missing else ""
-    print_result(options.json, asdict(done), f"Copied {done.rows:,} rows and {done.originals:,} originals.{lacking}")
+    text = _("Copied {rows:,} rows and {originals:,} originals.").format(rows=done.rows, originals=done.originals)
+    if done.missing:
+        text += " " + _("{originals} had been lost before.").format(originals=format_count(done.missing, "original"))
+    print_result(options.json, asdict(done), text)
     return OK
 
 
@@ -126,7 +129,7 @@ def remove_documents(application: Application, options: argparse.Namespace) -> i
     """Remove documents by id. If one id is unknown, nothing is removed."""
     check_document_ids(application, options.ids, "removed")
     application.library.remove(options.ids)
-    print_result(options.json, {"removed": options.ids}, f"Removed {len(options.ids)}.")
+    print_result(options.json, {"removed": options.ids}, _("Removed {ids}.").format(ids=len(options.ids)))
     return OK
 
 
@@ -144,7 +147,7 @@ def search_passages(application: Application, options: argparse.Namespace) -> in
     """Find the nearest passages, without a language model."""
     application.library.check_collection(options.collection)
     hits = application.library.search(options.query, options.k, options.collection)
-    lines = "\n".join(_hit_text(hit) for hit in hits) or "No passages found."
+    lines = "\n".join(_hit_text(hit) for hit in hits) or _("No passages found.")
     print_result(options.json, {"hits": [reports.hit_json(hit) for hit in hits]}, lines)
     return OK
 
@@ -167,7 +170,11 @@ def list_collections(application: Application, options: argparse.Namespace) -> i
 def rename_collection(application: Application, options: argparse.Namespace) -> int:
     """Rename a collection."""
     name = application.rename_collection(options.name, options.new_name)
-    print_result(options.json, {"renamed": {"from": options.name, "to": name}}, f"“{options.name}” is now “{name}”.")
+    print_result(
+        options.json,
+        {"renamed": {"from": options.name, "to": name}},
+        _("“{name}” is now “{new}”.").format(name=options.name, new=name),
+    )
     return OK
 
 
@@ -175,7 +182,7 @@ def move_documents(application: Application, options: argparse.Namespace) -> int
     """Move documents to a collection, which is created if it does not exist."""
     check_document_ids(application, options.ids, "moved")
     moved = application.library.move(options.ids, options.name)
-    lines = "\n".join(f"{one.title}: {reports.MOVE_STATUS_TEXT[one.status]}" for one in moved)
+    lines = "\n".join(f"{one.title}: {_(reports.MOVE_STATUS_TEXT[one.status])}" for one in moved)
     print_result(options.json, {"moved": [asdict(one) for one in moved]}, lines)
     return FAILED if any(one.status == "kept" for one in moved) else OK
 
@@ -191,7 +198,11 @@ def delete_collection(application: Application, options: argparse.Namespace) -> 
         )
     application.library.remove(documents)
     application.delete_collection(options.name)
-    print_result(options.json, {"deleted": options.name, "documents": len(documents)}, f"Deleted “{options.name}”.")
+    print_result(
+        options.json,
+        {"deleted": options.name, "documents": len(documents)},
+        _("Deleted “{name}”.").format(name=options.name),
+    )
     return OK
 
 
@@ -203,7 +214,11 @@ def export_collection(application: Application, options: argparse.Namespace) -> 
         count = application.exchange.export(
             path, options.format, collection=options.collection, vectors=options.vectors, progress=report
         )
-    print_result(options.json, {"exported": count, "path": str(path)}, f"Exported {count:,} passages to {path}.")
+    print_result(
+        options.json,
+        {"exported": count, "path": str(path)},
+        _("Exported {count:,} passages to {path}.").format(count=count, path=path),
+    )
     return OK
 
 
@@ -237,7 +252,10 @@ def backup_home(settings: Settings, options: argparse.Namespace) -> int:
         database.close()
     document = {"backup": str(path), "sources": saved.sources, "bytes": path.stat().st_size, "missing": saved.missing}
     print_result(
-        options.json, document, f"Saved {saved.sources:,} documents in {path}.{_missing_originals_note(saved)}"
+        options.json,
+        document,
+        _("Saved {sources:,} documents in {path}.").format(sources=saved.sources, path=path)
+        + _missing_originals_note(saved),
     )
     return OK
 
@@ -249,15 +267,14 @@ def restore_home(settings: Settings, options: argparse.Namespace) -> int:
     aside = str(done.moved_aside) if done.moved_aside else None
     sources = done.manifest.sources
     document = {"restored": str(settings.home), "sources": sources, "moved_aside": aside}
-    before = f" What was there before is now in {aside}." if aside else ""
-    print_result(
-        options.json,
-        document,
-        f"Restored {sources:,} documents to {settings.home}.{before}{_missing_originals_note(done.manifest)}",
-    )
+    text = _("Restored {sources:,} documents to {home}.").format(sources=sources, home=settings.home)
+    if aside:
+        text += " " + _("What was there before is now in {aside}.").format(aside=aside)
+    print_result(options.json, document, text + _missing_originals_note(done.manifest))
     return OK
 
 
 def _missing_originals_note(manifest: BackupManifest) -> str:
     lost = len(manifest.missing)
-    return f" Of {lost:,} documents only the passages: their files are missing or damaged." if lost else ""
+    note = _("Of {lost:,} documents only the passages: their files are missing or damaged.").format(lost=lost)
+    return f" {note}" if lost else ""

@@ -6,14 +6,17 @@ import argparse
 import importlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 from crag.app.application import open_application
 from crag.cli.arguments import FAILED, OK, USAGE, Command, EarlyCommand, parse_folder
 from crag.cli.terminal import configure_output, print_failure, print_json
 from crag.errors import BadRequest, CragError
 from crag.settings import load_settings
+from crag.translation import ENGLISH, N_, _, match_language, translate_text, use_language
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "add": ("add", "refresh"),
@@ -22,6 +25,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "conversations": ("conversations",),
     "notes": ("notes",),
     "folders": ("folders",),
+    "send": ("send",),
     "calibrate": ("calibrate",),
     "evaluate": ("evaluate",),
     "evaluations": ("evaluations", "datasets"),
@@ -35,7 +39,23 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 success, 1 refused or failed, 2 usage error."""
-    as_json = "--json" in arguments
+    with use_language(ENGLISH if "--json" in arguments else find_terminal_language()):
+        return _run(arguments, as_json="--json" in arguments)
+
+
+def find_terminal_language() -> str:
+    """Return the language of `CRAG_LANGUAGE`, else of the locale (POSIX, 8.2); English if there is none for it."""
+    given = [os.environ.get(name) for name in ("CRAG_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")]
+    chosen = next(filter(None, given), "")
+    if not chosen or _ENGLISH_LOCALE.match(chosen):  # without loading what matches languages
+        return ENGLISH
+    return match_language([chosen])
+
+
+_ENGLISH_LOCALE = re.compile(r"(C|POSIX|en)(?![a-zA-Z])")
+
+
+def _run(arguments: Sequence[str], *, as_json: bool) -> int:
     configure_output(as_json)
     try:
         options = _build_parser(arguments).parse_args(arguments)
@@ -55,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
         return FAILED
     except Exception:  # last resort: log it and report a fault
         logging.getLogger(__name__).exception("Unexpected error in a command")
-        print_failure("bug", "Something went wrong in the app. Try again.", as_json)
+        print_failure("bug", N_("Something went wrong in the app. Try again."), as_json)
         return FAILED
 
 
@@ -76,9 +96,9 @@ def _run_command(options: argparse.Namespace) -> int:
 
 def _build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Return a parser for these arguments: of one module's commands if the first argument is one, else of all."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="python -m crag",
-        description="Answer questions from your documents, and grade every passage before it is used.",
+        description=N_("Answer questions from your documents, and grade every passage before it is used."),
     )
     groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
     parsers: dict[str, argparse.ArgumentParser] = {}
@@ -88,7 +108,8 @@ def _build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         if group not in groups:
             groups[group] = parsers[group].add_subparsers(metavar="ACTION", title="actions")
         common = _common_arguments(within=bool(group))
-        made = groups[group].add_parser(own, parents=[common], help=function.__doc__, description=function.__doc__)
+        described = " ".join((function.__doc__ or "").split())
+        made = groups[group].add_parser(own, parents=[common], help=described, description=described)
         made.set_defaults(command=function, early=early)
         parsers[name] = made
         return made
@@ -97,6 +118,33 @@ def _build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     for module in named or COMMANDS:
         importlib.import_module(f"crag.cli.{module}").register(command)
     return parser
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Formats help in the user's language; the texts of the commands are English."""
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, _("usage: ") if prefix is None else prefix)
+
+    def start_section(self, heading: str | None) -> None:
+        super().start_section(heading and translate_text(heading))
+
+    def add_text(self, text: str | None) -> None:
+        super().add_text(text and translate_text(text))
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return action.help and translate_text(action.help)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help and errors are in the user's language, as are those of its commands."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(formatter_class=_HelpFormatter, **given)
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"{self.prog}: {_('error: {message}').format(message=translate_text(message))}\n")
 
 
 def _common_arguments(within: bool) -> argparse.ArgumentParser:

@@ -7,6 +7,7 @@ import argparse
 from crag.app.application import Application
 from crag.cli.arguments import OK, AddCommand, whole_number
 from crag.cli.terminal import print_note
+from crag.translation import _
 
 _LARGEST_PORT = 65_535
 
@@ -36,6 +37,6 @@ def serve_mcp(application: Application, options: argparse.Namespace) -> int:
 
     user = application.accounts.find(options.account).id if options.account else None
     with listen(options.http) as listening:
-        print_note(f"Serving http://127.0.0.1:{options.http}/mcp. Stop with Ctrl+C.")
+        print_note(_("Serving http://127.0.0.1:{http}/mcp. Stop with Ctrl+C.").format(http=options.http))
         serve_http(server, user, listening)
     return OK

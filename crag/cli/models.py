@@ -17,11 +17,12 @@ from crag.models.evaluator_weights import DOWNLOAD_PREFIX, name_choices
 from crag.models.ollama_server import ModelReport
 from crag.retrieval.space_switch import SpaceStatus
 from crag.text.formatting import format_size
+from crag.translation import N_, _, translate_text
 from crag.types import Progress
 
 _POLL_SECONDS = 0.2
 _CANCEL_WAIT_SECONDS = 5.0  # until the downloading process notices the cancellation
-_NAME_HELP = "name of the model in Ollama, such as llama3.2:3b"
+_NAME_HELP = N_("name of the model in Ollama, such as llama3.2:3b")
 
 
 def register(command: AddCommand) -> None:
@@ -31,7 +32,7 @@ def register(command: AddCommand) -> None:
     command("models pull", pull_model).add_argument(
         "name",
         type=_parse_model_name,
-        help=f"{_NAME_HELP}; or nomic, the weights of the local embedder; or {name_choices()}, a grader",
+        help=f"name of a model in Ollama; or nomic, the weights of the local embedder; or {name_choices()}, a grader",
     )
     command("models remove", remove_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
     command("models load", load_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
@@ -54,7 +55,9 @@ def list_models(application: Application, options: argparse.Namespace) -> int:
         "recommended": {"name": name, "bytes": amount},
     }
     lines = [_model_line(model) for model in models] + [_download_line(download) for download in downloads]
-    empty_text = f"Ollama has no models yet. Get one with `models pull {name}` ({format_size(amount)})."
+    empty_text = _("Ollama has no models yet. Get one with `models pull {name}` ({amount}).").format(
+        name=name, amount=format_size(amount)
+    )
     print_result(options.json, document, "\n".join(lines) or empty_text)
     return OK
 
@@ -65,7 +68,7 @@ def pull_model(application: Application, options: argparse.Namespace) -> int:
     downloads.start(name)
     with (
         cancel_on_signals() as stop,
-        progress_line(options.name, lambda _: _download_progress(downloads.get(name))) as report,
+        progress_line(options.name, lambda _progress: _download_progress(downloads.get(name))) as report,
     ):
         while (seen := downloads.get(name)) and seen.state == "running" and not stop.wait(_POLL_SECONDS):
             report(Progress(seen.stage, seen.done, seen.total))
@@ -81,14 +84,14 @@ def remove_model(application: Application, options: argparse.Namespace) -> int:
         application.evaluator.remove(options.name.removeprefix(DOWNLOAD_PREFIX))
     else:
         application.ollama.delete(options.name)
-    print_result(options.json, {"removed": options.name}, f"Removed {options.name}.")
+    print_result(options.json, {"removed": options.name}, _("Removed {name}.").format(name=options.name))
     return OK
 
 
 def load_model(application: Application, options: argparse.Namespace) -> int:
     """Load a model with the options that questions use, so that the first one need not wait."""
     with progress_line(options.name) as report:
-        report(Progress("Loading"))
+        report(Progress(N_("Loading")))
         application.load_model(options.name)
     model = application.ollama.model(options.name)
     print_result(options.json, {"model": asdict(model)}, _model_line(model))
@@ -98,7 +101,7 @@ def load_model(application: Application, options: argparse.Namespace) -> int:
 def unload_model(application: Application, options: argparse.Namespace) -> int:
     """Unload a model from memory."""
     application.ollama.unload(options.name)
-    print_result(options.json, {"unloaded": options.name}, f"Unloaded {options.name}.")
+    print_result(options.json, {"unloaded": options.name}, _("Unloaded {name}.").format(name=options.name))
     return OK
 
 
@@ -113,10 +116,14 @@ def _download_name(name: str) -> str:
 
 
 def _model_line(model: ModelReport) -> str:
-    context = f"{model.context_length:,} tokens" if model.context_length else ""
+    context = _("{count:,} tokens").format(count=model.context_length) if model.context_length else ""
     facts = [format_size(model.size), model.family, model.parameters, model.quantization, context]
-    kinds = ["embeds"] * model.embeds + ["thinks"] * model.thinks + [f"at {model.host}"] * bool(model.host)
-    state = f"loaded on {model.processor}" if model.loaded else "not loaded"
+    kinds = (
+        [_("embeds")] * model.embeds
+        + [_("thinks")] * model.thinks
+        + [_("at {host}").format(host=model.host)] * bool(model.host)
+    )
+    state = _("loaded on {processor}").format(processor=model.processor) if model.loaded else _("not loaded")
     return reports.printable(f"{model.name}  {', '.join(filter(None, [*facts, *kinds, state]))}")
 
 
@@ -126,8 +133,10 @@ def _download_json(download: Download) -> reports.Json:
 
 def _download_line(download: Download) -> str:
     """Return one line about a download."""
-    words = {"done": "downloaded", "failed": download.fault, "running": _download_progress(download)}
-    more = f"not finished ({_received_amount(download)}); `models pull {download.name}` resumes it"
+    words = {"done": _("downloaded"), "failed": translate_text(download.fault), "running": _download_progress(download)}
+    more = _("not finished ({download}); `models pull {name}` resumes it").format(
+        download=_received_amount(download), name=download.name
+    )
     return reports.printable(f"{download.name}  {words.get(download.state, more)}")
 
 
@@ -135,18 +144,25 @@ def _download_progress(download: Download | None) -> str:
     """Return stage and progress: “Receiving 1.2 GB of 4.9 GB, 24 MB/s, 2:34 left”."""
     if download is None:
         return ""
-    parts = [" ".join(filter(None, [download.stage, _received_amount(download)]))]
+    parts = [" ".join(filter(None, [translate_text(download.stage), _received_amount(download)]))]
     if download.seconds_left is not None:
         minutes, seconds = divmod(round(download.seconds_left), 60)
-        parts += [f"{format_size(round(download.rate))}/s", f"{minutes}:{seconds:02} left"]
+        parts += [
+            f"{format_size(round(download.rate))}/s",
+            _("{left} left").format(left=f"{minutes}:{seconds:02}"),
+        ]
     return ", ".join(parts)
 
 
 def _received_amount(download: Download) -> str:
-    return f"{format_size(download.done)} of {format_size(download.total)}" if download.total else ""
+    return (
+        _("{done} of {total}").format(done=format_size(download.done), total=format_size(download.total))
+        if download.total
+        else ""
+    )
 
 
-_SPACE_STATES = {"answering": "in use", "building": "being made", "kept": "kept"}
+_SPACE_STATES = {"answering": N_("in use"), "building": N_("being made"), "kept": N_("kept")}
 
 
 def list_spaces(application: Application, options: argparse.Namespace) -> int:
@@ -157,16 +173,18 @@ def list_spaces(application: Application, options: argparse.Namespace) -> int:
     lines = [_space_line(report) for report in found]
     if overruled:
         lines.append(
-            f"The settings name {overruled}, but you switched away from it. To use it, run `spaces use {overruled}`."
+            _(
+                "The settings name {overruled}, but you switched away from it. To use it, run `spaces use {overruled}`."
+            ).format(overruled=overruled)
         )
-    lines += [str(fault)] if fault else []
+    lines += [translate_text(str(fault))] if fault else []
     document = {
         "spaces": [reports.space_json(report) for report in found],
         "wanted": spaces.active_embedder.wanted(),
         "overruled": overruled or None,
         "fault": str(fault) if fault else None,
     }
-    print_result(options.json, document, "\n".join(lines) or "No documents are embedded yet.")
+    print_result(options.json, document, "\n".join(lines) or _("No documents are embedded yet."))
     return OK
 
 
@@ -179,7 +197,7 @@ def use_space(application: Application, options: argparse.Namespace) -> int:
 
 def roll_back_space(application: Application, options: argparse.Namespace) -> int:
     """Go back to the previous embeddings. A second call undoes the first."""
-    with progress_line("Going back") as report:
+    with progress_line(_("Going back")) as report:
         application.library.spaces.go_back(report, Cancellation())
     return _print_spaces(application, options)
 
@@ -191,7 +209,11 @@ def drop_space(application: Application, options: argparse.Namespace) -> int:
     if len(ids) > 1 and options.id not in ids:
         raise BadRequest(f"Several embeddings begin with “{options.id}”.", "Give more of the id.")
     space = spaces.drop(ids[0] if ids else options.id)
-    print_result(options.json, {"dropped": space.id}, f"Removed {space.label}. Its disk space will be reused.")
+    print_result(
+        options.json,
+        {"dropped": space.id},
+        _("Removed {label}. Its disk space will be reused.").format(label=space.label),
+    )
     return OK
 
 
@@ -204,7 +226,9 @@ def _print_spaces(application: Application, options: argparse.Namespace) -> int:
 
 def _space_line(report: SpaceStatus) -> str:
     space = report.space
-    coverage = f"{report.vectors:,} of {report.passages:,} passages"
-    weight = f"meaning weighs {report.weight.share:.0%} ({report.weight.origin})"
-    facts = f"{space.dimension} dimensions, {coverage}, {weight}, digest {space.digest[:12]}"
-    return f"{space.id}  {_SPACE_STATES[report.state]}: {space.name}  ({facts})"
+    coverage = _("{vectors:,} of {passages:,} passages").format(vectors=report.vectors, passages=report.passages)
+    weight = _("meaning weighs {share:.0%} ({origin})").format(share=report.weight.share, origin=report.weight.origin)
+    facts = _("{dimension} dimensions, {coverage}, {weight}, digest {digest}").format(
+        dimension=space.dimension, coverage=coverage, weight=weight, digest=space.digest[:12]
+    )
+    return f"{space.id}  {_(_SPACE_STATES[report.state])}: {space.name}  ({facts})"

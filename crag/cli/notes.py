@@ -9,6 +9,7 @@ from crag.app.application import Application
 from crag.cli.arguments import OK, AddCommand, parse_path, parse_text, write_new_file
 from crag.cli.terminal import print_result
 from crag.text.formatting import format_count
+from crag.translation import _
 
 
 def register(command: AddCommand) -> None:
@@ -26,7 +27,7 @@ def register(command: AddCommand) -> None:
 def list_notes(application: Application, options: argparse.Namespace) -> int:
     """List notes, newest first. `notes export` writes them to a file."""
     found = application.notes.list(options.search)
-    lines = "\n".join(f"{note.id}  {note.title}" for note in found) or "There are no notes."
+    lines = "\n".join(f"{note.id}  {note.title}" for note in found) or _("There are no notes.")
     print_result(options.json, {"notes": [asdict(note) for note in found]}, lines)
     return OK
 
@@ -38,5 +39,9 @@ def export_notes(application: Application, options: argparse.Namespace) -> int:
     found, as_word = application.notes.list(), options.file.suffix.lower() == ".docx"
     write_new_file(options.file, write_notes_word(found) if as_word else write_notes_markdown(found))
     exported = {"exported": len(found), "format": "word" if as_word else "markdown", "path": str(options.file)}
-    print_result(options.json, exported, f"Exported {format_count(len(found), 'note')} to {options.file}.")
+    print_result(
+        options.json,
+        exported,
+        _("Exported {notes} to {file}.").format(notes=format_count(len(found), "note"), file=options.file),
+    )
     return OK

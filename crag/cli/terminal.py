@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import TextIOWrapper
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from crag.app import reports
 from crag.app.reports import printable
+from crag.text.formatting import format_done
 from crag.text.log_format import PlainLogFormatter
+from crag.translation import _, current_language, translate_text, use_language
 from crag.types import Progress, ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -57,12 +60,13 @@ def print_failure(code: str, message: str, as_json: bool) -> None:
     if as_json:
         print_json({"error": {"code": code, "message": message}})
     else:
-        print_note(message)
+        print_note(translate_text(message))
 
 
 def ask_consent(query: str) -> str | None:
     """Return the query if the user allows the web search, else None."""
-    print(reports.printable(f"\nSearch the web for “{query}”? [y/N] "), end="", file=sys.stderr, flush=True)
+    asked = _("Search the web for “{query}”? [y/N]").format(query=query)
+    print(reports.printable(f"\n{asked} "), end="", file=sys.stderr, flush=True)
     return query if sys.stdin.readline().strip().lower() in ("y", "yes") else None
 
 
@@ -72,7 +76,19 @@ ProgressLines = Callable[[str], AbstractContextManager[ProgressCallback]]
 
 def describe_progress(progress: Progress) -> str:
     """Return stage and progress: “Embedding 128 of 1,024”."""
-    return f"{progress.stage} {progress.done:,} of {progress.total:,}" if progress.total else progress.stage
+    stage = translate_text(progress.stage)
+    return f"{stage} {format_done(progress.done, progress.total)}" if progress.total else stage
+
+
+def cell_width(text: str) -> int:
+    """Return how many columns a text takes in a terminal; Chinese and Korean characters take two."""
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+
+
+def pad_cell(text: str, width: int, *, right: bool = False) -> str:
+    """Fill a text with spaces up to this many columns, aligned to the left or to the right."""
+    space = " " * (width - cell_width(text))
+    return space + text if right else text + space
 
 
 @contextmanager
@@ -81,10 +97,10 @@ def progress_lines(
 ) -> Iterator[ProgressLines]:
     """Yield a function that opens a progress row for a task, with a total row above if `total` exceeds one."""
     if not (wanted and sys.stderr and sys.stderr.isatty()):
-        yield lambda _: nullcontext(ignore_progress)
+        yield lambda _name: nullcontext(ignore_progress)
         return
     with _create_progress_bars() as bars:
-        whole = bars.add_task("In all", total=total, stage="") if total > 1 else None
+        whole = bars.add_task(_("In all"), total=total, stage="") if total > 1 else None
         yield lambda name: _progress_row(bars, whole, describe, name)
 
 
@@ -99,10 +115,11 @@ def progress_line(name: str, describe: DescribeProgress = describe_progress) -> 
 def _progress_row(
     bars: rich.progress.Progress, whole: rich.progress.TaskID | None, describe: DescribeProgress, name: str
 ) -> Iterator[ProgressCallback]:
-    task = bars.add_task(printable(name), total=None, stage="")
+    task, language = bars.add_task(printable(name), total=None, stage=""), current_language()
 
     def report(progress: Progress) -> None:
-        stage = printable(describe(progress))
+        with use_language(language):  # in the thread that does the work
+            stage = printable(describe(progress))
         bars.update(task, total=progress.total or None, completed=progress.done, stage=stage)
 
     try:

@@ -9,6 +9,7 @@ from crag.app.application import Application
 from crag.cli.arguments import OK, AddCommand, parse_text
 from crag.cli.terminal import print_result
 from crag.storage.api_tokens import SCOPES, ApiToken
+from crag.translation import _
 
 
 def register(command: AddCommand) -> None:
@@ -17,9 +18,13 @@ def register(command: AddCommand) -> None:
         command(name, list_tokens)
     making = command("tokens make", make_token)
     making.add_argument("name", type=parse_text, help="the program that will use it")
-    meanings = "; ".join(f"{scope}: {meaning}" for scope, meaning in SCOPES.items())
+    meanings = "; ".join(f"{scope}: {_(meaning)}" for scope, meaning in SCOPES.items())
     making.add_argument(
-        "--scope", action="append", choices=SCOPES, dest="scopes", help=f"may be repeated; ask and read. {meanings}"
+        "--scope",
+        action="append",
+        choices=SCOPES,
+        dest="scopes",
+        help=f"{_('may be repeated (default: ask and read)')}. {meanings}",
     )
     command("tokens revoke", revoke_token).add_argument("id", type=parse_text, help="id, as `tokens` shows it")
 
@@ -28,7 +33,7 @@ def list_tokens(application: Application, options: argparse.Namespace) -> int:
     """List the tokens of programs. Actions make and revoke them."""
     found = application.api_tokens.list()
     lines = "\n".join(f"{one.id}  {one.name}: {', '.join(sorted(one.scopes))}" for one in found)
-    print_result(options.json, {"tokens": [_token_json(one) for one in found]}, lines or "There are no tokens.")
+    print_result(options.json, {"tokens": [_token_json(one) for one in found]}, lines or _("There are no tokens."))
     return OK
 
 
@@ -42,7 +47,7 @@ def make_token(application: Application, options: argparse.Namespace) -> int:
 def revoke_token(application: Application, options: argparse.Namespace) -> int:
     """Revoke a token."""
     application.api_tokens.revoke(options.id)
-    print_result(options.json, {"revoked": options.id}, "Revoked.")
+    print_result(options.json, {"revoked": options.id}, _("Revoked."))
     return OK
 
 

@@ -212,6 +212,17 @@ class Datasets(UserScoped):
             raise NotFound("This dataset no longer exists.", "Choose another.")
         return found[0]
 
+    def find(self, given: str) -> Dataset:
+        """Return the dataset of this id or name; `pinned` names the test questions. Raises `NotFound`, `BadRequest`."""
+        if given == "pinned":
+            return self.pinned()
+        found = [one for one in self.all() if given in (one.id, one.name)]
+        if len(found) > 1:
+            raise BadRequest(f"Several datasets are called “{given}”.", "Name it by its id.")
+        if not found:
+            raise NotFound(f"There is no dataset “{given}”.", "`datasets` lists them.")
+        return found[0]
+
     def pinned(self) -> Dataset:
         """Return the questions this user pinned, or those of all users; the dataset may be empty."""
         with self._database.snapshot() as connection:

@@ -31,13 +31,20 @@ def evaluation_document(evaluation: Evaluation, results: Sequence[EvaluationResu
         "evaluation": describe_evaluation(evaluation),
         "summary": {
             "cutoffs": asdict(cutoffs),
-            "variants": [
-                _summary_fields(variant, [result for result in results if result.variant == number], cutoffs)
-                for number, variant in enumerate(evaluation.variants)
-            ],
+            "variants": summarize_variants(evaluation, results, cutoffs),
         },
         "rows": [_result_fields(evaluation, result, cutoffs) for result in results],
     }
+
+
+def summarize_variants(
+    evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs
+) -> list[JsonObject]:
+    """Return the figures of each variant."""
+    return [
+        _summary_fields(variant, [result for result in results if result.variant == number], cutoffs)
+        for number, variant in enumerate(evaluation.variants)
+    ]
 
 
 def describe_evaluation(evaluation: Evaluation) -> JsonObject:

@@ -31,7 +31,14 @@ from crag.evaluation.summary import VariantSummary, compare_results
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Example, Figure, MetricDifference, NodeCost
 from crag.events import NODES
 from crag.inspection.run_labels import ACTION_BADGES, answer_badges, trajectory_title
-from crag.text.formatting import format_count, format_date_time, format_duration, format_score
+from crag.text.formatting import (
+    format_count,
+    format_date_time,
+    format_done,
+    format_duration,
+    format_number,
+    format_score,
+)
 from crag.text.html import load_page_template
 from crag.text.sanitization import strip_invisible, to_one_line
 from crag.translation import _
@@ -87,7 +94,7 @@ def _describe_evaluation(evaluation: Evaluation) -> str:
     )
     facts += [format_count(len(evaluation.variants), "variant")] if len(evaluation.variants) > 1 else []
     facts += [_("judged by {judge}").format(judge=to_one_line(evaluation.judge))] if evaluation.judge else []
-    took = f"took {format_duration(evaluation.seconds)}"
+    took = _("took {duration}").format(duration=format_duration(evaluation.seconds))
     return " · ".join([*facts, format_progress(evaluation), format_date_time(evaluation.started_at), took])
 
 
@@ -100,7 +107,7 @@ def _view_ranked(ranked: RankedVariant, headline: Sequence[str], full_values: Ma
 def _view_variant(
     name: str, results: Sequence[EvaluationResult], summary: VariantSummary, full_values: Mapping[str, float]
 ) -> View:
-    failed = f" · {summary.failed:,} failed" if summary.failed else ""
+    failed = f" · {_('{count} failed').format(count=format_number(summary.failed))}" if summary.failed else ""
     slowest = max((cost.seconds for cost in summary.nodes.values()), default=0.0)
     routes = groupby(count_routes(results), lambda one: one.expected)  # a row for each expectation that occurs
     return {
@@ -184,7 +191,7 @@ def _view_question(evaluation: Evaluation, answers: Sequence[EvaluationResult], 
         "number": answers[0].number + 1,
         "question": strip_invisible(example.question),
         "badges": [
-            replace(one, number=f"{n} of {len(answers)}" if len(answers) > 1 else "")
+            replace(one, number=format_done(n, len(answers)) if len(answers) > 1 else "")
             for one, n in counted.most_common()
         ],
         "expected": _describe_expected(example),
@@ -204,8 +211,8 @@ def _view_answer(evaluation: Evaluation, identical: Sequence[EvaluationResult], 
     result, judged = identical[0], identical[0].judged
     several = [evaluation.variants[result.variant].name] if len(evaluation.variants) > 1 else []
     if evaluation.repetitions > 1:
-        noun = "repetition" if len(identical) == 1 else "repetitions"
-        several.append(f"{noun} {', '.join(str(one.repetition) for one in identical)}")
+        numbers = ", ".join(str(one.repetition) for one in identical)
+        several.append(_("repetition {numbers}").format(numbers=numbers))
     return {
         "under": to_one_line(", ".join(several)),
         "badge": VERDICT_BADGES[answer_verdict(result, cutoffs)],
@@ -236,7 +243,7 @@ def _answer_facts(result: EvaluationResult) -> list[str]:
         [_("text score {text_score:.2f}").format(text_score=scored.text_score)] if scored.text_score is not None else []
     )
     if result.judged and result.judged.score is not None:
-        facts.append(f"judged {result.judged.score:.2f}")
+        facts.append(_("judged {score:.2f}").format(score=result.judged.score))
     if result.label is not None:
         facts.append(_("rated {value} by a person").format(value=_("right") if result.label else _("wrong")))
     steps = ", ".join(map(trajectory_title, scored.steps))

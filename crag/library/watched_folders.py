@@ -51,7 +51,7 @@ _MAX_NAMED = 200  # files named in a preview, of each kind
 _REPORT_SECONDS = 30.0
 _PASSES_PER_RECOVERY = 10  # passes between two searches for folders of dead processes
 _MAX_PATTERNS = 50
-_KEPT_SECONDS = 86_400.0  # documents of vanished files: nobody may be watching when they are removed
+KEPT_SECONDS = 86_400.0  # documents of vanished files: nobody may be watching when they are removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class WatchedFolders(UserScoped):
         if with_documents:
             below = f"{folder.path.rstrip('/')}/"
             found = [one.id for one in self._library.sources(folder.collection) if one.location.startswith(below)]
-            self._library.discard(found, _KEPT_SECONDS)
+            self._library.discard(found, KEPT_SECONDS)
 
     def _change(self, folder_id: str, **values: Any) -> None:
         self._check_offered()
@@ -496,7 +496,7 @@ class FolderWorker:
             else:
                 discarded += [one.id for one in library.documents_at(place, row.collection)]
         if discarded:
-            library.discard(discarded, _KEPT_SECONDS)
+            library.discard(discarded, KEPT_SECONDS)
 
     def _follow_job(self, row: Row[Any], state: _FolderState) -> None:
         """Note the results of the folder's job, once it has ended."""

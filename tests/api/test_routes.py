@@ -74,6 +74,87 @@ def test_a_run_is_followed_and_read(api):
     assert "1931" in run["answer"]
 
 
+def test_the_trace_of_a_run_holds_what_inspect_shows(api, application):
+    run_id = api.post("/api/v1/runs", json={"question": "When was the lighthouse built?"}).json()["run_id"]
+    events_of(api, f"/api/v1/runs/{run_id}/events")
+    shown, trace = api.get(f"/api/v1/runs/{run_id}/trace").json(), application.runs.trace(run_id)
+    answer = api.get(f"/api/v1/runs/{run_id}").json()
+    assert answer == {name: shown[name] for name in answer}
+    assert [(one["node"], one["seconds"], one["state"]) for one in shown["nodes"]] == [
+        (step.node, step.seconds, "done") for step in trace.steps
+    ]
+    assert {one["passage_id"]: one["text"] for one in shown["passages"]} == {
+        number: passage.text for number, passage in trace.passages.items()
+    }
+    assert {one["passage_id"] for one in shown["verdicts"]} <= set(shown["found"]["library"])
+    assert shown["thresholds"]["upper"] == trace.thresholds.upper
+    assert (shown["options"]["k"], shown["queries"]["sent"]) == (trace.options.k, None)
+
+
+def test_the_trace_of_a_run_holds_the_prompts_and_replies_of_its_model(settings):
+    with ScriptedOllama() as ollama:
+        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
+        with serve(opened) as address, httpx.Client(base_url=address, headers=headers) as client:
+            question = {"question": "When was the lighthouse of Brill built?"}
+            run = client.post("/api/v1/runs", json=question).json()["run_id"]
+            events_of(client, f"/api/v1/runs/{run}/events")
+            calls = client.get(f"/api/v1/runs/{run}/trace").json()["calls"]
+        opened.close()
+    assert len(calls) == len(ollama.chats) > 0
+    assert any("1931" in prompt["text"] for call in calls for prompt in call["prompts"])
+
+
+QUESTIONS = [
+    {"question": "When was the lighthouse built?", "answer": "1931"},
+    {"question": "Who owns the ferry?", "answerable": False},
+]
+
+
+def test_an_evaluation_is_started_followed_and_read(api):
+    started = api.post("/api/v1/evaluations", json={"questions": QUESTIONS, "name": "Nightly", "passages": 2})
+    assert started.status_code == 202
+    path = f"/api/v1/evaluations/{started.json()['evaluation_id']}"
+    events = events_of(api, f"{path}/events")
+    assert (events[-1]["state"], events[-1]["done"], events[-1]["total"]) == ("done", 2, 2)
+    found = api.get(path).json()
+    assert {name: found[name] for name in events[-1]} == events[-1]
+    assert [one["question"] for one in found["answers"]] == [one["question"] for one in QUESTIONS]
+    (variant,) = found["summary"]
+    assert (variant["figures"]["truthfulness"]["value"], variant["figures"]["truthfulness"]["n"]) == (1.0, 2)
+    trace = api.get(f"/api/v1/runs/{found['answers'][0]['run_id']}/trace").json()
+    assert ("1931" in trace["answer"], trace["options"]["k"]) == (True, 2)
+    assert [one["id"] for one in api.get("/api/v1/evaluations").json()["evaluations"]] == [found["id"]]
+
+
+def test_an_evaluation_asks_a_stored_dataset_once_per_key(api, application):
+    application.datasets.add("mine", "\n".join(map(json.dumps, QUESTIONS)).encode())
+    listed = {one["name"]: one for one in api.get("/api/v1/datasets").json()["datasets"]}
+    assert listed["mine"]["questions"] == 2
+    replies = [
+        api.post("/api/v1/evaluations", json={"dataset": "mine"}, headers={"Idempotency-Key": "e"}) for _ in range(2)
+    ]
+    assert replies[0].json() == replies[1].json()
+    (evaluation,) = application.evaluations.list()
+    assert application.evaluations.wait(evaluation.id).done == 2
+
+
+def test_an_evaluation_is_stopped_and_keeps_its_answers(settings):
+    with ScriptedOllama(first_token_after=60.0) as ollama:
+        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
+        with serve(opened) as address, httpx.Client(base_url=address, headers=headers) as client:
+            started = client.post("/api/v1/evaluations", json={"questions": QUESTIONS}).json()
+            path = f"/api/v1/evaluations/{started['evaluation_id']}"
+            wait_until(lambda: ollama.chats)
+            assert client.get(path).json()["state"] == "running"
+            assert client.post(f"{path}/stop").json() == {"stopped": started["evaluation_id"]}
+            assert events_of(client, f"{path}/events")[-1]["state"] == "stopped"
+        opened.close()
+
+
 def test_a_request_that_is_sent_again_has_no_second_effect(api, application):
     asked = {"text": "The ferry leaves at nine.", "title": "Ferry"}
     key = {"Idempotency-Key": "k1"}
@@ -251,6 +332,13 @@ def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
         ("POST", "/api/v1/runs", {"question": " "}, 400, "question"),
         ("POST", "/api/v1/runs", {"question": "Why?", "preset": "none"}, 400, "no preset “none”"),
         ("POST", "/api/v1/runs", {"wrong": 1}, 422, "question"),
+        ("POST", "/api/v1/evaluations", {}, 400, "Give either a dataset or questions."),
+        ("POST", "/api/v1/evaluations", {"dataset": "none"}, 404, "There is no dataset “none”."),
+        ("POST", "/api/v1/evaluations", {"questions": [{"question": 1}]}, 400, "Line 1: question must be text."),
+        ("POST", "/api/v1/evaluations", {"dataset": "seed", "collection": "Nowhere"}, 400, "There are: Documents."),
+        ("POST", "/api/v1/evaluations", {"dataset": "seed", "repetitions": 99}, 422, "repetitions"),
+        ("POST", "/api/v1/evaluations/unknown/stop", None, 404, "no longer"),
+        ("GET", "/api/v1/runs/unknown/trace", None, 404, "This answer no longer exists."),
         *(("POST", "/api/v1/runs", {"question": "Why?", field: LONE_SURROGATE}, 422, field) for field in NAMES),
         ("POST", "/api/v1/runs/unknown/consent", {"allow": True}, 404, "no longer"),
     ],
@@ -313,6 +401,20 @@ def test_the_description_needs_no_scripts(api):
     assert api.get("/api/v1/openapi.json").json()["openapi"].startswith("3.1")
 
 
+def test_errors_are_described_as_they_are_sent(api):
+    paths = api.get("/api/v1/openapi.json").json()["paths"]
+    described = {
+        (path, status): list(reply["content"])
+        for path, methods in paths.items()
+        for operation in methods.values()
+        for status, reply in operation["responses"].items()
+        if not status.startswith("2")
+    }
+    kinds = {True: ["application/problem+json"], False: ["application/json"]}
+    assert described == {key: kinds[key[0].startswith("/api/v1/")] for key in described}
+    assert {status for _, status in described} >= {"401", "403", "422", "429", "default"}
+
+
 def test_a_query_for_the_web_waits_for_a_token_that_may_let_it_go(settings):
     with TavilyServer(results=[PAGE]) as tavily:
         opened = open_application(replace(settings, tavily_api_key="tvly-x", tavily_url=tavily.url))
@@ -345,7 +447,9 @@ def test_nobody_reads_what_belongs_to_somebody_else(settings):
         _, secret = opened.for_user(BEN).api_tokens.make("Ben's", ["ask", "read", "write", "web"])
         _, own = opened.for_user(ANN).api_tokens.make("Ann's", ["ask", "read", "write", "web"])
         paths = [f"/api/v1/runs/{run}" for run in (anns.run.id, anns.waiting.id, anns.searched.id)]
-        paths += [f"{path}/events" for path in paths] + [f"/api/v1/evaluations/{anns.evaluation.id}"]
+        paths += [f"{path}/{part}" for path in paths for part in ("events", "trace")]
+        paths += [f"/api/v1/evaluations/{anns.evaluation.id}{part}" for part in ("", "/events")]
+        paths.append(f"/api/v1/runs/{anns.result.run_id}/trace")
         with serve(opened) as address, httpx.Client(base_url=address) as client:
             for path in paths:
                 assert client.get(path, headers={"Authorization": f"Bearer {secret}"}).status_code == 404, path
@@ -353,6 +457,15 @@ def test_nobody_reads_what_belongs_to_somebody_else(settings):
             for deed, body in (("stop", None), ("consent", {"allow": True})):
                 path = f"/api/v1/runs/{anns.waiting.id}/{deed}"
                 assert client.post(path, json=body, headers={"Authorization": f"Bearer {secret}"}).status_code == 404
+            for path, body in (
+                (f"/api/v1/evaluations/{anns.evaluation.id}/stop", None),
+                ("/api/v1/evaluations", {"dataset": anns.dataset.id}),
+                ("/api/v1/evaluations", {"dataset": anns.dataset.name}),
+            ):
+                refused = client.post(path, json=body, headers={"Authorization": f"Bearer {secret}"})
+                assert refused.status_code == 404, path
+            sets = client.get("/api/v1/datasets", headers={"Authorization": f"Bearer {secret}"}).json()["datasets"]
+            assert anns.dataset.id not in {one["id"] for one in sets}
             listed = client.get("/api/v1/evaluations", headers={"Authorization": f"Bearer {secret}"})
             assert listed.json() == {"evaluations": []}
             body = {"question": "Why?", "conversation": anns.conversation.id}

@@ -9,6 +9,7 @@ from crag.sharing.conversation_document import read_conversation, read_run
 from crag.sharing.html_page import render_answer, render_conversation_page, render_run_page
 from crag.sharing.markdown import write_markdown
 from crag.text.sanitization import WORD_JOINER
+from crag.translation import use_language
 from crag.types import ModelCall, Prompt, TableResult
 from tests.sharing.conftest import shown
 
@@ -138,3 +139,12 @@ def test_without_a_quote_the_whole_passage_is_shown(original):
     page = page_quoting(original, "")
     assert "Passage 1" in page
     assert "<mark>" not in page
+
+
+def test_a_page_is_in_the_language_of_the_user(original):
+    with use_language("zh_Hant"):
+        run, versions = read_run(original.house.database, shown(original, 3))
+        page = render_run_page(run, versions, [], lambda _: False)
+    assert '<html lang="zh-Hant">' in page
+    assert ">來源</h3>" in page
+    assert ">Sources<" not in page
