@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,15 +27,26 @@ class Store(Protocol):
     engine: Engine
     name: str
     """How the log names the database."""
-    begin_write: tuple[str, ...]
-    """Statements that start a transaction which no other writer can enter before it ends."""
-    begin_beside: tuple[str, ...]
-    """Statements that start a transaction beside those of other writers, as far as this database can."""
+    begin_read: str
+    """Statement that starts a transaction for reading whose statements each see the latest commit."""
+    begin_write: str
+    """What starts a transaction which no other writer can enter before it ends."""
+    begin_beside: str
+    """Statement that starts a transaction beside those of other writers, as far as this database can."""
     begin_snapshot: str
     """Statement that starts a transaction whose statements all see the same state."""
+    has_row_security: bool | None
+    """Whether `limit_to` has an effect, as known after `finish_opening`; None where rows have no policies."""
 
     def finish_opening(self) -> None:
         """Prepare the database for use, once its schema is known to be right. Raises `DatabaseError`."""
+        ...
+
+    def limit_to(self, user: str | None) -> str:
+        """Return the statement that lets the rest of a transaction see and change only the rows of a user.
+
+        None: of everyone. Empty where rows have no policies.
+        """
         ...
 
     def check_in_place(self) -> None:
@@ -76,6 +88,7 @@ class Database:
         """
         self.home = home
         self._store: Store = _open_store(home, url)
+        self._limit = ""
         self._engine = self._store.engine.execution_options(store=self._store)
         self.dialect = self._store.engine.dialect.name
         try:
@@ -89,6 +102,22 @@ class Database:
                 raise
             raise self._home_fault(error) from error
 
+    def for_user(self, user: str | None) -> Database:
+        """Return this database limited to what a user (None: anyone) may see and change, if its rows have policies."""
+        limited = copy(self)
+        limited._limit = self._store.limit_to(user) if user else ""  # noqa: SLF001 — of the same class
+        return limited
+
+    @property
+    def has_row_security(self) -> bool | None:
+        """Whether the database hides the rows of other users itself; None for one that cannot, a file."""
+        return self._store.has_row_security
+
+    @property
+    def whole(self) -> Database:
+        """The same without a limit: for what depends on the rows of all users."""
+        return self.for_user(None)
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Provide a connection for reading; each statement sees the latest commit.
@@ -96,18 +125,32 @@ class Database:
         Raises `HomeFault` if the database is damaged, gone or does not answer.
         """
         self._store.check_in_place()
+        if self._limit:  # which ends with a transaction
+            with self._read_in_transaction(self._store.begin_read) as connection:
+                yield connection
+            return
         with self._translate_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Provide a connection for reading whose statements all see the same state, whatever is committed meanwhile."""
+        with self._read_in_transaction(self._store.begin_snapshot) as connection:
+            yield connection
+
+    @contextmanager
+    def _read_in_transaction(self, begin: str) -> Iterator[Connection]:
         with self._translate_errors(), self._engine.connect() as connection:
-            connection.exec_driver_sql(self._store.begin_snapshot)
             try:
+                self._begin(connection, begin)
                 yield connection
             finally:
                 self._roll_back(connection)
+
+    def _begin(self, connection: Connection, begin: str) -> None:
+        """Start a transaction with its limit, in one round trip to the server."""
+        connection.execution_options(limit=self._limit)
+        connection.exec_driver_sql("; ".join(filter(None, (begin, self._limit))))
 
     @contextmanager
     def write(self, *, alone: bool = True) -> Iterator[Connection]:
@@ -122,8 +165,7 @@ class Database:
         self._store.check_in_place()
         with self._translate_errors(), self._engine.connect() as connection:
             try:
-                for statement in self._store.begin_write if alone else self._store.begin_beside:
-                    connection.exec_driver_sql(statement)
+                self._begin(connection, self._store.begin_write if alone else self._store.begin_beside)
                 yield connection
                 connection.exec_driver_sql("COMMIT")
             except BaseException as error:
@@ -180,6 +222,21 @@ def owner_name(connection: Connection) -> str:
 def is_owner_alive(connection: Connection, name: str) -> bool:
     """Return whether the process that owns a row still runs. Anything after a second `-` is ignored."""
     return _store_of(connection).is_owner_alive(connection, name)
+
+
+@contextmanager
+def see_everything(connection: Connection) -> Iterator[None]:
+    """Lift the limit of a transaction for some statements: for what depends on the rows of all users."""
+    limit, store = connection.get_execution_options().get("limit", ""), _store_of(connection)
+    if not limit:
+        yield
+        return
+    connection.exec_driver_sql(store.limit_to(None))
+    try:
+        yield
+    finally:
+        with suppress(DatabaseError):  # a transaction that has failed ends
+            connection.exec_driver_sql(limit)
 
 
 def _store_of(connection: Connection) -> Store:

@@ -27,9 +27,11 @@ _log = logging.getLogger(__name__)
 class SqliteFile:
     """`crag.sqlite` in a home; a `Store`. Several processes on one machine may use it."""
 
-    begin_write: tuple[str, ...] = ("BEGIN IMMEDIATE",)  # takes the write lock at the start
+    begin_read = "BEGIN"
+    begin_write = "BEGIN IMMEDIATE"  # takes the write lock at the start
     begin_beside = begin_write
     begin_snapshot = "BEGIN"
+    has_row_security: bool | None = None
 
     def __init__(self, home: Path) -> None:
         """Open the file, or create an empty one. Raises `HomeFault`."""
@@ -63,6 +65,10 @@ class SqliteFile:
         """Switch to WAL mode, with retries: SQLite does not wait here while another process creates the same home."""
         with self.engine.connect() as connection:
             connection.execute(text("PRAGMA journal_mode = WAL"))
+
+    def limit_to(self, _user: str | None) -> str:
+        """Return nothing: rows have no policies here."""
+        return ""
 
     def check_in_place(self) -> None:
         """Raise `HomeFault` if the file or its log was moved, deleted or replaced."""

@@ -50,9 +50,17 @@ def crash_server(folder: Path, seconds: float = 0.0) -> None:
     server.start()
 
 
-def home_url(server: str, home: Path) -> str:
-    """Return the address of the schema that stands for a home, and create it."""
-    schema = "home_" + sha256(str(home.absolute()).encode()).hexdigest()[:16]
+def home_url(server: str, home: Path, role: str = "") -> str:
+    """Return the address of the schema that stands for a home, and create it.
+
+    It belongs to the superuser of the server, or to a role that is created with the attributes that follow its name.
+    """
+    digest = sha256(str(home.absolute()).encode()).hexdigest()[:16]
+    owner, _, attributes = role.partition(" ")
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-    return f"{server}&options=-csearch_path%3D{schema}"
+        if owner:
+            owner += f"_{digest}"
+            connection.execute(f"CREATE ROLE {owner} LOGIN {attributes}")
+            server = server.replace("//postgres:", f"//{owner}:")
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS home_{digest} AUTHORIZATION {owner or 'current_user'}")
+    return f"{server}&options=-csearch_path%3Dhome_{digest}"
