@@ -9,7 +9,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, Executable, Table
+from sqlalchemy import Connection, Engine, Executable, Table, TextClause
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -35,6 +35,12 @@ class Store(Protocol):
     """Statement that starts a transaction beside those of other writers, as far as this database can."""
     begin_snapshot: str
     """Statement that starts a transaction whose statements all see the same state."""
+    is_one_file: bool
+    """Whether all processes use one folder, whose files a backup can copy."""
+    term_occurrences: TextClause
+    """Statement that returns the ids of the passages with `:term`, with commas, in order, one for each occurrence."""
+    passages_with_term: TextClause
+    """Statement that returns at most `:limit` ids of passages with `:term`."""
     has_row_security: bool | None
     """Whether `limit_to` has an effect, as known after `finish_opening`; None where rows have no policies."""
 
@@ -73,6 +79,14 @@ class Store(Protocol):
         """Return whether the process of this name still runs. Anything after a second `-` is ignored."""
         ...
 
+    def read_counter(self, connection: Connection, table: Table) -> int | None:
+        """Return the last id that a table has given, if it remembers those of deleted rows."""
+        ...
+
+    def write_counter(self, connection: Connection, table: Table, last: int) -> None:
+        """Let a table give the next ids after `last`."""
+        ...
+
     def close(self) -> None:
         """Close all connections."""
         ...
@@ -90,7 +104,6 @@ class Database:
         self._store: Store = _open_store(home, url)
         self._limit = ""
         self._engine = self._store.engine.execution_options(store=self._store)
-        self.dialect = self._store.engine.dialect.name
         try:
             with self.write() as connection:
                 migrate(connection)
@@ -107,6 +120,11 @@ class Database:
         limited = copy(self)
         limited._limit = self._store.limit_to(user) if user else ""  # noqa: SLF001 — of the same class
         return limited
+
+    @property
+    def is_one_file(self) -> bool:
+        """Whether it is a file in `home`, which all processes share with it."""
+        return self._store.is_one_file
 
     @property
     def has_row_security(self) -> bool | None:
@@ -216,18 +234,18 @@ class Database:
 
 def owner_name(connection: Connection) -> str:
     """Return the name under which this process owns rows."""
-    return _store_of(connection).owner_name()
+    return store_of(connection).owner_name()
 
 
 def is_owner_alive(connection: Connection, name: str) -> bool:
     """Return whether the process that owns a row still runs. Anything after a second `-` is ignored."""
-    return _store_of(connection).is_owner_alive(connection, name)
+    return store_of(connection).is_owner_alive(connection, name)
 
 
 @contextmanager
 def see_everything(connection: Connection) -> Iterator[None]:
     """Lift the limit of a transaction for some statements: for what depends on the rows of all users."""
-    limit, store = connection.get_execution_options().get("limit", ""), _store_of(connection)
+    limit, store = connection.get_execution_options().get("limit", ""), store_of(connection)
     if not limit:
         yield
         return
@@ -239,7 +257,8 @@ def see_everything(connection: Connection) -> Iterator[None]:
             connection.exec_driver_sql(limit)
 
 
-def _store_of(connection: Connection) -> Store:
+def store_of(connection: Connection) -> Store:
+    """Return the database of a connection, for what differs between the kinds."""
     store: Store = connection.get_execution_options()["store"]
     return store
 

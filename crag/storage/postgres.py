@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from psycopg.sql import Literal
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, ProgrammingError, SQLAlchemyError
 
@@ -63,6 +63,14 @@ class PostgresServer:
     begin_write = f"BEGIN; SET LOCAL lock_timeout = {_WAIT_MILLISECONDS}; {_LOCK_WRITERS}"
     begin_beside = "BEGIN"
     begin_snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    is_one_file = False
+    term_occurrences = text(
+        "SELECT string_agg(rowid::text, ',' ORDER BY rowid) FROM passage_terms, unnest(words) AS term"
+        " WHERE words @> ARRAY[CAST(:term AS text)] AND term = :term"
+    )
+    passages_with_term = text(
+        "SELECT rowid AS id FROM passage_terms WHERE words @> ARRAY[CAST(:term AS text)] LIMIT :limit"
+    )
 
     def __init__(self, url: str) -> None:
         """Prepare a pool that connects on first use. Raises `HomeFault` if the address is malformed."""
@@ -129,6 +137,19 @@ class PostgresServer:
     def is_owner_alive(self, connection: Connection, name: str) -> bool:
         """Return whether a process has renewed the lease of this name in time."""
         return self._lease.is_held(connection, name)
+
+    def read_counter(self, connection: Connection, table: Table) -> int | None:
+        """Return the last id that a table has given."""
+        (key,) = table.primary_key
+        read = text("SELECT last_value FROM pg_sequences WHERE schemaname = current_schema() AND sequencename = :name")
+        last: int | None = connection.scalar(read, {"name": f"{table.name}_{key.name}_seq"})
+        return last
+
+    def write_counter(self, connection: Connection, table: Table, last: int) -> None:
+        """Let a table give the next ids after `last`, which is at least 1."""
+        (key,) = table.primary_key
+        counter = {"name": f"{table.name}_{key.name}_seq", "last": max(1, last)}
+        connection.execute(text("SELECT setval(:name, :last)"), counter)
 
     def close(self) -> None:
         """Give up the lease, and close all connections."""
