@@ -39,11 +39,15 @@ _GIVE_RIGHTS = """
 DO $$
 DECLARE home text := quote_ident(current_schema());
 BEGIN
-    BEGIN
-        CREATE ROLE crag_limited NOLOGIN;
-    EXCEPTION WHEN duplicate_object OR unique_violation THEN  -- of another home of this server
-    END;
-    GRANT crag_limited TO current_user;
+    IF to_regrole('crag_limited') IS NULL THEN
+        BEGIN
+            CREATE ROLE crag_limited NOLOGIN;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN  -- of another home of this server, a moment ago
+        END;
+    END IF;
+    IF NOT pg_has_role('crag_limited', 'SET') THEN
+        GRANT crag_limited TO current_user;
+    END IF;
     EXECUTE 'GRANT USAGE ON SCHEMA ' || home || ' TO crag_limited';
     EXECUTE 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ' || home || ' TO crag_limited';
     EXECUTE 'GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA ' || home || ' TO crag_limited';

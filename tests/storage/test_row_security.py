@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table, func, insert, select, text, true, upda
 from sqlalchemy.exc import DatabaseError, ProgrammingError
 
 from crag.app.application import Application, open_application
+from crag.app.checklist import check_row_security
 from crag.errors import NotFound
 from crag.settings import Settings
 from crag.storage.engine import Database, see_everything
@@ -244,9 +245,19 @@ def read_policies(connection: Connection) -> list[Any]:
 
 
 def test_a_role_that_ignores_policies_and_may_make_no_other_is_named(postgres, tmp_path, caplog):
-    with closing(Database(tmp_path, home_url(postgres, tmp_path, "bypassing BYPASSRLS"))) as database:
-        assert not database.has_row_security
+    Database(tmp_path, home_url(postgres, tmp_path / "other")).close()  # a superuser makes it
+    url = home_url(postgres, tmp_path, "bypassing BYPASSRLS")
+    with closing(Database(tmp_path, url)) as database:
+        assert [one.status for one in check_row_security(database)] == ["warn"]
+        with database.read() as connection:
+            role = connection.scalar(text("SELECT current_user"))
     assert "Row-level security has no effect" in caplog.text
+    with psycopg.connect(postgres) as connection:
+        connection.execute(f"GRANT crag_limited TO {role}")
+    with closing(Database(tmp_path, url)) as database:
+        assert [one.status for one in check_row_security(database)] == ["ok"]
+        with database.for_user(BROWSER).read() as connection:
+            assert connection.scalar(text("SELECT current_user")) == "crag_limited"
 
 
 def test_policies_are_those_of_the_version_of_the_schema():
