@@ -181,12 +181,12 @@ def policy_statements() -> Iterator[str]:
 
 def _replace_policies(table: str, visible: str, changeable: str) -> Iterator[str]:
     everyone = f"current_setting('{ACCOUNT_SETTING}') = '{EVERYONE}'"
-    commands = {
+    commands = {  # the first by name is evaluated first
         "everyone": f"FOR ALL USING ((SELECT {everyone}))",
-        "reading": f"FOR SELECT USING ({visible})",
-        "adding": f"FOR INSERT WITH CHECK ({changeable})",
-        "changing": f"FOR UPDATE USING ({changeable})",
-        "deleting": f"FOR DELETE USING ({changeable})",
+        "user_reads": f"FOR SELECT USING ({visible})",
+        "user_adds": f"FOR INSERT WITH CHECK ({changeable})",
+        "user_changes": f"FOR UPDATE USING ({changeable})",
+        "user_deletes": f"FOR DELETE USING ({changeable})",
     }
     for name, rule in commands.items():
         yield f"DROP POLICY IF EXISTS {name} ON {table}"
