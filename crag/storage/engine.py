@@ -212,7 +212,8 @@ class Database:
 
     def _roll_back(self, connection: Connection) -> None:
         if not connection.invalidated and self._store.in_transaction(connection.connection.dbapi_connection):
-            connection.exec_driver_sql("ROLLBACK", execution_options={"stream_results": False})  # no cursor for this
+            no_cursor = {"stream_results": False, "yield_per": None}
+            connection.exec_driver_sql("ROLLBACK", execution_options=no_cursor)
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

