@@ -57,7 +57,8 @@ GUARDED = {
         *("crag/library/job_queue.py", "crag/concurrency/request_queue.py"),
     ],
     OWNERSHIP: [
-        *("crag/storage/user_scope.py", "crag/storage/outbound_log.py", "crag/conversations/conversation_list.py"),
+        *("crag/storage/row_security.py", "crag/storage/user_scope.py", "crag/storage/outbound_log.py"),
+        "crag/conversations/conversation_list.py",
         *("crag/runs/service.py", "crag/inspection/run_archive.py", "crag/inspection/coverage_gaps.py"),
         *("crag/evaluation/records.py", "crag/evaluation/datasets.py", "crag/evaluation/dataset_records.py"),
         *("crag/evaluation/regression.py", "crag/library/library.py", "crag/sharing/service.py"),

@@ -237,6 +237,11 @@ def test_what_never_appears():
     ] == []
 
 
+def test_only_storage_asks_which_database_it_is():
+    asking = {module for module, file in (CRAG | PAGES).items() if re.search(r"\.dialect\b", file.read_text("utf-8"))}
+    assert [module for module in asking if not module.startswith("crag.storage.")] == []
+
+
 def test_pickle_is_read_by_the_restricted_unpickler_alone():
     assert [module for module, file in (CRAG | PAGES).items() if "pickle" in imports(file)] == [
         "crag.sharing.restricted_pickle"

@@ -324,12 +324,12 @@ class Application(UserScoped):
 
     def diagnose(self) -> list[Check]:
         """Run the set-up checks, try the model that answers, and check the library."""
-        from crag.app.checklist import check_answering, run_library_checks
+        from crag.app.checklist import check_answering, check_row_security, run_library_checks
 
         options = self.preferences.options()
         choice = self.choose_model(options)
         tried = check_answering(choice.name, choice.reason, lambda: self.engines.open(choice.name, options))
-        return [*self.checks(), tried, *run_library_checks(self.library)]
+        return [*self.checks(), tried, *run_library_checks(self.library), *check_row_security(self.database)]
 
     def test_search(self) -> Check | None:
         """Search the web once and say what came of it; None, and nothing is sent, if nothing is set up."""

@@ -31,6 +31,7 @@ from crag.models.nomic_weights import is_nomic_usable, weights_path
 from crag.models.ollama_server import model_folders
 from crag.protocols import WebSearch
 from crag.settings import url_host
+from crag.storage.engine import Database
 from crag.text.formatting import format_count, format_size
 from crag.websearch.providers import PROVIDERS, find_provider
 from crag.websearch.search import TEST_QUERY
@@ -177,6 +178,17 @@ def run_library_checks(library: Library) -> list[Check]:
         _check_vector_index(library),
         _check_spaces(library),
     ]
+
+
+def check_row_security(database: Database) -> list[Check]:
+    """Check that the database itself hides the rows of other users; no check for a file, which cannot."""
+    if database.has_row_security is None:
+        return []
+    if database.has_row_security:
+        return [Check("Row-level security", "ok", "PostgreSQL hides the rows of other users, too")]
+    detail = "PostgreSQL ignores its policies for this role; the application alone separates users"
+    fix = "Use a role without BYPASSRLS, or have a superuser run GRANT crag_limited TO it (docs/postgresql.md)."
+    return [Check("Row-level security", "warn", detail, fix)]
 
 
 def check_answering(name: str, reason: str, open_engine: Callable[[], object]) -> Check:

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Select, func, or_, select
 
+from crag.storage.row_security import visible_rows
 from crag.storage.tables import conversations, messages, queued_questions
-from crag.storage.user_scope import visible_rows
 from crag.types import Conversation
 
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 30, 60  # characters around a match

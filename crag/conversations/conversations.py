@@ -129,7 +129,7 @@ class Conversations(UserScoped):
 
     def rename_collection(self, name: str, new_name: str) -> None:
         """Update the conversations of all users that use a collection when it is renamed."""
-        with self._database.write() as connection:
+        with self._database.whole.write() as connection:
             for row in connection.execute(select(conversations)).all():
                 kept = load_changes(row.options)
                 if kept.get("collection") == name:
@@ -323,7 +323,7 @@ _QUESTION_KINDS = ("web search", "model", "embedding")  # kinds of outbound reco
 
 
 class ConversationOwners(UserScoped):
-    """Owners of conversations in one home, each identified by the key of a browser."""
+    """Owners of conversations in one home, each identified by the key of a browser; what changes hands has two."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -334,17 +334,17 @@ class ConversationOwners(UserScoped):
         queries = [
             select(literal(1)).where(table.c.person.not_in(("", SERVER_KEY)), ~self._visible(table)) for table in owned
         ]
-        with self._database.read() as connection:
+        with self._database.whole.read() as connection:
             return any(connection.execute(query.limit(1)).first() for query in queries)
 
     def claim_unowned(self, user: str) -> None:
         """Give this user all conversations without an owner. Does nothing once any conversation has an owner."""
         anybodys = select(conversations.c.id).where(~_HAS_OWNER).limit(1)
         somebodys = select(conversations.c.id).where(_HAS_OWNER).limit(1)
-        with self._database.read() as connection:  # called on each visit, which should rarely wait for the write lock
+        with self._database.whole.read() as connection:  # on each visit, which should rarely wait for writers
             if connection.execute(anybodys).first() is None or connection.execute(somebodys).first():
                 return
-        with self._database.write() as connection:
+        with self._database.whole.write() as connection:
             if connection.execute(somebodys).first() is None:
                 connection.execute(update(conversations).values(person=user))
                 asked = departures.c.kind.in_(_QUESTION_KINDS) & (departures.c.person == "")
@@ -354,10 +354,10 @@ class ConversationOwners(UserScoped):
         """Give this user everything that belongs to a former key, which owns nothing afterwards."""
         owned = [table for table in metadata.sorted_tables if "person" in table.c]
         asked = [select(literal(1)).where(table.c.person == former).limit(1) for table in owned]
-        with self._database.read() as connection:
+        with self._database.whole.read() as connection:
             if not any(connection.execute(query).first() for query in asked):
                 return
-        with self._database.write() as connection:
+        with self._database.whole.write() as connection:
             for table in owned:
                 connection.execute(update(table).values(person=user).where(table.c.person == former))
 
@@ -366,7 +366,7 @@ class ConversationOwners(UserScoped):
 
         Raises `BadRequest` if it is not a key.
         """
-        with self._database.write() as connection:
+        with self._database.whole.write() as connection:
             given = conversations.c.id.in_(conversation_ids) & self._visible(conversations)
             return connection.execute(_set_owner(user).where(given)).rowcount
 
@@ -376,7 +376,7 @@ class ConversationOwners(UserScoped):
         Raises `BadRequest`.
         """
         sent = update(departures).where(departures.c.person != "", self._visible(departures)).values(person=user)
-        with self._database.write() as connection:
+        with self._database.whole.write() as connection:
             connection.execute(sent)
             return connection.execute(_set_owner(user).where(self._visible(conversations))).rowcount
 

@@ -11,8 +11,9 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, select, update
 
 from crag.errors import BadRequest, NotFound
 from crag.storage.engine import Database, replace_row
+from crag.storage.row_security import changeable_collections
 from crag.storage.tables import calibrations, collections, rulings
-from crag.storage.user_scope import UserScoped, changeable_collections
+from crag.storage.user_scope import UserScoped
 from crag.types import DEFAULT_COLLECTION, Passage, Thresholds
 
 if TYPE_CHECKING:
@@ -94,13 +95,13 @@ class CalibrationRows(UserScoped):
 
     def rename_collection(self, name: str, new_name: str) -> None:
         """Move thresholds and rulings to the new name of a renamed collection."""
-        with self._database.write() as connection:
+        with self._database.whole.write() as connection:
             for table in (calibrations, rulings):
                 connection.execute(update(table).where(table.c.collection == name).values(collection=new_name))
 
     def delete_collection(self, name: str) -> None:
         """Delete the thresholds of a deleted collection, and the rulings on its passages."""
-        with self._database.write() as connection:
+        with self._database.whole.write() as connection:
             for table in (calibrations, rulings):
                 connection.execute(delete(table).where(table.c.collection == name))
 

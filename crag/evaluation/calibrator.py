@@ -29,7 +29,8 @@ from crag.runs.trace import Trace
 from crag.runs.worker import RunResourceBuilder, RunResources
 from crag.storage.engine import Database
 from crag.storage.outbound_log import SERVER_KEY, on_behalf_of
-from crag.storage.user_scope import UserScoped, document_owner
+from crag.storage.row_security import document_owner
+from crag.storage.user_scope import UserScoped
 from crag.types import Passage, Progress, ProgressCallback, Thresholds, Verdict, ignore_progress
 
 _REPLAYED_RUNS = 200

@@ -16,8 +16,8 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from crag.evaluation.dataset_format import example_to_row, parse_example
 from crag.evaluation.types import Dataset, DatasetKind, Example
+from crag.storage.row_security import visible_rows
 from crag.storage.tables import datasets, examples
-from crag.storage.user_scope import visible_rows
 
 PINNED_DATASET_NAME = "Test questions"
 

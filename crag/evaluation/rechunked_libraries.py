@@ -33,9 +33,10 @@ from crag.storage.engine import Database
 from crag.storage.files import move_into_place, original_relative_path, staging_folder
 from crag.storage.ownership import is_process_alive
 from crag.storage.passages import decode_page_starts
+from crag.storage.row_security import document_owner
 from crag.storage.tables import passages
 from crag.storage.tables import sources as source_rows
-from crag.storage.user_scope import UserScoped, document_owner
+from crag.storage.user_scope import UserScoped
 from crag.text.formatting import format_count
 from crag.types import AddResult, Chunk, Passage, Progress, ProgressCallback, Source, ignore_progress
 

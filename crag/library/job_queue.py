@@ -16,8 +16,9 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from crag.storage.engine import Database, is_owner_alive
 from crag.storage.files import write_atomically, write_fault
+from crag.storage.row_security import document_owner
 from crag.storage.tables import jobs
-from crag.storage.user_scope import UserScoped, document_owner
+from crag.storage.user_scope import UserScoped
 from crag.types import AddResult, Progress, Refusal
 
 JobKind = Literal["upload", "address", "path", "files", "site"]

@@ -38,10 +38,11 @@ from crag.storage.passages import (
     read_passages,
 )
 from crag.storage.removed_sources import RemovedSources
+from crag.storage.row_security import document_owner
 from crag.storage.shared_files import open_shared_files
 from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
-from crag.storage.user_scope import UserScoped, document_owner, visible_questions
+from crag.storage.user_scope import UserScoped, visible_questions
 from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import (
     Collection,

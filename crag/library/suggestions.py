@@ -15,8 +15,8 @@ from sqlalchemy import Row, Select, false, or_, select
 from crag.library.questions.rules import find_questions
 from crag.library.questions.surroundings import Surroundings
 from crag.storage.engine import Database
+from crag.storage.row_security import visible_rows
 from crag.storage.tables import passages, sources
-from crag.storage.user_scope import visible_rows
 from crag.text.language import extract_terms
 
 _NEWEST_SOURCES = 12

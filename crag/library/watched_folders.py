@@ -33,10 +33,11 @@ from crag.library.job_queue import Job
 from crag.library.jobs import IngestJobs
 from crag.library.library import Library
 from crag.settings import Settings
-from crag.storage.engine import Database, is_owner_alive
+from crag.storage.engine import Database, is_owner_alive, see_everything
+from crag.storage.row_security import document_owner
 from crag.storage.sources import ensure_collection
 from crag.storage.tables import sources, watched_folders
-from crag.storage.user_scope import UserScoped, check_admin, document_owner
+from crag.storage.user_scope import UserScoped, check_admin
 from crag.translation import N_
 from crag.types import is_account
 
@@ -186,7 +187,9 @@ class WatchedFolders(UserScoped):
             "created_at": time.time(),
         }
         with self._database.write() as connection:
-            for other in connection.execute(select(watched_folders).where(watched_folders.c.collection == target)):
+            with see_everything(connection):
+                others = connection.execute(select(watched_folders).where(watched_folders.c.collection == target)).all()
+            for other in others:
                 if folder.is_relative_to(other.path) or Path(other.path).is_relative_to(folder):
                     raise BadRequest(f"“{other.path}” is watched already.", "Remove it first, or choose another one.")
             ensure_collection(connection, target, self._user)

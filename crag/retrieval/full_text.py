@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, func, select, text
 
 from crag.concurrency.caches import BoundedCache
 from crag.retrieval.embedding_batches import passage_text
-from crag.storage.engine import Database
+from crag.storage.engine import Database, store_of
 from crag.storage.sources import read_epoch, replace_terms
 from crag.storage.tables import passage_terms, passages
 from crag.text.language import extract_terms, find_tokens
@@ -81,13 +81,6 @@ _MAX_POSTINGS = 80_000
 _MIN_TERMS = 2
 BM25_SATURATION = 1.2  # the usual value of BM25
 _CACHED_POSTING_LISTS = 128  # terms; at a million passages some 50 MB
-_SELECT_OCCURRENCES = {
-    "sqlite": text("SELECT group_concat(doc) FROM passage_occurrences WHERE term = :term"),
-    "postgresql": text(
-        "SELECT string_agg(rowid::text, ',' ORDER BY rowid) FROM passage_terms, unnest(words) AS term"
-        " WHERE words @> ARRAY[CAST(:term AS text)] AND term = :term"
-    ),
-}
 
 
 class PostingLists:
@@ -136,7 +129,7 @@ class PostingLists:
         import numpy as np
 
         with self._database.read() as connection:
-            occurrences = connection.scalar(_SELECT_OCCURRENCES[self._database.dialect], {"term": term}) or ""
+            occurrences = connection.scalar(store_of(connection).term_occurrences, {"term": term}) or ""
         every = np.fromstring(
             occurrences, dtype=np.int64, sep=","
         )  # sorted, each passage once per occurrence of the term

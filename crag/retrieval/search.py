@@ -80,7 +80,7 @@ class HybridSearch(UserScoped):
 
         with self._lock:
             index = self._indexes.pop(space.id, None) or VectorIndex(
-                self._store.database, space, self._folder, partial(self._sample, space)
+                self._store.database.whole, space, self._folder, partial(self._sample, space)
             )
             self._indexes[space.id] = index
             while len(self._indexes) > _MAX_OPEN_INDEXES:
@@ -203,7 +203,7 @@ class HybridSearch(UserScoped):
 
         Raises `ModelFault`, `Stopped`.
         """
-        database, space = self._store.database, embedder.space
+        database, space = self._store.database.whole, embedder.space
         if read_vector_weight(database, space).origin != "default":
             return
         share = fit_vector_weight(database, self._full_text, self.open_index(space), embedder, report, stop)
@@ -233,7 +233,7 @@ class HybridSearch(UserScoped):
                 raise ModelFault.make("embedder.inactive", label=space.label)
             return embedded[1]
 
-        return sample_query_vectors(self._store.database, embed, number)
+        return sample_query_vectors(self._store.database.whole, embed, number)
 
 
 def _read_allowed(database: Database, _epoch: int, scope: SearchScope) -> IdSet:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import column, select, text
 
 from crag.retrieval.full_text import FullTextIndex, fold_accents
-from crag.storage.engine import Database
+from crag.storage.engine import Database, store_of
 from crag.storage.tables import passages
 from crag.text.chinese_scripts import match_script
 from crag.text.language import detect_language, extract_terms, find_tokens
@@ -35,10 +35,6 @@ _SELECT_NEAR_TERMS = text(
     "SELECT term, doc FROM passage_vocabulary WHERE term >= :first AND term < :behind"
     " AND length(term) BETWEEN :least AND :most"
 )
-_CONTAINING = {
-    "sqlite": text("""SELECT rowid AS id FROM passage_terms WHERE terms MATCH '"' || :term || '"' LIMIT :limit"""),
-    "postgresql": text("SELECT rowid AS id FROM passage_terms WHERE words @> ARRAY[CAST(:term AS text)] LIMIT :limit"),
-}
 
 
 class SpellingCorrector:
@@ -108,7 +104,7 @@ class SpellingCorrector:
             if allowed is not None:
                 ids = self._full_text.find(term, _READ_PASSAGES, allowed)
                 return connection.scalars(select(passages.c.text).where(passages.c.id.in_(ids))).all()
-            holding = _CONTAINING[self._database.dialect].columns(column("id")).subquery()
+            holding = store_of(connection).passages_with_term.columns(column("id")).subquery()
             query = select(passages.c.text).where(passages.c.id.in_(select(holding.c.id)))
             return connection.scalars(query, {"term": term, "limit": _READ_PASSAGES}).all()
 

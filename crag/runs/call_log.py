@@ -18,13 +18,14 @@ from crag.runs.event_log import GroupWriter
 from crag.runs.run import LiveRun
 from crag.storage.engine import Database
 from crag.storage.tables import model_calls, runs
+from crag.storage.user_scope import UserScoped
 from crag.types import ModelCall, Prompt
 
 MAX_RUNS_WITH_CALLS = 1000
 _PRUNE_EVERY_RUNS = 100  # runs; the check takes some milliseconds
 
 
-class CallLog:
+class CallLog(UserScoped):
     """Model calls of runs: reported by the sender, written together with the events, stored compressed."""
 
     def __init__(self, database: Database, writer: GroupWriter) -> None:

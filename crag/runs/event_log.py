@@ -17,6 +17,7 @@ from crag.events import ConsentAsked, Event, RunEnded, RunStarted, decode_event,
 from crag.options import RunOptions
 from crag.storage.engine import Database
 from crag.storage.tables import events, runs
+from crag.storage.user_scope import UserScoped
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
@@ -116,7 +117,7 @@ def _build_row(item: PendingRow) -> dict[str, Any] | None:
 NumberedEvent = tuple[int, Event]
 
 
-class EventLog:
+class EventLog(UserScoped):
     """Events by run and number. Appending returns at once; `flush` waits until everything appended is on disk."""
 
     def __init__(self, database: Database) -> None:

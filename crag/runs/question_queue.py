@@ -20,8 +20,9 @@ from crag.options import RunOptions
 from crag.runs.run import Run
 from crag.runs.service import RunService
 from crag.storage.engine import Database
+from crag.storage.row_security import visible_rows
 from crag.storage.tables import conversations, queued_questions
-from crag.storage.user_scope import UserScoped, check_visible, visible_rows
+from crag.storage.user_scope import UserScoped, check_visible
 from crag.text.sanitization import normalize_question
 
 

@@ -28,6 +28,7 @@ from crag.storage.tables import (
     run_summaries,
     runs,
 )
+from crag.storage.user_scope import UserScoped
 from crag.text.small_talk import detect_small_talk
 from crag.types import Turn
 
@@ -73,7 +74,7 @@ _HISTORY_TURNS = 6
 _WRITTEN_EVENT_PATTERN = '%"type":"tokens_written"%'
 
 
-class RunRecords:
+class RunRecords(UserScoped):
     """Rows of runs and messages, written in short transactions."""
 
     def __init__(self, database: Database) -> None:
@@ -237,7 +238,7 @@ class RunRecords:
 
     def missing_runs(self, run_ids: set[str]) -> set[str]:
         """Return those of these runs that no longer exist."""
-        with self._database.read() as connection:
+        with self._database.whole.read() as connection:
             return run_ids - set(connection.execute(select(runs.c.id)).scalars())
 
     def recent(self, limit: int, user: str | None) -> list[str]:

@@ -29,9 +29,10 @@ from crag.runs.trace import Trace
 from crag.runs.versions import RulingRows, VersionPlan, VersionPlanner, VersionRecords, build_ruling_rows
 from crag.runs.worker import RunResourceBuilder, RunTask, RunWorker
 from crag.storage.engine import Database
+from crag.storage.row_security import document_owner
 from crag.storage.sources import read_source_titles
 from crag.storage.tables import conversations, evaluations, messages, queued_questions, runs
-from crag.storage.user_scope import UserScoped, check_visible, document_owner
+from crag.storage.user_scope import UserScoped, check_visible
 from crag.text.sanitization import normalize_question, normalize_user_text
 from crag.types import ModelCall, NodeName, Ruling, Turn, Version
 

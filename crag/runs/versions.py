@@ -31,6 +31,7 @@ from crag.runs.trace import Trace
 from crag.runs.worker import RunTask
 from crag.storage.engine import Database
 from crag.storage.tables import RUN_ORDER, messages, rulings, runs
+from crag.storage.user_scope import UserScoped
 from crag.text.sanitization import normalize_user_text
 from crag.types import NodeName, Ruling, Turn, Version
 
@@ -43,7 +44,7 @@ def build_ruling_rows(run_id: str, trace: Trace, rulings: Mapping[int, Ruling]) 
     return [_ruling_row(run_id, trace, passage_id, ruling) for passage_id, ruling in rulings.items()]
 
 
-class VersionRecords:
+class VersionRecords(UserScoped):
     """Rows of versions and rulings, written in short transactions."""
 
     def __init__(self, database: Database) -> None:
@@ -153,7 +154,7 @@ class VersionPlan:
     task: RunTask
 
 
-class VersionPlanner:
+class VersionPlanner(UserScoped):
     """Planner of new versions, from the id and trace of a run. Nothing is stored until a plan is started.
 
     Plans are made from the events of a run, which survive a killed process.

@@ -159,7 +159,7 @@ def write_backup(database: Database, destination: Path, report: ProgressCallback
     Raises `BadRequest` if it exists or the home is in PostgreSQL, `HomeFault`, `Stopped`.
     """
     check_absent(destination)
-    if database.dialect != "sqlite":
+    if not database.is_one_file:
         raise BadRequest(
             "This home is in PostgreSQL, which has backups of its own.",
             "Use pg_dump, or copy the home to a folder with the command move, and back that up.",

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, TableClause, column, func, insert, select, text
+from sqlalchemy import Connection, Select, TableClause, column, func, insert, select
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
-from crag.storage.engine import Database, defer_foreign_keys, insert_into
+from crag.storage.engine import Database, defer_foreign_keys, insert_into, store_of
 from crag.storage.files import Originals
 from crag.storage.shared_files import open_shared_files
 from crag.storage.tables import (
@@ -148,31 +148,8 @@ def _copy_counters(reading: Connection, target: Database) -> None:
         for table in metadata.sorted_tables:
             if table.dialect_kwargs.get("sqlite_autoincrement"):
                 (key,) = table.primary_key
-                last = _read_counter(reading, table.name) or reading.scalar(select(func.max(key))) or 0
-                _write_counter(connection, table.name, key.name, last)
-
-
-def _read_counter(connection: Connection, name: str) -> int | None:
-    if connection.dialect.name == "sqlite":
-        read = text("SELECT seq FROM sqlite_sequence WHERE name = :name").bindparams(name=name)
-    else:
-        read = text(
-            "SELECT last_value FROM pg_sequences WHERE schemaname = current_schema() AND sequencename LIKE :pattern"
-        ).bindparams(pattern=f"{name}\\_%\\_seq")
-    found: int | None = connection.scalar(read)
-    return found
-
-
-def _write_counter(connection: Connection, name: str, key: str, last: int) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.execute(
-            text("SELECT setval(:counter, :last)"), {"counter": f"{name}_{key}_seq", "last": max(1, last)}
-        )
-    elif last:
-        connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": name})
-        connection.execute(
-            text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)"), {"name": name, "last": last}
-        )
+                last = store_of(reading).read_counter(reading, table) or reading.scalar(select(func.max(key))) or 0
+                store_of(connection).write_counter(connection, table, last)
 
 
 def _copy_files(source: Database, target: Database, report: ProgressCallback, stop: Cancellation) -> tuple[int, int]:

@@ -107,11 +107,11 @@ class ConversationExchange(UserScoped):
         from crag.sharing.conversation_document import read_conversation
 
         query = select(shared_links.c.conversation_id).where(shared_links.c.id == link_id)
-        with self._database.read() as connection:
+        with self._database.whole.read() as connection:
             conversation_id = connection.scalar(query)
         if conversation_id is None:
             raise NotFound("This link leads nowhere.", "Ask who sent it for a new one.")
-        return read_conversation(self._database, conversation_id, self._user)
+        return read_conversation(self._database.whole, conversation_id, self._user)
 
     def import_json(self, data: bytes) -> Conversation:
         """Store an exported JSON conversation as a new one, under new ids.

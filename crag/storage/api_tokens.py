@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from sqlalchemy import Row, delete, insert, select, update
 
 from crag.errors import BadRequest, NotFound
-from crag.storage.engine import Database
+from crag.storage.engine import Database, see_everything
 from crag.storage.tables import api_replies, api_tokens
 from crag.storage.user_scope import UserScoped
 from crag.types import strip_unstorable
@@ -106,7 +106,8 @@ class ApiReplies:
         same = (its.token_id == token_id) & (its.key == key)
         with self._database.write() as connection:
             abandoned = (its.reply == "") & (its.at <= now - _CLAIM_SECONDS)
-            connection.execute(delete(api_replies).where(abandoned | (its.at <= now - _REPLY_SECONDS)))
+            with see_everything(connection):
+                connection.execute(delete(api_replies).where(abandoned | (its.at <= now - _REPLY_SECONDS)))
             if row := connection.execute(select(its.request, its.reply).where(same)).first():
                 return row.request, row.reply
             values = {"token_id": token_id, "key": key, "request": request, "reply": "", "at": now}

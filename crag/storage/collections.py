@@ -14,8 +14,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from crag.errors import BadRequest, NotFound
-from crag.storage.engine import Database
+from crag.storage.engine import Database, see_everything
 from crag.storage.removed_sources import remove_source
+from crag.storage.row_security import changeable_collections, visible_rows
 from crag.storage.sources import (
     OWNER_SEPARATOR,
     advance_epoch,
@@ -27,7 +28,7 @@ from crag.storage.sources import (
     read_name_prefix,
 )
 from crag.storage.tables import collection_members, collections, jobs, passages, removed_sources, sources
-from crag.storage.user_scope import UserScoped, changeable_collections, visible_rows
+from crag.storage.user_scope import UserScoped
 from crag.types import (
     DEFAULT_COLLECTION,
     Collection,
@@ -141,11 +142,14 @@ class Collections(UserScoped):
             _check_no_jobs(connection, name)
             owner = connection.scalar(select(collections.c.person).where(collections.c.name == name))
             new_name = _own_name(connection, new_name, owner)
-            if new_name != name and _collection_exists(connection, new_name, None):
+            with see_everything(connection):
+                is_taken = new_name != name and _collection_exists(connection, new_name, None)
+            if is_taken:
                 raise BadRequest(f"A collection “{new_name}” already exists.", "Move the documents there instead.")
             connection.execute(update(collections).where(collections.c.name == name).values(name=new_name))
             of_it = removed_sources.c.collection == name
-            connection.execute(update(removed_sources).where(of_it).values(collection=new_name))
+            with see_everything(connection):
+                connection.execute(update(removed_sources).where(of_it).values(collection=new_name))
             advance_epoch(connection)  # caches remember the limits of a search by name
         return new_name
 
@@ -242,7 +246,9 @@ def _check_changeable(connection: Connection, name: str, user: str | None) -> No
 def _check_no_jobs(connection: Connection, name: str) -> None:
     """Raise `BadRequest` while a job adds to the collection: it would recreate it under its old name."""
     unfinished = jobs.c.state.in_(("waiting", "working"))
-    if connection.scalar(select(func.count()).where(jobs.c.collection == name, unfinished)):
+    with see_everything(connection):
+        count = connection.scalar(select(func.count()).where(jobs.c.collection == name, unfinished))
+    if count:
         raise BadRequest(
             f"Documents are being added to “{name}”.", "Wait until they have been added, or cancel that first."
         )

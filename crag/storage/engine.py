@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, Executable, Table
+from sqlalchemy import Connection, Engine, Executable, Table, TextClause
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -26,15 +27,32 @@ class Store(Protocol):
     engine: Engine
     name: str
     """How the log names the database."""
-    begin_write: tuple[str, ...]
-    """Statements that start a transaction which no other writer can enter before it ends."""
-    begin_beside: tuple[str, ...]
-    """Statements that start a transaction concurrent with other writers, where this database can."""
+    begin_read: str
+    """Statement that starts a transaction for reading whose statements each see the latest commit."""
+    begin_write: str
+    """What starts a transaction which no other writer can enter before it ends."""
+    begin_beside: str
+    """Statement that starts a transaction beside those of other writers, as far as this database can."""
     begin_snapshot: str
     """Statement that starts a transaction whose statements all see the same state."""
+    is_one_file: bool
+    """Whether all processes use one folder, whose files a backup can copy."""
+    term_occurrences: TextClause
+    """Statement that returns the ids of the passages with `:term`, with commas, in order, one for each occurrence."""
+    passages_with_term: TextClause
+    """Statement that returns at most `:limit` ids of passages with `:term`."""
+    has_row_security: bool | None
+    """Whether `limit_to` has an effect, as known after `finish_opening`; None where rows have no policies."""
 
     def finish_opening(self) -> None:
         """Prepare the database for use, once its schema is known to be right. Raises `DatabaseError`."""
+        ...
+
+    def limit_to(self, user: str | None) -> str:
+        """Return the statement that lets the rest of a transaction see and change only the rows of a user.
+
+        None: of everyone. Empty where rows have no policies.
+        """
         ...
 
     def check_in_place(self) -> None:
@@ -61,6 +79,14 @@ class Store(Protocol):
         """Return whether the process of this name still runs. Anything after a second `-` is ignored."""
         ...
 
+    def read_counter(self, connection: Connection, table: Table) -> int | None:
+        """Return the last id that a table has given, if it remembers those of deleted rows."""
+        ...
+
+    def write_counter(self, connection: Connection, table: Table, last: int) -> None:
+        """Let a table give the next ids after `last`."""
+        ...
+
     def close(self) -> None:
         """Close all connections."""
         ...
@@ -76,8 +102,8 @@ class Database:
         """
         self.home = home
         self._store: Store = _open_store(home, url)
+        self._limit = ""
         self._engine = self._store.engine.execution_options(store=self._store)
-        self.dialect = self._store.engine.dialect.name
         try:
             with self.write() as connection:
                 migrate(connection)
@@ -89,6 +115,27 @@ class Database:
                 raise
             raise self._home_fault(error) from error
 
+    def for_user(self, user: str | None) -> Database:
+        """Return this database limited to what a user (None: anyone) may see and change, if its rows have policies."""
+        limited = copy(self)
+        limited._limit = self._store.limit_to(user) if user else ""  # noqa: SLF001 — of the same class
+        return limited
+
+    @property
+    def is_one_file(self) -> bool:
+        """Whether it is a file in `home`, which all processes share with it."""
+        return self._store.is_one_file
+
+    @property
+    def has_row_security(self) -> bool | None:
+        """Whether the database hides the rows of other users itself; None for one that cannot, a file."""
+        return self._store.has_row_security
+
+    @property
+    def whole(self) -> Database:
+        """The same without a limit: for what depends on the rows of all users."""
+        return self.for_user(None)
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Provide a connection for reading; each statement sees the latest commit.
@@ -96,18 +143,32 @@ class Database:
         Raises `HomeFault` if the database is damaged, gone or does not answer.
         """
         self._store.check_in_place()
+        if self._limit:  # which ends with a transaction
+            with self._read_in_transaction(self._store.begin_read) as connection:
+                yield connection
+            return
         with self._translate_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Provide a connection for reading whose statements all see the same state, whatever is committed meanwhile."""
+        with self._read_in_transaction(self._store.begin_snapshot) as connection:
+            yield connection
+
+    @contextmanager
+    def _read_in_transaction(self, begin: str) -> Iterator[Connection]:
         with self._translate_errors(), self._engine.connect() as connection:
-            connection.exec_driver_sql(self._store.begin_snapshot)
             try:
+                self._begin(connection, begin)
                 yield connection
             finally:
                 self._roll_back(connection)
+
+    def _begin(self, connection: Connection, begin: str) -> None:
+        """Start a transaction with its limit, in one round trip to the server."""
+        connection.execution_options(limit=self._limit)
+        connection.exec_driver_sql("; ".join(filter(None, (begin, self._limit))))
 
     @contextmanager
     def write(self, *, alone: bool = True) -> Iterator[Connection]:
@@ -122,8 +183,7 @@ class Database:
         self._store.check_in_place()
         with self._translate_errors(), self._engine.connect() as connection:
             try:
-                for statement in self._store.begin_write if alone else self._store.begin_beside:
-                    connection.exec_driver_sql(statement)
+                self._begin(connection, self._store.begin_write if alone else self._store.begin_beside)
                 yield connection
                 connection.exec_driver_sql("COMMIT")
             except BaseException as error:
@@ -152,7 +212,8 @@ class Database:
 
     def _roll_back(self, connection: Connection) -> None:
         if not connection.invalidated and self._store.in_transaction(connection.connection.dbapi_connection):
-            connection.exec_driver_sql("ROLLBACK", execution_options={"stream_results": False})  # no cursor for this
+            no_cursor = {"stream_results": False, "yield_per": None}
+            connection.exec_driver_sql("ROLLBACK", execution_options=no_cursor)
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -174,15 +235,31 @@ class Database:
 
 def owner_name(connection: Connection) -> str:
     """Return the name under which this process owns rows."""
-    return _store_of(connection).owner_name()
+    return store_of(connection).owner_name()
 
 
 def is_owner_alive(connection: Connection, name: str) -> bool:
     """Return whether the process that owns a row still runs. Anything after a second `-` is ignored."""
-    return _store_of(connection).is_owner_alive(connection, name)
+    return store_of(connection).is_owner_alive(connection, name)
 
 
-def _store_of(connection: Connection) -> Store:
+@contextmanager
+def see_everything(connection: Connection) -> Iterator[None]:
+    """Lift the limit of a transaction for some statements: for what depends on the rows of all users."""
+    limit, store = connection.get_execution_options().get("limit", ""), store_of(connection)
+    if not limit:
+        yield
+        return
+    connection.exec_driver_sql(store.limit_to(None))
+    try:
+        yield
+    finally:
+        with suppress(DatabaseError):  # a transaction that has failed ends
+            connection.exec_driver_sql(limit)
+
+
+def store_of(connection: Connection) -> Store:
+    """Return the database of a connection, for what differs between the kinds."""
     store: Store = connection.get_execution_options()["store"]
     return store
 

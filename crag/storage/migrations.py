@@ -14,6 +14,7 @@ from sqlalchemy import Connection, create_mock_engine, text
 
 from crag.errors import HomeFault
 from crag.storage.postgres_schema import POSTGRES_SCHEMA
+from crag.storage.row_security import policy_statements
 from crag.storage.tables import FULL_TEXT_INDEX, metadata
 
 OLDEST_SCHEMA_VERSION = 6  # no earlier one was released
@@ -180,6 +181,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     ("ALTER TABLE removed_sources ADD COLUMN kept_seconds FLOAT DEFAULT '0' NOT NULL",),
     ("ALTER TABLE sources ADD COLUMN own_title TEXT", "ALTER TABLE removed_sources ADD COLUMN own_title TEXT"),
+    (),  # policies of PostgreSQL
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)
@@ -209,6 +211,9 @@ def migrate(connection: Connection, steps: Sequence[Sequence[str]] = MIGRATIONS)
         _create_schema(connection)
     for step in steps[version - OLDEST_SCHEMA_VERSION :] if version else ():
         for statement in step:
+            connection.execute(text(statement))
+    if connection.dialect.name == "postgresql":
+        for statement in policy_statements():
             connection.execute(text(statement))
     _write_version(connection, newest)
 

@@ -44,7 +44,7 @@ class OutboundLog(UserScoped):
         readable = strip_unstorable(what)
         row = {"at": time.time(), "host": host, "kind": kind, "what": readable, "person": _current_user.get()}
         try:
-            with self._database.write() as connection:
+            with self._database.whole.write() as connection:  # also on behalf of somebody else
                 connection.execute(insert(departures).values(row))
         except HomeFault as fault:
             unsent = f"Nothing was sent because it could not be logged first. {fault.message}"
@@ -74,7 +74,7 @@ class OutboundLog(UserScoped):
     def count_hidden(self) -> int:
         """Return the number of records of other users and of commands."""
         query = select(func.count()).select_from(departures).where(~self._visible(departures))
-        with self._database.read() as connection:
+        with self._database.whole.read() as connection:
             return connection.scalar(query) or 0
 
     def clear(self) -> int:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from crag.storage.engine import Database
+from crag.storage.row_security import visible_rows
 from crag.storage.tables import passages, sources, vectors
-from crag.storage.user_scope import visible_rows
 from crag.types import HEADING_SEPARATOR, WORKBOOK_KIND, EmbeddingSpace, PageStarts, Passage, Source, Vectors
 
 if TYPE_CHECKING:

@@ -9,11 +9,13 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, text
+from psycopg.sql import Literal
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, ProgrammingError, SQLAlchemyError
 
 from crag.errors import DatabaseUnreachable, HomeFault
+from crag.storage.row_security import ACCOUNT_SETTING, EVERYONE
 
 _POOL_SIZE = 10
 _POOL_OVERFLOW = 40
@@ -25,6 +27,32 @@ _RENEW_SECONDS = 1.0
 # lock belongs to the schema, so that several homes can be in one database.
 _LOCK_WRITERS = "SELECT pg_advisory_xact_lock(7163, hashtext(current_schema()))"
 
+# Superusers and roles with BYPASSRLS ignore policies, so transactions of a user change to this role.
+_LIMITED_ROLE = "crag_limited"
+_IGNORES_POLICIES = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_LACKS_RIGHTS = """
+SELECT to_regrole('crag_limited') IS NULL OR EXISTS (
+    SELECT FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+    AND NOT has_table_privilege('crag_limited', oid, 'DELETE')
+)"""
+_GIVE_RIGHTS = """
+DO $$
+DECLARE home text := quote_ident(current_schema());
+BEGIN
+    IF to_regrole('crag_limited') IS NULL THEN
+        BEGIN
+            CREATE ROLE crag_limited NOLOGIN;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN  -- of another home of this server, a moment ago
+        END;
+    END IF;
+    IF NOT pg_has_role('crag_limited', 'SET') THEN
+        GRANT crag_limited TO current_user;
+    END IF;
+    EXECUTE 'GRANT USAGE ON SCHEMA ' || home || ' TO crag_limited';
+    EXECUTE 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ' || home || ' TO crag_limited';
+    EXECUTE 'GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA ' || home || ' TO crag_limited';
+END $$"""
+
 _log = logging.getLogger(__name__)
 
 
@@ -35,9 +63,18 @@ class PostgresServer:
     four seconds old counts as dead, whatever machine it ran on.
     """
 
-    begin_write: tuple[str, ...] = ("BEGIN", f"SET LOCAL lock_timeout = {_WAIT_MILLISECONDS}", _LOCK_WRITERS)
-    begin_beside: tuple[str, ...] = ("BEGIN",)
+    begin_read = "BEGIN READ ONLY"
+    begin_write = f"BEGIN; SET LOCAL lock_timeout = {_WAIT_MILLISECONDS}; {_LOCK_WRITERS}"
+    begin_beside = "BEGIN"
     begin_snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    is_one_file = False
+    term_occurrences = text(
+        "SELECT string_agg(rowid::text, ',' ORDER BY rowid) FROM passage_terms, unnest(words) AS term"
+        " WHERE words @> ARRAY[CAST(:term AS text)] AND term = :term"
+    )
+    passages_with_term = text(
+        "SELECT rowid AS id FROM passage_terms WHERE words @> ARRAY[CAST(:term AS text)] LIMIT :limit"
+    )
 
     def __init__(self, url: str) -> None:
         """Prepare a pool that connects on first use. Raises `HomeFault` if the address is malformed."""
@@ -50,10 +87,25 @@ class PostgresServer:
         self.name = f"{address.database} on {address.host or 'a local socket'}"
         self.engine = _create_engine(address, _POOL_SIZE, _POOL_OVERFLOW)
         self._lease = Lease(_create_engine(address, 1, 0))  # however many wait for the other connections
+        self._limited_role = ""
+        self.has_row_security: bool | None = True
 
     def finish_opening(self) -> None:
-        """Take the lease of this process."""
+        """Find out which role is subject to policies, and take the lease of this process."""
+        with self.engine.connect() as connection:
+            try:
+                self._limited_role = _prepare_limited_role(connection)
+            except ProgrammingError as error:
+                self.has_row_security = False
+                _log.warning("Row-level security has no effect: %s", _describe_error(error))
         self._lease.start()
+
+    def limit_to(self, user: str | None) -> str:
+        """Return the statement that sets the account, and the role if that of the address ignores policies."""
+        settings = {ACCOUNT_SETTING: user or EVERYONE}
+        if self._limited_role:
+            settings["role"] = self._limited_role if user else "none"
+        return "SELECT " + ", ".join(f"set_config({_quote(k)}, {_quote(v)}, true)" for k, v in settings.items())
 
     def check_in_place(self) -> None:
         """Do nothing: an error of the next statement shows that the server is gone."""
@@ -90,6 +142,19 @@ class PostgresServer:
         """Return whether a process has renewed the lease of this name in time."""
         return self._lease.is_held(connection, name)
 
+    def read_counter(self, connection: Connection, table: Table) -> int | None:
+        """Return the last id that a table has given."""
+        (key,) = table.primary_key
+        read = text("SELECT last_value FROM pg_sequences WHERE schemaname = current_schema() AND sequencename = :name")
+        last: int | None = connection.scalar(read, {"name": f"{table.name}_{key.name}_seq"})
+        return last
+
+    def write_counter(self, connection: Connection, table: Table, last: int) -> None:
+        """Let a table give the next ids after `last`, which is at least 1."""
+        (key,) = table.primary_key
+        counter = {"name": f"{table.name}_{key.name}_seq", "last": max(1, last)}
+        connection.execute(text("SELECT setval(:name, :last)"), counter)
+
     def close(self) -> None:
         """Give up the lease, and close all connections."""
         self._lease.stop()
@@ -97,7 +162,7 @@ class PostgresServer:
 
 
 def _create_engine(address: URL, pool_size: int, overflow: int) -> Engine:
-    return create_engine(
+    engine = create_engine(
         address,
         isolation_level="AUTOCOMMIT",  # transactions are always started explicitly
         pool_size=pool_size,
@@ -105,6 +170,36 @@ def _create_engine(address: URL, pool_size: int, overflow: int) -> Engine:
         pool_pre_ping=True,
         connect_args={"connect_timeout": _CONNECT_SECONDS},
     )
+    event.listen(engine, "connect", _hide_nothing)
+    return engine
+
+
+def _hide_nothing(connection: Any, _record: Any) -> None:
+    """Let a connection see the rows of everyone in transactions without a limit."""
+    connection.execute(f"SET {ACCOUNT_SETTING} = '{EVERYONE}'")
+    connection.commit()
+
+
+def _quote(text: str) -> str:
+    return Literal(text).as_string().replace("%", "%%")  # the driver looks for parameters
+
+
+def _prepare_limited_role(connection: Connection) -> str:
+    """Return the role for transactions of a user, created if necessary; empty if the present one obeys policies.
+
+    Raises `DatabaseError` if it does not, and may not create another.
+    """
+    if not connection.scalar(text(_IGNORES_POLICIES)):
+        return ""
+    if connection.scalar(text(_LACKS_RIGHTS)):
+        connection.exec_driver_sql(f"BEGIN; {_LOCK_WRITERS}")
+        try:
+            connection.exec_driver_sql(_GIVE_RIGHTS)
+            connection.exec_driver_sql("COMMIT")
+        except DatabaseError:
+            connection.exec_driver_sql("ROLLBACK")
+            raise
+    return _LIMITED_ROLE
 
 
 def _describe_error(error: Exception) -> str:

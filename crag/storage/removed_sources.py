@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Table, delete, func, insert, literal, select
 
 from crag.storage.engine import Database
+from crag.storage.row_security import document_owner
 from crag.storage.sources import advance_epoch, check_changeable, delete_source, ensure_collection, is_path_or_url
 from crag.storage.tables import (
     passage_terms,
@@ -20,7 +21,7 @@ from crag.storage.tables import (
     spaces,
     vectors,
 )
-from crag.storage.user_scope import UserScoped, document_owner
+from crag.storage.user_scope import UserScoped
 from crag.types import RemovedSource
 
 
@@ -80,7 +81,7 @@ class RemovedSources(UserScoped):
         gone = delete(removed_sources).where(age >= older_than)
         if not with_kept:
             gone = gone.where(age >= removed_sources.c.kept_seconds)
-        with self._database.write() as connection:
+        with self._database.whole.write() as connection:
             return list(connection.scalars(gone.returning(removed_sources.c.sha256)))
 
 

@@ -59,4 +59,4 @@ class SharedFiles:
 
 def open_shared_files(database: Database, kind: FileKind) -> SharedFiles | None:
     """Return the files that processes on other machines can read; None where all processes use one folder."""
-    return SharedFiles(database, kind) if database.dialect == "postgresql" else None
+    return None if database.is_one_file else SharedFiles(database, kind)

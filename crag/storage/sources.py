@@ -11,8 +11,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, literal, select, text, union, update
 
 from crag.errors import BadRequest, NotFound, SourceRefused
-from crag.storage.engine import Database, insert_into
+from crag.storage.engine import Database, insert_into, see_everything
 from crag.storage.passages import encode_page_starts
+from crag.storage.row_security import changeable_collections, document_owner, extensible_collections, visible_rows
 from crag.storage.spaces import activate_space, ensure_space, read_active_space
 from crag.storage.tables import (
     collections,
@@ -25,13 +26,7 @@ from crag.storage.tables import (
     users,
     vectors,
 )
-from crag.storage.user_scope import (
-    UserScoped,
-    changeable_collections,
-    document_owner,
-    extensible_collections,
-    visible_rows,
-)
+from crag.storage.user_scope import UserScoped
 from crag.types import AddStatus, Chunk, EmbeddingSpace, Source, Vectors, is_account
 
 # Passed directly to the driver: SQLAlchemy's insert takes several times as long for this many rows.
@@ -137,7 +132,9 @@ def ensure_collection(connection: Connection, name: str, user: str | None) -> No
 
     Raises `SourceRefused` if the user may not add documents to it.
     """
-    if not connection.scalar(select(func.count()).where(collections.c.name == name)):
+    with see_everything(connection):
+        exists = connection.scalar(select(func.count()).where(collections.c.name == name))
+    if not exists:
         if is_account(user) and not name.startswith(read_name_prefix(connection, user)):
             raise SourceRefused("not_allowed", "Its collection no longer exists.")
         values = {"name": name, "created_at": time.time(), "person": document_owner(user)}
@@ -459,13 +456,13 @@ class SourceStore(UserScoped):
 
     def release_originals(self, digests: Iterable[str], remove: Callable[[str], None]) -> None:
         """Call `remove` for each SHA-256 that no source uses, while no source can be added."""
-        with self.database.write() as connection:
+        with self.database.whole.write() as connection:
             for digest in set(digests) - set(connection.scalars(_USED_ORIGINALS)):
                 remove(digest)
 
     def remove_unused_originals(self, remove_unused: Callable[[Sequence[str]], None]) -> None:
         """Call `remove_unused` with every SHA-256 in use, while no source can be added."""
-        with self.database.write() as connection:
+        with self.database.whole.write() as connection:
             remove_unused(list(connection.scalars(_USED_ORIGINALS)))
 
     def counts(self) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.util import LRUCache
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
@@ -44,9 +44,16 @@ _STATEMENTS = _StatementCache()
 class SqliteFile:
     """`crag.sqlite` in a home; a `Store`. Several processes on one machine may use it."""
 
-    begin_write: tuple[str, ...] = ("BEGIN IMMEDIATE",)  # takes the write lock at the start
+    begin_read = "BEGIN"
+    begin_write = "BEGIN IMMEDIATE"  # takes the write lock at the start
     begin_beside = begin_write
     begin_snapshot = "BEGIN"
+    is_one_file = True
+    term_occurrences = text("SELECT group_concat(doc) FROM passage_occurrences WHERE term = :term")
+    passages_with_term = text(
+        """SELECT rowid AS id FROM passage_terms WHERE terms MATCH '"' || :term || '"' LIMIT :limit"""
+    )
+    has_row_security: bool | None = None
 
     def __init__(self, home: Path) -> None:
         """Open the file, or create an empty one. Raises `HomeFault`."""
@@ -81,6 +88,10 @@ class SqliteFile:
         """Switch to WAL mode, with retries: SQLite does not wait here while another process creates the same home."""
         with self.engine.connect() as connection:
             connection.execute(text("PRAGMA journal_mode = WAL"))
+
+    def limit_to(self, _user: str | None) -> str:
+        """Return nothing: rows have no policies here."""
+        return ""
 
     def check_in_place(self) -> None:
         """Raise `HomeFault` if the file or its log was moved, deleted or replaced."""
@@ -128,6 +139,19 @@ class SqliteFile:
     def is_owner_alive(self, _connection: Connection, name: str) -> bool:
         """Return whether a process of this machine runs."""
         return is_process_alive(name)
+
+    def read_counter(self, connection: Connection, table: Table) -> int | None:
+        """Return the last id that a table has given."""
+        read = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
+        last: int | None = connection.scalar(read, {"name": table.name})
+        return last
+
+    def write_counter(self, connection: Connection, table: Table, last: int) -> None:
+        """Let a table give the next ids after `last`."""
+        connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": table.name})
+        if last:
+            added = text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)")
+            connection.execute(added, {"name": table.name, "last": last})
 
     def close(self) -> None:
         """Close all connections."""

@@ -1,8 +1,7 @@
-"""What one user of a home may see: the rows they own, and the services limited to these rows.
+"""Services limited to one user of a home.
 
-Conversations, datasets, evaluations and outbound records name their owner: an account, or the key of a browser.
-Documents belong to their collection, and a collection to an account or to everyone. Everything else that belongs to a
-user leads to one of these through foreign keys.
+Their statements match only rows that `row_security` lets the user read or change. Their database is limited, too: where
+it has row-level security, it hides the rows of others even from a statement without conditions.
 """
 
 from __future__ import annotations
@@ -13,41 +12,13 @@ from copy import copy
 from functools import cache
 from typing import Any, Generic, Self, TypeVar
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Connection,
-    ForeignKey,
-    Select,
-    Table,
-    bindparam,
-    false,
-    func,
-    or_,
-    select,
-    true,
-)
+from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, func, select
 
 from crag.errors import BadRequest, NotFound
 from crag.storage.engine import Database
-from crag.storage.tables import (
-    calibrations,
-    collection_members,
-    collections,
-    conversations,
-    evaluations,
-    jobs,
-    messages,
-    queued_questions,
-    removed_sources,
-    rulings,
-    runs,
-    users,
-    watched_folders,
-)
-from crag.types import ACCOUNT_PREFIX, is_account
-
-_OF_DOCUMENTS = (jobs, removed_sources, rulings, watched_folders)  # of an account, or of all browsers together
+from crag.storage.row_security import visible_rows
+from crag.storage.tables import collections, conversations, evaluations, messages, queued_questions, runs, users
+from crag.types import is_account
 
 _MISSING = {
     conversations: ("This conversation no longer exists.", "Start a new one."),
@@ -76,7 +47,7 @@ class UserScoped:
         limited = copy(self)
         limited._user, limited._unlimited = user, self  # noqa: SLF001 — of the same class
         for name, part in list(vars(self).items()):
-            if isinstance(part, UserScoped):
+            if isinstance(part, UserScoped | Database):
                 setattr(limited, name, part.for_user(user))
         return limited
 
@@ -109,61 +80,6 @@ class DeferredPart(Generic[Part]):
         return part
 
 
-def visible_rows(table: Table, user: str | BindParameter[str] | None) -> ColumnElement[bool]:
-    """Match the rows that a user (None: anyone) may read and change, including those of deleted conversations.
-
-    Where the owner is empty, collections belong to everyone, conversations to nobody yet, and other rows to all
-    browsers but to no account.
-    """
-    if user is None:
-        return true()
-    if table is users:
-        return users.c.id == user
-    if table is collections:
-        return or_(collections.c.person.in_((user, "")), collections.c.public == 1, _is_shared_with(user))
-    if table is calibrations:
-        named = select(collections.c.name).where(visible_rows(collections, user))
-        return or_(calibrations.c.collection == "", calibrations.c.collection.in_(named))
-    if table in _OF_DOCUMENTS:
-        return table.c.person == document_owner(user)
-    if "person" in table.c:
-        shared = false() if table is conversations else (table.c.person == "") & _is_browser(user)
-        return or_(table.c.person == user, shared)
-    keys = sorted(table.foreign_keys, key=lambda key: key.parent.name)
-    return or_(false(), *(_leads_to_visible_row(key, user) for key in keys if key.column.table is not table))
-
-
-def _leads_to_visible_row(key: ForeignKey, user: str | BindParameter[str]) -> ColumnElement[bool]:
-    parent = key.column.table
-    found = select(key.column).where(key.column == key.parent, visible_rows(parent, user))
-    return found.correlate_except(parent).exists()
-
-
-def document_owner(user: str | BindParameter[str] | None) -> str:
-    """Return the owner of documents that a user adds: an account, or empty, since browsers share all documents."""
-    return user if isinstance(user, str) and is_account(user) else ""
-
-
-def changeable_collections(user: str | None) -> ColumnElement[bool]:
-    """Match the collections that a user (None: anyone) may rename, share and delete, and remove documents from.
-
-    Of accounts, only administrators may change what belongs to everyone.
-    """
-    if user is None:
-        return true()
-    if not is_account(user):
-        return collections.c.person == ""
-    admin = select(users.c.id).where(users.c.id == user, users.c.role == "admin").exists()
-    return or_(collections.c.person == user, (collections.c.person == "") & admin)
-
-
-def extensible_collections(user: str | None) -> ColumnElement[bool]:
-    """Match the collections that a user (None: anyone) may add documents to."""
-    if user is None or not is_account(user):
-        return changeable_collections(user)
-    return or_(changeable_collections(user), _is_shared_with(user, collection_members.c.may_add == 1))
-
-
 def check_admin(database: Database, user: str | None) -> None:
     """Raise `BadRequest` for an account that may not change what concerns everyone."""
     if not is_account(user):
@@ -178,17 +94,6 @@ def hides_documents(connection: Connection, user: str | None) -> bool:
     """Return whether there are documents that this user may not read."""
     hidden = select(func.count()).select_from(collections).where(~visible_rows(collections, user))
     return user is not None and (connection.scalar(hidden) or 0) > 0
-
-
-def _is_browser(user: str | BindParameter[str]) -> ColumnElement[bool]:
-    if isinstance(user, str):
-        return false() if is_account(user) else true()
-    return ~user.startswith(ACCOUNT_PREFIX)
-
-
-def _is_shared_with(user: str | BindParameter[str], *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
-    shared = select(collection_members.c.collection).join(users, users.c.email == collection_members.c.email)
-    return collections.c.name.in_(shared.where(users.c.id == user, *conditions))
 
 
 def visible_questions(connection: Connection, questions: Collection[str], user: str | None) -> set[str]:

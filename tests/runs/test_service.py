@@ -84,10 +84,10 @@ def test_stop_keeps_the_partial_answer(house):
     assert RunService(home.database, home.build).trace(run.id).text == trace.text
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def test_another_process_follows_a_run_and_stops_it(house, kind):
+@pytest.mark.parametrize("one_file", [True, pytest.param(False, marks=pytest.mark.postgres)])
+def test_another_process_follows_a_run_and_stops_it(house, one_file):
     asking, following = house(writer=QuotingWriter(gate=threading.Event())), house()
-    assert asking.database.dialect == kind
+    assert asking.database.is_one_file == one_file
     conversation = asking.conversations.create()
     asking.runs.start(conversation.id, "What holds?", OPTIONS)
     run = following.runs.active(conversation.id)
@@ -214,17 +214,17 @@ def test_a_killed_run_is_marked_and_keeps_its_text(house, tmp_path):
     reopened.runs.start(conversation.id, "Again?", OPTIONS)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def test_another_process_ends_the_run_of_one_that_dies_and_asks_what_is_queued(house, tmp_path, kind):
+@pytest.mark.parametrize("one_file", [True, pytest.param(False, marks=pytest.mark.postgres)])
+def test_another_process_ends_the_run_of_one_that_dies_and_asks_what_is_queued(house, tmp_path, one_file):
     """A killed process keeps its lease for four seconds, which its database does not know to be its last."""
     watching = house()
-    assert watching.database.dialect == kind
+    assert watching.database.is_one_file == one_file
     run_id, ended = "0" * 32, []
     watching.runs.on_end = ended.append
     with watching.database.write() as connection:
-        if kind == "postgresql":
+        if not one_file:
             connection.execute(text("INSERT INTO process_leases VALUES ('dead-dead', clock_timestamp())"))
-        owned = {"state": "running", "owner": "dead-dead" if kind == "postgresql" else "999999-1", "started_at": 1.0}
+        owned = {"state": "running", "owner": "999999-1" if one_file else "dead-dead", "started_at": 1.0}
         connection.execute(insert(runs).values(id=run_id, question="What holds?", **owned))
     began = time.monotonic()
     assert wait(watching.runs.attach(run_id)).state == "interrupted"

@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import ExitStack, closing
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -54,6 +56,13 @@ def open_database(url, tmp_path):
     yield open_
     for database in opened:
         database.close()
+
+
+@pytest.fixture
+def server_folder():
+    """A folder for a server to crash, in which root has another user run it: pytest closes its own to others."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def add(library: Library, name="notes.md", data=NOTES):
@@ -120,10 +129,10 @@ def test_a_snapshot_does_not_see_what_is_committed_meanwhile(open_database):
         assert connection.scalars(names).all() == ["k"]
 
 
-def test_a_snapshot_whose_rows_are_read_in_batches_ends(open_database):
+@pytest.mark.parametrize("option", [{"stream_results": True}, {"yield_per": 10}])
+def test_a_snapshot_whose_rows_are_read_in_batches_ends(open_database, option):
     with open_database("a").snapshot() as connection:
-        rows = connection.execution_options(stream_results=True).execute(select(preferences.c.name))
-        assert rows.all() == []
+        assert connection.execution_options(**option).execute(select(preferences.c.name)).all() == []
 
 
 def test_a_change_that_fails_leaves_nothing_and_the_connection_is_used_again(open_database):
@@ -282,21 +291,56 @@ def test_documents_of_an_account_are_found_by_those_with_whom_it_shares_them(lib
     assert [hit.source_id for hit in own.search("fox", 1)] == [added.id]
 
 
-def test_a_document_is_added_once_the_server_is_back_from_a_crash(tmp_path, monkeypatch):
+@pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGKILL])
+def test_no_acknowledged_write_is_lost_when_the_server_is_killed_under_load(server_folder, tmp_path, how):
+    home = tmp_path / "home"
+    with postgres_server(server_folder) as address, closing(Database(home, home_url(address, home))) as database:
+        acknowledged, said, ending = [], [], threading.Event()
+
+        def write(writer):
+            for number in count():
+                name = f"{writer}-{number}"
+                try:
+                    with database.write(alone=writer > 0) as connection:
+                        connection.execute(insert(preferences), {"name": name, "value": ""})
+                    acknowledged.append(name)
+                except HomeFault as fault:
+                    said.append(fault.message)
+                if ending.is_set():
+                    return
+
+        writers = [threading.Thread(target=write, args=[number]) for number in range(4)]
+        for thread in writers:
+            thread.start()
+        for _ in range(3):
+            before = len(acknowledged)
+            wait_until(lambda before=before: len(acknowledged) > before + 20)
+            crash_server(server_folder, how=how)
+        after = len(acknowledged)
+        wait_until(lambda: len(acknowledged) > after + 20)  # the process goes on
+        ending.set()
+        for thread in writers:
+            thread.join()
+        with database.read() as connection:
+            assert set(acknowledged) <= set(connection.scalars(select(preferences.c.name)))
+    assert set(said) == {"The database does not answer, so nothing was saved."}
+
+
+def test_a_document_is_added_once_the_server_is_back_from_a_crash(server_folder, tmp_path, monkeypatch):
     """The server is down for a while after the job has begun."""
     run_job, crashes, submitted = jobs.run_job, [], threading.Event()
 
     def run_while_down(*given):
         submitted.wait()
         if not crashes:
-            crashing = threading.Thread(target=crash_server, args=(tmp_path / "server", 1.0))
+            crashing = threading.Thread(target=crash_server, args=(server_folder, 1.0))
             crashing.start()
             crashes.append(crashing)
             wait_until(lambda: not is_answering(address))
         yield from run_job(*given)
 
     monkeypatch.setattr(jobs, "run_job", run_while_down)
-    with postgres_server(tmp_path / "server") as address:
+    with postgres_server(server_folder) as address:
         home = tmp_path / "home"
         settings = Settings(home, chat_model="builtin", embedder="builtin", database_url=home_url(address, home))
         with closing(open_application(settings)) as application:

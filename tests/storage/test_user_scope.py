@@ -25,8 +25,9 @@ from crag.runs.revisions import Revision
 from crag.runs.run import LiveRun, LoggedRun
 from crag.settings import Settings
 from crag.storage.api_tokens import ApiReplies
+from crag.storage.row_security import visible_rows
 from crag.storage.tables import metadata, model_calls, queued_questions
-from crag.storage.user_scope import DeferredPart, UserScoped, visible_rows
+from crag.storage.user_scope import DeferredPart, UserScoped
 from crag.types import Passage, Thresholds
 from tests.belongings import ANN, BEN, OFF, PAGE, WORD, Belongings, finish, make_belongings, wait_until_done
 from tests.doubles.ollama import closed_address
