@@ -268,6 +268,8 @@ def _check(value: Any, names: frozenset[str]) -> None:
             _check(inner, names)
     if not isinstance(value, dict):
         return
+    if value.get("sample"):
+        raise QueryRefused("A query of rows at random would answer differently each time.")
     if "cte_map" in value:
         names = _check_query_node(value, names)
     elif "class" in value:
