@@ -14,10 +14,12 @@ from functools import partial
 
 import httpx
 import pytest
+from starlette.requests import Request
 
-from crag.api.access import FILE_WEIGHT, MOST_OPEN
+from crag.api.access import FILE_WEIGHT, MOST_OPEN, say_error
 from crag.app.application import open_application
 from crag.concurrency.rate_limits import RateLimits
+from crag.errors import HomeFault, LimitReached, ModelFault, NotFound
 from crag.options import RunOptions
 from crag.runs.run import LiveRun
 from crag.types import Identity
@@ -231,6 +233,7 @@ def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
     [
         ("GET", "/api/v1/documents/unknown", None, 404, "no longer"),
         ("GET", "/api/v1/documents?collection=Nowhere", None, 400, "There are: Documents."),
+        ("GET", "/api/v1/search?q=x&collection=Nowhere", None, 400, "There are: Documents."),
         ("GET", "/api/v1/runs/unknown", None, 404, "This answer no longer exists."),
         ("GET", "/api/v1/jobs/unknown", None, 404, "There is no such job."),
         ("GET", "/api/v1/passages/99999999999999999999", None, 404, "There is no such passage."),
@@ -253,6 +256,14 @@ def test_errors_are_problem_details(api, method, path, body, status, words):
     assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
     assert words in reply.json()["detail"]
     assert reply.json()["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(HomeFault("", ""), 503), (ModelFault("", ""), 502), (NotFound(""), 404), (LimitReached("", "", 60), 429)],
+)
+def test_an_error_has_the_status_of_its_kind(error, status):
+    assert say_error(Request({"type": "http", "path": "/", "headers": []}), error).status_code == status
 
 
 def test_a_token_opens_what_its_scopes_say_until_it_is_revoked(application, address):

@@ -45,6 +45,7 @@ def run(sql: str, *tables: DataTable) -> QueryResult:
     [
         ("SELECT sum(price) FROM table_1", [(2200.0,)], ["Tern", "Gull", "Lark", "Kite"]),
         ("SELECT boat FROM table_1 WHERE price > 500", [("Gull",), ("Kite",)], ["Gull", "Kite"]),
+        ("SELECT b.boat FROM table_1 b WHERE b.price > 500", [("Gull",), ("Kite",)], ["Gull", "Kite"]),
         ("select BOAT from TABLE_1 order by 1 limit 1;", [("Gull",)], ["Gull"]),
         ("SELECT count(*) /* all */ FROM table_1 -- of them", [(4,)], ["Tern", "Gull", "Lark", "Kite"]),
         ("SELECT since FROM table_1 WHERE boat = 'Tern'", [("2020-03-02",)], ["Tern"]),
@@ -175,6 +176,8 @@ HOSTILE = [
     "SELECT * FROM table_1 USING SAMPLE 2",
     "SELECT * FROM (SELECT * FROM table_1) x TABLESAMPLE 2 ROWS",
     "SELECT CAST('x' AS main.other)",
+    "SELECT 'x'::BLOB",
+    "SELECT CAST('a' AS ENUM('a'))",
     "SELECT $1",
     "SELECT ?",
     "PIVOT table_1 ON boat USING sum(price)",
