@@ -228,7 +228,7 @@ def _find_selects(
     """Yield the SELECTs whose rows reach the result, each with the common table expressions that it can name."""
     common = common | {entry["key"].lower(): entry["value"]["query_node"] for entry in node["cte_map"]["map"]}
     if node["type"] == "SET_OPERATION_NODE":
-        for child in node.get("children") or (node["left"], node["right"]):
+        for child in node["children"]:
             yield from _find_selects(child, common)
         return
     yield node, common

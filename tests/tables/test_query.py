@@ -45,6 +45,11 @@ def run(sql: str, *tables: DataTable) -> QueryResult:
     [
         ("SELECT sum(price) FROM table_1", [(2200.0,)], ["Tern", "Gull", "Lark", "Kite"]),
         ("SELECT boat FROM table_1 WHERE price > 500", [("Gull",), ("Kite",)], ["Gull", "Kite"]),
+        (
+            "SELECT boat FROM table_1 WHERE price < 500 UNION ALL SELECT boat FROM table_1 WHERE price > 500",
+            [("Tern",), ("Gull",), ("Kite",)],
+            ["Tern", "Gull", "Kite"],
+        ),
         ("SELECT b.boat FROM table_1 b WHERE b.price > 500", [("Gull",), ("Kite",)], ["Gull", "Kite"]),
         ("select BOAT from TABLE_1 order by 1 limit 1;", [("Gull",)], ["Gull"]),
         ("SELECT count(*) /* all */ FROM table_1 -- of them", [(4,)], ["Tern", "Gull", "Lark", "Kite"]),
