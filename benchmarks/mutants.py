@@ -41,16 +41,23 @@ GUARDED = {
     "hostile content": [
         *("crag/text/sanitization.py", "pages/parts/markdown.py", "crag/sharing/html_page.py"),
         *("crag/graph/citations.py", "crag/graph/policy.py", "crag/sharing/restricted_pickle.py"),
-        *("crag/ingest/parse/confinement.py", "crag/ingest/parse/zip_container.py"),
+        *("crag/ingest/parse/confinement.py", "crag/ingest/parse/zip_container.py", "crag/tables/query.py"),
+        *("crag/sharing/conversation_import.py", "crag/sharing/note_export.py"),
     ],
     "durability": [
         *("crag/storage/files.py", "crag/storage/engine.py", "crag/storage/migrations.py", "crag/storage/ownership.py"),
         *("crag/retrieval/vector_index.py", "crag/sharing/restore.py", "crag/sharing/backup.py"),
+        *("crag/sharing/move.py", "crag/storage/removed_sources.py", "crag/library/watched_folders.py"),
+        "crag/ingest/folder_watch.py",
     ],
     "server": [
         *("crag/server/limits.py", "crag/server/connections.py", "crag/server/request_guard.py"),
         *("crag/server/security_headers.py", "crag/server/page_requests.py", "crag/models/destinations.py"),
-        "crag/server/browser_identity.py",
+        *("crag/server/browser_identity.py", "crag/server/public_access.py", "crag/concurrency/rate_limits.py"),
+    ],
+    "programs": [
+        *("crag/api/access.py", "crag/api/routes.py", "crag/api/openai_routes.py", "crag/storage/api_tokens.py"),
+        *("crag/mcp/server.py", "crag/mcp/http.py"),
     ],
     "many at once": [
         *("crag/conversations/conversations.py", "crag/runs/question_queue.py"),
@@ -64,6 +71,7 @@ GUARDED = {
         *("crag/evaluation/regression.py", "crag/library/library.py", "crag/sharing/service.py"),
         *("crag/sharing/passage_lines.py", "crag/sharing/passage_exchange.py", "pages/parts/services.py"),
         *("pages/parts/session.py", "pages/evaluate/results.py", "pages/settings/privacy.py"),
+        *("crag/sharing/notes.py", "crag/storage/collections.py", "crag/storage/sources.py"),
     ],
 }
 """The modules that guard something. Of those named last, only what keeps people apart is switched off."""
@@ -80,6 +88,19 @@ EXEMPT = {
     ("crag/storage/ownership.py", "never: if f'{name}-'.startswith(f'{current_process_name()}-')"): (
         "saves looking up the process that asks, which redraws do often"
     ),
+    ("crag/library/watched_folders.py", "without not owner: not owner or not is_owner_alive(connection, owner)"): (
+        "on SQLite, no process has an empty name; on PostgreSQL, names without a lease may have to wait for a while"
+    ),
+    ("crag/library/watched_folders.py", "without row.applying: row.applying and state.changes"): (
+        "saves looks at a folder whose changes wait for a click"
+    ),
+    ("crag/library/watched_folders.py", "without result.id: result.id or ''"): "tells the type checker",
+    ("crag/text/sanitization.py", "never: if _PLAIN_ASCII.fullmatch(text)"): "saves a look at each character",
+    (
+        "crag/retrieval/vector_index.py",
+        "without self._epoch is None: self._layers.base or self._epoch is None or self._epoch == self._saved_epoch",
+    ): "tells the type checker: without an epoch nothing was saved either",
+    ("crag/sharing/note_export.py", "without []: token.children or []"): "tells the type checker",
     ("crag/models/destinations.py", "without self.outbound_log: self.host and self.outbound_log"): (
         "tells the type checker what `__post_init__` has checked"
     ),

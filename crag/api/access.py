@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 from fastapi import Depends, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -32,6 +34,8 @@ _MAX_FRAME_BYTES = 1 << 20  # around a file
 _MAX_JSON_BYTES = 8 << 20  # values of JSON take up to 25 times as much memory
 MOST_OPEN = 100
 """Requests of one person, or of one token of the home, that are answered at the same time."""
+CHECK_SECONDS = 5.0
+"""Between two looks whether the token of a request that is still being answered has been revoked."""
 FILE_WEIGHT = 12  # a request with a file, which is held in memory, counts as this many
 _STATUSES: tuple[tuple[type[CragError], HTTPStatus], ...] = (
     (NotFound, HTTPStatus.NOT_FOUND),
@@ -111,7 +115,7 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 class AdmitTokens:
     """Middleware that refuses requests without a known token before their body is read, and bodies that are too long.
 
-    `without_token` are paths that are open to everyone.
+    A response ends soon after its token is revoked. `without_token` are paths that are open to everyone.
     """
 
     def __init__(
@@ -131,9 +135,7 @@ class AdmitTokens:
         try:
             token = await to_thread.run_sync(self._find, secret) if kind.lower() == "bearer" else None
             if token is None:
-                raise Refused(
-                    HTTPStatus.UNAUTHORIZED, "This token is not known.", "Make one under Settings, API tokens."
-                )
+                raise _unknown_token()
             sender, weight = token.user or token.id, FILE_WEIGHT if _has_file(scope) else 1
             if self._open[sender] + weight > MOST_OPEN:
                 raise Refused(
@@ -145,17 +147,45 @@ class AdmitTokens:
         scope.setdefault("state", {})["token"] = token
         self._open[sender] += weight
         try:
-            await self._app(scope, self._limit_body(scope, receive), send)
+            await self._answer(scope, self._limit_body(scope, receive), send, secret)
         finally:
             self._open[sender] -= weight
             if not self._open[sender]:
                 del self._open[sender]
 
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, secret: str) -> None:
+        """Let the application answer until it has, or the token is revoked."""
+        has_started = False
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        with CancelScope() as answering:
+            watching = asyncio.create_task(self._cancel_when_revoked(secret, answering))
+            try:
+                await self._app(scope, receive, send_and_note)
+            finally:
+                watching.cancel()
+        if answering.cancelled_caught and has_started:
+            await send({"type": "http.response.body"})
+        elif answering.cancelled_caught:
+            await say_error(Request(scope), _unknown_token())(scope, receive, send)
+
+    async def _cancel_when_revoked(self, secret: str, answering: CancelScope) -> None:
+        is_known = True
+        while is_known:
+            await asyncio.sleep(CHECK_SECONDS)
+            with suppress(CragError):  # the home is gone for a moment
+                is_known = await to_thread.run_sync(self._find, secret) is not None
+        answering.cancel()
+
     def _find(self, secret: str) -> ApiToken | None:
         application = self._find_application()
         token = application.api_tokens.find(secret)
-        if token and token.user and application.settings.people == "accounts" and not is_account(token.user):
-            return None  # of a browser, from before there were accounts: nobody can revoke it any more
+        if token and application.settings.people == "accounts" and not is_account(token.user):
+            return None  # from before there were accounts: nobody sees it in the settings, so nobody would revoke it
         return token
 
     def _limit_body(self, scope: Scope, receive: Receive) -> Receive:
@@ -171,6 +201,10 @@ class AdmitTokens:
             return message
 
         return receive_within_limit
+
+
+def _unknown_token() -> Refused:
+    return Refused(HTTPStatus.UNAUTHORIZED, "This token is not known.", "Make one under Settings, API tokens.")
 
 
 def _has_file(scope: Scope) -> bool:

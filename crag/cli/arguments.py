@@ -41,6 +41,12 @@ def check_document_ids(application: Application, ids: Sequence[str], action: str
         raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {action}.", "`list` shows the ids.")
 
 
+def check_owner_named(application: Application, options: argparse.Namespace) -> None:
+    """Raise `BadRequest` where people log in and the command does not say whose tokens are meant."""
+    if application.settings.people == "accounts" and not options.account:
+        raise BadRequest("Where people log in, tokens belong to one of them.", "Say whose, with --as EMAIL.")
+
+
 def parse_text(given: str) -> str:
     """Return an argument without bytes that are not UTF-8, which neither a database nor a model accepts."""
     return strip_unstorable(given)

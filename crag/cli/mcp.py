@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from crag.app.application import Application
-from crag.cli.arguments import OK, AddCommand, whole_number
+from crag.cli.arguments import OK, AddCommand, check_owner_named, whole_number
 from crag.cli.terminal import print_note
 from crag.translation import _
 
@@ -35,6 +35,7 @@ def serve_mcp(application: Application, options: argparse.Namespace) -> int:
         return OK
     from crag.mcp.http import listen, serve_http
 
+    check_owner_named(application, options)
     user = application.accounts.find(options.account).id if options.account else None
     with listen(options.http) as listening:
         print_note(_("Serving http://127.0.0.1:{http}/mcp. Stop with Ctrl+C.").format(http=options.http))

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from crag.app.application import Application
-from crag.cli.arguments import OK, AddCommand, parse_text
+from crag.cli.arguments import OK, AddCommand, check_owner_named, parse_text
 from crag.cli.terminal import print_result
 from crag.storage.api_tokens import SCOPES, ApiToken
 from crag.translation import _
@@ -38,7 +38,11 @@ def list_tokens(application: Application, options: argparse.Namespace) -> int:
 
 
 def make_token(application: Application, options: argparse.Namespace) -> int:
-    """Make a token for a program, and print it once. Without --as, it opens everything of the home."""
+    """Make a token for a program, and print it once. Without --as, it opens everything of the home.
+
+    Where people log in, --as is needed.
+    """
+    check_owner_named(application, options)
     token, secret = application.api_tokens.make(options.name, options.scopes or ("ask", "read"))
     print_result(options.json, {"token": _token_json(token) | {"secret": secret}}, secret)
     return OK

@@ -215,8 +215,8 @@ class WatchedFolders(UserScoped):
         """
         folder = self.get(folder_id)
         with self._database.write() as connection:
-            own = watched_folders.c.id == folder_id, self._visible(watched_folders)
-            job = connection.scalar(delete(watched_folders).where(*own).returning(watched_folders.c.job))
+            gone = delete(watched_folders).where(watched_folders.c.id == folder_id)
+            job = connection.scalar(gone.returning(watched_folders.c.job))
         if job:
             self._jobs.cancel(job)
         if with_documents:

@@ -108,7 +108,7 @@ class CragServer(MCPServer):
         """Answer a question from the user's documents, with graded passages and citations."""
         if context.request_state:  # the client calls again, with what the user said to the query
             run_id, _, conversation_id = context.request_state.partition(" ")
-            run = await self._answer_consent(run_id, _read_reply(context))
+            run = await self._answer_consent(run_id, _read_reply(context) if _can_ask(context) else None)
         else:
             options = replace(self.application.preferences.options(), web=web, route=route, collection=collection)
             wanted = conversation or ("new" if self._in_conversations else "")

@@ -13,7 +13,6 @@ from crag.text.sanitization import clean_text, is_web_address, neutralize_markdo
 from crag.translation import _
 
 if TYPE_CHECKING:
-    from docx.document import Document
     from docx.text.paragraph import Paragraph
     from markdown_it.token import Token
 
@@ -33,43 +32,60 @@ def write_notes_markdown(notes: Sequence[Note]) -> str:
 
 def write_notes_word(notes: Sequence[Note]) -> bytes:
     """Render the notes as a Word document, in which web addresses are text, not links."""
-    import docx
-
-    document = docx.Document()
-    document.add_heading(_("Notes"), 0)
+    writer = _WordWriter()
+    writer.add_paragraph(_("Notes"), "Title")
     for note in notes:
-        document.add_heading(_clean(note.title), 1)
-        document.add_paragraph(format_date(note.created_at))
-        _MarkdownWriter(document).write(note.text)
+        writer.add_paragraph(_clean(note.title), "Heading 1")
+        writer.add_paragraph(format_date(note.created_at))
+        writer.write(note.text)
         if note.sources:
-            document.add_heading(_("Sources"), 2)
+            writer.add_paragraph(_("Sources"), "Heading 2")
         for cited in note.sources:
             place = _clean(to_one_line(format_place(cited.title, cited.locator)))
             address = f"\n{_clean(to_one_line(cited.location))}" if is_web_address(cited.location) else ""
-            document.add_paragraph(f"[{cited.n}] {place}{address}")
+            writer.add_paragraph(f"[{cited.n}] {place}{address}")
             if cited.quote.strip():
-                document.add_paragraph(_clean(to_one_line(cited.quote)), "Quote")
-    written = io.BytesIO()
-    document.save(written)
-    return written.getvalue()
+                writer.add_paragraph(_clean(to_one_line(cited.quote)), "Quote")
+    return writer.save()
 
 
-class _MarkdownWriter:
+class _WordWriter:
     """Writes Markdown into a Word document: paragraphs, headings, lists, quotes, code, tables, bold and italic."""
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
+    def __init__(self) -> None:
+        import docx
+
+        self._document = docx.Document()
+        self._style_ids = {style.name: style.style_id for style in self._document.styles}
+        self._end = self._document.add_paragraph()
         self._lists: list[str] = []
         self._quotes = 0
         self._rows: list[list[str]] = []
         self._heading = 0
 
+    def add_paragraph(self, text: str = "", style: str = "Normal") -> Paragraph:
+        """Append a paragraph.
+
+        `Document.add_paragraph` reads every style and every paragraph before it: a minute for a note of headings.
+        """
+        paragraph = self._end.insert_paragraph_before(text)
+        paragraph.paragraph_format.element.style = self._style_ids[style]
+        return paragraph
+
     def write(self, text: str) -> None:
-        """Append the text."""
+        """Append Markdown."""
         from markdown_it import MarkdownIt
 
         for token in MarkdownIt("commonmark", {"html": False}).enable("table").parse(text):
             self._write_token(token)
+
+    def save(self) -> bytes:
+        """Return the document, to which nothing can be added any more."""
+        element = self._end.paragraph_format.element
+        element.getparent().remove(element)
+        written = io.BytesIO()
+        self._document.save(written)
+        return written.getvalue()
 
     def _write_token(self, token: Token) -> None:
         match token.type:
@@ -88,7 +104,7 @@ class _MarkdownWriter:
             case "table_close":
                 self._write_table()
             case "fence" | "code_block":
-                code = self._document.add_paragraph(style="No Spacing").add_run(_clean(token.content.rstrip()))
+                code = self.add_paragraph(style="No Spacing").add_run(_clean(token.content.rstrip()))
                 code.font.name = "Consolas"
             case "inline":
                 self._write_inline(token)
@@ -97,22 +113,23 @@ class _MarkdownWriter:
         if self._rows:
             self._rows[-1].append(_clean(token.content))
         elif self._heading:
-            self._document.add_heading(_clean(token.content), min(self._heading + 2, 9))
+            self.add_paragraph(_clean(token.content), f"Heading {min(self._heading + 2, 9)}")
             self._heading = 0
         else:
-            _add_runs(self._document.add_paragraph(style=self._style()), token.children or [])
+            _add_runs(self.add_paragraph(style=self._style()), token.children or [])
 
-    def _style(self) -> str | None:
+    def _style(self) -> str:
         if self._lists:
             level = min(len(self._lists), _DEEPEST_LIST)
             return self._lists[-1] if level == 1 else f"{self._lists[-1]} {level}"
-        return "Quote" if self._quotes else None
+        return "Quote" if self._quotes else "Normal"
 
     def _write_table(self) -> None:
         table = self._document.add_table(len(self._rows), max(map(len, self._rows)), "Table Grid")
         for row, cells in zip(table.rows, self._rows, strict=True):
             for cell, text in zip(row.cells, cells, strict=False):
                 cell.text = text
+        self._document.element.body.sectPr.addprevious(self._end.paragraph_format.element)
         self._rows = []
 
 

@@ -100,20 +100,33 @@ class Notes(UserScoped):
         quoted = "\n".join(f"> {line}".rstrip() for line in passage.text.strip().split("\n"))
         return self._insert(conversation.id if conversation else "", passage.title, f"{quoted} [1]", (source,))
 
-    def edit(self, note_id: str, title: str, text: str) -> None:
-        """Change title and text; without a title the first line becomes it. Raises `BadRequest`, `NotFound`."""
-        changes = {**_check_content(title, text), "updated_at": time.time()}
-        with self._database.write() as connection:
-            changed = connection.execute(
-                update(notes).where(notes.c.id == note_id, self._visible(notes)).values(changes)
-            )
-        if changed.rowcount == 0:
-            raise NotFound("This note no longer exists.")
+    def get(self, note_id: str) -> Note:
+        """Return one note. Raises `NotFound`."""
+        with self._database.read() as connection:
+            row = connection.execute(select(notes).where(notes.c.id == note_id, self._visible(notes))).first()
+        if row is None:
+            raise NotFound("This note no longer exists.", "What you wrote can become a new one.")
+        return _note_from_row(row)
 
-    def remove(self, note_id: str) -> None:
-        """Remove a note for good. Ignores an unknown id."""
+    def edit(self, note: Note, title: str, text: str) -> None:
+        """Change title and text; without a title the first line becomes it.
+
+        Raises `BadRequest`, also if the note is no longer as it was read, and `NotFound`.
+        """
+        changes = {**_check_content(title, text), "updated_at": time.time()}
+        as_read = notes.c.id == note.id, notes.c.updated_at == note.updated_at, self._visible(notes)
         with self._database.write() as connection:
-            connection.execute(delete(notes).where(notes.c.id == note_id, self._visible(notes)))
+            changed = connection.execute(update(notes).where(*as_read).values(changes))
+        if changed.rowcount == 0:
+            self.get(note.id)
+            raise BadRequest("This note has been changed elsewhere.", "Copy your text, then open the note again.")
+
+    def remove(self, note_id: str) -> Note | None:
+        """Remove a note for good, and return it as it was last. Ignores an unknown id."""
+        gone = delete(notes).where(notes.c.id == note_id, self._visible(notes)).returning(*notes.c)
+        with self._database.write() as connection:
+            row = connection.execute(gone).first()
+        return _note_from_row(row) if row else None
 
     def restore(self, note: Note) -> None:
         """Keep a removed note again, as its owner's. Ignores one that still exists."""

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
@@ -33,7 +33,7 @@ from crag.storage.engine import Database
 from crag.storage.files import move_into_place, original_relative_path, staging_folder
 from crag.storage.schema_check import has_own_schema
 from crag.storage.sqlite_file import CHECKPOINTS_NAME, DATABASE_NAME
-from crag.storage.tables import sources
+from crag.storage.tables import api_tokens, sources
 from crag.types import Progress, ProgressCallback, Refusal
 
 _CHECKPOINT_TABLES = ("checkpoints", "writes")
@@ -177,6 +177,7 @@ def _check_documents(home: Path, manifest: BackupManifest) -> None:
             number = connection.scalar(select(func.count()).select_from(sources))
             digests: Sequence[str] = connection.scalars(select(sources.c.sha256).distinct()).all()
         _check_jobs(database)
+        _revoke_tokens(database)
     finally:
         database.close()
     missing = {digest for digest in digests if original_relative_path(digest) not in manifest.members} - set(
@@ -197,6 +198,12 @@ def _check_jobs(database: Database) -> None:
         raise damaged_backup_error("its list of files to add does not belong to this application")
     queue.give_up_paths(_UNREAD_PATH)
     reset_watched_folders(database)
+
+
+def _revoke_tokens(database: Database) -> None:
+    """Delete all API tokens: they may have been revoked since, or belong to whoever made the backup."""
+    with database.write() as connection:
+        connection.execute(delete(api_tokens))
 
 
 def _move_into_place(new_home: Path, home: Path, replace: bool) -> Path | None:

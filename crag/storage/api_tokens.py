@@ -7,12 +7,13 @@ import secrets
 import time
 import uuid
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from sqlalchemy import Row, delete, insert, select, update
 
-from crag.errors import BadRequest, NotFound
+from crag.errors import BadRequest, HomeFault, NotFound
 from crag.storage.engine import Database, see_everything
 from crag.storage.tables import api_replies, api_tokens
 from crag.storage.user_scope import UserScoped
@@ -85,7 +86,7 @@ class ApiTokens(UserScoped):
         if row is None:
             return None
         if row.used_at is None or now - row.used_at > _SECONDS_BETWEEN_USES:
-            with self._database.write() as connection:
+            with suppress(HomeFault), self._database.write() as connection:  # on a full disk, it may still read
                 connection.execute(update(api_tokens).where(api_tokens.c.id == row.id).values(used_at=now))
         return _token_from_row(row)
 

@@ -28,7 +28,8 @@ _PART = (
     r"|(?P<quarter_ko>[1-4])분기|第?(?P<quarter_zh>[一二三四1-4])[个個]?季度"
     rf"|(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)? )?\b(?P<month>{_MONTH_NAMES}|(?-i:May)|(?<=in )may|(?<=and )may)\b\.?"
     r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?"
-    rf"|(?P<month_>\d{{1,2}}|1?[{_CHINESE_MONTHS}]+)\s?[월月]份?(?:\s?(?P<day>\d{{1,2}})\s?[일日號号])?"
+    rf"|(?P<month_>\d{{1,2}}|(?<![{_CHINESE_MONTHS}])[{_CHINESE_MONTHS}]{{1,2}})\s?[월月]份?"
+    r"(?:\s?(?P<day>\d{1,2})\s?[일日號号])?"
 )
 _ATOM = rf"(?:(?P<year>{_YEAR})\s?[년年]?[,의的]?\s?)?(?:{_PART})(?:,? (?:of |in )?(?P<year_>{_YEAR}))?"
 _ISO = r"(?P<iso>(?:19|20)\d\d-\d\d(?:-\d\d)?)(?![\d-])"

@@ -228,7 +228,7 @@ def _find_selects(
     """Yield the SELECTs whose rows reach the result, each with the common table expressions that it can name."""
     common = common | {entry["key"].lower(): entry["value"]["query_node"] for entry in node["cte_map"]["map"]}
     if node["type"] == "SET_OPERATION_NODE":
-        for child in node.get("children") or (node["left"], node["right"]):
+        for child in node["children"]:
             yield from _find_selects(child, common)
         return
     yield node, common
@@ -268,6 +268,8 @@ def _check(value: Any, names: frozenset[str]) -> None:
             _check(inner, names)
     if not isinstance(value, dict):
         return
+    if value.get("sample"):
+        raise QueryRefused("A query of rows at random would answer differently each time.")
     if "cte_map" in value:
         names = _check_query_node(value, names)
     elif "class" in value:

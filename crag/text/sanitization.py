@@ -24,7 +24,6 @@ _MAX_COMBINING_MARKS = 4
 _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _ALLOWED_JOINERS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
 _PLAIN_ASCII = re.compile(r"[\n\t\x20-\x7e]*")
-_END_OF_ROW = re.compile(r"\s*\|?$")
 _MARKDOWN_BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\](?=\\*[(\[:])"), rf"]{WORD_JOINER}"),  # links, images, references and their definitions
     (re.compile(r"<(?=[A-Za-z/!?])"), f"<{WORD_JOINER}"),  # HTML and <addresses>
@@ -108,8 +107,8 @@ def _insert_mark_after(text: str, sentence: str, mark: str) -> str:
     found = re.search(spaced, text) if spaced else None
     if found is None:
         return text
-    in_row = _END_OF_ROW.sub(lambda end: f"{mark}{end.group()}", found.group(), count=1)
-    return text[: found.start()] + in_row + text[found.end() :]
+    end = found.start() + len(found.group().removesuffix("|").rstrip())
+    return text[:end] + mark + text[end:]
 
 
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 except tab and line feed

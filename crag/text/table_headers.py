@@ -12,7 +12,7 @@ from crag.text.patterns import MONTHS
 CAPTION_SEPARATOR = " · "
 
 _FIGURE_CELL = re.compile(
-    r"[^\w]*\d[\d.,:%/+\s-]*[^\w]*(?:[A-Za-z%]{1,12}(?: [a-z]{1,9}){0,2}|[가-힣\u4e00-\u9fff]{1,3})?"
+    r"[^\w]*\d[\d.,:%/+\s-]*+[^\w]*+(?:[A-Za-z%]{1,12}(?: [a-z]{1,9}){0,2}|[가-힣\u4e00-\u9fff]{1,3})?"
 )
 _NO_VALUE = re.compile(r"[-–—]+|n\.?/?a\.?", re.IGNORECASE)  # in place of a figure
 _PERIOD_CELL = re.compile(

@@ -104,7 +104,7 @@ def _draw_table(lines: Sequence[_LineParts], style: str) -> str:
         for cells, around in rows
     ]
     rule = ["---"] * width
-    drawn = [drawn[0], rule, *drawn[1:]] if has_header and drawn else [[""] * width, rule, *drawn]
+    drawn = [drawn[0], rule, *drawn[1:]] if has_header else [[""] * width, rule, *drawn]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in drawn)
 
 

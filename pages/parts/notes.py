@@ -82,7 +82,7 @@ def draw_conversation_notes(conversation: Conversation | None) -> None:
 def _draw_note_summary(note: Note) -> None:
     with st.container(gap=None):
         title, key = markdown.escape_line(note.title, 100), f"note-{note.id}"
-        dialogs.draw_opener(title, None, _EDIT_DIALOG, note.id, type="tertiary", key=key)
+        st.button(title, type="tertiary", key=key, on_click=_open_editor, args=(note.id,))
         st.caption(markdown.escape_line(_preview(note), _PREVIEW_LENGTH))
 
 
@@ -124,9 +124,7 @@ def _draw_source(note: Note, cited: Citation, open_source: Callable[[Citation], 
 
 
 def _draw_note_menu(note: Note) -> None:
-    actions: dict[str, Callable[[], object]] = {
-        N_(":material/edit: Edit"): partial(dialogs.open_dialog, _EDIT_DIALOG, note.id)
-    }
+    actions: dict[str, Callable[[], object]] = {N_(":material/edit: Edit"): partial(_open_editor, note.id)}
     if note.conversation_id:
         actions[N_(":material/forum: Open conversation")] = partial(open_page, Page.CHAT, c=note.conversation_id)
     actions |= {
@@ -136,9 +134,14 @@ def _draw_note_menu(note: Note) -> None:
     draw_menu(_("More"), f"menu-{note.id}", actions)
 
 
+def _open_editor(note_id: str) -> None:
+    """Open a note as it is now: fields that change while somebody types in them lose what was typed."""
+    dialogs.open_dialog(_EDIT_DIALOG, application().notes.get(note_id))
+
+
 def _remove(note: Note) -> None:
-    application().notes.remove(note.id)
-    st.session_state[_REMOVED_KEY] = note
+    with dialogs.catch_refusals():
+        st.session_state[_REMOVED_KEY] = application().notes.remove(note.id)
 
 
 def _draw_undo() -> None:
@@ -181,11 +184,7 @@ def _show_more() -> None:
 
 
 @dialogs.dialog(N_("Note"), icon=Page.NOTES.icon, width="large")
-def _draw_edit_dialog(note_id: str) -> None:
-    note = next((one for one in application().notes.list() if one.id == note_id), None)
-    if note is None:
-        st.caption(_("This note no longer exists."))
-        return
+def _draw_edit_dialog(note: Note) -> None:
     with st.form("edit-note", border=False):
         title = st.text_input(_("Title"), value=note.title, max_chars=80)
         text = st.text_area(_("Text"), value=note.text, height=300, max_chars=_TEXT_LENGTH)
@@ -196,7 +195,7 @@ def _draw_edit_dialog(note_id: str) -> None:
         _remove(note)
     if saved:
         try:
-            application().notes.edit(note.id, title or "", text or "")
+            application().notes.edit(note, title or "", text or "")
         except CragError as error:
             dialogs.draw_error(error)
             return

@@ -12,6 +12,7 @@ from langchain_openai import ChatOpenAI
 from crag.app.application import open_application
 from tests.api.conftest import TEXT, secret_of, serve
 from tests.doubles.ollama import LLAMA, ScriptedOllama
+from tests.doubles.tavily import TavilyServer
 from tests.waiting import wait_until
 
 QUESTION = [{"role": "user", "content": "When was the lighthouse built?"}]
@@ -86,6 +87,7 @@ def test_presets_are_models(client):
     ("changes", "error", "words"),
     [
         ({"model": "gpt-4"}, openai.NotFoundError, "The model “gpt-4” does not exist."),
+        ({"model": "crag:unknown"}, openai.NotFoundError, "The model “crag:unknown” does not exist."),
         ({"messages": [{"role": "assistant", "content": "Hi"}]}, openai.BadRequestError, "The last message"),
         ({"messages": [{"role": "user", "content": "  "}]}, openai.BadRequestError, "question"),
         ({"messages": []}, openai.UnprocessableEntityError, "messages"),
@@ -103,6 +105,46 @@ def test_who_has_no_token_or_not_this_scope_is_told(application, address):
     for secret, error in refusals.items():
         with openai.OpenAI(base_url=f"{address}/v1", api_key=secret, max_retries=0) as client, pytest.raises(error):
             client.chat.completions.create(model="crag", messages=QUESTION)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_that_fails_is_an_error(settings, stream):
+    with ScriptedOllama() as ollama:
+        opened = open_application(replace(settings, chat_model="ollama:missing", ollama_host=ollama.url))
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        with serve(opened) as address:
+            given = {"base_url": f"{address}/v1", "api_key": secret_of(opened), "max_retries": 0}
+            with openai.OpenAI(**given) as client, pytest.raises(openai.APIError, match="missing") as failed:
+                list(client.chat.completions.create(model="crag", messages=QUESTION, stream=stream))
+            assert stream or failed.value.status_code == 502
+        opened.close()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_query_that_waits_for_leave_is_named(settings, stream):
+    with TavilyServer(results=[]) as tavily:
+        opened = open_application(replace(settings, tavily_api_key="tvly-x", tavily_url=tavily.url))
+        with serve(opened) as address:
+            given = {"base_url": f"{address}/v1", "api_key": secret_of(opened), "max_retries": 0}
+            with openai.OpenAI(**given) as client:
+                asked = {"messages": [{"role": "user", "content": "Where is the ferry?"}], "stream": stream}
+                reply = client.chat.completions.create(model="crag", extra_body={"crag": {"web": "ask"}}, **asked)
+                told = [one.choices[0].delta.content or "" for one in reply] if stream else ()
+                said = "".join(told) or reply.choices[0].message.content
+        opened.close()
+    assert "Waiting for leave to send “" in said
+    assert not tavily.requests
+
+
+def test_tokens_are_counted(settings):
+    with ScriptedOllama() as ollama:
+        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        with serve(opened) as address, openai.OpenAI(base_url=f"{address}/v1", api_key=secret_of(opened)) as client:
+            used = client.chat.completions.create(model="crag", messages=QUESTION).usage
+        opened.close()
+    assert used.prompt_tokens > 0
+    assert used.completion_tokens > 0
 
 
 @pytest.mark.parametrize("stream", [True, False])

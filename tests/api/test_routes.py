@@ -14,10 +14,13 @@ from functools import partial
 
 import httpx
 import pytest
+from starlette.requests import Request
 
-from crag.api.access import FILE_WEIGHT, MOST_OPEN
+from crag.api.access import FILE_WEIGHT, MOST_OPEN, say_error
 from crag.app.application import open_application
 from crag.concurrency.rate_limits import RateLimits
+from crag.errors import HomeFault, LimitReached, ModelFault, NotFound
+from crag.options import RunOptions
 from crag.runs.run import LiveRun
 from crag.types import Identity
 from tests.api.conftest import TEXT, secret_of, serve
@@ -322,6 +325,7 @@ def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
     [
         ("GET", "/api/v1/documents/unknown", None, 404, "no longer"),
         ("GET", "/api/v1/documents?collection=Nowhere", None, 400, "There are: Documents."),
+        ("GET", "/api/v1/search?q=x&collection=Nowhere", None, 400, "There are: Documents."),
         ("GET", "/api/v1/runs/unknown", None, 404, "This answer no longer exists."),
         ("GET", "/api/v1/jobs/unknown", None, 404, "There is no such job."),
         ("GET", "/api/v1/passages/99999999999999999999", None, 404, "There is no such passage."),
@@ -353,6 +357,14 @@ def test_errors_are_problem_details(api, method, path, body, status, words):
     assert reply.json()["status"] == status
 
 
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(HomeFault("", ""), 503), (ModelFault("", ""), 502), (NotFound(""), 404), (LimitReached("", "", 60), 429)],
+)
+def test_an_error_has_the_status_of_its_kind(error, status):
+    assert say_error(Request({"type": "http", "path": "/", "headers": []}), error).status_code == status
+
+
 def test_a_token_opens_what_its_scopes_say_until_it_is_revoked(application, address):
     secret = secret_of(application, ["read"])
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {secret}"}) as client:
@@ -369,8 +381,52 @@ def test_a_token_opens_what_its_scopes_say_until_it_is_revoked(application, addr
     assert secret not in stored
 
 
-def test_the_token_of_a_browser_opens_nothing_once_there_are_accounts(settings):
-    """Its owner cannot log in any more, and it may change what belongs to everyone, which members may not."""
+@pytest.mark.parametrize(
+    ("method", "path", "state"), [("GET", "/api/v1/runs/{run}/events", "running"), ("POST", "/v1/chat/completions", "")]
+)
+def test_a_response_ends_when_its_token_is_revoked(settings, monkeypatch, method, path, state):
+    monkeypatch.setattr("crag.api.access.CHECK_SECONDS", 0.05)
+    with ScriptedOllama(first_token_after=60.0) as ollama:
+        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        run = opened.runs.start(None, "When was the lighthouse of Brill built?", RunOptions(web="off"))
+        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
+        asked = {"messages": [{"role": "user", "content": "When was the lighthouse built?"}], "stream": True}
+        with (
+            serve(opened) as address,
+            httpx.Client(base_url=address, headers=headers) as client,
+            client.stream(method, path.format(run=run.id), json=asked if method == "POST" else None) as response,
+        ):
+            lines = response.iter_lines()
+            assert next(lines)
+            (token,) = opened.api_tokens.list()
+            opened.api_tokens.revoke(token.id)
+            assert "[DONE]" not in "".join(lines)
+            wait_until(lambda: sum(opened.runs.count_live()) == 1)  # only what was asked with the token is stopped
+            assert opened.runs.trace(run.id).state == "running"
+            opened.runs.stop(run.id)
+        opened.close()
+
+
+def test_a_reply_that_has_not_begun_is_refused_when_its_token_is_revoked(settings, monkeypatch):
+    monkeypatch.setattr("crag.api.access.CHECK_SECONDS", 0.05)
+    with ScriptedOllama(first_token_after=60.0) as ollama:
+        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
+        asked = {"messages": [{"role": "user", "content": "When was the lighthouse built?"}]}
+        with serve(opened) as address, ThreadPoolExecutor() as pool:
+            reply = pool.submit(httpx.post, f"{address}/v1/chat/completions", json=asked, headers=headers, timeout=60)
+            wait_until(lambda: ollama.chats)
+            (token,) = opened.api_tokens.list()
+            opened.api_tokens.revoke(token.id)
+            assert reply.result().status_code == 401
+            wait_until(lambda: not sum(opened.runs.count_live()))
+        opened.close()
+
+
+def test_a_token_of_no_account_opens_nothing_once_there_are_accounts(settings):
+    """Nobody sees it in the settings; it would open everything, or change what belongs to everyone."""
     opened = open_application(replace(settings, people="accounts"))
     ann = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
     makers = {"browser": opened.for_user("0" * 64), "account": opened.for_user(ann), "owner": opened}
@@ -381,7 +437,7 @@ def test_the_token_of_a_browser_opens_nothing_once_there_are_accounts(settings):
             for name, secret in secrets.items()
         }
     opened.close()
-    assert statuses == {"browser": 401, "account": 200, "owner": 200}
+    assert statuses == {"browser": 401, "account": 200, "owner": 401}
 
 
 @pytest.mark.parametrize("path", ["/api/v1/documents", "/v1/models"])

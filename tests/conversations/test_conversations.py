@@ -9,7 +9,7 @@ from sqlalchemy import insert
 
 from crag.cli.main import main
 from crag.conversations import message_tree
-from crag.conversations.conversations import ConversationOwners, Conversations
+from crag.conversations.conversations import ConversationOwners, Conversations, set_first_title
 from crag.errors import BadRequest, NotFound
 from crag.options import RunOptions
 from crag.runs.records import insert_run
@@ -52,10 +52,20 @@ def test_changes_are_kept_whole(conversations):
         "thresholds": Thresholds(0.3, 0.7),
         "source_ids": ("a", "b"),
     }
+    assert conversations.get(conversations.create(changes).id).changes == changes
     conversation = conversations.create()
     assert conversation.changes == {}
     conversations.set_changes(conversation.id, changes)
     assert conversations.get(conversation.id).changes == changes
+
+
+def test_only_the_first_question_names_a_conversation(database, conversations):
+    conversation = conversations.create()
+    for asked in ("Where is it?", "And when?"):
+        with database.write() as connection:
+            set_first_title(connection, conversation.id, asked)
+        say(database, conversation, asked)
+    assert conversations.get(conversation.id).title == "Where is it?"
 
 
 def test_search_covers_titles_and_texts_and_takes_signs_as_is(database, conversations):

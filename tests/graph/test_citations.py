@@ -171,6 +171,9 @@ def test_a_list_is_cut_if_it_goes_on_after_its_passage(after, origin, is_cut):
     answer = "To report it: [1]\n\n- Bring everyone ashore. [1]\n- Call the office. [1]"
     (quoted,) = collect_quotations(answer, [Knowledge(1, source, STEPS)])
     assert (quoted.items, quoted.is_cut) == (2, is_cut)
+    elsewhere = replace(source, context="Nothing of the list.")
+    (quoted,) = collect_quotations(answer, [Knowledge(1, elsewhere, STEPS)])
+    assert quoted.is_cut  # nobody knows what comes after it
 
 
 def test_citations_are_numbered_in_order_of_appearance():

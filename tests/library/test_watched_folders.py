@@ -5,6 +5,7 @@ import shutil
 import zipfile
 
 import pytest
+from sqlalchemy import select, update
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, NotFound
@@ -12,6 +13,7 @@ from crag.library import watched_folders
 from crag.library.jobs import IngestJobs
 from crag.library.watched_folders import FolderWorker, WatchedFolders, reset_watched_folders
 from crag.settings import Settings
+from crag.storage.tables import watched_folders as table
 from tests.doubles.library import HashEmbedder, open_library
 from tests.waiting import wait_until
 
@@ -298,6 +300,47 @@ def test_one_process_looks_after_a_folder(home, folder, watched):
     other.run(Cancellation())
     assert [*other._states] == [watched]
     other.close()
+
+
+def test_the_folder_of_a_process_that_died_is_looked_after_again(home, folder, watched):
+    with home.database.write() as connection:
+        connection.execute(update(table).values(owner="0-0-dead"))
+    home.worker._passes = 0
+    home.look(1)
+    assert [*home.worker._states] == [watched]
+
+
+def test_a_process_that_ends_gives_up_its_own_folders_alone(home, folder, watched):
+    FolderWorker(home.database, home.library, home.jobs, MIB).close()
+    with home.database.read() as connection:
+        assert connection.scalar(select(table.c.owner)) == home.worker._owner
+
+
+@pytest.mark.parametrize(
+    "name", ["a.part", "a.partial", "a.crdownload", "a.download", "a.tmp", "a.temp", "a.swp", "a~"]
+)
+def test_what_another_program_still_writes_is_ignored(home, folder, name):
+    (folder / name).write_text("Half a text")
+    home.folders.add(str(folder))
+    assert (name, "Temporary file") in [tuple(one) for one in home.look().ignored]
+
+
+def test_a_file_added_just_after_its_folder_was_listed_is_found(home, folder):
+    """Two changes of a folder may have the same time."""
+    home.folders.add(str(folder))
+    home.look(1)
+    changed_at = folder.stat().st_mtime_ns
+    (folder / "c.txt").write_text("The roof is checked in May.")
+    os.utime(folder, ns=(changed_at, changed_at))
+    assert "c.txt" in home.look().new
+
+
+@pytest.mark.parametrize("column", ["include", "exclude"])
+def test_a_folder_whose_patterns_are_none_is_not_restored(home, folder, watched, column):
+    with home.database.write() as connection:
+        connection.execute(update(table).values({column: "{"}))
+    reset_watched_folders(home.database)
+    assert home.folders.list() == []
 
 
 def test_a_paused_folder_is_left_alone_and_a_removed_one_keeps_or_loses_its_documents(home, folder, watched):

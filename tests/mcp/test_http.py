@@ -89,6 +89,38 @@ async def test_the_web_is_searched_only_with_the_scope(tmp_path, scopes):
         assert len(tavily.requests) == ("web" in scopes)
 
 
+@pytest.mark.anyio
+async def test_a_token_without_the_scope_lets_no_query_go_that_another_began(tmp_path):
+    with TavilyServer(results=[]) as tavily:
+        opened = open_application(
+            Settings(
+                home=tmp_path / "home",
+                chat_model="builtin",
+                embedder="builtin",
+                ollama_host=closed_address(),
+                tavily_api_key="tvly-x",
+                tavily_url=tavily.url,
+            )
+        )
+        _, asking = opened.api_tokens.make("a program", ("ask", "read", "web"))
+        _, other = opened.api_tokens.make("another program", ("ask", "read"))
+        server = CragServer(opened, Access(), in_conversations=False)
+
+        async def agree(_context, _params):
+            http.headers["Authorization"] = f"Bearer {other}"
+            return ElicitResult(action="accept", content={"allow": True})
+
+        with serve(create_http_app(server, None), lifespan="on") as found:
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {asking}"}) as http,
+                Client(streamable_http_client(f"{found}/mcp", http_client=http), elicitation_callback=agree) as client,
+            ):
+                await client.call_tool("ask", {"question": "Who won the 2024 finals?", "web": "ask"})
+        opened.close()
+        assert http.headers["Authorization"] == f"Bearer {other}"
+        assert not tavily.requests
+
+
 @pytest.mark.parametrize(
     ("user", "scopes", "headers", "status"),
     [

@@ -11,6 +11,7 @@ from crag.cancellation import Cancellation
 from crag.errors import HomeFault, ModelFault
 from crag.models import embedders
 from crag.models.chat_models import open_chat_model
+from crag.models.destinations import ModelRoute
 from crag.models.embedders import open_embedder
 from crag.models.model_choice import available_embedders
 from crag.models.writer import ModelRewriter, ModelWriter
@@ -153,3 +154,9 @@ def test_documents_go_only_to_embedders_named_in_the_settings(
         ["text"]
     )
     assert len(outbound_log.entries) == len(ollama.asked("/api/embed")) > 0
+
+
+def test_only_a_model_elsewhere_needs_a_log():
+    assert not ModelRoute("local").host
+    with pytest.raises(ValueError, match="logged first"):
+        ModelRoute("elsewhere", host="example.org")

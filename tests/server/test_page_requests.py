@@ -133,6 +133,7 @@ def logging_in():
             response.set_cookie("_streamlit_user", "ann", httponly=True)
         else:
             response.delete_cookie("_streamlit_user")
+        response.set_cookie("other", "1")
         return response
 
     page_requests = Middleware(

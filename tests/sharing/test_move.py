@@ -87,6 +87,20 @@ def test_an_interrupted_move_goes_on(library, open_database, tmp_path, postgres)
     assert rows_of(library._database) == rows_of(server)
 
 
+def test_a_move_stops_between_files(library, open_database):
+    target, stop = open_database("elsewhere"), Cancellation()
+
+    def stop_at_files(progress):
+        if progress.stage == "Copying originals":
+            stop.cancel()
+
+    for name in "cd":
+        next(iter(library.pipeline.add_upload(f"{name}.md", NOTES + name.encode())))
+    with pytest.raises(Stopped):
+        move_home(library._database, target, stop_at_files, stop)
+    assert len([one for one in (target.home / "originals").rglob("*") if one.is_file()]) == 1
+
+
 def test_a_target_with_other_data_is_refused(library, open_database, tmp_path):
     other = open_library(tmp_path / "other")
     next(iter(other.pipeline.add_upload("c.md", NOTES)))

@@ -1,5 +1,6 @@
 """Damaged, hostile or foreign backups: refused, with nothing changed."""
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -10,6 +11,7 @@ import pytest
 
 from crag.errors import BadRequest, CragError
 from crag.library.jobs import IngestJobs
+from crag.storage.api_tokens import ApiTokens
 from tests.doubles.library import open_library
 from tests.sharing.backups import left, opened_whole, restore
 
@@ -285,6 +287,17 @@ def test_another_kind_of_file_is_refused(saved, tmp_path, name):
     with pytest.raises(BadRequest, match=r"cannot be read|not a backup"):
         restore(tmp_path / name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_token_in_a_backup_opens_nothing(saved, tmp_path):
+    """It may have been revoked since, or belong to whoever made the backup."""
+    secret = "crag_of_somebody_else"
+    insert = "INSERT INTO api_tokens (id, name, digest, scopes, created_at) VALUES ('a', 'b', '{}', 'ask read', 1.0)"
+    repacked(saved, sql(insert.format(hashlib.sha256(secret.encode()).hexdigest())))
+    restore(saved, tmp_path / "new")
+    library = open_library(tmp_path / "new")
+    assert ApiTokens(library._database).find(secret) is None
+    library._database.close()
 
 
 def test_a_path_from_a_backup_is_read_only_when_it_is_asked_for_again(saved, tmp_path):

@@ -317,6 +317,8 @@ def test_a_collection_is_for_its_owner_alone_until_it_is_shared(people):
     ann.share_collection("ann/Birds", CollectionSharing(members={" Ben@Example.org ": False}))
     assert [one.name for one in ben.collections()] == ["ben/Documents", "Documents", "ann/Birds"]
     assert ben.access("ann/Birds") == "read"
+    with pytest.raises(BadRequest):  # it names others
+        ben.sharing("ann/Birds")
     assert SECRET in people.ask(people.ben)
     assert SECRET not in people.ask(people.admin)
     ann.share_collection("ann/Birds", CollectionSharing())

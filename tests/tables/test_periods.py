@@ -37,7 +37,9 @@ def test_a_period_has_its_first_day_and_the_day_after_its_last(text: str, first:
     assert (found.first, found.end, found.edge) == (day(first), day(end), None)
 
 
-@pytest.mark.parametrize("text", ["how may I", "in the 2010s", "31 February 2024", "2024.5 kg", "no time"])
+@pytest.mark.parametrize(
+    "text", ["how may I", "in the 2010s", "31 February 2024", "2024.5 kg", "no time", "二十一月", "一" * 50_000]
+)
 def test_what_is_no_period_is_none(text: str) -> None:
     assert find_periods(text, {2024}) == []
 

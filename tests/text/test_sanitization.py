@@ -60,6 +60,13 @@ def test_a_sentence_without_support_is_marked_and_another_is_not(strength):
     )
 
 
+@pytest.mark.parametrize("between", [" ", " " * 1_000_000])
+def test_a_mark_goes_before_the_end_of_a_row(between):
+    row = f"| Price{between}5 |"
+    marked = mark_unsupported_sentences(f"{row}\n| b |", [Support(row, "weak")])
+    assert marked == f"| Price{between}5{SUPPORT_MARKS['weak']} |\n| b |"
+
+
 def test_lines_and_columns_are_kept_and_stacks_of_marks_are_cut():
     assert strip_invisible("caf\u00e9\n\tau lait") == "caf\u00e9\n\tau lait"
     assert strip_invisible("a" + "\u0301" * 9 + "b") == "a" + "\u0301" * 4 + "b"

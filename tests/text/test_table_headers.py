@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.text.table_headers import find_header
+from crag.text.table_headers import find_header, is_figure
 
 FIGURES = ["Asia", "3", "-1", "2", "(4)", "—"]
 
@@ -89,3 +89,11 @@ def test_a_row_of_texts_below_the_names_is_no_header() -> None:
     found = find_header([["Item", "Price", "Note"], ["Rope", "on request", ""], ["Clamp", "4", ""]])
     assert found is not None
     assert (found.cells, found.height) == (("Item", "Price", "Note"), 1)
+
+
+@pytest.mark.parametrize(
+    ("cell", "holds_one"),
+    [("€ 1,200.50", True), ("(4) %", True), ("5% per year", True), ("1" + "." * 200_000 + "가가가가", False)],
+)
+def test_a_figure_has_a_number_and_a_short_unit(cell, holds_one):
+    assert is_figure(cell) == holds_one
