@@ -22,6 +22,9 @@ from crag.types import HEADING_SEPARATOR, Passage, Statement
 MAX_CELLS = 200_000
 _MAX_CACHED = 4  # sets of passages
 _KIND_SHARE = 0.8  # of the filled cells of a column, which decide what it holds
+MONTH_UNIT = "month"
+"""Unit of a column of dates whose cells are months: 2025-05."""
+_YEAR_AND_MONTH = lazy_regex(r"((?:19|20)\d\d)[-/](0?[1-9]|1[0-2])")
 _SAMPLE = 20  # cells of which one is a date if the column holds dates
 _MAX_NAME = 40  # characters
 _SLASHED = lazy_regex(r"(\d{1,2})/(\d{1,2})/(\d{4})")
@@ -342,7 +345,7 @@ def _build_table(raw: _RawTable, number: int) -> DataTable:
                 name or f"Column {at + 1}",
                 _sql_name(name, at, known),
                 kind,
-                unit if kind == "number" else "",
+                "" if kind == "text" else unit,
                 unread,
                 part,
             )
@@ -380,6 +383,9 @@ def _type_column(
         dates = [_read_date(cell) for cell in _order_days(cells)]
         if sum(dates[at] is not None for at in filled) >= least:
             return "date", "", list(dates)
+    months = [_read_month(cell) for cell in cells]
+    if filled and sum(months[at] is not None for at in filled) >= least:
+        return "date", MONTH_UNIT, list(months)
     units = Counter(found.unit for at in filled if (found := numbers[at]))
     named = [unit for unit in units if unit]
     is_mixed = len(named) > 1 or ("%" in named and "" in units)
@@ -407,6 +413,17 @@ def _read_date(cell: str) -> str | None:
         return date(found.year, found.month, found.day).isoformat()
     except ValueError:
         return None
+
+
+def _read_month(cell: str) -> str | None:
+    """Return the first day of a month such as 2025-05 or May 2025."""
+    if len(cell) > _MAX_NAME or not re.search(r"\d", cell):
+        return None
+    if match := _YEAR_AND_MONTH.fullmatch(cell):
+        return f"{match[1]}-{int(match[2]):02}-01"
+    found = parse_date(cell)
+    is_month = found is not None and found.year and found.month and not found.day
+    return f"{found.year}-{found.month:02}-01" if found and is_month else None
 
 
 def _bracket_unit(name: str) -> str:

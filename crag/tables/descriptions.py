@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from crag.tables.data_table import DataTable, TableColumn
+from crag.tables.data_table import MONTH_UNIT, DataTable, TableColumn
 from crag.tables.periods import is_whole_year, read_period
 from crag.tables.query import QueryResult
 from crag.tables.questions import TableQuery
@@ -252,7 +252,7 @@ def _write(value: str | float | None, unit: str = "") -> str:
     if value is None:
         return "–"
     if isinstance(value, str):
-        return value
+        return value.removesuffix("-01") if unit == MONTH_UNIT else value
     is_year = not unit and value in range(1900, 2051)
     text = f"{value:.0f}" if is_year else f"{value:,.2f}".rstrip("0").rstrip(".") if value % 1 else f"{value:,.0f}"
     if not unit:

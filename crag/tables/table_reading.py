@@ -23,6 +23,7 @@ Operation = Literal["change", "share", "rank", "top", "min", "max", "median", "m
 Unit = Literal["month", "quarter", "year"]
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
+_FRAME_LIKE_NAME = re.compile("May|US|IT|WHO")  # names that look like words which say nothing
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _LEAD = re.compile(r"(?:(?:in|during|of|for|on|at|from|between) )?(?:the )?", re.IGNORECASE)
 _KIND = re.compile(r"(?:categor(?:y|ies)|(?:kind|type|group|segment|line|area)s?)", re.IGNORECASE)
@@ -520,7 +521,8 @@ class TableReading:
         rest = []
         for start, token in find_tokens(self.question):
             free = "".join(sign for at, sign in enumerate(token, start) if not self._used[at])
-            if free and (is_cjk(free) or (len(free) == len(token) and extract_terms(token))):
+            is_word = bool(extract_terms(token)) or bool(_FRAME_LIKE_NAME.fullmatch(token) and start)
+            if free and (is_cjk(free) or (len(free) == len(token) and is_word)):
                 rest.append(token if len(free) == len(token) and start else token.lower())
         return rest
 

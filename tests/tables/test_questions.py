@@ -68,6 +68,12 @@ SHEETS = {
         수원점 | 3,100 | 9명 | 수도권
         전주점 | 2,400 | 9명 | 지방
         합계 | 10,700 | 32명 |""",
+    "Bikes": """
+        Month | Branch | Group | Units | Country
+        2025-04 | Odby | Bikes | 40 | US
+        2025-05 | Odby | Bikes | 50 | US
+        2025-05 | Varn | Bikes | 70 | UK
+        2025-05 | Varn | Helmets | 9 | UK""",
     "매출": """
         지점 | 품목 | 수량 | 금액
         강남 | 우유 | 120 | 360,000
@@ -188,6 +194,11 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("지점 현황", "지역별 매출을 알려줘", "group", [("수도권", 8300), ("지방", 2400)]),
         ("지점 현황", "수도권을 제외한 매출 합계는?", "sum", [(2400,)]),
         ("Robot sales", "What were the total sales?", "sum", [(60,)]),
+        ("Bikes", "How many bikes were sold in Odby in May 2025?", "sum", [(50,)]),
+        ("Bikes", "How many bikes were sold in April 2025?", "sum", [(40,)]),
+        ("Bikes", "What were the total units in May?", "sum", [(129,)]),
+        ("Bikes", "How many units were sold in the US?", "sum", [(90,)]),
+        ("Bikes", "Which branch had the most units in May 2025?", "max", [("Varn", 79)]),
         ("매출", "강남 지점의 매출 합계는 얼마인가요?", "sum", [(600_000,)]),
         ("매출", "강남 지점의 총매출은 얼마인가요?", "sum", [(600_000,)]),
         ("매출", "매출이 가장 많은 지점은?", "max", [("강남", 600_000), ("부산", 600_000)]),
@@ -219,6 +230,8 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Robot sales", "What is the price of the Mopper?"),
         ("Robot sales", "What was the revenue in 2021?"),
         ("Robot sales", "How many robots were returned?"),
+        ("Sales lines", "How many units did North sell in May?"),
+        ("Sales lines", "How many units were sold in the US?"),
         ("Robot sales", "Which robots sold more than the Picker?"),
         ("Deliveries", "What is the total value?"),
         ("Deliveries", "Total weight in the second quarter"),
