@@ -520,8 +520,9 @@ class _QueryWriter:
             return self._period(asked.asked_period)
         if asked.contest:
             return "" if asked.contest is asked.label and asked.is_label_unique else asked.contest.quoted
-        is_repeated = asked.label.kind == "text" and not asked.is_label_unique
+        is_repeated = asked.label.kind != "number" and not asked.is_label_unique
         texts = [one for one in asked.named if one.kind == "text" and len(asked.values.get(one, ())) != 1]
+        texts += [asked.label] if asked.label.kind == "date" and asked.label in asked.named else []
         others = [one for one in texts if one is not asked.label or is_repeated]
         before = [one for one in others if has_words(asked.question[: asked.named[one]], "wording", "which")]
         choice = only_one(before or ([] if asked.label in asked.named and not is_repeated else others))

@@ -197,6 +197,7 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("Bikes", "How many bikes were sold in Odby in May 2025?", "sum", [(50,)]),
         ("Bikes", "How many bikes were sold in April 2025?", "sum", [(40,)]),
         ("Bikes", "What were the total units in May?", "sum", [(129,)]),
+        ("Bikes", "Which month had the most units?", "max", [("2025-05-01", 129)]),
         ("Bikes", "How many units were sold in the US?", "sum", [(90,)]),
         ("Bikes", "Which branch had the most units in May 2025?", "max", [("Varn", 79)]),
         ("매출", "강남 지점의 매출 합계는 얼마인가요?", "sum", [(600_000,)]),
