@@ -47,6 +47,7 @@ _ASKS_PRESENT = lazy_regex(  # of what changes: "How many people does it employ?
     r"| (?:leads|holds|runs|owns|heads|chairs|manages|directs|governs|rules)))\b",
     re.IGNORECASE,
 )
+_DEGREE = lazy_regex(r"\b(very|extremely|highly|least|less) ([a-z]+)")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _PAST_TIME = lazy_regex(rf"{_YEAR.pattern}|\b(?:before|previously|formerly|until|till|once)\b", re.IGNORECASE)
 _PAST = lazy_regex(r"\b(?:was|were|had|became|led|held|ran|wrote|kept|\w{2,}ed)\b", re.IGNORECASE)
@@ -90,7 +91,7 @@ def is_contrary(question: str, sentence: str, context: str = "") -> bool:
         for asked, other in (pair, pair[::-1]):
             if asked.search(question) and other.search(sentence) and not asked.search(sentence):
                 return True
-    if _names_another(question, sentence, context) or _is_past(question, sentence):
+    if _names_another(question, sentence, context) or _is_past(question, sentence) or _is_milder(question, sentence):
         return True
     return not (_ASKS_NEGATIVE.search(question) or _ASKS_WHETHER.match(question)) and _denies(question, sentence)
 
@@ -109,6 +110,12 @@ def _is_past(question: str, sentence: str) -> bool:
     if not _ASKS_PRESENT.search(question) or _YEAR.search(question):
         return False
     return all(sign.search(sentence) for sign in (_PAST_TIME, _PAST)) and not _PRESENT.search(sentence)
+
+
+def _is_milder(question: str, sentence: str) -> bool:
+    """Return whether a question asks for what is very common, and a sentence tells only what is common."""
+    low = sentence.casefold()
+    return any(f"{degree} {word}" not in low and word in low for degree, word in _DEGREE.findall(question.casefold()))
 
 
 def _find_numbered(text: str) -> set[tuple[str, str]]:

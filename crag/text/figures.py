@@ -53,7 +53,8 @@ _COUNTED = (
 )
 _STATED_NUMBER = lazy_regex(
     r"(?<![\w.,:/-])[$€£¥₩]?\d+(?:[.,]\d+)*(?:\s?(?:%|thousand|million|billion|trillion)|[천만억조千万萬亿億兆]+)?"
-    rf"(?![\d/:-]|[.,]\d|[a-z]|[년월일年月日]){_COUNTED}|{_NUMBER_WORD.pattern}{_COUNTED}",
+    rf"(?![\d/:-]|[.,]\d|[a-z]|[년월일年月日]){_COUNTED}|{_NUMBER_WORD.pattern}{_COUNTED}"
+    r"|\bone (?:years?|months?|weeks?|days?|hours?|minutes?)\b",
     re.IGNORECASE,
 )
 _MAX_BEFORE, _MAX_UNIT = 20, 30  # characters

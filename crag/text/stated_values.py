@@ -102,9 +102,9 @@ def find_value_spans(question: AnalyzedQuestion, sentence: str) -> list[tuple[in
         times = [found.span() for found in _TIME_OF_DAY.finditer(sentence)]
         spans = sorted(dates + [span for span in times if not _overlaps(span, dates)])
     elif question.answer_type == "number":
-        spans = [span for span in find_figure_spans(sentence) if not _overlaps(span, dates)]
-        if (quantities := find_quantities(question.text, sentence)) is not None:
-            spans = [span for span in spans if _overlaps(span, [quantity.span() for quantity in quantities])]
+        quantities = find_quantities(question.text, sentence)
+        found = find_figure_spans(sentence) if quantities is None else [one.span() for one in quantities]
+        spans = [span for span in found if not _overlaps(span, dates)]
     else:
         return []
     numbered = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)

@@ -508,3 +508,8 @@ def test_a_definition_is_quoted_instead_of_what_else_is_said(embedder, question,
 def test_a_list_is_quoted_whole_if_its_heading_names_what_is_asked(embedder: Embedder) -> None:
     text = "## In the box\n- Halden 40 lamp\n- charger\n- two cables\n\n## Charging\nCharge the lamp for four hours."
     assert answer(embedder, "What is in the box?", [text]) == "- Halden 40 lamp [1]\n- charger [1]\n- two cables [1]"
+
+
+def test_no_value_is_in_bold_where_a_sentence_states_two(embedder: Embedder) -> None:
+    text = "After the first six months the tenants may end the tenancy by giving one month's notice."
+    assert "**" not in write(embedder, "How much notice do the tenants have to give?", [text])

@@ -26,6 +26,7 @@ from crag.text.contrasts import is_contrary
         ("现在的船长是谁？", "原船长林文远女士已于2026年11月调离。"),
         ("현재 선장은 누구인가요?", "전임 선장은 김바다였다."),
         ("How much did the roof of house A cost?", "The roof of house B cost 4,000 pounds."),
+        ("What are the very common effects?", "Common: nausea, dry mouth."),
         ("How long is notice during probation?", "Notice after probation is three months."),
     ],
 )
@@ -50,6 +51,7 @@ def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None
         ("보증이 배터리에도 적용되나요?", "보증은 배터리에 적용되지 않는다."),
         ("保修包括电池吗？", "保修不包括电池。"),
         ("How high is boat B?", "Boat B is high. A boat floats."),
+        ("What are the very common effects?", "Very common: dizziness. Common: nausea."),
         ("Does the boat have a cabin?", "In the boat I have a cabin."),
     ],
 )
