@@ -213,10 +213,14 @@ class Datasets(UserScoped):
         return found[0]
 
     def find(self, given: str) -> Dataset:
-        """Return the dataset of this id or name; `pinned` names the test questions. Raises `NotFound`, `BadRequest`."""
+        """Return the dataset of this id, else of this name; `pinned` names the test questions.
+
+        Raises `NotFound`, `BadRequest`.
+        """
         if given == "pinned":
             return self.pinned()
-        found = [one for one in self.all() if given in (one.id, one.name)]
+        known = self.all()
+        found = [one for one in known if one.id == given] or [one for one in known if one.name == given]
         if len(found) > 1:
             raise BadRequest(f"Several datasets are called “{given}”.", "Name it by its id.")
         if not found:
