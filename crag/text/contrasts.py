@@ -47,7 +47,7 @@ _ASKS_PRESENT = lazy_regex(  # of what changes: "How many people does it employ?
     r"| (?:leads|holds|runs|owns|heads|chairs|manages|directs|governs|rules)))\b",
     re.IGNORECASE,
 )
-_DEGREE = lazy_regex(r"\b(very|extremely|highly|least|less) ([a-z]+)")
+_DEGREE = lazy_regex(r"\b(very|extremely|highly|(?<!at )least|less(?! than\b)) ([a-z]+)")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _PAST_TIME = lazy_regex(rf"{_YEAR.pattern}|\b(?:before|previously|formerly|until|till|once)\b", re.IGNORECASE)
 _PAST = lazy_regex(r"\b(?:was|were|had|became|led|held|ran|wrote|kept|\w{2,}ed)\b", re.IGNORECASE)
