@@ -128,7 +128,8 @@ class OllamaPool:
         return next(iter(self._answering())).settings
 
     def hosts_with(self, name: str) -> list[Settings]:
-        """Return the settings for each host that has a model of this name. Raises `ModelFault` if none has."""
+        """Return the settings for each host that has a model of this name now. Raises `ModelFault` if none has."""
+        self._recheck()
         statuses = self._answering()
         found = [one.settings for one in statuses if self._is_only or find_by_name(name, statuses[one].installed)]
         if not found:
@@ -177,7 +178,11 @@ class OllamaPool:
 
     def _take(self, model: InstalledModel, slots: int, tried: Sequence[_Host]) -> _Host | None:
         """Count a request to the best host that was not tried, and return the host."""
-        statuses = {host: status for host, status in self._look().items() if host not in tried}
+        statuses = self._look()
+        if not (self._is_only or tried or any(status.has(model) for status in statuses.values())):
+            self._recheck()  # it may have been pulled a moment ago
+            statuses = self._look()
+        statuses = {host: status for host, status in statuses.items() if host not in tried}
         able = [host for host, status in statuses.items() if self._is_only or status.has(model)]
         able = able or [host for host, status in statuses.items() if status.fault]  # it may have the model
         with self._lock:
