@@ -36,7 +36,7 @@ from crag.ingest.folder_watch import (
 from crag.library.watched_folders import LookPace
 from crag.settings import Settings, parse_web_address
 from crag.storage.files import make_folder, write_atomically, write_fault
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.types import AddResult, Refusal
 
 _SETTLE_SECONDS = 1.0  # a file must be unchanged this long
@@ -46,6 +46,7 @@ _RETRY_SECONDS = 10.0
 _TIMEOUT_SECONDS = 60.0
 _LONG_PAUSE_SECONDS = 5.0
 _PASSING = ("unreachable", "embedding_failed")  # refusals that may not hold next time
+_MAKE_TOKEN = N_("Make one there, and set CRAG_TOKEN to it.")
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.CONFLICT)
 
 
@@ -70,7 +71,9 @@ def send_folder(settings: Settings, options: argparse.Namespace) -> int:
     address = parse_web_address("--to", options.to)
     token = options.token or settings.send_token
     if not token:
-        raise BadRequest("There is no token for the server.", "Make one there, and set CRAG_TOKEN to it.")
+        raise BadRequest("There is no token for the server.", _MAKE_TOKEN)
+    if not (token.isascii() and token.isprintable()):  # no header can hold it
+        raise BadRequest("This token is not known.", _MAKE_TOKEN)
     with cancel_on_signals() as stop, ServerDocuments(address, token, options.collection, stop) as server:
         sender = FolderSender(server, settings, options)
         try:
@@ -143,7 +146,7 @@ class ServerDocuments:
             given = reply.headers.get("retry-after", "")
             seconds = float(given) if given.isdecimal() else 1.0
             if seconds > _LONG_PAUSE_SECONDS:
-                print_note(_describe_refusal(reply))
+                print_note(translate_text(_describe_refusal(reply)))
             self._pause(seconds)
 
     def _pause(self, seconds: float) -> None:
@@ -255,7 +258,7 @@ class FolderSender:
                 fault = ""
             except _Unreachable as error:
                 if str(error) != fault:
-                    print_note(str(error))
+                    print_note(translate_text(str(error)))
                 pause, fault = _RETRY_SECONDS, str(error)
 
     def _say(self, line: str) -> None:
