@@ -200,12 +200,12 @@ class _Upload:
 
 
 class FolderSender:
-    """Sends what changes in a folder, and notes in a file of the home what was sent."""
+    """Sends the changes of a folder, and remembers the files that it has sent in a file of the home."""
 
     def __init__(self, server: ServerDocuments, settings: Settings, options: argparse.Namespace) -> None:
         self.results: list[AddResult] = []
         self._removed: list[str] = []
-        self._skipped: set[tuple[str, FileState]] = set()  # what could not be sent; the next process tries again
+        self._skipped: set[tuple[str, FileState]] = set()  # not tried again by this process
         self._silent = options.json
         self._server = server
         self._root: Path = options.folder.resolve()
@@ -224,7 +224,7 @@ class FolderSender:
         self._changes = FolderChanges()
 
     def document(self) -> Json:
-        """Return what was done, and what was left alone and why."""
+        """Return the results, and the files that were left alone."""
         return {
             "sources": [asdict(one) for one in self.results],
             "removed": self._removed,
@@ -233,7 +233,7 @@ class FolderSender:
         }
 
     def send_changes(self, stop: Cancellation) -> None:
-        """Send what two looks agree on. Raises `CragError`, `Stopped`."""
+        """Compare twice, and send the changes that both comparisons found. Raises `CragError`, `Stopped`."""
         self._compare()
         if stop.wait(_SETTLE_SECONDS):
             raise Stopped
@@ -243,7 +243,7 @@ class FolderSender:
             self._say(_("○ {path}: still being written; send again later").format(path=path))
 
     def keep_sending(self, stop: Cancellation) -> None:
-        """Send what changes until `stop`; while the server or the folder is not there, try again.
+        """Send changes until `stop`. Tries again while the server or the folder is missing.
 
         Raises `CragError`, `Stopped`.
         """
@@ -266,7 +266,7 @@ class FolderSender:
             print_text(line)
 
     def _compare(self) -> None:
-        """Look at the folder, and find what differs from what was sent. Raises `_Unreachable`."""
+        """Find the changes of the folder since it was last sent. Raises `_Unreachable`."""
         try:
             self._look = self._scanner.look()
         except OSError as error:
@@ -335,10 +335,10 @@ class FolderSender:
             return _Upload(digest, refusal=Refusal(error.code, str(error)))
 
     def _conclude(self, path: str, upload: _Upload) -> None:
-        """Note the documents of a file, and remove those of what it held before.
+        """Note the documents of a file, and remove those of its earlier version.
 
-        A document that was there already is only noted if another file brought it: else it is not ours to remove. If
-        nothing could be added, what the file held before stays.
+        A document that was on the server already is noted only if another file of the folder brought it: otherwise it
+        is not ours to remove. If nothing could be added, the documents of the earlier version stay.
         """
         state, name, results = self._look.files[path], path.rpartition("/")[2], tuple[AddResult, ...]()
         with suppress(NotFound):  # the job was dismissed

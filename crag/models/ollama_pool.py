@@ -27,7 +27,7 @@ from crag.settings import Settings
 
 LEFT_OUT_SECONDS = 15.0
 _FRESH_SECONDS = 2.0
-# Faults of the request, which every host would find.
+# Faults of the request itself: every other host would refuse it, too.
 _REQUEST_FAULTS = ("refused", "prompt_too_long", "consent_needed")
 _DEFAULT_PARALLELISM = 4
 Reply = TypeVar("Reply")
@@ -35,7 +35,7 @@ Reply = TypeVar("Reply")
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """What a host answered last, or the `fault` for which it is left out at present; `label` is its host and port."""
+    """The last answer of a host, or the `fault` that leaves it out at present; `label` is its host and port."""
 
     label: str
     version: str = ""
@@ -141,7 +141,7 @@ class OllamaPool:
         return max(1, sum(status.has(model) for status in self._look().values()))
 
     def call(self, model: InstalledModel, request: Callable[[Settings], Reply]) -> Reply:
-        """Return `request(host)`, of the best host that succeeds. Raises `ModelFault`."""
+        """Call `request` with the best host, and with the next best if that fails. Raises `ModelFault`."""
 
         def reply(host: Settings) -> Generator[Reply, None, None]:
             yield request(host)
@@ -152,7 +152,7 @@ class OllamaPool:
     def stream(
         self, model: InstalledModel, slots: int, request: Callable[[Settings], Generator[Reply, None, None]]
     ) -> Generator[Reply, None, None]:
-        """Yield what `request(host)` yields, of the best host; if it fails before its first item, of the next best.
+        """Stream a request from the best host, and from the next best if that fails before the first item.
 
         The best has the model in memory and fewer of our requests than its `slots`. Raises `ModelFault`.
         """

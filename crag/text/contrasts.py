@@ -113,7 +113,7 @@ def _is_past(question: str, sentence: str) -> bool:
 
 
 def _is_milder(question: str, sentence: str) -> bool:
-    """Return whether a question asks for what is very common, and a sentence tells only what is common."""
+    """Return whether a question asks for what is very common, and a sentence states only what is common."""
     low = sentence.casefold()
     return any(f"{degree} {word}" not in low and word in low for degree, word in _DEGREE.findall(question.casefold()))
 

@@ -129,8 +129,7 @@ def draw_rename_undo() -> None:
 
 def _undo_rename(before: Source) -> None:
     st.session_state.pop(_RENAMED_KEY, None)
-    with dialogs.catch_refusals():
-        application().library.rename(before.id, before.title if before.own_title else "")
+    application().library.rename(before.id, before.title if before.own_title else "")
 
 
 REFRESH_DIALOG = "refresh documents"
