@@ -40,6 +40,7 @@ from crag.text.questions import (
     matches_answer_type,
 )
 from crag.text.relevance_features import TokenizedText
+from crag.text.spelling import shares_root
 from crag.text.stated_values import StatedValue, agree, find_values, may_hold_value
 from crag.text.tables import label_table_rows
 from crag.types import Passage
@@ -174,11 +175,26 @@ class BuiltinCoverageCheck(CoverageCheck):
         """Return whether one sentence states everything in the form asked for, and nothing to the contrary."""
         if is_contrary(question.text, sentence.text, sentence.context) or find_gaps(question, sentence, self._embedder):
             return False
-        return question.is_cjk or english.has_form(question, sentence, self._embedder)
+        if question.is_cjk:
+            return True
+        return _is_on_topic_itself(question, sentence) and english.has_form(question, sentence, self._embedder)
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
+
+
+def _is_on_topic_itself(question: AnalyzedQuestion, sentence: Quotation) -> bool:
+    """Return whether not only the heading above a sentence speaks of what is asked; a list is about its heading.
+
+    Always true if the question asks for a value, or of names alone.
+    """
+    topics = {part for _, parts in question.words for part in parts} - FRAME_TERMS - question.names
+    is_open = question.answer_type not in SINGLE_VALUE_TYPES and sentence.items < _MIN_LIST_ITEMS
+    if not (is_open and topics) or _REFERENCE.match(sentence.text):
+        return True
+    held = question.add_forms(extract_terms(sentence.text))
+    return any(topic in held or any(shares_root(topic, term) for term in held) for topic in topics)
 
 
 def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: Sequence[Passage]) -> bool:

@@ -426,3 +426,18 @@ def test_a_sentence_with_another_value_makes_an_answer_uncertain(embedder: Embed
     passages = [Passage(1, "a", "Lease", "", f"{said} {rest}", "")]
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     assert check.is_covered("How long is the notice period?", [Quotation(said, "Lease")], passages=passages) == covered
+
+
+@pytest.mark.parametrize(
+    ("text", "items", "covered"),
+    [
+        ("Stop taking Velorin and see a doctor if your face swells.", 0, False),
+        ("The effects of Velorin are dizziness and nausea.", 0, True),
+        ("It may cause dizziness and nausea.", 0, True),
+        ("- dizziness\n- nausea", 2, True),
+    ],
+)
+def test_a_heading_alone_does_not_make_a_sentence_an_answer(embedder: Embedder, text: str, items: int, covered: bool):
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    quoted = Quotation(text, "Velorin: common side effects", items)
+    assert check.is_covered("What are the common side effects of Velorin?", [quoted]) == covered
