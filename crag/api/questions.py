@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from crag.api.access import Caller
 from crag.app import reports
@@ -15,16 +15,25 @@ from crag.options import RouteName, RunOptions, WebMode
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.sanitization import normalize_question
-from crag.types import Turn
+from crag.types import Turn, strip_unstorable
 
 _MAX_TEXT = 200_000  # characters of one message
 Text = Annotated[str, Field(max_length=_MAX_TEXT)]
 
 
-class AnswerOptions(BaseModel):
-    """How to answer; what is left out is as saved in the settings, but the web is off."""
+class RequestBody(BaseModel):
+    """Body of a request. Its texts lose characters that not every database stores; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @field_validator("*")
+    @classmethod
+    def _strip(cls, value: Any) -> Any:
+        return strip_unstorable(value) if isinstance(value, str) else value
+
+
+class AnswerOptions(RequestBody):
+    """How to answer; what is left out is as saved in the settings, but the web is off."""
 
     collection: Annotated[str, Field(max_length=200, description="Only this collection")] = ""
     route: RouteName = "auto"

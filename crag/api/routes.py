@@ -13,10 +13,10 @@ import anyio
 import anyio.to_thread
 from fastapi import APIRouter, File, Form, Query, UploadFile
 from fastapi.responses import Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from crag.api.access import PROBLEMS, Asker, Caller, Permitter, Reader, Refused, Writer, WriteRequest, reply_once
-from crag.api.questions import AnswerOptions, AskOptions, Text, build_options, run_json, start_run
+from crag.api.questions import AnswerOptions, AskOptions, RequestBody, Text, build_options, run_json, start_run
 from crag.app import reports
 from crag.app.followed_runs import follow_run
 from crag.errors import BadRequest, NotFound
@@ -29,6 +29,7 @@ from crag.ingest.intake import compose_text_file
 from crag.library.job_queue import Job
 from crag.library.library import MAX_TITLE_LENGTH
 from crag.library.watched_folders import KEPT_SECONDS
+from crag.types import strip_unstorable
 
 _POLL_SECONDS = 0.2
 Progress = tuple[dict[str, Any], bool]  # the state of some work, and whether it has ended
@@ -42,10 +43,8 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-class NewDocument(BaseModel):
+class NewDocument(RequestBody):
     """A web page to fetch, or a text."""
-
-    model_config = ConfigDict(extra="forbid")
 
     url: Annotated[str, Field(max_length=8_000)] = ""
     text: Annotated[str, Field(max_length=5_000_000)] = ""
@@ -53,10 +52,8 @@ class NewDocument(BaseModel):
     collection: Annotated[str, Field(max_length=200)] = ""
 
 
-class DocumentTitle(BaseModel):
+class DocumentTitle(RequestBody):
     """The title that a document gets."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
 
@@ -86,10 +83,8 @@ class NewEvaluation(AnswerOptions):
     judge: Annotated[str, Field(max_length=200, description="Model that judges the answers; empty: none")] = ""
 
 
-class Consent(BaseModel):
+class Consent(RequestBody):
     """Whether a waiting query may leave, perhaps reworded."""
-
-    model_config = ConfigDict(extra="forbid")
 
     allow: bool
     query: Annotated[str, Field(max_length=400)] = ""
@@ -132,7 +127,10 @@ def add_document(caller: Writer, request: WriteRequest, document: NewDocument) -
 
 @router.post("/documents/files", tags=["Documents"], status_code=HTTPStatus.ACCEPTED, response_model=None)
 def add_file(
-    caller: Writer, request: WriteRequest, file: Annotated[UploadFile, File()], collection: Annotated[str, Form()] = ""
+    caller: Writer,
+    request: WriteRequest,
+    file: Annotated[UploadFile, File()],
+    collection: Annotated[str, Form(), AfterValidator(strip_unstorable)] = "",
 ) -> Response:
     """Add an uploaded file, perhaps an archive; the reply names the job that reads it."""
     data, limit = file.file.read(), caller.application.settings.max_upload_bytes

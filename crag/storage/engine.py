@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine, Executable, Table, TextClause
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, DataError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from crag.errors import HomeFault
+from crag.errors import BadRequest, HomeFault
 from crag.storage.migrations import migrate
 from crag.storage.sqlite_file import SqliteFile, make_home
 
@@ -217,10 +217,15 @@ class Database:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Convert errors of the database itself into `HomeFault`; errors of a statement pass unchanged."""
+        """Convert errors of the database itself into `HomeFault`; errors of a statement pass unchanged.
+
+        Except a text with NUL, which SQLite stores but PostgreSQL refuses: it raises `BadRequest`.
+        """
         try:
             yield
         except DatabaseError as error:
+            if isinstance(error, DataError) and "NUL" in str(error.orig):
+                raise BadRequest("A text contains the character NUL, which cannot be stored.", "Remove it.") from error
             if fault := self._store.find_fault(error):
                 raise fault from error
             raise

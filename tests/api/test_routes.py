@@ -320,6 +320,23 @@ def test_text_that_cannot_be_written_is_no_fault_of_the_server(api):
     assert reply.status_code == 422
 
 
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "/api/v1/runs/a%00b", None, 400),
+        ("DELETE", "/api/v1/documents/%00", None, 400),
+        ("POST", "/api/v1/runs", {"question": "Why\0?", "conversation": "\0"}, 202),
+        ("POST", "/api/v1/documents", {"text": "Rain.", "title": "\0Rain", "collection": "\0"}, 202),
+        ("POST", "/api/v1/evaluations", {"dataset": "seed", "name": "\0Night", "judge": "\0"}, 202),
+    ],
+)
+def test_nul_is_no_fault_of_the_server(api, method, path, body, status):
+    reply = api.request(method, path, json=body)
+    assert reply.status_code == status
+    assert "\0" not in reply.text
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "words"),
     [
