@@ -35,7 +35,7 @@ _MAX_JSON_BYTES = 8 << 20  # values of JSON take up to 25 times as much memory
 MOST_OPEN = 100
 """Requests of one person, or of one token of the home, that are answered at the same time."""
 CHECK_SECONDS = 5.0
-"""Between two looks whether the token of a request that is still being answered has been revoked."""
+"""Seconds between checks whether the token of an open response has been revoked."""
 FILE_WEIGHT = 12  # a request with a file, which is held in memory, counts as this many
 _STATUSES: tuple[tuple[type[CragError], HTTPStatus], ...] = (
     (NotFound, HTTPStatus.NOT_FOUND),

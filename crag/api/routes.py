@@ -31,7 +31,7 @@ from crag.library.library import MAX_TITLE_LENGTH
 from crag.library.watched_folders import KEPT_SECONDS
 
 _POLL_SECONDS = 0.2
-Progress = tuple[dict[str, Any], bool]  # what is known of some work, and whether it is over
+Progress = tuple[dict[str, Any], bool]  # the state of some work, and whether it has ended
 Listed = Annotated[int, Query(ge=1, le=200, description="How many at most")]
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
 

@@ -332,7 +332,7 @@ class Application(UserScoped):
         return [*self.checks(), tried, *run_library_checks(self.library), *check_row_security(self.database)]
 
     def test_search(self) -> Check | None:
-        """Search the web once and say what came of it; None, and nothing is sent, if nothing is set up."""
+        """Search the web once and report the result; None, and nothing is sent, if nothing is set up."""
         from crag.app.checklist import check_search
 
         search = self.web.open_search()

@@ -42,7 +42,7 @@ def check_document_ids(application: Application, ids: Sequence[str], action: str
 
 
 def check_owner_named(application: Application, options: argparse.Namespace) -> None:
-    """Raise `BadRequest` where people log in and the command does not say whose tokens are meant."""
+    """Raise `BadRequest` where people log in and the command lacks `--as`, the owner of the tokens."""
     if application.settings.people == "accounts" and not options.account:
         raise BadRequest("Where people log in, tokens belong to one of them.", "Say whose, with --as EMAIL.")
 

@@ -230,7 +230,7 @@ def _save_best_preset(
 
 
 def _upload_to_langsmith(application: Application, evaluation: Evaluation, results: Sequence[EvaluationResult]) -> None:
-    print_note(application.uploads.describe_upload(evaluation))
+    print_note(translate_text(application.uploads.describe_upload(evaluation)))
     try:
         with cancel_on_signals() as stop, progress_line("LangSmith") as report:
             address = application.uploads.upload(evaluation, results, report, stop)

@@ -45,7 +45,9 @@ def register(command: AddCommand) -> None:
     )
     retitling = command("rename", rename_document)
     retitling.add_argument("id", type=parse_text, metavar="ID", help="id of a document, as `list` shows it")
-    retitling.add_argument("title", type=parse_text, help='new title; "" for the one that the file states')
+    retitling.add_argument(
+        "title", type=parse_text, metavar="TITLE", help='new title; "" for the one that the file states'
+    )
     searching = command("search", search_passages)
     searching.add_argument("query", type=parse_text, help="a question or some words")
     searching.add_argument("-k", type=parse_count, default=4, help="number of passages (default: %(default)s)")
@@ -139,7 +141,7 @@ def rename_document(application: Application, options: argparse.Namespace) -> in
     before = application.library.source(options.id).title
     renamed = application.library.rename(options.id, options.title)
     document = {"renamed": {"id": renamed.id, "from": before, "to": renamed.title}}
-    print_result(options.json, document, f"“{before}” is now “{renamed.title}”.")
+    print_result(options.json, document, _("“{name}” is now “{new}”.").format(name=before, new=renamed.title))
     return OK
 
 

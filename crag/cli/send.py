@@ -36,7 +36,7 @@ from crag.ingest.folder_watch import (
 from crag.library.watched_folders import LookPace
 from crag.settings import Settings, parse_web_address
 from crag.storage.files import make_folder, write_atomically, write_fault
-from crag.translation import N_, _
+from crag.translation import N_, _, translate_text
 from crag.types import AddResult, Refusal
 
 _SETTLE_SECONDS = 1.0  # a file must be unchanged this long
@@ -46,6 +46,7 @@ _RETRY_SECONDS = 10.0
 _TIMEOUT_SECONDS = 60.0
 _LONG_PAUSE_SECONDS = 5.0
 _PASSING = ("unreachable", "embedding_failed")  # refusals that may not hold next time
+_MAKE_TOKEN = N_("Make one there, and set CRAG_TOKEN to it.")
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.CONFLICT)
 
 
@@ -70,7 +71,9 @@ def send_folder(settings: Settings, options: argparse.Namespace) -> int:
     address = parse_web_address("--to", options.to)
     token = options.token or settings.send_token
     if not token:
-        raise BadRequest("There is no token for the server.", "Make one there, and set CRAG_TOKEN to it.")
+        raise BadRequest("There is no token for the server.", _MAKE_TOKEN)
+    if not (token.isascii() and token.isprintable()):  # no header can hold it
+        raise BadRequest("This token is not known.", _MAKE_TOKEN)
     with cancel_on_signals() as stop, ServerDocuments(address, token, options.collection, stop) as server:
         sender = FolderSender(server, settings, options)
         try:
@@ -143,7 +146,7 @@ class ServerDocuments:
             given = reply.headers.get("retry-after", "")
             seconds = float(given) if given.isdecimal() else 1.0
             if seconds > _LONG_PAUSE_SECONDS:
-                print_note(_describe_refusal(reply))
+                print_note(translate_text(_describe_refusal(reply)))
             self._pause(seconds)
 
     def _pause(self, seconds: float) -> None:
@@ -197,12 +200,12 @@ class _Upload:
 
 
 class FolderSender:
-    """Sends what changes in a folder, and notes in a file of the home what was sent."""
+    """Sends the changes of a folder, and remembers the files that it has sent in a file of the home."""
 
     def __init__(self, server: ServerDocuments, settings: Settings, options: argparse.Namespace) -> None:
         self.results: list[AddResult] = []
         self._removed: list[str] = []
-        self._skipped: set[tuple[str, FileState]] = set()  # what could not be sent; the next process tries again
+        self._skipped: set[tuple[str, FileState]] = set()  # not tried again by this process
         self._silent = options.json
         self._server = server
         self._root: Path = options.folder.resolve()
@@ -221,7 +224,7 @@ class FolderSender:
         self._changes = FolderChanges()
 
     def document(self) -> Json:
-        """Return what was done, and what was left alone and why."""
+        """Return the results, and the files that were left alone."""
         return {
             "sources": [asdict(one) for one in self.results],
             "removed": self._removed,
@@ -230,7 +233,7 @@ class FolderSender:
         }
 
     def send_changes(self, stop: Cancellation) -> None:
-        """Send what two looks agree on. Raises `CragError`, `Stopped`."""
+        """Compare twice, and send the changes that both comparisons found. Raises `CragError`, `Stopped`."""
         self._compare()
         if stop.wait(_SETTLE_SECONDS):
             raise Stopped
@@ -240,7 +243,7 @@ class FolderSender:
             self._say(_("○ {path}: still being written; send again later").format(path=path))
 
     def keep_sending(self, stop: Cancellation) -> None:
-        """Send what changes until `stop`; while the server or the folder is not there, try again.
+        """Send changes until `stop`. Tries again while the server or the folder is missing.
 
         Raises `CragError`, `Stopped`.
         """
@@ -255,7 +258,7 @@ class FolderSender:
                 fault = ""
             except _Unreachable as error:
                 if str(error) != fault:
-                    print_note(str(error))
+                    print_note(translate_text(str(error)))
                 pause, fault = _RETRY_SECONDS, str(error)
 
     def _say(self, line: str) -> None:
@@ -263,7 +266,7 @@ class FolderSender:
             print_text(line)
 
     def _compare(self) -> None:
-        """Look at the folder, and find what differs from what was sent. Raises `_Unreachable`."""
+        """Find the changes of the folder since it was last sent. Raises `_Unreachable`."""
         try:
             self._look = self._scanner.look()
         except OSError as error:
@@ -332,10 +335,10 @@ class FolderSender:
             return _Upload(digest, refusal=Refusal(error.code, str(error)))
 
     def _conclude(self, path: str, upload: _Upload) -> None:
-        """Note the documents of a file, and remove those of what it held before.
+        """Note the documents of a file, and remove those of its earlier version.
 
-        A document that was there already is only noted if another file brought it: else it is not ours to remove. If
-        nothing could be added, what the file held before stays.
+        A document that was on the server already is noted only if another file of the folder brought it: otherwise it
+        is not ours to remove. If nothing could be added, the documents of the earlier version stay.
         """
         state, name, results = self._look.files[path], path.rpartition("/")[2], tuple[AddResult, ...]()
         with suppress(NotFound):  # the job was dismissed

@@ -323,7 +323,10 @@ _QUESTION_KINDS = ("web search", "model", "embedding")  # kinds of outbound reco
 
 
 class ConversationOwners(UserScoped):
-    """Owners of conversations in one home, each identified by the key of a browser; what changes hands has two."""
+    """Owners of conversations in one home, each identified by the key of a browser.
+
+    Changes of owner are made without the limit of a user: the new owner is another user.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -213,10 +213,14 @@ class Datasets(UserScoped):
         return found[0]
 
     def find(self, dataset_id: str) -> Dataset:
-        """Return the dataset of this id or name; `pinned` names the test questions. Raises `NotFound`, `BadRequest`."""
+        """Return the dataset of this id, else of this name; `pinned` names the test questions.
+
+        Raises `NotFound`, `BadRequest`.
+        """
         if dataset_id == "pinned":
             return self.pinned()
-        found = [one for one in self.all() if dataset_id in (one.id, one.name)]
+        known = self.all()
+        found = [one for one in known if one.id == dataset_id] or [one for one in known if one.name == dataset_id]
         if len(found) > 1:
             raise BadRequest(f"Several datasets are called “{dataset_id}”.", "Name it by its id.")
         if not found:

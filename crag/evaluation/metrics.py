@@ -180,13 +180,13 @@ def format_change(difference: MetricDifference) -> str:
     return _format_signed(difference.metric, difference.after - difference.before)
 
 
-def format_change_interval(difference: MetricDifference) -> str:
+def format_change_interval(difference: MetricDifference, *, with_unit: bool = True) -> str:
     """Format the interval of a change: −1.0 to +7.2 points."""
-    metric = difference.metric
-    if METRICS[metric].unit == "share":
-        return f"{_format_points(difference.low)} to {_format_points(difference.high)} points"
-    low, high = (_format_signed(metric, end) for end in (difference.low, difference.high))
-    return _("{low} to {high}").format(low=low, high=high)
+    metric, ends = difference.metric, (difference.low, difference.high)
+    is_share = METRICS[metric].unit == "share"
+    low, high = map(_format_points, ends) if is_share else (_format_signed(metric, end) for end in ends)
+    interval = _("{low} to {high}").format(low=low, high=high)
+    return _("{value} points").format(value=interval) if is_share and with_unit else interval
 
 
 def assess_change(difference: MetricDifference) -> ChangeAssessment:
@@ -216,7 +216,7 @@ def format_progress(evaluation: Evaluation) -> str:
 
 def _format_signed(metric: str, value: float) -> str:
     if METRICS[metric].unit == "share":
-        return f"{_format_points(value)} points"
+        return _("{value} points").format(value=_format_points(value))
     return f"{_sign_of(value)}{format_metric_value(metric, abs(value)) if value else '0'}"
 
 

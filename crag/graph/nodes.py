@@ -110,9 +110,9 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
 
 
 def find_meant_documents(question: str, history: Sequence[Turn], deps: Deps) -> dict[str, str]:
-    """Return the titles of the documents that “this manual” means, by id: of those that the last answer cites.
+    """Return the documents that “this manual” means, as titles by id, from those that the last answer cites.
 
-    “The manual” may also be another one, by its title; then there are none.
+    None if “the manual” may be one that the answer does not cite: the title of another document has that word.
     """
     cited = next((turn.cited for turn in reversed(history) if turn.cited), ())
     reference = find_document_reference(question) if cited else None

@@ -231,7 +231,7 @@ class Library(UserScoped):
             self._store.relocate([source.id for source in moved], str(old), str(new), titles)
 
     def rename(self, source_id: str, title: str) -> Source:
-        """Give a document another title, or its own again if it is empty; return it.
+        """Give a document another title, and return it; an empty one brings back the title that its file states.
 
         Raises `NotFound`, and `BadRequest` if the user may only read it.
         """

@@ -219,8 +219,8 @@ class CragServer(MCPServer):
         stop, loop = Cancellation(), anyio.lowlevel.current_token()
 
         def report(progress: Progress) -> None:  # called by threads of the pipeline, which know no event loop
-            report = progress.done, progress.total or None, progress.stage
-            anyio.from_thread.run(context.report_progress, *report, token=loop)
+            facts = progress.done, progress.total or None, progress.stage
+            anyio.from_thread.run(context.report_progress, *facts, token=loop)
 
         def add() -> list[AddResult]:
             pipeline = self.application.library.pipeline

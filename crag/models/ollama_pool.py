@@ -27,7 +27,7 @@ from crag.settings import Settings
 
 LEFT_OUT_SECONDS = 15.0
 _FRESH_SECONDS = 2.0
-# Faults of the request, which every host would find.
+# Faults of the request itself: every other host would refuse it, too.
 _REQUEST_FAULTS = ("refused", "prompt_too_long", "consent_needed")
 _DEFAULT_PARALLELISM = 4
 Reply = TypeVar("Reply")
@@ -35,7 +35,7 @@ Reply = TypeVar("Reply")
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """What a host answered last, or the `fault` for which it is left out at present; `label` is its host and port."""
+    """The last answer of a host, or the `fault` that leaves it out at present; `label` is its host and port."""
 
     label: str
     version: str = ""
@@ -128,7 +128,8 @@ class OllamaPool:
         return next(iter(self._answering())).settings
 
     def hosts_with(self, name: str) -> list[Settings]:
-        """Return the settings for each host that has a model of this name. Raises `ModelFault` if none has."""
+        """Return the settings for each host that has a model of this name now. Raises `ModelFault` if none has."""
+        self._recheck()
         statuses = self._answering()
         found = [one.settings for one in statuses if self._is_only or find_by_name(name, statuses[one].installed)]
         if not found:
@@ -140,7 +141,7 @@ class OllamaPool:
         return max(1, sum(status.has(model) for status in self._look().values()))
 
     def call(self, model: InstalledModel, request: Callable[[Settings], Reply]) -> Reply:
-        """Return `request(host)`, of the best host that succeeds. Raises `ModelFault`."""
+        """Call `request` with the best host, and with the next best if that fails. Raises `ModelFault`."""
 
         def reply(host: Settings) -> Generator[Reply, None, None]:
             yield request(host)
@@ -151,7 +152,7 @@ class OllamaPool:
     def stream(
         self, model: InstalledModel, slots: int, request: Callable[[Settings], Generator[Reply, None, None]]
     ) -> Generator[Reply, None, None]:
-        """Yield what `request(host)` yields, of the best host; if it fails before its first item, of the next best.
+        """Stream a request from the best host, and from the next best if that fails before the first item.
 
         The best has the model in memory and fewer of our requests than its `slots`. Raises `ModelFault`.
         """
@@ -177,7 +178,11 @@ class OllamaPool:
 
     def _take(self, model: InstalledModel, slots: int, tried: Sequence[_Host]) -> _Host | None:
         """Count a request to the best host that was not tried, and return the host."""
-        statuses = {host: status for host, status in self._look().items() if host not in tried}
+        statuses = self._look()
+        if not (self._is_only or tried or any(status.has(model) for status in statuses.values())):
+            self._recheck()  # it may have been pulled a moment ago
+            statuses = self._look()
+        statuses = {host: status for host, status in statuses.items() if host not in tried}
         able = [host for host, status in statuses.items() if self._is_only or status.has(model)]
         able = able or [host for host, status in statuses.items() if status.fault]  # it may have the model
         with self._lock:

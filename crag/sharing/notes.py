@@ -105,7 +105,7 @@ class Notes(UserScoped):
         with self._database.read() as connection:
             row = connection.execute(select(notes).where(notes.c.id == note_id, self._visible(notes))).first()
         if row is None:
-            raise NotFound("This note no longer exists.", "What you wrote can become a new one.")
+            raise NotFound("This note no longer exists.")
         return _note_from_row(row)
 
     def edit(self, note: Note, title: str, text: str) -> None:
@@ -118,7 +118,10 @@ class Notes(UserScoped):
         with self._database.write() as connection:
             changed = connection.execute(update(notes).where(*as_read).values(changes))
         if changed.rowcount == 0:
-            self.get(note.id)
+            try:
+                self.get(note.id)
+            except NotFound as gone:
+                raise NotFound(gone.message, "What you wrote can become a new one.") from gone
             raise BadRequest("This note has been changed elsewhere.", "Copy your text, then open the note again.")
 
     def remove(self, note_id: str) -> Note | None:

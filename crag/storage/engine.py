@@ -30,7 +30,7 @@ class Store(Protocol):
     begin_read: str
     """Statement that starts a transaction for reading whose statements each see the latest commit."""
     begin_write: str
-    """What starts a transaction which no other writer can enter before it ends."""
+    """Statements that start a transaction which no other writer can enter before it ends."""
     begin_beside: str
     """Statement that starts a transaction beside those of other writers, as far as this database can."""
     begin_snapshot: str
@@ -133,7 +133,7 @@ class Database:
 
     @property
     def whole(self) -> Database:
-        """The same without a limit: for what depends on the rows of all users."""
+        """This database without a limit, for work that depends on the rows of all users."""
         return self.for_user(None)
 
     @contextmanager
@@ -245,7 +245,7 @@ def is_owner_alive(connection: Connection, name: str) -> bool:
 
 @contextmanager
 def see_everything(connection: Connection) -> Iterator[None]:
-    """Lift the limit of a transaction for some statements: for what depends on the rows of all users."""
+    """Lift the limit of a transaction for statements that depend on the rows of all users. Not to be nested."""
     limit, store = connection.get_execution_options().get("limit", ""), store_of(connection)
     if not limit:
         yield
@@ -259,7 +259,7 @@ def see_everything(connection: Connection) -> Iterator[None]:
 
 
 def store_of(connection: Connection) -> Store:
-    """Return the database of a connection, for what differs between the kinds."""
+    """Return the store of a connection, which hides the differences between the kinds of database."""
     store: Store = connection.get_execution_options()["store"]
     return store
 

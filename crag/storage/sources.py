@@ -360,14 +360,14 @@ class SourceStore(UserScoped):
             advance_epoch(connection)
 
     def given_title(self, identity: SourceIdentity) -> str:
-        """Return the title that a user gave to the source whose place this one takes; empty if there is none."""
+        """Return the title that a user gave to the source that this one replaces; empty if there is none."""
         same = and_(*same_content_conditions(identity))
         if identity.located:
             same |= and_(*same_location_conditions(identity))
         return next((one.title for one in self.sources(same) if one.own_title), "")
 
     def rename(self, source_id: str, title: str, index_title: Callable[[Connection, str, str], None]) -> None:
-        """Give a source another title, or its own again if it is empty.
+        """Give a source another title; an empty one brings back the title that its file states.
 
         `index_title` rewrites its search terms in the same commit; it gets the id and the title. Raises `NotFound`, and
         `BadRequest` if the user may only read the source.

@@ -47,7 +47,7 @@ _ASKS_PRESENT = lazy_regex(  # of what changes: "How many people does it employ?
     r"| (?:leads|holds|runs|owns|heads|chairs|manages|directs|governs|rules)))\b",
     re.IGNORECASE,
 )
-_DEGREE = lazy_regex(r"\b(very|extremely|highly|least|less) ([a-z]+)")
+_DEGREE = lazy_regex(r"\b(very|extremely|highly|(?<!at )least|less(?! than\b)) ([a-z]+)")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _PAST_TIME = lazy_regex(rf"{_YEAR.pattern}|\b(?:before|previously|formerly|until|till|once)\b", re.IGNORECASE)
 _PAST = lazy_regex(r"\b(?:was|were|had|became|led|held|ran|wrote|kept|\w{2,}ed)\b", re.IGNORECASE)
@@ -113,7 +113,7 @@ def _is_past(question: str, sentence: str) -> bool:
 
 
 def _is_milder(question: str, sentence: str) -> bool:
-    """Return whether a question asks for what is very common, and a sentence tells only what is common."""
+    """Return whether a question asks for what is very common, and a sentence states only what is common."""
     low = sentence.casefold()
     return any(f"{degree} {word}" not in low and word in low for degree, word in _DEGREE.findall(question.casefold()))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
 
-from crag.errors import CragError
+from crag.errors import CragError, NotFound
 from crag.library.library import MAX_TITLE_LENGTH
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_location, format_size, to_local_time
@@ -115,10 +116,18 @@ def _draw_rename_form(source: Source) -> None:
 
 
 def draw_rename_undo() -> None:
-    """Draw the row that gives the document renamed last its title back."""
+    """Draw the row that gives the document renamed last its title back, until it is renamed again or removed."""
     if _RENAMED_KEY not in st.session_state:
         return
     before, title = st.session_state[_RENAMED_KEY]
+    with suppress(NotFound):
+        if application().library.source(before.id).title == title:
+            _draw_rename_undo(before, title)
+            return
+    del st.session_state[_RENAMED_KEY]
+
+
+def _draw_rename_undo(before: Source, title: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         old, new = (f"**{markdown.escape_line(one, 80)}**" for one in (before.title, title))
         st.markdown(_(":gray[:material/edit:] Renamed {old} to {new}.").format(old=old, new=new), width="content")
@@ -129,8 +138,7 @@ def draw_rename_undo() -> None:
 
 def _undo_rename(before: Source) -> None:
     st.session_state.pop(_RENAMED_KEY, None)
-    with dialogs.catch_refusals():
-        application().library.rename(before.id, before.title if before.own_title else "")
+    application().library.rename(before.id, before.title if before.own_title else "")
 
 
 REFRESH_DIALOG = "refresh documents"

@@ -143,7 +143,7 @@ def _draw_actions(folder: WatchedFolder) -> None:
                 args=(folder.id,),
             )
         st.button(
-            _("Go on") if folder.is_paused else _("Pause"),
+            _("Resume") if folder.is_paused else _("Pause"),
             icon=":material/play_arrow:" if folder.is_paused else ":material/pause:",
             key=f"pause-{folder.id}",
             on_click=folders.pause,

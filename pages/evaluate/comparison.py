@@ -333,7 +333,7 @@ def _difference_table(differences: Sequence[MetricDifference], names: tuple[str,
 
 def _difference_row(one: MetricDifference) -> str:
     before, after = format_metric_value(one.metric, one.before), format_metric_value(one.metric, one.after)
-    interval = labels.small_text(labels.non_breaking(format_change_interval(one).removesuffix(" points")))
+    interval = labels.small_text(labels.non_breaking(format_change_interval(one, with_unit=False)))
     return f"| {_(METRICS[one.metric].title)} | {before} | {after} | {_format_change(one)} | {interval} | {one.n:,} |"
 
 

@@ -229,7 +229,7 @@ def _draw_outbound_log() -> None:
 def export_csv(outbound_log: OutboundLog) -> bytes:
     """Return everything that was sent, latest first, as CSV."""
     rows = ((format_timestamp(one.at), one.kind, one.host, one.what) for one in outbound_log.entries(_EXPORT_LIMIT))
-    return sanitization.write_csv([("when", "kind", _("where to"), "what"), *rows])
+    return sanitization.write_csv([("when", "kind", "where to", "what"), *rows])
 
 
 def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None:

@@ -15,6 +15,7 @@ from crag.cli.main import COMMANDS, find_terminal_language, main
 from crag.options import OPTIONS
 from crag.storage.api_tokens import SCOPES
 from tests.cli.conftest import NOTES, QUESTION
+from tests.doubles.ollama import closed_address
 from tests.pages.test_language import PseudoLanguage
 
 LOCALE = ("CRAG_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
@@ -81,14 +82,21 @@ def test_what_commands_print_can_be_translated(crag, notes, tmp_path, pseudo):
         ["folders", "add", "papers"],
         ["folders", "apply", "unknown"],
         ["collections", "rename", "Documents", "Notes"],
+        ["send", "papers", "--to", closed_address(), "--token", "crag_wrong"],
         ["datasets", "add", "questions.jsonl"],
         ["tokens", "revoke", "unknown"],
         ["settings", "set", "k", "many"],
         ["fly"],
         ["ask"],
     ]
+
+    def every_command():
+        yield from commands
+        [document] = crag("list")[1]["sources"]
+        yield ["rename", document["id"], "Zanzibar"]
+
     left = {}
-    for command in commands:
+    for command in every_command():
         _, printed = crag(*command, json_output=False)
         printed = printed.replace(str(tmp_path), "")
         if words := unmarked_words(

@@ -203,7 +203,12 @@ def test_a_document_of_two_files_stays_until_both_are_gone(send, folder, applica
 
 @pytest.mark.parametrize(
     ("token", "words"),
-    [("", "There is no token"), ("crag_wrong", "not known"), ("read", "may not add and remove documents")],
+    [
+        ("", "There is no token"),
+        ("crag_wrong", "not known"),
+        ("crag_열쇠", "not known"),
+        ("read", "may not add and remove documents"),
+    ],
 )
 def test_a_server_that_refuses_says_why(arguments, application, capsys, monkeypatch, token, words):
     monkeypatch.setenv("CRAG_TOKEN", application.api_tokens.make("reader", ["read"])[1] if token == "read" else token)

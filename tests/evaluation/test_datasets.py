@@ -45,6 +45,14 @@ def test_what_was_uploaded_is_there_as_it_was_read(datasets):
     assert parse_examples(datasets.export_json_lines(added.id).encode()) == added.examples
 
 
+def test_an_id_is_found_even_if_it_is_the_name_of_another_dataset(datasets):
+    first = datasets.add("seed", ONE)
+    second = datasets.add(first.id, TWO)
+    assert datasets.find("seed") == SEED_DATASET
+    assert datasets.find(first.id) == first
+    assert datasets.find(second.id) == second
+
+
 def test_another_file_under_the_same_name_takes_its_place(datasets):
     first = datasets.for_user("ada").add("Mine", TWO)
     assert datasets.for_user("ada").add("Mine", ONE).id == first.id

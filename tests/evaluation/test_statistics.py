@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from crag.evaluation.metrics import is_answer_right
+from crag.evaluation.metrics import format_change, format_change_interval, is_answer_right
 from crag.evaluation.statistics import (
     auc,
     auc_statistic,
@@ -13,7 +13,8 @@ from crag.evaluation.statistics import (
     expected_calibration_error,
     ratio_statistic,
 )
-from crag.evaluation.types import Cutoffs, Example, ScoredAnswer
+from crag.evaluation.types import Cutoffs, Example, MetricDifference, ScoredAnswer
+from crag.translation import use_language
 from tests.evaluation.answers import result
 
 SHARE = (0.0, 1.0)
@@ -177,3 +178,11 @@ def test_the_calibration_error_is_the_mean_gap_between_prediction_and_outcome():
     assert expected_calibration_error([0.75] * 4 + [0.1] * 10, [True] * 3 + [False] * 10 + [True]) == pytest.approx(0.0)
     assert expected_calibration_error([0.9, 0.9, 0.2, 0.2], [True, False, False, False]) == pytest.approx(0.3)
     assert expected_calibration_error([1.0], [True]) == 0.0
+
+
+def test_a_change_and_its_interval_are_in_the_language_of_the_user():
+    change = MetricDifference("truthfulness", 0.5, 0.531, 40, -0.01, 0.072)
+    assert (format_change(change), format_change_interval(change)) == ("+3.1 points", "−1.0 to +7.2 points")
+    with use_language("ko"):
+        assert (format_change(change), format_change_interval(change)) == ("+3.1%p", "−1.0 ~ +7.2%p")
+        assert format_change_interval(change, with_unit=False) == "−1.0 ~ +7.2"

@@ -236,6 +236,16 @@ def test_the_first_host_that_answers_pulls(first: ScriptedOllama, second: Script
     assert log.entries[0][2].endswith(f"fetched by Ollama at {second.url.removeprefix('http://')}")
 
 
+def test_a_model_that_was_just_pulled_answers_and_is_unloaded(first: ScriptedOllama, second: ScriptedOllama) -> None:
+    first.models = second.models = [NOMIC]
+    server = OllamaServer(hosts(first, second))
+    assert [len(status.installed) for status in server.hosts()] == [1, 1]
+    second.models = [LLAMA]
+    assert ask(opened(first, second)) == "Second."
+    first.models = [replace(LLAMA, name="llama3.2:1b")]
+    server.unload("llama3.2:1b")
+
+
 def test_models_of_all_hosts_are_listed_and_deleted_everywhere(first: ScriptedOllama, second: ScriptedOllama) -> None:
     first.models, second.models = [NOMIC], [LLAMA, NOMIC]
     server = OllamaServer(hosts(first, second))

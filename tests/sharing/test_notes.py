@@ -115,8 +115,11 @@ def test_what_was_written_elsewhere_meanwhile_is_not_overwritten(application):
         application.notes.edit(read, "Plan", "written here")
     assert application.notes.get(read.id).text == "written in another tab"
     application.notes.remove(read.id)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="can become a new one"):
         application.notes.edit(read, "Plan", "written here")
+    with pytest.raises(NotFound) as gone:
+        application.notes.get(read.id)
+    assert str(gone.value) == "This note no longer exists."
 
 
 def test_files_hold_titles_texts_and_sources(application, run):

@@ -53,6 +53,8 @@ def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None
         ("How high is boat B?", "Boat B is high. A boat floats."),
         ("What are the very common effects?", "Very common: dizziness. Common: nausea."),
         ("Does the boat have a cabin?", "In the boat I have a cabin."),
+        ("Which islands have less than 90 people?", "Odby has fewer than 90 people, more than in May."),
+        ("Is at least one oar on board?", "There is one oar on board."),
     ],
 )
 def test_a_sentence_that_does_not(question: str, sentence: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 
+import pytest
 from reportlab.pdfgen.canvas import Canvas
 from streamlit.runtime.scriptrunner import ScriptRunner
 
@@ -308,6 +309,16 @@ def test_a_document_is_renamed_and_that_undone(chat, notes, services):
     assert said(chat, "Renamed **Brewing notes** to **Coffee**.")
     press(chat, "Undo")
     assert services.library.source(notes).title == "Brewing notes"
+    assert not said(chat, "Renamed")
+
+
+@pytest.mark.parametrize("change", ["rename", "remove"])
+def test_a_rename_is_not_undone_after_another_change(chat, notes, services, change):
+    open_dialog(chat, table.RENAME_DIALOG, [notes])
+    next(field for field in chat.text_input if field.label == "Title").set_value("Coffee")
+    press(chat, "Rename")
+    services.library.rename(notes, "Tea") if change == "rename" else services.library.remove([notes])
+    chat.run()
     assert not said(chat, "Renamed")
 
 

@@ -78,7 +78,7 @@ def test_a_folder_is_previewed_applied_paused_and_removed(dialog, services, pape
     assert said(dialog, "1 file in")
     click(dialog, "Pause")
     assert said(dialog, "Paused")
-    assert "Go on" in labels(dialog)
+    assert "Resume" in labels(dialog)
     assert len(services.library.sources()) == 1
 
 
