@@ -212,19 +212,19 @@ class Datasets(UserScoped):
             raise NotFound("This dataset no longer exists.", "Choose another.")
         return found[0]
 
-    def find(self, given: str) -> Dataset:
+    def find(self, dataset_id: str) -> Dataset:
         """Return the dataset of this id, else of this name; `pinned` names the test questions.
 
         Raises `NotFound`, `BadRequest`.
         """
-        if given == "pinned":
+        if dataset_id == "pinned":
             return self.pinned()
         known = self.all()
-        found = [one for one in known if one.id == given] or [one for one in known if one.name == given]
+        found = [one for one in known if one.id == dataset_id] or [one for one in known if one.name == dataset_id]
         if len(found) > 1:
-            raise BadRequest(f"Several datasets are called “{given}”.", "Name it by its id.")
+            raise BadRequest(f"Several datasets are called “{dataset_id}”.", "Name it by its id.")
         if not found:
-            raise NotFound(f"There is no dataset “{given}”.", "`datasets` lists them.")
+            raise NotFound(f"There is no dataset “{dataset_id}”.", "`datasets` lists them.")
         return found[0]
 
     def pinned(self) -> Dataset:

@@ -21,7 +21,7 @@ from tests.pages.test_language import PseudoLanguage
 LOCALE = ("CRAG_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 ALL_COMMANDS = [command for commands in COMMANDS.values() for command in commands]
 ACTIONS = re.compile(r"^    ([a-z]+)(?:  |$)", re.MULTILINE)
-ARGUMENTS = {"id", "jsonl", "name", "value", "query", "question", "dataset", "python", "crag"}
+ARGUMENTS = {"id", "jsonl", "name", "title", "value", "query", "question", "dataset", "python", "crag"}
 CHOICES = {*SCOPES, *(value for option in OPTIONS.values() for value in option.values)}
 
 

@@ -86,8 +86,8 @@ def test_places_are_counted_in_runs_and_move_up(
     told = stops[2].list_waits()[0]
     assert (told.kind, told.model) == ("queued", NAME)
     turns["run 0"].set()
-    wait_until(lambda: queued(stops[2]) == [1])
-    assert queued(stops[1]) == [2]  # its second request stands behind the run that has had none
+    wait_until(lambda: queued(stops[2]) == [1] and len(ollama.chats) == 2)
+    wait_until(lambda: queued(stops[1]) == [2])  # its second request stands behind the run that has had none
     for turn in turns.values():
         turn.set()
     assert [reply.result(PATIENCE) for reply in [*asked, extra]] == ["Paris."] * 4

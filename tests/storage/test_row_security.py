@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from hashlib import sha256
+from types import ModuleType
 from typing import Any
 
 import psycopg
@@ -152,16 +153,23 @@ def test_the_terms_of_documents_are_hidden_from_another_role(home):
 @pytest.fixture
 def switched_off(monkeypatch):
     """No statement of any service has a condition on its owner."""
-    for name, module in [*sys.modules.items()]:
-        if name.startswith("crag."):
-            for rule in ("visible_rows", "changeable_collections", "extensible_collections", "visible_to"):
-                if hasattr(module, rule):
-                    monkeypatch.setattr(module, rule, lambda *_: true())
-            if hasattr(module, "check_visible"):
-                monkeypatch.setattr(module, "check_visible", lambda *_: None)
-            for cached in (
-                one for one in vars(module).values() if hasattr(one, "cache_clear") and one.__module__ == name
-            ):
+    modules = [module for name, module in [*sys.modules.items()] if name.startswith("crag.")]
+    for module in modules:
+        for rule in ("visible_rows", "changeable_collections", "extensible_collections", "visible_to"):
+            if hasattr(module, rule):
+                monkeypatch.setattr(module, rule, lambda *_: true())
+        if hasattr(module, "check_visible"):
+            monkeypatch.setattr(module, "check_visible", lambda *_: None)
+    forget_statements(modules)
+    yield
+    forget_statements(modules)  # the ones without conditions
+
+
+def forget_statements(modules: Sequence[ModuleType]) -> None:
+    """Have the statements that are built once built again."""
+    for module in modules:
+        for cached in (one for one in vars(module).values() if hasattr(one, "cache_clear")):
+            if cached.__module__ == module.__name__:
                 cached.cache_clear()
 
 

@@ -63,7 +63,7 @@ def test_what_is_gone_is_said_and_not_handed_over(asked, services):
     services.delete_conversation(asked[0])
     for app in (drawn(exporting, asked[0]), drawn(answer, asked[1])):
         assert not app.get("download_button")
-        assert "no longer exists" in app.caption[0].value
+        assert "no longer exists" in app.markdown[0].value
 
 
 def test_a_file_is_taken_in_or_refused_in_words(asked, services):
