@@ -74,8 +74,8 @@ def test_what_is_not_judged_in_time_is_unknown_and_the_answer_is_written(applica
 
 @pytest.mark.parametrize("grader", ["score", "explained", "listwise"])
 def test_the_time_to_load_the_model_does_not_count(application, ollama, grader, monkeypatch):
-    monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 1.0)
-    when_grading(ollama, Say('{"verdict": "yes", "1": 9, "2": 9}', first_token_after=1.5), for_ever=True)
+    monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 2.5)
+    when_grading(ollama, Say('{"verdict": "yes", "1": 9, "2": 9}', first_token_after=3.5), for_ever=True)
     trace = ask(application, f"{QUESTION} So asks a cold {grader}.", grader=grader)
     assert "relevant" in {verdict.word for verdict in trace.verdicts.values()}
 
