@@ -201,7 +201,7 @@ def _check_jobs(database: Database) -> None:
 
 
 def _revoke_tokens(database: Database) -> None:
-    """Delete all API tokens: they may have been revoked since, or belong to whoever made the backup."""
+    """Delete all API tokens. Some may have been revoked after the backup was made, or its maker may know them."""
     with database.write() as connection:
         connection.execute(delete(api_tokens))
 

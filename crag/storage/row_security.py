@@ -118,7 +118,7 @@ def extensible_collections(user: UserTerm | None) -> ColumnElement[bool]:
 
 
 def changeable_rows(table: Table, user: UserTerm) -> ColumnElement[bool]:
-    """Match the rows that a user may add, change and delete. Whoever adds a document may replace its old version."""
+    """Match the rows that a user may add, change and delete. Adding a document includes replacing its old version."""
     changeable = select(collections.c.name).where(changeable_collections(user))
     if table is users:
         return false()

@@ -177,17 +177,17 @@ class BuiltinCoverageCheck(CoverageCheck):
             return False
         if question.is_cjk:
             return True
-        return _is_on_topic_itself(question, sentence) and english.has_form(question, sentence, self._embedder)
+        return _names_topic(question, sentence) and english.has_form(question, sentence, self._embedder)
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
 
 
-def _is_on_topic_itself(question: AnalyzedQuestion, sentence: Quotation) -> bool:
-    """Return whether not only the heading above a sentence speaks of what is asked; a list is about its heading.
+def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
+    """Return whether a sentence itself names a topic of the question, and not only the heading above it.
 
-    Always true if the question asks for a value, or of names alone.
+    Always true for lists, which are about their heading, and for questions that ask for a value or name nothing else.
     """
     topics = {part for _, parts in question.words for part in parts} - FRAME_TERMS - question.names
     is_open = question.answer_type not in SINGLE_VALUE_TYPES and sentence.items < _MIN_LIST_ITEMS
@@ -206,10 +206,12 @@ def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: 
         return False
     sentences = [sentence for quoted in used for sentence in _separate_sentences(quoted)]
     values = frozenset[StatedValue]().union(*(find_values(question, sentence.text) for sentence in sentences))
+    if not values:
+        return False
     share = max(question.covered_share(extract_terms(f"{each.text} {each.context}")) for each in sentences)
     quoted_terms = {tuple(extract_terms(sentence.text)) for sentence in sentences}
     for passage in passages:
-        for sentence in split_sentences(passage.text) if values else ():
+        for sentence in split_sentences(passage.text):
             terms = extract_terms(sentence)
             others = find_values(question, sentence) if tuple(terms) not in quoted_terms else frozenset()
             is_near = others and question.covered_share([*terms, *extract_terms(passage.title)]) >= share
@@ -236,7 +238,7 @@ def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:
 def find_context(sentences: Sequence[str], at: int, around: str) -> str:
     """Return what the sentence at an index may refer to: title and headings, and the sentences before "It was …".
 
-    The sentence before may itself go on about the one before it: "Odby is a town. It has a port. It is old."
+    The sentence before may itself refer to an earlier one: "Odby is a town. It has a port. It is old."
     """
     heading = next((above for above in reversed(sentences[:at]) if is_heading(above)), "")
     first = at

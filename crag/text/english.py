@@ -54,7 +54,7 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
             r"\bwhat (?:is|are|was|were) .*\bperiods?\W*$",
             r"\b(?:years?|quarters?|months?|weeks?|fortnights?|days?|hours?|minutes?|until|from .+ to)\b|\d{4}",
         ),
-        # Verbs such as *get* and *come*, which say little without the word beside them:
+        # Light verbs, whose meaning depends on another word: "get back", "come out"
         (r"\b(?:get|got|have|give|pay|hand|bring)\b.*\bback\b", r"\b(?:return|refund|repa|reimburs|releas|back\b)"),
         (
             r"\bc[oa]mes? (?:out|on)\b|\bcoming out\b",

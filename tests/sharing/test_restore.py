@@ -290,7 +290,7 @@ def test_another_kind_of_file_is_refused(saved, tmp_path, name):
 
 
 def test_a_token_in_a_backup_opens_nothing(saved, tmp_path):
-    """It may have been revoked since, or belong to whoever made the backup."""
+    """A token may have been revoked after the backup was made, or its maker may know it."""
     secret = "crag_of_somebody_else"
     insert = "INSERT INTO api_tokens (id, name, digest, scopes, created_at) VALUES ('a', 'b', '{}', 'ask read', 1.0)"
     repacked(saved, sql(insert.format(hashlib.sha256(secret.encode()).hexdigest())))
