@@ -19,7 +19,7 @@ from crag.text.language import (
     restricts_previous,
     strip_list_mark,
 )
-from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more
+from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more, states_directly
 from crag.text.tables import trim_row
 
 MAX_SENTENCES = 4
@@ -119,11 +119,11 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
     """
     near = [unit for unit in ranked if unit.score >= _LEAD_SCORE_SHARE * ranked[0].score][:MAX_SENTENCES]
 
-    def lacks(unit: ScoredUnit) -> tuple[bool, ...]:
+    def lacks(unit: ScoredUnit) -> tuple[int, ...]:
         gaps = find_gaps([unit])
         is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
         if question.answer_type in SINGLE_VALUE_TYPES:
-            return gaps.value, bool(gaps), not _repeats_words(question, unit)
+            return gaps.value, bool(gaps), not states_directly(question, unit.text), not _repeats_words(question, unit)
         return gaps.count > gaps.value, gaps.value, is_aside
 
     return min(near, key=lacks)
@@ -145,19 +145,37 @@ def _choose_units(
         if (left := find_gaps([*chosen, unit])).is_smaller_than(gaps):
             chosen.append(unit)
             gaps = left
+    chosen = _drop_needless(chosen, find_gaps)
     covered = set(extract_terms(" ".join(unit.text for unit in chosen)))
     is_exact = not gaps and _repeats_words(question, lead)
+    is_direct = not gaps and states_directly(question, lead.text)
     for unit in ranked:
         if len(chosen) == MAX_SENTENCES or unit.score < _SIMILAR_SCORE_SHARE * lead.score:
             break
         terms = set(extract_terms(unit.text))
         is_needed = question.answer_type not in SINGLE_VALUE_TYPES or not (
-            find_gaps([unit]) or (is_exact and not _repeats_words(question, unit))
+            find_gaps([unit])
+            or (is_exact and not _repeats_words(question, unit))
+            or (is_direct and not states_directly(question, unit.text))
         )
         if unit not in chosen and not terms <= covered and not terms.isdisjoint(question.weights) and is_needed:
             chosen.append(unit)
             covered |= terms
     return chosen
+
+
+def _drop_needless(chosen: Sequence[ScoredUnit], find_gaps: GapFinder) -> list[ScoredUnit]:
+    """Return the units without those that fill no gap which the others leave; the one before another stays.
+
+    What follows may refer to it: "These men …".
+    """
+    needed, gaps = list(chosen), find_gaps(chosen)
+    for unit in chosen:
+        others = [other for other in needed if other is not unit]
+        is_before = any((other.n, other.place) == (unit.n, unit.place + 1) for other in others)
+        if others and not is_before and not gaps.is_smaller_than(find_gaps(others)):
+            needed = others
+    return needed
 
 
 def _repeats_words(question: AnalyzedQuestion, unit: ScoredUnit) -> bool:

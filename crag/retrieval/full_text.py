@@ -21,6 +21,7 @@ from crag.storage.sources import read_epoch, replace_terms
 from crag.storage.tables import passage_terms, passages
 from crag.text.language import extract_terms, find_tokens
 from crag.text.relevance_scores import inverse_document_frequency
+from crag.text.word_forms import index_other_forms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,6 +155,10 @@ class PassageTerms:
     def __len__(self) -> int:
         return len(self.above) + len(self.text)
 
+    def replace_forms(self, forms: Mapping[str, str]) -> PassageTerms:
+        """Return the terms with each key of `forms` replaced by its value."""
+        return PassageTerms(*([forms.get(term, term) for term in part] for part in (self.above, self.text)))
+
     @classmethod
     def from_row(cls, row: str) -> PassageTerms:
         """Parse a row written by `encode_passage_terms`."""
@@ -209,8 +214,12 @@ class FullTextIndex:
         self._postings = PostingLists(database)
 
     def search(self, query: str, limit: int, allowed: IdSet | None = None) -> list[int]:
-        """Return the ids of at most `limit` passages that contain a query term, best first, restricted to `allowed`."""
-        wanted = list(dict.fromkeys(extract_terms(fold_accents(query))))[:_MAX_QUERY_TERMS]
+        """Return the ids of at most `limit` passages that contain a query term, best first, restricted to `allowed`.
+
+        Other forms and synonyms of a term are searched for as well.
+        """
+        asked = list(dict.fromkeys(extract_terms(fold_accents(query))))[:_MAX_QUERY_TERMS]
+        wanted = list(dict.fromkeys([*asked, *index_other_forms(asked)]))
         return self._postings.search(self._frequencies.read(wanted), limit, allowed)
 
     def contains(self, term: str, allowed: IdSet | None = None) -> bool:

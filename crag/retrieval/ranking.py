@@ -22,6 +22,7 @@ from crag.storage.passages import read_cosines, read_passages
 from crag.storage.tables import spaces
 from crag.text.language import extract_terms, extract_words
 from crag.text.questions import TermStatistics, find_name_terms
+from crag.text.word_forms import index_other_forms
 from crag.types import EmbeddingSpace, Passage, SearchHit, Vectors
 
 # The usual BM25 parameters k1 and b (Robertson and Zaragoza 2009): term frequency saturation, and the strength of
@@ -35,15 +36,19 @@ _MAX_QUERY_TERMS = 64
 def weigh_terms(query: str, statistics: TermStatistics) -> dict[str, float]:
     """Return the weight of each query term: its rarity, reduced if the term is only part of a word.
 
-    Chinese and Korean words are split into pairs of characters. A word of n pairs weighs √n times as much as a single
-    pair, not n times: its pairs mostly occur together and mean one thing.
+    Other forms and synonyms of a term count as occurrences of it. Chinese and Korean words are split into pairs of
+    characters. A word of n pairs weighs √n times as much as a single pair, not n times: its pairs mostly occur together
+    and mean one thing.
     """
     shares: dict[str, float] = {}
     for _, found in extract_words(fold_accents(query)):
         for term in found:
             shares[term] = max(shares.get(term, 0.0), len(found) ** -0.5)
     shares = dict(islice(shares.items(), _MAX_QUERY_TERMS))
-    rarity = statistics.idf(list(shares))
+    forms = index_other_forms(shares)
+    rarity = statistics.idf([*shares, *forms])
+    for form, term in forms.items():  # a term is as common as the most common of its forms
+        rarity[term] = min(rarity[term], rarity[form])
     return {term: share * rarity[term] for term, share in shares.items()}
 
 
@@ -213,7 +218,8 @@ def rank_candidates(
     replaces that of the space.
     """
     weights = weigh_terms(query, full_text)
-    terms = full_text.read_terms(ids)
+    forms = index_other_forms(weights)
+    terms = {id_: found.replace_forms(forms) for id_, found in full_text.read_terms(ids).items()}
     words = score_bm25(weights, weigh_term_pairs(query, weights), terms)
     cosines = read_cosines(database, *embedded, list(words)) if embedded else {}
     weight = 0.0

@@ -38,6 +38,7 @@ from crag.text.questions import (
     analyze_question,
     announces_more,
     matches_answer_type,
+    states_directly,
 )
 from crag.text.relevance_features import TokenizedText
 from crag.text.spelling import shares_root
@@ -209,11 +210,14 @@ def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: 
     if not values:
         return False
     share = max(question.covered_share(extract_terms(f"{each.text} {each.context}")) for each in sentences)
+    is_direct = any(states_directly(question, sentence.text) for sentence in sentences)
     quoted_terms = {tuple(extract_terms(sentence.text)) for sentence in sentences}
     for passage in passages:
         for sentence in split_sentences(passage.text):
             terms = extract_terms(sentence)
-            others = find_values(question, sentence) if tuple(terms) not in quoted_terms else frozenset()
+            if tuple(terms) in quoted_terms or (is_direct and not states_directly(question, sentence)):
+                continue
+            others = find_values(question, sentence)
             is_near = others and question.covered_share([*terms, *extract_terms(passage.title)]) >= share
             if is_near and not any(agree(*pair) for pair in product(values, others)):
                 return True

@@ -45,7 +45,21 @@ _FREQUENCY = (
     rf"|\b(?:an?|per) {_TIME_UNIT}\b"
 )
 MONEY_UNIT = r"(?:euros?|pounds?|dollars?|cents?|EUR|GBP|USD)"
-_MONEY = rf"[$€£¥₩]\s?\d[\d.,]*|(?<![\d.,])\d[\d.,]*(?: (?:thousand|million|billion))? {MONEY_UNIT}\b"
+_AMOUNT = r"\d+(?:[.,]\d+)*"
+_MONEY = rf"[$€£¥₩]\s?{_AMOUNT}|(?<![\d.,]){_AMOUNT}(?: (?:thousand|million|billion))? {MONEY_UNIT}\b"
+_PRICED = (
+    r"(?:costs?|price[ds]?|paid|pay|charge[ds]?|fees?|fines?|salar(?:y|ies)|wages?|bonus|deposit|rent|worth|spen[dt]"
+    r"|earn)"
+)
+_PRICE = (
+    rf"{_MONEY}|\b(?:EUR|GBP|USD|CHF|CAD|AUD|Rs)\.?:? ?{_AMOUNT}"
+    r"|\bno (?:extra )?(?:charge|cost|fee)\b|\b(?:free|nothing)\b"
+    rf"|\b{_AMOUNT} ?(?:[€£%]|(?:p|kr|CHF|yen|yuan|rupees?|francs?|crowns?|per ?cent)\b)"
+    rf"|(?<![\d.,:])\d+[.,]\d\d(?![\d.,:])"
+    rf"|\b(?:prices?|costs?|fees?|amount|rates?|total)\b[^.;:|]{{0,12}}: ?{_AMOUNT}"
+)
+_WEIGHT = rf"{_COUNT}[ -]?(?:[kmµ]?g|lbs?|oz|t|(?:kilo|milli)?gram(?:me)?s?|pounds?|ounces?|tons?|tonnes?|stone)\b"
+_AREA = rf"{_COUNT}[ -]?(?:m²|m2|sq\.? ?(?:m|ft|km)|square \w+|acres?|hectares?|ha)(?!\w)"
 _KOREAN_COUNT = r"(?<![\d.,])(?:\d{1,3}(?:[.,]\d+)*|[한두세네]|열|반|몇|수)\s?"
 _KOREAN_DURATION = (
     rf"{_KOREAN_COUNT}(?:년|개월|달|주|일|시간|분|초)(?!에)|부터[^.]{{0,20}}까지|\d\s?[~–-]\s?\d|평생|무기한"
@@ -65,6 +79,16 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
         (r"\bhow (?:tall|deep|wide)\b", _LENGTH),
         (r"\bhow far\b", rf"{_LENGTH}|{_DURATION}"),
         (r"\bhow often\b", _FREQUENCY),
+        (
+            (
+                rf"(?<!by )\bhow much (?!more|less|longer)(?!.*\bhow\b).*\b{_PRICED}\b"
+                r"|\bwhat\b[^?]{0,60}\bcosts?\W*$|\bprice of\b"
+            ),
+            _PRICE,
+        ),
+        (r"\bhow heavy\b|\bhow much\b.*\bweigh", _WEIGHT),
+        (r"\bhow loud\b", rf"{_COUNT} ?(?:dB|decibels?)\b"),
+        (r"\bin (?:square (?:met(?:er|re)s?|feet)|m²|sqm)", _AREA),
         (
             (
                 r"기간[은이]? .*(?:얼마|몇|며칠)|(?:휴직|휴가)[은는]? (?:얼마나 되|며칠)"

@@ -15,7 +15,7 @@ from crag.text.language import extract_terms, extract_words, is_cjk, is_table_ro
 from crag.text.measures import drop_other_quantities, find_quantities
 from crag.text.opening_hours import find_hours, tells_other_opening
 from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
-from crag.text.word_forms import find_other_forms
+from crag.text.word_forms import index_other_forms
 
 
 class TermStatistics(Protocol):
@@ -52,7 +52,7 @@ _QUESTION_PATTERNS: dict[AnswerType, str] = {
     r"(?! (?:is|are|does|do|can|may|must|should) (?:an?|one|you|we|i)\b(?! (?:open|close)))"  # a condition, not a date
     r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
     r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
-    "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot)\b"
+    "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot|heavy|loud|deep|wide)\b"
     r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]"
     r"|多[久長长高遠远深寬宽重]",
     "person": r"\bwho(?:m|se)?\b|누구|누가|誰|谁|何人|哪位",
@@ -196,7 +196,7 @@ def select_known(statistics: TermStatistics, terms: Sequence[str]) -> set[str]:
 def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     """Analyze a question, with missing spaces restored, and weight its terms by their rarity in the library."""
     text = separate_words(text, statistics)
-    key_words = tuple(extract_words(text))
+    key_words = tuple(extract_words(_LASTS.sub(r"\1", text)))
     order = tuple(term for _, parts in key_words for term in parts)
     names = find_name_terms(text)
     unseen = statistics.idf([UNSEEN_TERM])[UNSEEN_TERM]
@@ -212,8 +212,11 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
         _is_cjk_question(text),
         statistics,
         unseen,
-        {form: word for word in words for form in find_other_forms(word)},
+        index_other_forms(words),
     )
+
+
+_LASTS = lazy_regex(r"(\bhow long (?:do|does|did|will|would|can|could) [^?]{2,80}?) last\b", re.IGNORECASE)
 
 
 def _weigh_terms(
@@ -328,6 +331,27 @@ def matches_answer_type(question: AnalyzedQuestion, text: str) -> bool:
         said = _PLACE_NAME.sub(" ", said) if question.answer_type == "person" else said
         return bool(_capitalised_terms(_CERTAIN_NAME.findall(said)) - question.weights.keys())
     return not can_recognize_candidates(question) or bool(find_candidates(question, text))
+
+
+_SUBJECT = lazy_regex(  # what a sentence states something of: "The rent is £900", "Rent: £900"
+    r"(?!(?:if|when|where|while|unless|until|because|since|as|after|before|in|on|at|for|from|with|without|during|not)\b)"
+    r"(.{1,60}?)(?:\s(?:is|are|was|were|(?:amount|come)s? to|(?:cost|total|last|take|begin|start|end|run)s?)\b"
+    r"|\s?[:：—]|[은는이가]\s|[是为為])",
+    re.IGNORECASE,
+)
+
+_ASKS_CHANGE = lazy_regex(r"\bby how (?:much|many)\b|\bhow (?:much|many) (?:more|less|fewer|longer)\b", re.IGNORECASE)
+
+
+def states_directly(question: AnalyzedQuestion, sentence: str) -> bool:
+    """Return whether the subject of a sentence is a topic of the question and nothing else: "The rent is £900".
+
+    False where a person or place is asked for: "The opera is a musical with music by …" says little of who wrote it.
+    """
+    may_state = question.answer_type in ("time", "number") and not _ASKS_CHANGE.search(question.text)
+    subject = _SUBJECT.match(sentence) if may_state else None
+    named = set(extract_terms(subject[1])) - FRAME_TERMS if subject else set()
+    return bool(named) and named <= question.weights.keys() | question.forms.keys()
 
 
 def answer_type_score(question: AnalyzedQuestion, text: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from itertools import chain
 
@@ -27,7 +28,9 @@ _FORMS = """
 _SYNONYMS = """
     population inhabitants; employees staff workforce; holidays vacation; kids children; doctor physician;
     warranty guarantee; buy bought purchased; begin began begun started commenced; telephone phone;
-    salary wages; cancel cancelled terminate; permitted allowed; car vehicle; illness sickness; laundry washing
+    salary wages; cancel cancelled terminate; permitted allowed; car vehicle; illness sickness; laundry washing;
+    price cost; expensive price; cheap price; heavy weight weigh; tall height; deep depth; wide width; loud noise;
+    quiet noise; fast speed; big size; lose lost missing; fix repair; refund reimburse; delivery shipping
 """
 
 
@@ -40,3 +43,8 @@ def _index_forms() -> dict[str, frozenset[str]]:
 def find_other_forms(term: str) -> frozenset[str]:
     """Return the terms of the other forms of an irregular verb, and of synonyms; mostly none."""
     return _index_forms().get(term, frozenset()) - {term}
+
+
+def index_other_forms(terms: Collection[str]) -> dict[str, str]:
+    """Return the term that each other form and synonym stands for; none stands for two or is itself among `terms`."""
+    return {form: term for term in sorted(terms) for form in find_other_forms(term) if form not in terms}

@@ -421,7 +421,7 @@ def test_opening_hours_are_not_mixed_with_the_date_of_the_opening(embedder: Embe
     [
         ("Who built the pier?", "The pier was built by Clara Moor.", "The pier was built by **Clara Moor**. [1]"),
         ("When was the pier built?", "The pier was built on 4 May 1911.", "The pier was built on **4 May 1911**. [1]"),
-        ("How much is the fee?", "The fee is £1,200 for 40 boats.", "The fee is £1,200 for 40 boats. [1]"),
+        ("How much is the fee?", "The fee is £1,200 for 40 boats.", "The fee is **£1,200** for 40 boats. [1]"),
         ("How much is the fee?", "The fee is £1,200.", "The fee is **£1,200**. [1]"),
         ("How many boats sank in 1911?", "In 1911 twelve boats sank.", "In 1911 **twelve** boats sank. [1]"),
         ("How long is the trial?", "The trial lasts three months.", "The trial lasts **three months**. [1]"),
@@ -513,3 +513,32 @@ def test_a_list_is_quoted_whole_if_its_heading_names_what_is_asked(embedder: Emb
 def test_no_value_is_in_bold_where_a_sentence_states_two(embedder: Embedder) -> None:
     text = "After the first six months the tenants may end the tenancy by giving one month's notice."
     assert "**" not in write(embedder, "How much notice do the tenants have to give?", [text])
+
+
+LEASE = (
+    "The rent is £1,150 per month. The rent may be raised once a year by no more than £50. If the rent is late, a fee"
+    " of £20 is charged. The tenancy begins on 1 March 2025 and is for twelve months. During the last six weeks of the"
+    " tenancy, viewings are allowed."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("How much is the rent?", "The rent is £1,150 per month."),
+        ("When does the tenancy start?", "The tenancy begins on 1 March 2025 and is for twelve months."),
+    ],
+)
+def test_a_sentence_that_states_the_value_of_what_is_asked_about_is_quoted_alone(embedder, question, quoted) -> None:
+    assert answer(embedder, question, [LEASE]) == f"{quoted} [1]"
+
+
+def test_a_sentence_that_a_better_one_makes_needless_is_left_out(embedder: Embedder) -> None:
+    texts = ["The probation period is six months for all staff.", "During probation, notice is one week."]
+    assert answer(embedder, "What is the notice period during probation?", texts)[:37] == texts[1]
+
+
+def test_what_the_next_sentence_refers_to_stays(embedder: Embedder) -> None:
+    text = "A standard drink contains about 14 grams of alcohol. This corresponds to a 350 ml glass of beer."
+    written = answer(embedder, "How many grams of alcohol are in one beer?", [text])
+    assert written.startswith("A standard drink contains about 14 grams of alcohol. [1]")

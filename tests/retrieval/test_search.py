@@ -140,3 +140,12 @@ def test_rare_terms_weigh_more_and_absent_ones_most(library):
 
 def test_what_is_indexed_is_told_apart_by_spaces_only():
     assert index_terms("Version 3.11 of café") == "version 3.11 cafe"
+
+
+def test_another_form_or_synonym_of_a_word_is_found_by_words_alone(library):
+    library.pipeline.add_bytes("a.txt", b"The tenancy begins on 1 March.")
+    library.pipeline.add_bytes("b.txt", b"The tenancy is for a flat with a garden and a shed.")
+    hits, _ = library.retriever.search("When does the tenancy start?", k=2)
+    assert hits[0].passage.text.startswith("The tenancy begins")
+    assert hits[0].word_score > hits[1].word_score
+    assert "start" in hits[0].matched

@@ -26,6 +26,16 @@ from crag.text.measures import find_quantities
         ("How tall is the captain?", "The captain has 3 ships and is 5′11″.", ["5′11"]),
         ("How far is Odby from Varn?", "Odby, with 900 people, is 12 miles from Varn.", ["12 miles"]),
         ("How often is the deck scrubbed?", "The 14 sailors scrub the deck every Friday.", ["every"]),
+        ("How much does a bottle cost?", "A bottle of 28 holds 84 g.", []),
+        (
+            "How much does a bottle cost?",
+            "A bottle of 28 costs €4 or 5 pounds; the first is free.",
+            ["€4", "5 pounds", "free"],
+        ),
+        ("What does the Oak shelf cost?", "Oak shelf | Price EUR: 89 | Stock: 12", ["Price EUR: 89"]),
+        ("How much is the deposit?", "A deposit of £1,325 is due after 2 weeks.", ["£1,325"]),
+        ("How heavy is the shelf?", "The shelf has 3 boards and weighs 12 kg.", ["12 kg"]),
+        ("How big is the flat in square metres?", "The flat has 3 rooms on 64 m².", ["64 m²"]),
         ("수습 기간은 얼마나 되나요?", "수습 기간에는 2명의 관리자가 평가한다.", []),
         ("수습 기간은 얼마나 되나요?", "수습 기간은 3개월이다.", ["3개월"]),
         ("육아휴직은 얼마나 되나요?", "육아휴직은 3명 이상이 신청할 수 있다.", []),
@@ -37,6 +47,9 @@ def test_a_measure_is_answered_by_its_unit(question: str, text: str, quantities:
     assert [found[0] for found in find_quantities(question, text) or ()] == quantities
 
 
-@pytest.mark.parametrize("question", ["How many boats are there?", "How high is unemployment?", "인구는 얼마인가요?"])
+@pytest.mark.parametrize(
+    "question",
+    ["How many boats are there?", "How high is unemployment?", "By how much may the rent rise?", "인구는 얼마인가요?"],
+)
 def test_other_questions_may_mean_any_figure(question: str) -> None:
     assert find_quantities(question, "12 months") is None

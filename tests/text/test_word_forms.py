@@ -4,7 +4,7 @@ import pytest
 
 from crag.text.questions import analyze_question
 from crag.text.relevance_scores import CountedTermStatistics
-from crag.text.word_forms import find_other_forms
+from crag.text.word_forms import find_other_forms, index_other_forms
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,8 @@ def test_a_question_is_covered_by_another_form_of_its_verb() -> None:
 
 def test_a_name_has_no_other_forms() -> None:
     assert not analyze_question("Where does Clara Rose live?", CountedTermStatistics()).forms
+
+
+def test_a_form_that_is_asked_for_itself_stands_for_no_other_term() -> None:
+    assert index_other_forms(["lead", "led", "sail"]) == {}
+    assert index_other_forms(["lead", "sail"]) == {"led": "lead"}
