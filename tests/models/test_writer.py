@@ -12,6 +12,7 @@ from crag.cancellation import Cancellation
 from crag.errors import ModelFault
 from crag.models.chat_models import open_chat_model
 from crag.models.writer import (
+    ModelQueryWriter,
     ModelRewriter,
     ModelWriter,
     extract_query_line,
@@ -25,6 +26,7 @@ from crag.settings import Settings
 from crag.types import Knowledge, Passage, Strip, Turn, Usage
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Model, Say
+from tests.doubles.scripted_model import ScriptedModel
 
 QUESTION = "What is the capital of France?"
 
@@ -396,3 +398,28 @@ def test_pieces_stream_once_no_repetition_is_possible() -> None:
 def test_thoughts_pass_while_the_beginning_is_held() -> None:
     said = [ReplyPiece("", thought="hm"), ReplyPiece("more"), ReplyPiece("", Usage())]
     assert [piece.thought for piece in join_continuation("Begun.", said)] == ["hm", ""]
+
+
+SELECT = "SELECT robot FROM table_1"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        SELECT,
+        f"{SELECT};",
+        f"```sql\n{SELECT}\n```",
+        f"Here is the query:\n```\n{SELECT};\n```\nIt lists them.",
+        f"<think>Which table? SELECT nothing yet.</think>{SELECT}",
+        f"The query is {SELECT}",
+    ],
+)
+def test_the_statement_is_taken_out_of_the_reply(reply):
+    assert ModelQueryWriter(ScriptedModel(lambda _: reply)).write_query("Which?", "robot", Cancellation()) == SELECT
+
+
+def test_the_reason_of_a_refusal_is_part_of_the_next_prompt():
+    model = ScriptedModel(lambda _: SELECT)
+    ModelQueryWriter(model).write_query("Which?", "robot", Cancellation(), refused="DROP x", reason="It is no SELECT.")
+    (prompts,) = model.asked
+    assert "This query failed: DROP x\nReason: It is no SELECT." in prompts[-1].text
