@@ -197,28 +197,6 @@ def test_what_no_tokenizer_could_fit_into_the_window_is_not_sent(ollama: Scripte
 
 
 @pytest.mark.parametrize(
-    ("reply", "code"),
-    [
-        (Say("Paris is", end="error_line", error="an error was encountered while running the model"), "server_error"),
-        (Say("Paris is", end="error_line", error="CUDA error: out of memory"), "out_of_memory"),
-        (Say("Paris is", end="reset"), "incomplete"),
-        (Say("Paris is", end="bad_line"), "bad_reply"),
-    ],
-)
-def test_a_reply_that_breaks_keeps_its_beginning(
-    ollama: ScriptedOllama, settings: Settings, reply: Say, code: str
-) -> None:
-    say(ollama, reply)
-    pieces = list[ReplyPiece]()
-    with pytest.raises(ModelFault) as fault:
-        pieces.extend(open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation()))
-    got = "".join(piece.text for piece in pieces)
-    assert fault.value.code == code
-    assert "Paris is".startswith(got)
-    assert len(ollama.chats) == 1 or not got  # nothing is tried again once a token was shown
-
-
-@pytest.mark.parametrize(
     ("status", "error", "code", "times"),
     [
         (500, "model requires more system memory (9.1 GiB) than is available (4.2 GiB)", "out_of_memory", 1),
@@ -310,19 +288,6 @@ def test_a_provider_without_its_package(settings: Settings) -> None:
         open_chat_model("mistralai:mistral-small", settings)
     assert fault.value.code == "package_missing"
     assert "pip install langchain-mistralai" in fault.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("reply", "shown"),
-    [
-        ("<think>Hm, France. </think> Paris.", "Paris."),
-        ("<think>never ends", ""),
-        ("The tag <think> opens a thought.", "The tag <think> opens a thought."),
-    ],
-)
-def test_thoughts_are_left_out(ollama: ScriptedOllama, settings: Settings, reply: str, shown: str) -> None:
-    say(ollama, Say(reply))
-    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation()).text == shown
 
 
 def test_the_little_model_judges_by_shared_words(settings: Settings, ollama: ScriptedOllama) -> None:

@@ -89,30 +89,6 @@ def test_a_dimension_that_is_not_told_is_measured(ollama: ScriptedOllama, settin
 
 
 @pytest.mark.parametrize(
-    "rows",
-    [
-        lambda texts, size: [[1.0] * size] * (len(texts) - 1),
-        lambda texts, size: [[1.0] * (size + 1)] * len(texts),
-        lambda texts, size: [[1.0] * size, [1.0] * (size - 1)],
-        lambda texts, size: [[0.0] * size] * len(texts),
-        lambda texts, size: [[float("nan")] * size] * len(texts),
-        lambda texts, size: [[float("inf"), *[1.0] * (size - 1)]] * len(texts),
-        lambda texts, size: [[1e39] * size] * len(texts),
-        lambda texts, size: [],
-    ],
-    ids=["too few", "too long", "ragged", "zeros", "not numbers", "infinite", "too large", "none"],
-)
-def test_unsound_vectors_are_refused(
-    ollama: ScriptedOllama, settings: Settings, rows: Callable[[list[str], int], Any]
-) -> None:
-    embedder = open_embedder("ollama:nomic-embed-text", settings)
-    ollama.embed = rows
-    with pytest.raises(ModelFault) as fault:
-        embedder.embed_documents(TEXTS[:2])
-    assert fault.value.code == "embedding_failed"
-
-
-@pytest.mark.parametrize(
     ("status", "error", "code"),
     [
         (400, "the input length exceeds the context length", "embedding_failed"),
@@ -239,11 +215,14 @@ def test_sound_vectors_pass(place: OnOllama | AtOpenAI) -> None:
     ("rows", "words"),
     [
         (lambda texts, size: [[float("nan")] * size for _ in texts], "hold values that are not numbers"),
+        (lambda texts, size: [[float("inf")] * size for _ in texts], "hold values that are not numbers"),
         (lambda texts, size: [[0.0] * size for _ in texts], "hold one that is all zeros"),
         (lambda texts, size: [[1.0] * (size + 1) for _ in texts], "dimensions"),
         (lambda texts, size: [[1.0] * (size - 1) for _ in texts], "dimensions"),
+        (lambda texts, size: [[1.0] * (size - n) for n, _ in enumerate(texts, 1)], "not all of one size"),
+        (lambda texts, size: [[1e39] * size for _ in texts], "hold values that are not numbers"),
     ],
-    ids=["not numbers", "zero", "too long", "too short"],
+    ids=["not numbers", "infinite", "zero", "too long", "too short", "ragged", "too large"],
 )
 def test_vectors_that_are_none_are_refused_in_words(place: OnOllama | AtOpenAI, rows: Rows, words: str) -> None:
     place.answer(rows)

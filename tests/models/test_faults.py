@@ -52,7 +52,13 @@ def fault_of(ollama: ScriptedOllama, settings: Settings, reply: Say, *, schema: 
         (500, "something else", "server_error", "passing", "reported an error", "Ollama's log"),
         (503, "server busy, please try again", "busy", "passing", "busy", "Wait a moment"),
         (400, "registry.ollama.ai/x does not support chat", "refused", "yours", "refused", "Choose another model"),
-        (400, "input length exceeds maximum context length", "prompt_too_long", "yours", "too long", "fewer passages"),
+        *(
+            (400, error, "prompt_too_long", "yours", "too long", "fewer passages")
+            for error in (
+                "input length exceeds maximum context length",
+                "the request exceeds the available context size",
+            )
+        ),
         (401, "unauthorized", "no_access", "yours", "sign-in", "ollama signin"),
         (403, "this model requires a subscription", "no_access", "yours", "no quota left", "on this machine"),
         (429, "you've reached your hourly usage limit", "no_access", "yours", "no quota left", "on this machine"),
@@ -82,7 +88,9 @@ def test_too_little_memory_names_a_smaller_model_that_is_there(ollama: ScriptedO
     assert "such as llama3.2:3b" in fault.remedy
 
 
-@pytest.mark.parametrize(("status", "code"), [(200, "bad_reply"), (404, "not_ollama"), (403, "not_ollama")])
+@pytest.mark.parametrize(
+    ("status", "code"), [(200, "bad_reply"), (404, "not_ollama"), (403, "not_ollama"), (502, "server_error")]
+)
 def test_another_web_server(ollama: ScriptedOllama, settings: Settings, status: int, code: str) -> None:
     fault = fault_of(ollama, settings, Say(status=status, body=b"<html><h1>It works!</h1></html>"))
     assert fault.code == code
