@@ -35,7 +35,7 @@ from crag.server.public_access import LOCAL_NAMES, find_origins
 from crag.server.request_guard import RequestGuard, load_page_token
 from crag.server.security_headers import SecurityHeaders
 from crag.settings import Settings, load_settings
-from crag.text.log_format import PlainLogFormatter
+from crag.text.sanitization import PlainLogFormatter
 from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
 from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages

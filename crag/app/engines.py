@@ -161,9 +161,8 @@ class Engines:
         from crag.models.builtin_summarizer import BuiltinSummarizer
         from crag.models.builtin_writer import BuiltinWriter
         from crag.models.prompt_fit import make_shortener
-        from crag.models.query_writer import ModelQueryWriter
         from crag.models.summarizer import ModelSummarizer
-        from crag.models.writer import ModelRewriter, ModelWriter
+        from crag.models.writer import ModelQueryWriter, ModelRewriter, ModelWriter
         from crag.tables.calculator import TableCalculator
         from crag.text.coverage import BuiltinCoverageCheck
 

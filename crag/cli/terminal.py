@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from crag.app import reports
 from crag.app.reports import printable
 from crag.text.formatting import format_done
-from crag.text.log_format import PlainLogFormatter
+from crag.text.sanitization import PlainLogFormatter
 from crag.translation import _, current_language, translate_text, use_language
 from crag.types import Progress, ProgressCallback, ignore_progress
 

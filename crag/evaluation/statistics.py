@@ -141,14 +141,14 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
     return (n * agreed - by_chance) / (n * n - by_chance)
 
 
-def expected_calibration_error(predicted: Sequence[float], actual: Sequence[bool], bins: int = 10) -> float:
+def expected_calibration_error(predicted: Sequence[float], actual: Sequence[bool]) -> float:
     """Return how far predicted probabilities are from what happened, on average (ECE; Naeini et al. 2015).
 
-    Predictions are grouped in `bins` equal parts of 0..1, weighted by size. Raises `ValueError` without any.
+    Predictions are grouped in ten equal parts of 0..1, weighted by size. Raises `ValueError` without any.
     """
     groups: dict[int, list[tuple[float, bool]]] = defaultdict(list)
     for probability, happened in zip(predicted, actual, strict=True):
-        groups[min(int(probability * bins), bins - 1)].append((probability, happened))
+        groups[min(int(probability * 10), 9)].append((probability, happened))
     if not groups:
         raise ValueError("no predictions")
     gaps = (abs(sum(probability - happened for probability, happened in group)) for group in groups.values())

@@ -1,4 +1,4 @@
-"""Answer writer and question rewriter over a chat model."""
+"""Answer writer, question rewriter and writer of SQL over a chat model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crag.cancellation import Cancellation
 from crag.models.builtin_rewriter import pick_strongest_words
 from crag.models.prompt_fit import fit_prompt
 from crag.options import RunOptions
-from crag.prompts import compose_prompt, find_json_object
+from crag.prompts import compose_prompt, find_json_object, strip_thoughts
 from crag.protocols import MAX_QUERY_LENGTH, ChatModel, CondensedQuestion, PassageFinder, PromptFit, ReplyPiece
 from crag.reference_systems import find_system
 from crag.text.language import detect_language, is_in_language_of
@@ -183,3 +183,26 @@ def extract_query_line(text: str) -> str:
         return line
     cut = line[:MAX_QUERY_LENGTH]
     return cut.rpartition(" ")[0] or cut
+
+
+_CODE_BLOCK = lazy_regex(r"```(?:sql|duckdb)?\s*(.+?)```", re.DOTALL | re.IGNORECASE)
+_STATEMENT = lazy_regex(r"\b(?:select|with)\b.*", re.DOTALL | re.IGNORECASE)
+
+
+class ModelQueryWriter:
+    """`QueryWriter` over a chat model."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    def write_query(
+        self, question: str, schema: str, stop: Cancellation, *, refused: str = "", reason: str = ""
+    ) -> str:
+        """See `QueryWriter`."""
+        repair = f"This query failed: {refused}\nReason: {reason}\nWrite a corrected one." if refused else ""
+        prompts = compose_prompt("table_query", question=question, schema=schema, refused=repair)
+        reply = strip_thoughts(self._model.complete(prompts, stop).text)
+        block = _CODE_BLOCK.search(reply)
+        written = block[1] if block else reply
+        statement = _STATEMENT.search(written)
+        return (statement[0] if statement else written).strip().rstrip(";")

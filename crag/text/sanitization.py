@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import re
+import traceback
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from crag.errors import BadRequest
 from crag.types import Support, SupportStrength, strip_unstorable
@@ -156,3 +160,18 @@ def normalize_question(text: str) -> str:
             "Shorten it, or add the long part as a document and ask about it.",
         )
     return question
+
+
+class PlainLogFormatter(logging.Formatter):
+    """Logs an exception by its kind and location only: its message and traceback may contain paths or keys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record without the characters that control a terminal."""
+        return TERMINAL_CONTROLS.sub("", super().format(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 — the name of the base class
+        """Return the kind of an exception and the line that raised it, where known."""
+        kind, _, trace = ei
+        places = traceback.extract_tb(trace)[-1:]
+        raised_in = "".join(f" in {Path(place.filename).name}, line {place.lineno}" for place in places)
+        return f"{kind.__name__}{raised_in}" if kind else ""

@@ -141,7 +141,7 @@ def draw_evaluation_table() -> None:
 
 def _has_figures(one: Evaluation) -> bool:
     """Return whether no figures are missing; a running evaluation shows none in this table."""
-    return not one.done or one.state in results.ACTIVE_STATES or results.has_cached_summary(one, 0)
+    return not one.done or one.state in results.ACTIVE_STATES or results.has_cached_summary(one)
 
 
 def _load_summaries(found: Sequence[Evaluation]) -> None:
@@ -221,7 +221,7 @@ def _headline_figure(one: Evaluation) -> str:
     """Return right minus wrong answers of the first variant, with interval and n."""
     if not one.done or one.state in results.ACTIVE_STATES:
         return ""
-    if not results.has_cached_summary(one, 0):
+    if not results.has_cached_summary(one):
         return "…"
     figure = results.load_summary(one, 0).figures.get("truthfulness")
     if figure is None:

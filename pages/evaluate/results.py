@@ -89,9 +89,9 @@ def load_cutoffs() -> Cutoffs:
     return _cached_cutoffs(current_owner())
 
 
-def has_cached_summary(evaluation: Evaluation, variant: int) -> bool:
-    """Return whether the summary is cached."""
-    return _summaries().get((_results_key(evaluation), variant, load_cutoffs())) is not None
+def has_cached_summary(evaluation: Evaluation) -> bool:
+    """Return whether the summary of the first variant is cached."""
+    return _summaries().get((_results_key(evaluation), 0, load_cutoffs())) is not None
 
 
 def load_datasets() -> list[Dataset]:

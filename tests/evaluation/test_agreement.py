@@ -95,7 +95,7 @@ def test_a_judge_that_is_too_kind_gets_a_higher_cutoff():
 
 
 @pytest.mark.parametrize("wrong", [0, MIN_LABELS_OF_EACH - 1])
-def test_few_labels_of_one_kind_move_nothing(wrong: int):
+def test_few_labels_of_one_kind_move_nothing(wrong):
     kind = [result(n, label=False, judge=0.7) for n in range(wrong)] + [
         result(99 + n, True, judge=1.0) for n in range(50)
     ]

@@ -35,7 +35,7 @@ SENTENCES = {
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory) -> Library:
+def library(tmp_path_factory):
     """Forty towns, for all tests that only read them."""
     opened = open_library(tmp_path_factory.mktemp("probes") / "home")
     add_facts(opened)

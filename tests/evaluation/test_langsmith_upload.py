@@ -57,12 +57,12 @@ def server():
 
 
 @pytest.fixture
-def outbound_log() -> ListOutboundLog:
+def outbound_log():
     return ListOutboundLog()
 
 
 @pytest.fixture
-def uploads(server, outbound_log) -> LangSmithUploader:
+def uploads(server, outbound_log):
     return LangSmithUploader(LangSmithAccount(KEY, server.url), outbound_log)
 
 

@@ -3,10 +3,8 @@
 import json
 import os
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +28,7 @@ OPTIONS = RunOptions(model="builtin", passage_size=60)
 
 
 @pytest.fixture
-def application(tmp_path: Path) -> Iterator[Application]:
+def application(tmp_path):
     settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin")
     with closing(open_application(settings)) as opened:
         opened.library.pipeline.add_bytes("kettles.md", KETTLES.encode())
@@ -39,7 +37,7 @@ def application(tmp_path: Path) -> Iterator[Application]:
 
 
 @pytest.fixture
-def recuts(application: Application) -> Iterator[RechunkedLibraries]:
+def recuts(application):
     with closing(RechunkedLibraries(application.database, application.library, application.settings)) as made:
         yield made
 

@@ -420,7 +420,7 @@ def judge(ollama: ScriptedOllama, answer: str = "In 1871 [1].", example: Example
     return Judge(opened(ollama)).judge(example, answer, Cancellation())
 
 
-def test_the_judge_sees_the_references_and_reasons_first(ollama: ScriptedOllama) -> None:
+def test_the_judge_sees_the_references_and_reasons_first(ollama):
     ollama.script = lambda asked: Say(RIGHT)
     judgement = judge(ollama)
     assert (judgement.score, judgement.reason) == (0.9, "It gives the same year.")
@@ -434,14 +434,14 @@ def test_the_judge_sees_the_references_and_reasons_first(ollama: ScriptedOllama)
 @pytest.mark.parametrize(
     ("question", "word"), [("등대는 언제 지어졌습니까?", "맞는 답"), ("灯塔建于哪一年？", "正确答案")]
 )
-def test_the_judge_is_asked_in_the_language_of_the_question(ollama: ScriptedOllama, question: str, word: str) -> None:
+def test_the_judge_is_asked_in_the_language_of_the_question(ollama, question, word):
     ollama.script = lambda asked: Say(RIGHT)
     assert judge(ollama, "1871", Example("1", question, ("1871",))).score == 0.9
     assert word in ollama.chats[0].prompt
 
 
 @pytest.mark.parametrize("reply", UNREADABLE.values(), ids=UNREADABLE)
-def test_an_unreadable_judgement_is_asked_once_more_then_dropped(ollama: ScriptedOllama, reply: str) -> None:
+def test_an_unreadable_judgement_is_asked_once_more_then_dropped(ollama, reply):
     ollama.script = lambda asked: Say(reply)
     judgement = judge(ollama)
     assert (judgement.score, judgement.reason) == (None, "The judge's reply could not be read.")
@@ -462,13 +462,13 @@ def test_an_unreadable_judgement_is_asked_once_more_then_dropped(ollama: Scripte
         ("7", 0.7),
     ],
 )
-def test_forms_that_can_be_read_are_read_at_once(ollama: ScriptedOllama, reply: str, score: float) -> None:
+def test_forms_that_can_be_read_are_read_at_once(ollama, reply, score):
     ollama.script = lambda asked: Say(reply)
     assert judge(ollama).score == score
     assert len(ollama.chats) == 1
 
 
-def test_a_model_that_thinks_is_not_asked_for_its_thoughts(ollama: ScriptedOllama) -> None:
+def test_a_model_that_thinks_is_not_asked_for_its_thoughts(ollama):
     ollama.models = [Model("qwen3:8b", "qwen3", thinks=True, digest="e" * 64)]
     ollama.script = lambda asked: Say(RIGHT, thought="Zero points? No.")
     model = open_chat_model("ollama:qwen3:8b", Settings(ollama_host=ollama.url), thinking=True)
@@ -476,7 +476,7 @@ def test_a_model_that_thinks_is_not_asked_for_its_thoughts(ollama: ScriptedOllam
     assert ollama.chats[0].body["think"] is False
 
 
-def test_an_answer_cannot_leave_its_marks_or_set_its_points(ollama: ScriptedOllama) -> None:
+def test_an_answer_cannot_leave_its_marks_or_set_its_points(ollama):
     """What a model then obeys is its own affair; that the answer stands apart from the instructions is ours."""
     ollama.script = lambda asked: Say('{"reason": "It gives no year.", "points": 0}')
     judge(ollama, "In 1900.")
@@ -505,18 +505,14 @@ def test_an_answer_cannot_leave_its_marks_or_set_its_points(ollama: ScriptedOlla
         (EXAMPLE, " \n", 0.0),
     ],
 )
-def test_what_cannot_be_judged_is_not_sent(
-    ollama: ScriptedOllama, example: Example, answer: str, score: float | None
-) -> None:
+def test_what_cannot_be_judged_is_not_sent(ollama, example, answer, score):
     judgement = judge(ollama, answer, example)
     assert judgement.score == score
     assert judgement.reason
     assert ollama.chats == []
 
 
-def test_a_server_that_stays_busy_leaves_it_without_a_score(
-    ollama: ScriptedOllama, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_stays_busy_leaves_it_without_a_score(ollama, monkeypatch):
     monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
     ollama.fail_next(MAX_ATTEMPTS_WHEN_BUSY, 503)
     judgement = judge(ollama)
@@ -524,7 +520,7 @@ def test_a_server_that_stays_busy_leaves_it_without_a_score(
     assert "busy" in judgement.reason
 
 
-def test_what_the_person_must_mend_is_told_and_stopping_stops(ollama: ScriptedOllama) -> None:
+def test_what_the_person_must_mend_is_told_and_stopping_stops(ollama):
     model = opened(ollama)
     ollama.fail_next(1, 404, "model 'llama3.1:8b' not found")
     with pytest.raises(ModelFault):
@@ -535,7 +531,7 @@ def test_what_the_person_must_mend_is_told_and_stopping_stops(ollama: ScriptedOl
         Judge(model).judge(EXAMPLE, "In 1871.", stop)
 
 
-def test_a_long_answer_is_judged_by_its_beginning(ollama: ScriptedOllama) -> None:
+def test_a_long_answer_is_judged_by_its_beginning(ollama):
     ollama.script = lambda asked: Say(RIGHT)
     judgement = judge(ollama, "In 1871 it was built. " * 10_000)
     assert judgement.score == 0.9
@@ -544,7 +540,7 @@ def test_a_long_answer_is_judged_by_its_beginning(ollama: ScriptedOllama) -> Non
     assert model.count_tokens(ollama.chats[0].prompt) < model.window
 
 
-def test_a_remote_judge_needs_consent_and_is_logged(ollama: ScriptedOllama) -> None:
+def test_a_remote_judge_needs_consent_and_is_logged(ollama):
     ollama.models = [Model("gpt-oss:120b-cloud", remote_host="https://ollama.com:443")]
     ollama.script = lambda asked: Say(RIGHT)
     outbound_log, leave = ListOutboundLog(), list[str]()

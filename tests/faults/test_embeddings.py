@@ -55,21 +55,6 @@ ROWS = [
         "The embeddings of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
     ),
     Row(
-        "68-infinite",
-        lambda texts, size: [[math.inf] * size for _ in texts],
-        "The embeddings of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
-    ),
-    Row(
-        "68-zero",
-        lambda texts, size: [[0.0] * size for _ in texts],
-        "The embeddings of ollama:nomic-embed-text hold one that is all zeros, so they were not used.",
-    ),
-    Row(
-        "68-wrong-dimension",
-        lambda texts, size: [[1.0] * (size // 2) for _ in texts],
-        "The embeddings of ollama:nomic-embed-text do not have 768 dimensions, so they were not used.",
-    ),
-    Row(
         "68-too-few",
         lambda texts, size: embed_words(texts, size)[:-1],
         "The embeddings of ollama:nomic-embed-text are 1 for 2 texts, so they were not used.",

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.doubles.web import WebServer, serving
+from tests.doubles.web import serving
 
 
 @pytest.fixture
-def web() -> Iterator[WebServer]:
+def web():
     with serving() as server:
         yield server
 
 
 @pytest.fixture
-def guarded_web() -> Iterator[WebServer]:
+def guarded_web():
     try:
         with serving(host="127.0.0.77") as server:
             yield server

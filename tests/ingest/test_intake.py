@@ -6,7 +6,6 @@ import io
 import stat
 import threading
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from crag.errors import SourceRefused, Stopped
 from crag.ingest.intake import ArchiveMember, is_archive, member_location, read_members, split_member_location
 from crag.ingest.parse.document import ParseLimits
 from crag.ingest.reader import RawDocument, ReadDocument
-from crag.library.library import Library
-from tests.doubles.library import LineReader
 from tests.waiting import PATIENCE
 
 Named = dict[str | zipfile.ZipInfo, str | bytes]
@@ -52,7 +49,7 @@ def link(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def test_every_member_comes_by_name_with_its_content_or_the_reason_why_not() -> None:
+def test_every_member_comes_by_name_with_its_content_or_the_reason_why_not():
     content: Named = {"b/notes.md": "# Notes", "a.txt": "Hello", "a/": "", "photo.raw": "x", ".secret.txt": "x"}
     found = unpacked(packed(content | {"__MACOSX/a.txt": "x", "b/.DS_Store": "x", "b/.git/c.txt": "x"}))
     assert [(member.name, member.data, member.refused and member.refused.message) for member in found] == [
@@ -64,7 +61,7 @@ def test_every_member_comes_by_name_with_its_content_or_the_reason_why_not() -> 
     ]
 
 
-def test_one_member_alone_can_be_had_again(tmp_path: Path) -> None:
+def test_one_member_alone_can_be_had_again(tmp_path):
     path = tmp_path / "a.zip"
     path.write_bytes(packed({"one.txt": "1", "two.txt": "2"}))
     assert [member.data for member in unpacked(path, only="two.txt")] == [b"2"]
@@ -74,7 +71,7 @@ def test_one_member_alone_can_be_had_again(tmp_path: Path) -> None:
     assert split_member_location(".zip?" * 200_000) is None  # a pattern may hang on it
 
 
-def test_an_office_file_is_no_archive_whatever_it_is_called() -> None:
+def test_an_office_file_is_no_archive_whatever_it_is_called():
     assert is_archive("a.ZIP", packed({"a.txt": "x"}))
     assert not is_archive("a.zip", packed({"[Content_Types].xml": "x"}))
     assert not is_archive("a.zip", packed({"mimetype": "application/epub+zip"}))
@@ -82,14 +79,14 @@ def test_an_office_file_is_no_archive_whatever_it_is_called() -> None:
     assert not is_archive("a.docx", packed({"a.txt": "x"}))
 
 
-def test_names_are_text_in_whatever_encoding_they_were_packed() -> None:
+def test_names_are_text_in_whatever_encoding_they_were_packed():
     korean = "한국어 문서 이름.txt"
     data = packed({"x" * len(korean.encode("cp949")): "text", "b.txt": "b"})
     data = data.replace(b"x" * len(korean.encode("cp949")), korean.encode("cp949"))
     assert unpacked(data)[1].name == korean
 
 
-def test_members_and_links_that_point_outside_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_and_links_that_point_outside_are_refused(tmp_path, monkeypatch):
     (tmp_path / "in").mkdir()
     monkeypatch.chdir(tmp_path / "in")
     names = ["../../x.txt", f"{tmp_path}/y.txt", "C:\\z.txt", "a\\..\\..\\w.txt"]
@@ -99,12 +96,12 @@ def test_members_and_links_that_point_outside_are_refused(tmp_path: Path, monkey
     assert [path.name for path in tmp_path.rglob("*")] == ["in"]
 
 
-def test_an_archive_within_an_archive_is_not_unpacked() -> None:
+def test_an_archive_within_an_archive_is_not_unpacked():
     inner = packed({"a.txt": bytes(10 << 20)})
     assert codes(unpacked(packed({"inner.zip": inner, "b.txt": "b"}))) == {"inner.zip": "unsupported", "b.txt": ""}
 
 
-def test_a_zip_bomb_stops_at_the_budget_and_a_large_member_alone() -> None:
+def test_a_zip_bomb_stops_at_the_budget_and_a_large_member_alone():
     data = packed({f"{n}.txt": bytes(4 << 20) for n in range(10)} | {"z.txt": "fine"})
     assert len(data) < 60_000
     assert refusal(data, inflated=20 << 20).code == "too_large"
@@ -113,7 +110,7 @@ def test_a_zip_bomb_stops_at_the_budget_and_a_large_member_alone() -> None:
 
 
 @pytest.mark.parametrize("said", [100, 0, (1 << 32) - 2], ids=["less", "none", "more"])
-def test_sizes_that_lie_are_not_believed(said: int) -> None:
+def test_sizes_that_lie_are_not_believed(said):
     honest = packed({"a.txt": bytes(8 << 20)})
     lying = honest.replace((8 << 20).to_bytes(4, "little"), said.to_bytes(4, "little"))
     assert lying != honest
@@ -121,7 +118,7 @@ def test_sizes_that_lie_are_not_believed(said: int) -> None:
     assert set(codes(unpacked(lying, size=9 << 20)).values()) == {"corrupt"} if said < 8 << 20 else True
 
 
-def test_a_password_is_asked_for_in_words() -> None:
+def test_a_password_is_asked_for_in_words():
     data = bytearray(packed({"a.txt": "secret"}))
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(mark) + offset] |= 1
@@ -138,17 +135,17 @@ def test_a_password_is_asked_for_in_words() -> None:
     ],
     ids=["nothing", "truncated", "only folders", "too many"],
 )
-def test_what_cannot_be_unpacked_is_refused_by_its_code(damage: Callable[[bytes], bytes], code: str) -> None:
+def test_what_cannot_be_unpacked_is_refused_by_its_code(damage, code):
     assert refusal(damage(packed({"a.txt": "Hello"}))).code == code
 
 
-def test_one_damaged_member_does_not_keep_the_others() -> None:
+def test_one_damaged_member_does_not_keep_the_others():
     data = packed({"a.txt": "A" * 1000, "b.txt": "fine"})
     at = data.index(b"a.txt") + 6
     assert codes(unpacked(data[:at] + b"\xff\xff" + data[at + 2 :])) == {"a.txt": "corrupt", "b.txt": ""}
 
 
-def test_unpacking_stops_when_asked_and_leaves_no_process() -> None:
+def test_unpacking_stops_when_asked_and_leaves_no_process():
     stop = Cancellation()
     unpacking = read_members(packed({f"{n}.txt": bytes(1 << 20) for n in range(50)}), ParseLimits(), stop)
     next(unpacking)
@@ -157,7 +154,7 @@ def test_unpacking_stops_when_asked_and_leaves_no_process() -> None:
         list(unpacking)
 
 
-def test_an_archive_is_added_like_a_folder_and_can_be_refreshed(library: Library, tmp_path: Path) -> None:
+def test_an_archive_is_added_like_a_folder_and_can_be_refreshed(library, tmp_path):
     path = tmp_path / "papers.zip"
     path.write_bytes(packed({"cats/a.txt": "The cat sleeps.", "b.txt": "The dog barks.", "c.txt": ""}))
     results = {result.source: result for result in library.pipeline.add(str(tmp_path))}
@@ -172,7 +169,7 @@ def test_an_archive_is_added_like_a_folder_and_can_be_refreshed(library: Library
     assert {result.error.code for result in library.pipeline.refresh() if result.error} == {"unreachable"}
 
 
-def test_two_files_of_an_archive_are_read_at_once(library: Library, reader: LineReader) -> None:
+def test_two_files_of_an_archive_are_read_at_once(library, reader):
     both = threading.Barrier(2, timeout=PATIENCE)
     usual = reader.__call__
 
@@ -185,7 +182,7 @@ def test_two_files_of_an_archive_are_read_at_once(library: Library, reader: Line
     assert [(result.source, result.status) for result in results] == [(f"a.zip!/{n}.txt", "added") for n in range(8)]
 
 
-def test_what_precedes_the_end_of_a_torn_archive_is_added(library: Library) -> None:
+def test_what_precedes_the_end_of_a_torn_archive_is_added(library):
     whole = packed({f"{n}.txt": f"Cat {n} sleeps." for n in range(8)})
     damaged = bytearray(whole)
     start = whole.index(b"5.txt") + len(b"5.txt")
@@ -196,7 +193,7 @@ def test_what_precedes_the_end_of_a_torn_archive_is_added(library: Library) -> N
     assert len(library.sources()) == sum(result.status == "added" for result in results)
 
 
-def test_an_uploaded_archive_gives_a_result_for_each_file(library: Library) -> None:
+def test_an_uploaded_archive_gives_a_result_for_each_file(library):
     results = list(library.pipeline.add_upload("papers.zip", packed({"a.txt": "The cat sleeps.", "b/c.zip": "x"})))
     assert [(result.source, result.status) for result in results] == [
         ("papers.zip!/a.txt", "added"),
@@ -208,7 +205,7 @@ def test_an_uploaded_archive_gives_a_result_for_each_file(library: Library) -> N
     ]
 
 
-def test_a_file_that_left_the_archive_is_said_to_be_gone(library: Library, tmp_path: Path) -> None:
+def test_a_file_that_left_the_archive_is_said_to_be_gone(library, tmp_path):
     path = tmp_path / "a.zip"
     path.write_bytes(packed({"a.txt": "A cat.", "b.txt": "A dog."}))
     list(library.pipeline.add(str(path)))
@@ -219,7 +216,7 @@ def test_a_file_that_left_the_archive_is_said_to_be_gone(library: Library, tmp_p
     ]
 
 
-def test_adding_an_archive_again_names_lost_files(library: Library, tmp_path: Path) -> None:
+def test_adding_an_archive_again_names_lost_files(library, tmp_path):
     path = tmp_path / "a.zip"
     path.write_bytes(packed({"a.txt": "A cat.", "b.txt": "A dog."}))
     list(library.pipeline.add(str(path)))

@@ -19,7 +19,6 @@ from crag.settings import Settings
 from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Passage
 from tests.doubles.outbound_log import ListOutboundLog
-from tests.doubles.web import WebServer
 from tests.waiting import PATIENCE
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
@@ -44,12 +43,12 @@ def found(url: str, number: int = -1) -> Passage:
 
 
 @pytest.fixture
-def outbound_log() -> ListOutboundLog:
+def outbound_log():
     return ListOutboundLog()
 
 
 @pytest.fixture
-def reader(outbound_log: ListOutboundLog, tmp_path: Path) -> WebPageReader:
+def reader(outbound_log, tmp_path):
     return _reader(outbound_log, tmp_path)
 
 
@@ -62,9 +61,7 @@ def _reader(
     return WebPageReader(read, embedder, CountedTermStatistics(), settings, outbound_log, seconds, evaluator=evaluator)
 
 
-def test_only_the_nearest_parts_of_a_page_are_given(
-    reader: WebPageReader, web: WebServer, outbound_log: ListOutboundLog
-) -> None:
+def test_only_the_nearest_parts_of_a_page_are_given(reader, web, outbound_log):
     url = web.page("/finals", page(*map(filler, range(9)), f"{ANSWER} {filler(9, 3)}", *map(filler, range(10, 20))))
     excerpt = found(url)
     ([got], unread) = reader.read(QUESTION, [excerpt], Cancellation())
@@ -91,9 +88,7 @@ class WordEvaluator:
 
 
 @pytest.mark.parametrize(("word", "is_kept"), [("Celtics", True), ("valley 1205", False)])
-def test_an_evaluator_chooses_the_parts_of_a_page(
-    outbound_log: ListOutboundLog, web: WebServer, tmp_path: Path, word: str, is_kept: bool
-) -> None:
+def test_an_evaluator_chooses_the_parts_of_a_page(outbound_log, web, tmp_path, word, is_kept):
     url = web.page("/finals", page(f"{ANSWER} {filler(9, 12)}", *map(filler, range(10, 14))))
     reader = _reader(outbound_log, tmp_path, evaluator=WordEvaluator(word))
     ([got], _) = reader.read(QUESTION, [found(url)], Cancellation())
@@ -101,15 +96,13 @@ def test_an_evaluator_chooses_the_parts_of_a_page(
     assert (ANSWER in got.text) is is_kept
 
 
-def test_an_excerpt_that_is_nearer_than_all_of_its_page_stays(reader: WebPageReader, web: WebServer) -> None:
+def test_an_excerpt_that_is_nearer_than_all_of_its_page_stays(reader, web):
     url = web.page("/wall", page("Please switch JavaScript on and accept our cookies to go on reading."))
     excerpt = Passage(-1, "", "News", url, ANSWER, ANSWER, origin="web")
     assert reader.read(QUESTION, [excerpt], Cancellation()) == ([excerpt], 0)
 
 
-def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
-    reader: WebPageReader, web: WebServer, outbound_log: ListOutboundLog
-) -> None:
+def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(reader, web, outbound_log):
     good = found(web.page("/good", page(ANSWER)), -1)
     bad = [
         found(web.url("/gone"), -2),
@@ -127,7 +120,7 @@ def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
     assert not [host for host, _, _ in outbound_log.entries if host.startswith("10.")]
 
 
-def test_pages_are_read_at_the_same_time(reader: WebPageReader, web: WebServer) -> None:
+def test_pages_are_read_at_the_same_time(reader, web):
     meeting = threading.Barrier(3, timeout=PATIENCE)
 
     def script(handler: object) -> None:
@@ -139,14 +132,12 @@ def test_pages_are_read_at_the_same_time(reader: WebPageReader, web: WebServer) 
     assert unread == 0
 
 
-def test_a_page_that_hangs_is_left_at_the_deadline(
-    outbound_log: ListOutboundLog, web: WebServer, tmp_path: Path
-) -> None:
+def test_a_page_that_hangs_is_left_at_the_deadline(outbound_log, web, tmp_path):
     slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
     assert _reader(outbound_log, tmp_path, seconds=0.5).read(QUESTION, [slow], Cancellation()) == ([slow], 1)
 
 
-def test_stop_is_heard_at_once(outbound_log: ListOutboundLog, web: WebServer, tmp_path: Path) -> None:
+def test_stop_is_heard_at_once(outbound_log, web, tmp_path):
     slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
     stop = Cancellation()
     threading.Timer(0.3, stop.cancel).start()
@@ -154,7 +145,7 @@ def test_stop_is_heard_at_once(outbound_log: ListOutboundLog, web: WebServer, tm
         _reader(outbound_log, tmp_path, seconds=3600).read(QUESTION, [slow], stop)
 
 
-def test_a_request_that_cannot_be_written_down_is_not_made(web: WebServer, tmp_path: Path) -> None:
+def test_a_request_that_cannot_be_written_down_is_not_made(web, tmp_path):
     excerpt = found(web.page("/a", page(ANSWER)))
     full = ListOutboundLog(HomeFault("The disk is full."))
     assert _reader(full, tmp_path).read(QUESTION, [excerpt], Cancellation()) == ([excerpt], 1)

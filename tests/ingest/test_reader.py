@@ -101,7 +101,7 @@ def mixed(seed: int) -> Document:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("size", [20, 100, 250])
-def test_every_word_occurs_once_in_order_and_chunks_fit(seed: int, size: int) -> None:
+def test_every_word_occurs_once_in_order_and_chunks_fit(seed, size):
     whole = mixed(seed)
     chunks = split_document(whole, words, size)
     assert everything(chunks) == squeezed("".join(block.text for block in whole.blocks))
@@ -110,14 +110,14 @@ def test_every_word_occurs_once_in_order_and_chunks_fit(seed: int, size: int) ->
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_page_is_that_of_the_first_word(seed: int) -> None:
+def test_the_page_is_that_of_the_first_word(seed):
     whole = mixed(seed)
     for chunk in split_document(whole, words, 100):
         beginning = chunk.text.partition("\n")[0][:40]
         assert chunk.page in {block.page for block in whole.blocks if beginning in block.text}
 
 
-def test_a_chunk_knows_where_each_page_begins() -> None:
+def test_a_chunk_knows_where_each_page_begins():
     whole = document(Block("Cats sleep.", page=1), Block("Dogs bark. Cows low.", page=2), Block("Owls fly.", page=4))
     (chunk,) = split_document(whole, words, 100)
     assert chunk.page == 1
@@ -125,7 +125,7 @@ def test_a_chunk_knows_where_each_page_begins() -> None:
 
 
 @pytest.mark.parametrize("overlap", [0, 30])
-def test_pages_begin_where_their_blocks_do(overlap: int) -> None:
+def test_pages_begin_where_their_blocks_do(overlap):
     whole = mixed(7)
     for chunk in split_document(whole, words, 100, overlap):
         for start, page in chunk.page_starts:
@@ -133,19 +133,19 @@ def test_pages_begin_where_their_blocks_do(overlap: int) -> None:
             assert page in {block.page for block in whole.blocks if word in squeezed(block.text)}
 
 
-def test_prose_fills_its_chunks() -> None:
+def test_prose_fills_its_chunks():
     whole = document(*[Block(prose(5, n)) for n in range(100)])
     sizes = [words(chunk.text) for chunk in split_document(whole, words, 250)]
     assert sum(sizes) / len(sizes) >= 150
 
 
-def test_paragraphs_are_kept_whole_where_they_fit() -> None:
+def test_paragraphs_are_kept_whole_where_they_fit():
     paragraphs = [" ".join([f"word{n}"] * 60) + "." for n in range(6)]
     chunks = split_document(document(*map(Block, paragraphs)), words, 160)
     assert [chunk.text for chunk in chunks] == ["\n\n".join(paragraphs[n : n + 2]) for n in (0, 2, 4)]
 
 
-def test_headings_begin_chunks_and_make_the_path() -> None:
+def test_headings_begin_chunks_and_make_the_path():
     chunks = split_document(
         document(
             Block("Animals", "heading", level=1),
@@ -171,7 +171,7 @@ def test_headings_begin_chunks_and_make_the_path() -> None:
         ("Odby | 3 | 4", "Staff"),
     ],
 )
-def test_a_chunk_within_a_table_has_the_names_of_the_columns_in_its_heading(header: str, heading: str) -> None:
+def test_a_chunk_within_a_table_has_the_names_of_the_columns_in_its_heading(header, heading):
     bar = "| " * header.startswith("|")
     row = " | ".join(["Moor", *["4"] * (len(header.strip("| ").split("|")) - 1)])
     rows = [Block(f"{bar}{row}{bar[::-1]}", "row") for _ in range(40)]
@@ -181,14 +181,14 @@ def test_a_chunk_within_a_table_has_the_names_of_the_columns_in_its_heading(head
     assert chunks[0].heading == "Staff"
 
 
-def test_a_chunk_names_the_columns_of_one_table() -> None:
+def test_a_chunk_names_the_columns_of_one_table():
     tables = [[Block(f"{year} · Site | Staff", "header"), Block("Moor | 4", "row")] for year in (2023, 2022)]
     chunks = split_document(document(Block("Staff", "heading", level=1), *tables[0], *tables[1]), words, 100)
     assert [chunk.heading for chunk in chunks] == ["Staff › 2023 · Site | Staff", "Staff › 2022 · Site | Staff"]
     assert [(chunk.context_start, chunk.context_end) for chunk in chunks] == [(0, 0), (1, 1)]
 
 
-def test_each_sheet_of_a_workbook_begins_a_chunk() -> None:
+def test_each_sheet_of_a_workbook_begins_a_chunk():
     blocks = (
         Block("Q1", "heading", level=1),
         Block("a | 1", "row"),
@@ -199,7 +199,7 @@ def test_each_sheet_of_a_workbook_begins_a_chunk() -> None:
     assert [(chunk.heading, chunk.text) for chunk in chunks] == [("Q1", "Q1\n\na | 1"), ("Q2", "Q2\n\nb | 2")]
 
 
-def test_a_small_section_stays_in_the_chunk_before() -> None:
+def test_a_small_section_stays_in_the_chunk_before():
     chunks = split_document(
         document(Block("One", "heading", level=1), Block("a b c"), Block("Two", "heading", level=1), Block("d e f")),
         words,
@@ -208,7 +208,7 @@ def test_a_small_section_stays_in_the_chunk_before() -> None:
     assert [chunk.text for chunk in chunks] == ["One\n\na b c\n\nTwo\n\nd e f"]
 
 
-def test_headings_and_lead_ins_go_with_what_follows() -> None:
+def test_headings_and_lead_ins_go_with_what_follows():
     chunks = split_document(
         document(
             Block("fox " * 30),
@@ -224,7 +224,7 @@ def test_headings_and_lead_ins_go_with_what_follows() -> None:
     assert chunks[1].text.startswith("More\n\nThere are two:\n\n- one")
 
 
-def test_overlap_repeats_whole_sentences_up_to_the_limit() -> None:
+def test_overlap_repeats_whole_sentences_up_to_the_limit():
     whole = document(Block(prose(40)))
     chunks = split_document(whole, words, 100, overlap=30)
     for before, after in pairwise(chunks):
@@ -233,7 +233,7 @@ def test_overlap_repeats_whole_sentences_up_to_the_limit() -> None:
     assert all(words(chunk.text) <= 100 for chunk in chunks)
 
 
-def test_context_is_the_section_around_up_to_three_sizes() -> None:
+def test_context_is_the_section_around_up_to_three_sizes():
     blocks = [Block("First", "heading", level=1), *[Block(prose(3, n)) for n in range(40)]]
     blocks += [Block("Second", "heading", level=1), *[Block(prose(3, n)) for n in range(40)]]
     chunks = split_document(document(*blocks), words, 100)
@@ -245,7 +245,7 @@ def test_context_is_the_section_around_up_to_three_sizes() -> None:
     assert any(chunk.context_end - chunk.context_start >= 2 for chunk in chunks)
 
 
-def test_long_sentences_are_cut_at_spaces_long_words_anywhere() -> None:
+def test_long_sentences_are_cut_at_spaces_long_words_anywhere():
     chunks = split_document(document(Block("fox " * 500), Block("x" * 5000)), words, 50)
     assert all(words(chunk.text) <= 50 for chunk in chunks)
     assert everything(chunks) == "fox" * 500 + "x" * 5000
@@ -253,12 +253,12 @@ def test_long_sentences_are_cut_at_spaces_long_words_anywhere() -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000_000, "😀" * 1_000_000, "a" + "\u0301\u0302" * 50_000, "word " * 500_000])
-def test_monstrous_lines_are_bounded(text: str) -> None:
+def test_monstrous_lines_are_bounded(text):
     chunks = split_document(document(Block(text)), words, 250)
     assert everything(chunks) == squeezed(text)
 
 
-def test_pieces_are_counted_about_once() -> None:
+def test_pieces_are_counted_about_once():
     counted = 0
 
     def count(text: str) -> int:
@@ -271,12 +271,12 @@ def test_pieces_are_counted_about_once() -> None:
     assert counted < 6 * sum(len(block.text) for block in whole.blocks)
 
 
-def test_chinese_sentences_are_joined_without_spaces() -> None:
+def test_chinese_sentences_are_joined_without_spaces():
     text = "第一句話很短。第二句話也很短。"
     assert split_document(document(Block(text)), len, 250)[0].text == text
 
 
-def test_an_exception_stays_in_the_chunk_of_its_rule() -> None:
+def test_an_exception_stays_in_the_chunk_of_its_rule():
     texts = ("Seats are free.", "Fuel is not paid.", "However, three may share a car.")
     chunks = split_document(document(*map(Block, texts)), words, 12)
     assert [chunk.text for chunk in chunks] == [
@@ -286,7 +286,7 @@ def test_an_exception_stays_in_the_chunk_of_its_rule() -> None:
 
 
 @pytest.mark.parametrize("name", ["notice.txt", "notice.md"])
-def test_lines_with_labels_stay_lines(name: str) -> None:
+def test_lines_with_labels_stay_lines(name):
     notice = (
         "일시: 2026년 4월 17일(금) 10:00 ~ 18일(토) 15:00\n"
         "장소: 가평 푸른숲 연수원\n"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -52,12 +50,12 @@ class World:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     return tmp_path / "home"
 
 
 @pytest.fixture
-def world(home: Path) -> Iterator[World]:
+def world(home):
     with TavilyServer() as tavily, serving() as web:
         text = f"<html><head><title>2024 NBA Finals</title></head><body><p>{FINALS}</p></body></html>"
         page = web.page("/finals", text.encode())
@@ -78,7 +76,7 @@ def world(home: Path) -> Iterator[World]:
 
 
 @pytest.fixture
-def added(world: World) -> Callable[[str], None]:
+def added(world):
     """Waits until everything that was submitted is in the library."""
     from tests.waiting import wait_until
 

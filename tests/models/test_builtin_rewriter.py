@@ -76,7 +76,7 @@ def condense(question: str, history: tuple[Turn, ...] = HISTORY) -> str:
         "Which of these drugs from Bayer are sold?",
     ],
 )
-def test_a_noun_that_is_specified_refers_to_no_earlier_question(question: str) -> None:
+def test_a_noun_that_is_specified_refers_to_no_earlier_question(question):
     assert condense(question) == question
 
 
@@ -90,7 +90,7 @@ def test_a_noun_that_is_specified_refers_to_no_earlier_question(question: str) -
         "And the five pillars?",
     ],
 )
-def test_a_noun_that_is_not_specified_does(question: str) -> None:
+def test_a_noun_that_is_not_specified_does(question):
     assert condense(question) != question
 
 
@@ -101,7 +101,7 @@ def rewrite(question: str, style: RewriteStyle) -> str:
 @pytest.mark.parametrize(
     "question", ["Why?", "When was it published?", "And its tools?", "What about memory?", "그것은 언제?"]
 )
-def test_a_follow_up_borrows_key_words_of_the_last_question(question: str) -> None:
+def test_a_follow_up_borrows_key_words_of_the_last_question(question):
     condensed = condense(question)
     assert condensed.startswith(question)
     assert "ReAct" in condensed
@@ -121,11 +121,11 @@ def test_a_follow_up_borrows_key_words_of_the_last_question(question: str) -> No
         "블랙리스트란 무엇인가?",
     ],
 )
-def test_a_question_that_names_its_topic_stays_as_it_is(question: str) -> None:
+def test_a_question_that_names_its_topic_stays_as_it_is(question):
     assert condense(question) == question
 
 
-def test_nothing_is_borrowed_where_nothing_was_asked() -> None:
+def test_nothing_is_borrowed_where_nothing_was_asked():
     assert condense("Why?", ()) == "Why?"
 
 
@@ -140,16 +140,16 @@ def test_nothing_is_borrowed_where_nothing_was_asked() -> None:
         "What are the causes and how are they treated?",
     ],
 )
-def test_one_key_word_that_names_no_topic_borrows_the_topic(question: str) -> None:
+def test_one_key_word_that_names_no_topic_borrows_the_topic(question):
     assert "ReAct" in condense(question)
 
 
-def test_a_follow_up_borrows_from_the_topic_before_it_and_not_from_an_older_one_or_from_small_talk() -> None:
+def test_a_follow_up_borrows_from_the_topic_before_it_and_not_from_an_older_one_or_from_small_talk():
     before = (*HISTORY, Turn("user", "What is TraceMonkey?"), Turn("assistant", "A compiler."), Turn("user", "Thanks!"))
     assert condense("Who wrote it?", before) == "Who wrote it? (TraceMonkey)"
 
 
-def test_the_verb_of_a_name_is_not_borrowed_by_a_question_with_its_own() -> None:
+def test_the_verb_of_a_name_is_not_borrowed_by_a_question_with_its_own():
     before = (Turn("user", "How many people does Moorby employ?"), Turn("assistant", "40."))
     assert condense("When was it founded?", before) == "When was it founded? (Moorby)"
     founded = (Turn("user", "When was it founded?", "When was it founded? (Moorby)"), Turn("assistant", "In 1975."))
@@ -157,11 +157,11 @@ def test_the_verb_of_a_name_is_not_borrowed_by_a_question_with_its_own() -> None
     assert condense("By whom?", (*before, *founded)) == "By whom? (Moorby founded)"
 
 
-def test_a_chain_of_follow_ups_keeps_its_subject() -> None:
+def test_a_chain_of_follow_ups_keeps_its_subject():
     assert "ReAct" in condense("And then?", (*HISTORY, Turn("user", "Why?"), Turn("assistant", "Because.")))
 
 
-def test_the_language_is_kept() -> None:
+def test_the_language_is_kept():
     condensed = condense("왜?", (Turn("user", "한강 도서관은 누가 설계했나?"),))
     assert condensed.startswith("왜?")
     assert "도서관" in condensed
@@ -183,7 +183,7 @@ def test_the_language_is_kept() -> None:
         ("How long is the lease?", (Turn("user", "May I keep a dog or a cat?"),)),  # the title names the lease
     ],
 )
-def test_a_new_topic_is_not_mixed_with_the_old_one(question: str, history: tuple[Turn, ...]) -> None:
+def test_a_new_topic_is_not_mixed_with_the_old_one(question, history):
     assert condense(question, history) == question
 
 
@@ -238,9 +238,7 @@ def test_a_new_topic_is_not_mixed_with_the_old_one(question: str, history: tuple
         ("And then?", (Turn("user", "Why?", "Why? (Vantor pump)"),), "And then? (Vantor pump)"),
     ],
 )
-def test_a_question_without_a_subject_goes_with_the_topic_before_it(
-    question: str, history: tuple[Turn, ...], condensed: str
-) -> None:
+def test_a_question_without_a_subject_goes_with_the_topic_before_it(question, history, condensed):
     assert condense(question, history) == condensed
 
 
@@ -253,11 +251,11 @@ def test_a_question_without_a_subject_goes_with_the_topic_before_it(
         ("overtime", "No passage speaks of both “overtime” and “Vantor pump cost”, so nothing was added."),
     ],
 )
-def test_the_reason_is_said_in_words(question: str, reason: str) -> None:
+def test_the_reason_is_said_in_words(question, reason):
     assert condense_with_reason(question, PRICE).reason == reason
 
 
-def test_the_documents_are_named_as_the_reason() -> None:
+def test_the_documents_are_named_as_the_reason():
     reason = condense_with_reason("How long is the warranty?", PRICE).reason
     assert reason.startswith("A passage speaks of “warranty” together with “Vantor pump”, so “Vantor pump” was added")
 
@@ -271,31 +269,31 @@ def test_the_documents_are_named_as_the_reason() -> None:
         ("please", "please"),
     ],
 )
-def test_the_question_style_drops_the_filler(question: str, query: str) -> None:
+def test_the_question_style_drops_the_filler(question, query):
     assert rewrite(question, "question") == query
 
 
-def test_the_keyword_style_keeps_three_and_names_whole() -> None:
+def test_the_keyword_style_keeps_three_and_names_whole():
     assert (
         rewrite("Who did the Chicago Bears draft first in the 2024 NFL draft?", "keywords") == "Chicago Bears 2024 NFL"
     )
     assert rewrite("Who won the 2024 NBA finals?", "keywords") == "2024 NBA finals"
 
 
-def test_no_rewriting_means_the_same_words() -> None:
+def test_no_rewriting_means_the_same_words():
     assert rewrite("please tell me, why?", "none") == "please tell me, why?"
 
 
 @pytest.mark.parametrize("style", ["none", "question", "keywords"])
 @pytest.mark.parametrize("question", ["word " * 500, "字" * 2_000, "A" * 5_000, "?" * 500, "{0.__class__} $x"])
-def test_no_query_is_longer_than_the_web_takes(question: str, style: RewriteStyle) -> None:
+def test_no_query_is_longer_than_the_web_takes(question, style):
     assert 0 < len(rewrite(question, style)) <= MAX_QUERY_LENGTH
     assert condense("Why? " + question).startswith("Why? " + question)
 
 
 @pytest.mark.parametrize("question", [ENGLISH, KOREAN, CHINESE])
 @pytest.mark.parametrize("style", ["question", "keywords"])
-def test_a_query_keeps_the_language_and_at_most_three_words(question: str, style: RewriteStyle) -> None:
+def test_a_query_keeps_the_language_and_at_most_three_words(question, style):
     query = rewrite(question, style)
     assert is_in_language_of(query, question)
     assert style == "question" or 1 < len(query.split()) <= 3
@@ -317,9 +315,7 @@ def test_a_query_keeps_the_language_and_at_most_three_words(question: str, style
         ("서울에서 가장 높은 산은 무엇인가요?", "왜?", "서울"),
     ],
 )
-def test_chinese_and_korean_follow_ups_borrow_words_and_questions_do_not(
-    before: str, follow_up: str, borrowed: str
-) -> None:
+def test_chinese_and_korean_follow_ups_borrow_words_and_questions_do_not(before, follow_up, borrowed):
     condensed = condense(follow_up, (Turn("user", before),))
     assert condensed.startswith(follow_up)
     assert (borrowed in condensed) if borrowed else condensed == follow_up

@@ -37,7 +37,7 @@ TABLE = """Knots differ. We show four kinds of knots here.
 
 
 @pytest.fixture(scope="session")
-def embedder() -> Embedder:
+def embedder():
     return open_embedder("builtin", Settings())
 
 
@@ -68,15 +68,13 @@ def write(embedder: Embedder, question: str, texts: Sequence[str], before: str =
         ("青山圖書館由哪一位建築師設計？", CHINESE, "林文遠設計。 [1]"),
     ],
 )
-def test_the_answering_sentence_comes_first_with_its_source(
-    embedder: Embedder, question: str, texts: tuple[str, ...], held: str
-) -> None:
+def test_the_answering_sentence_comes_first_with_its_source(embedder, question, texts, held):
     text = answer(embedder, question, texts)
     assert held in text
     assert text.split("[")[0] in held or held.split("[")[0] in text.split("]")[0]
 
 
-def test_every_sentence_is_quoted_and_cited(embedder: Embedder) -> None:
+def test_every_sentence_is_quoted_and_cited(embedder):
     text = answer(embedder, "Who built the Halden lighthouse?", ENGLISH)
     quotes = re.findall(r"(.+?) \[(\d)\]\s*", text)
     assert 1 <= len(quotes) <= MAX_SENTENCES
@@ -96,14 +94,14 @@ def test_every_sentence_is_quoted_and_cited(embedder: Embedder) -> None:
         ),
     ],
 )
-def test_numbers_in_brackets_of_a_document_are_not_citations(embedder: Embedder, source: str, quoted: str) -> None:
+def test_numbers_in_brackets_of_a_document_are_not_citations(embedder, source, quoted):
     text = answer(embedder, "Who built the Halden lighthouse?", (source,))
     assert text == quoted
     assert cited_numbers(text) == [1]
     assert collect_quotations(text, knowledge((source,)))
 
 
-def test_a_list_is_gathered_whole(embedder: Embedder) -> None:
+def test_a_list_is_gathered_whole(embedder):
     text = answer(embedder, "What are the kinds of knots?", (ENGLISH[2], LIST))
     assert text.splitlines() == [
         "There are three kinds of knots: [2]",
@@ -114,7 +112,7 @@ def test_a_list_is_gathered_whole(embedder: Embedder) -> None:
     ]
 
 
-def test_the_rows_of_a_table_are_gathered_without_its_head(embedder: Embedder) -> None:
+def test_the_rows_of_a_table_are_gathered_without_its_head(embedder):
     text = answer(embedder, "What are four kinds of knots?", (TABLE, ENGLISH[2]))
     assert text.splitlines()[2:] == ["- Knot: Bowline — Use: rescue [1]", "- Knot: Reef — Use: sails [1]"]
 
@@ -168,29 +166,29 @@ OTHER_LIST = """Gauges are checked in two types of tests:
         ),
     ],
 )
-def test_what_a_sentence_announces_follows_it(embedder: Embedder, question: str, text: str, lines: list[str]) -> None:
+def test_what_a_sentence_announces_follows_it(embedder, question, text, lines):
     assert answer(embedder, question, (text,)).splitlines() == lines
 
 
-def test_a_list_of_something_else_does_not_replace_the_answering_sentence(embedder: Embedder) -> None:
+def test_a_list_of_something_else_does_not_replace_the_answering_sentence(embedder):
     text = answer(embedder, "What types of biases do gauges show in cold weather?", (KINDS_OF_BIAS, OTHER_LIST))
     assert text == f"{KINDS_OF_BIAS} [1]"
 
 
-def test_the_answer_stops_where_support_drops(embedder: Embedder) -> None:
+def test_the_answer_stops_where_support_drops(embedder):
     told = "The Moorby company was founded in 1911. Its boats are painted blue. In 1950 it bought the pier of Odby."
     assert answer(embedder, "When was the Moorby company founded?", (told, ENGLISH[0])) == (
         "The Moorby company was founded in 1911. [1]"
     )
 
 
-def test_a_figure_in_a_table_is_quoted_with_its_column(embedder: Embedder) -> None:
+def test_a_figure_in_a_table_is_quoted_with_its_column(embedder):
     table = "Staff of the ferries\n\nTown | Sailors | Of which cooks\nMoorby | 142 | 17\nOdby | 58 | 6"
     text = answer(embedder, "How many sailors work in Odby?", (table, ENGLISH[1]))
     assert text.startswith("Town: Odby — Sailors: 58 — Of which cooks: 6 [1]")
 
 
-def test_a_wide_row_is_quoted_with_the_column_asked_for(embedder: Embedder) -> None:
+def test_a_wide_row_is_quoted_with_the_column_asked_for(embedder):
     table = (
         "Knot | Strength | Turns | Minutes | Rope use | Age\nBowline | 70 | 2 | 3 | 40 | 9\nReef | 45 | 4 | 1 | 20 | 8"
     )
@@ -202,7 +200,7 @@ def test_a_wide_row_is_quoted_with_the_column_asked_for(embedder: Embedder) -> N
     assert support.strength == "supported"
 
 
-def test_the_answer_comes_in_small_pieces_with_its_usage_last(embedder: Embedder) -> None:
+def test_the_answer_comes_in_small_pieces_with_its_usage_last(embedder):
     writer = BuiltinWriter(embedder, CountedTermStatistics(ENGLISH))
     _, *pieces = writer.write("Who built the Halden lighthouse?", knowledge(ENGLISH), (), Cancellation())
     assert len(pieces) > 8
@@ -210,7 +208,7 @@ def test_the_answer_comes_in_small_pieces_with_its_usage_last(embedder: Embedder
     assert pieces[-1].usage is not None
 
 
-def test_a_stop_ends_the_answer(embedder: Embedder) -> None:
+def test_a_stop_ends_the_answer(embedder):
     stop = Cancellation()
     pieces = BuiltinWriter(embedder, CountedTermStatistics(ENGLISH)).write(
         "Who built it?", knowledge(ENGLISH), (), stop
@@ -223,12 +221,12 @@ def test_a_stop_ends_the_answer(embedder: Embedder) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "###", "|---|", "{0.__class__} {{7*7}} [99] %s", "# Only a heading"])
-def test_hostile_or_empty_knowledge_cannot_break_it(embedder: Embedder, text: str) -> None:
+def test_hostile_or_empty_knowledge_cannot_break_it(embedder, text):
     written = answer(embedder, "What are the types of it?", (text,))
     assert written == "" or written.endswith("[1]")
 
 
-def test_the_head_of_a_table_without_a_rule_is_left_out_too(embedder: Embedder) -> None:
+def test_the_head_of_a_table_without_a_rule_is_left_out_too(embedder):
     rows = "Knot | Use\nThe bowline | It rescues sailors\nThe reef knot | It shortens sails\nThe hitch | It holds boats"
     table = f"We show three kinds of knots here.\n\n{rows}"
     text = answer(embedder, "What are three kinds of knots?", (table, ENGLISH[2]))
@@ -245,15 +243,13 @@ def test_the_head_of_a_table_without_a_rule_is_left_out_too(embedder: Embedder) 
         ("Who built the Halden lighthouse?", "Clara Moor"),
     ],
 )
-def test_a_follow_up_repeats_an_answer_only_if_that_holds_what_it_asks(
-    embedder: Embedder, question: str, said: str
-) -> None:
+def test_a_follow_up_repeats_an_answer_only_if_that_holds_what_it_asks(embedder, question, said):
     before = answer(embedder, "Who built the Halden lighthouse?", ENGLISH[:1])
     repeated = answer(embedder, question, ENGLISH[:1], before)
     assert (said in repeated) if said else not repeated
 
 
-def test_what_was_said_does_not_hide_what_a_follow_up_asks(embedder: Embedder) -> None:
+def test_what_was_said_does_not_hide_what_a_follow_up_asks(embedder):
     texts = ("Every year each sailor has a rope budget of 90 euros. It pays for knots, and it cannot be carried over.",)
     before = answer(embedder, "How much is the rope budget?", texts)
     assert "90 euros" in before
@@ -261,20 +257,20 @@ def test_what_was_said_does_not_hide_what_a_follow_up_asks(embedder: Embedder) -
     assert text == "It pays for knots, and it cannot be carried over. [1]"
 
 
-def test_where_a_row_is_about_what_is_named_the_others_are_not(embedder: Embedder) -> None:
+def test_where_a_row_is_about_what_is_named_the_others_are_not(embedder):
     sheets = ("Boat | Sales\nTern | 40\nGull | 52", "Boat | Price\nTern | 900\nHeron | 700")
     assert answer(embedder, "How many sales had the Heron?", sheets) == "Boat: Heron — Price: 700 [2]"
     assert "Tern" in answer(embedder, "What are the sales of every boat?", sheets)
 
 
-def test_more_is_told_without_what_was_said(embedder: Embedder) -> None:
+def test_more_is_told_without_what_was_said(embedder):
     texts = ["Knots hold ropes. Knots are tied by sailors every day."]
     assert answer(embedder, "Tell me more. (knots)", texts, "Knots hold ropes. [1]") == (
         "Knots are tied by sailors every day. [1]"
     )
 
 
-def test_a_second_sentence_of_a_step_does_not_end_the_list(embedder: Embedder) -> None:
+def test_a_second_sentence_of_a_step_does_not_end_the_list(embedder):
     text = answer(embedder, "What are the steps for splicing a rope?", (STEPS_WITH_REMARK, ENGLISH[2]))
     assert text.splitlines() == [
         "- Unlay the strands. [1]",
@@ -292,7 +288,7 @@ def test_a_second_sentence_of_a_step_does_not_end_the_list(embedder: Embedder) -
         ("How do I reset the passphrase of a library card?", "If you forget the passphrase, the uploads are lost."),
     ],
 )
-def test_one_shared_word_is_no_answer(embedder: Embedder, question: str, text: str) -> None:
+def test_one_shared_word_is_no_answer(embedder, question, text):
     assert answer(embedder, question, (text,)) == ""
 
 
@@ -303,11 +299,11 @@ def test_one_shared_word_is_no_answer(embedder: Embedder, question: str, text: s
         ("How much did Moorby pay for the ferry?", "Moorby bought the ferry for 900 pounds."),
     ],
 )
-def test_what_names_the_subject_is_part_of_an_answer(embedder: Embedder, question: str, text: str) -> None:
+def test_what_names_the_subject_is_part_of_an_answer(embedder, question, text):
     assert answer(embedder, question, (text,)) == f"{text} [1]"
 
 
-def test_a_source_that_the_user_chose_is_quoted_whatever_it_shares(embedder: Embedder) -> None:
+def test_a_source_that_the_user_chose_is_quoted_whatever_it_shares(embedder):
     (held,) = knowledge(("pdf encryption test password: asdfzxcv",))
     writer = BuiltinWriter(embedder, CountedTermStatistics((held.text,)))
     pieces = writer.write("How do I reset my password?", [replace(held, is_trusted=True)], (), Cancellation())
@@ -364,7 +360,7 @@ def test_a_source_that_the_user_chose_is_quoted_whatever_it_shares(embedder: Emb
         ),
     ],
 )
-def test_an_exception_is_quoted_with_its_rule(embedder: Embedder, question: str, text: str, answered: str) -> None:
+def test_an_exception_is_quoted_with_its_rule(embedder, question, text, answered):
     assert answered.removeprefix("1. ") in answer(embedder, question, (text,)).replace("\n\n", " ")
 
 
@@ -388,7 +384,7 @@ def test_an_exception_is_quoted_with_its_rule(embedder: Embedder, question: str,
         ),
     ],
 )
-def test_labelled_lines_answer(embedder: Embedder, question: str, text: str, answered: str) -> None:
+def test_labelled_lines_answer(embedder, question, text, answered):
     assert answer(embedder, question, (text,)) == answered
 
 
@@ -403,14 +399,12 @@ NOTICE = ("이월한 연차는 3월 31일까지 사용하여야 한다. 연차�
         (NOTICE, "그건 언제까지예요? (이월 연차)", "이월한 연차는 3월 31일까지 사용하여야 한다. [1]"),
     ],
 )
-def test_a_follow_up_repeats_an_answer_that_states_the_value_asked_for(
-    embedder: Embedder, texts: tuple[str, ...], question: str, said: str
-) -> None:
+def test_a_follow_up_repeats_an_answer_that_states_the_value_asked_for(embedder, texts, question, said):
     assert answer(embedder, question, texts, said) == said
 
 
 @pytest.mark.parametrize("question", ["When is the shop open?", "when are you open", "What are the opening hours?"])
-def test_opening_hours_are_not_mixed_with_the_date_of_the_opening(embedder: Embedder, question: str) -> None:
+def test_opening_hours_are_not_mixed_with_the_date_of_the_opening(embedder, question):
     hours = "The shop is open from 7:30 to 18:00 on weekdays."
     texts = (f"{hours} It smells of tea.", "The shop was opened in June 2014. Do not open the boiler.")
     assert answer(embedder, question, texts) == f"{hours} [1]"
@@ -437,12 +431,12 @@ def test_the_only_value_of_the_kind_asked_for_is_bold(embedder, question, text, 
     assert write(embedder, question, (text,)) == written
 
 
-def test_a_value_is_not_bold_if_another_sentence_states_a_different_one(embedder: Embedder) -> None:
+def test_a_value_is_not_bold_if_another_sentence_states_a_different_one(embedder):
     texts = ("The pier was built by Clara Moor.", "The pier was built by Fiona Marsh.")
     assert "**" not in write(embedder, "Who built the pier?", texts)
 
 
-def test_an_answer_with_bold_text_quotes_the_same_sentences(embedder: Embedder) -> None:
+def test_an_answer_with_bold_text_quotes_the_same_sentences(embedder):
     text = "碼頭於1874年建成。"
     written = write(embedder, "碼頭何時建成？", (text,))
     assert [quoted.text for quoted in collect_quotations(written, knowledge([text]))] == [text]
@@ -461,15 +455,13 @@ def test_an_answer_with_bold_text_quotes_the_same_sentences(embedder: Embedder) 
         ),
     ],
 )
-def test_a_numbered_heading_is_not_quoted_as_a_sentence(
-    embedder: Embedder, question: str, text: str, expected: str
-) -> None:
+def test_a_numbered_heading_is_not_quoted_as_a_sentence(embedder, question, text, expected):
     assert answer(embedder, question, [text]) == expected
 
 
 def test_a_value_beside_the_words_of_the_question_is_quoted_without_those_beside_their_forms(
-    embedder: Embedder,
-) -> None:
+    embedder,
+):
     texts = [
         "Orbel is a founding member of the Harbour Forum started on 23 March 2011.",
         "Orbel was founded by Ada Finch and Tom Reed on 4 April 1975 to build and sell small looms for weavers.",
@@ -477,7 +469,7 @@ def test_a_value_beside_the_words_of_the_question_is_quoted_without_those_beside
     assert answer(embedder, "When was Orbel founded?", texts) == f"{texts[1]} [2]"
 
 
-def test_the_reason_in_the_next_sentence_is_quoted_instead_of_what_repeats_the_question(embedder: Embedder) -> None:
+def test_the_reason_in_the_next_sentence_is_quoted_instead_of_what_repeats_the_question(embedder):
     text = (
         "Why the ferry was sold is a question that many ask. The ferry carries 40 cars.\n\n"
         "The ferry was sold in 2011. It had become too small for the crowds of summer."
@@ -501,16 +493,16 @@ def test_the_reason_in_the_next_sentence_is_quoted_instead_of_what_repeats_the_q
         ),
     ],
 )
-def test_a_definition_is_quoted_instead_of_what_else_is_said(embedder, question, text, quoted) -> None:
+def test_a_definition_is_quoted_instead_of_what_else_is_said(embedder, question, text, quoted):
     assert answer(embedder, question, [text]) == f"{quoted} [1]"
 
 
-def test_a_list_is_quoted_whole_if_its_heading_names_what_is_asked(embedder: Embedder) -> None:
+def test_a_list_is_quoted_whole_if_its_heading_names_what_is_asked(embedder):
     text = "## In the box\n- Halden 40 lamp\n- charger\n- two cables\n\n## Charging\nCharge the lamp for four hours."
     assert answer(embedder, "What is in the box?", [text]) == "- Halden 40 lamp [1]\n- charger [1]\n- two cables [1]"
 
 
-def test_no_value_is_in_bold_where_a_sentence_states_two(embedder: Embedder) -> None:
+def test_no_value_is_in_bold_where_a_sentence_states_two(embedder):
     text = "After the first six months the tenants may end the tenancy by giving one month's notice."
     assert "**" not in write(embedder, "How much notice do the tenants have to give?", [text])
 
@@ -536,9 +528,3 @@ def test_a_sentence_that_states_the_value_of_what_is_asked_about_is_quoted_alone
 def test_a_sentence_that_a_better_one_makes_needless_is_left_out(embedder: Embedder) -> None:
     texts = ["The probation period is six months for all staff.", "During probation, notice is one week."]
     assert answer(embedder, "What is the notice period during probation?", texts)[:37] == texts[1]
-
-
-def test_what_the_next_sentence_refers_to_stays(embedder: Embedder) -> None:
-    text = "A standard drink contains about 14 grams of alcohol. This corresponds to a 350 ml glass of beer."
-    written = answer(embedder, "How many grams of alcohol are in one beer?", [text])
-    assert written.startswith("A standard drink contains about 14 grams of alcohol. [1]")

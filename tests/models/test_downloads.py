@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ProgressCallback
 from tests.crashing import Forked
-from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama import closed_address
 from tests.doubles.ollama_registry import Mishap, Offer
 from tests.waiting import PATIENCE, wait_until
 
@@ -28,12 +27,12 @@ SIZE = 2_000_000_000
 
 
 @pytest.fixture
-def arrived() -> list[str]:
+def arrived():
     return []
 
 
 @pytest.fixture
-def downloads(database: Database, settings: Settings, arrived: list[str]) -> Iterator[Downloads]:
+def downloads(database, settings, arrived):
     downloads = over(database, settings, arrived)
     yield downloads
     downloads.close()
@@ -49,7 +48,7 @@ def state(downloads: Downloads, name: str = LLAMA) -> str:
     return download.state if download else "none"
 
 
-def test_a_model_arrives(downloads: Downloads, ollama: ScriptedOllama, arrived: list[str]) -> None:
+def test_a_model_arrives(downloads, ollama, arrived):
     downloads.start(LLAMA)
     assert downloads.wait(LLAMA, PATIENCE) == Download(LLAMA, "done", "Ready", SIZE, SIZE)
     assert arrived == [LLAMA]
@@ -59,9 +58,7 @@ def test_a_model_arrives(downloads: Downloads, ollama: ScriptedOllama, arrived: 
     assert downloads.all() == []
 
 
-def test_a_finished_download_can_be_dismissed_before_it_is_saved(
-    downloads: Downloads, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_download_can_be_dismissed_before_it_is_saved(downloads, monkeypatch):
     """Its end is saved only when somebody waits for that."""
     written, waited = DownloadRows.keep, DownloadTask.join
     awaited = threading.Event()
@@ -83,7 +80,7 @@ def test_a_finished_download_can_be_dismissed_before_it_is_saved(
     assert downloads.all() == []
 
 
-def test_it_tells_how_fast_and_how_long(downloads: Downloads, ollama: ScriptedOllama) -> None:
+def test_it_tells_how_fast_and_how_long(downloads, ollama):
     ollama.registry["llama3.2:3b"].seconds = 60.0
     ollama.registry["llama3.2:3b"].steps = 1200
     downloads.start(LLAMA)
@@ -99,9 +96,7 @@ def test_it_tells_how_fast_and_how_long(downloads: Downloads, ollama: ScriptedOl
 
 
 @pytest.mark.parametrize("mishap", [Mishap(0.5, "hang"), Mishap(0.0, "hang")])
-def test_cancelled_while_nothing_comes_and_gone_on_with(
-    downloads: Downloads, ollama: ScriptedOllama, mishap: Mishap
-) -> None:
+def test_cancelled_while_nothing_comes_and_gone_on_with(downloads, ollama, mishap):
     ollama.registry["llama3.2:3b"].mishaps.append(mishap)
     downloads.start(LLAMA)
     ollama.wait_until(lambda: ollama.asked("/api/pull"))
@@ -118,7 +113,7 @@ def test_cancelled_while_nothing_comes_and_gone_on_with(
     assert downloads.wait(LLAMA, PATIENCE) == Download(LLAMA, "done", "Ready", SIZE, SIZE)
 
 
-def test_starting_twice_is_one_download(downloads: Downloads, ollama: ScriptedOllama) -> None:
+def test_starting_twice_is_one_download(downloads, ollama):
     ollama.registry["llama3.2:3b"].seconds = 0.5
     for _ in range(5):
         downloads.start(LLAMA)
@@ -126,7 +121,7 @@ def test_starting_twice_is_one_download(downloads: Downloads, ollama: ScriptedOl
     assert len(ollama.asked("/api/pull")) == 1
 
 
-def test_two_at_once(downloads: Downloads, ollama: ScriptedOllama) -> None:
+def test_two_at_once(downloads, ollama):
     ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5, "hang"))
     downloads.start(LLAMA)
     downloads.start("ollama:nomic-embed-text")
@@ -134,7 +129,7 @@ def test_two_at_once(downloads: Downloads, ollama: ScriptedOllama) -> None:
     assert (state(downloads, "ollama:nomic-embed-text"), state(downloads)) == ("done", "running")
 
 
-def test_a_fault_is_told_with_its_remedy(downloads: Downloads, arrived: list[str]) -> None:
+def test_a_fault_is_told_with_its_remedy(downloads, arrived):
     downloads.start("ollama:lama")
     ended = downloads.wait("ollama:lama", PATIENCE)
     assert ended is not None
@@ -143,7 +138,7 @@ def test_a_fault_is_told_with_its_remedy(downloads: Downloads, arrived: list[str
     assert arrived == []
 
 
-def test_no_server(database: Database, settings: Settings) -> None:
+def test_no_server(database, settings):
     downloads = over(database, replace(settings, ollama_host=closed_address()))
     downloads.start(LLAMA)
     ended = downloads.wait(LLAMA, PATIENCE)
@@ -152,13 +147,13 @@ def test_no_server(database: Database, settings: Settings) -> None:
     downloads.close()
 
 
-def test_a_name_that_nothing_goes_by(downloads: Downloads) -> None:
+def test_a_name_that_nothing_goes_by(downloads):
     for name in ("", "openai:gpt-4o", "ollama:", "builtin"):
         with pytest.raises(BadRequest, match="cannot be downloaded"):
             downloads.start(name)
 
 
-def test_what_nobody_foresaw_is_not_shown(database: Database) -> None:
+def test_what_nobody_foresaw_is_not_shown(database):
     def fetch(report: ProgressCallback, stop: Cancellation) -> None:
         report(Progress("Downloading", 1, 2))
         raise KeyError("/root/secret")
@@ -170,9 +165,7 @@ def test_what_nobody_foresaw_is_not_shown(database: Database) -> None:
     assert (ended.state, ended.fault) == ("failed", "Something went wrong in the app. Try again.")
 
 
-def test_another_on_the_same_home_sees_and_cancels(
-    downloads: Downloads, database: Database, settings: Settings, ollama: ScriptedOllama
-) -> None:
+def test_another_on_the_same_home_sees_and_cancels(downloads, database, settings, ollama):
     ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5, "hang"))
     other = over(database, settings)
     downloads.start(LLAMA)
@@ -185,9 +178,7 @@ def test_another_on_the_same_home_sees_and_cancels(
     wait_until(lambda: state(other) == "cancelled")
 
 
-def test_closing_leaves_it_to_be_gone_on_with(
-    downloads: Downloads, database: Database, settings: Settings, ollama: ScriptedOllama
-) -> None:
+def test_closing_leaves_it_to_be_gone_on_with(downloads, database, settings, ollama):
     ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5, "hang"))
     downloads.start(LLAMA)
     ollama.wait_until(lambda: ollama.registry["llama3.2:3b"].there >= SIZE / 2)
@@ -218,7 +209,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_what_a_killed_process_left_can_be_gone_on_with(database: Database, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_can_be_gone_on_with(database, tmp_path):
     with Forked(KILLED, tmp_path) as process:
         process.communicate(PATIENCE)
 
@@ -231,7 +222,7 @@ def test_what_a_killed_process_left_can_be_gone_on_with(database: Database, tmp_
     assert downloads.wait("nomic", PATIENCE) == Download("nomic", "done", "Downloading", 1000, 1000)
 
 
-def test_what_was_there_before_says_nothing_of_the_pace() -> None:
+def test_what_was_there_before_says_nothing_of_the_pace():
     now = [0.0]
     pace = TransferRate(lambda: now[0])
     for seconds, done in ((0.0, 0), (1.0, 1_000_000), (2.0, 1_000_100), (3.0, 1_000_200)):
@@ -242,7 +233,7 @@ def test_what_was_there_before_says_nothing_of_the_pace() -> None:
     assert pace.rate() == 0
 
 
-def test_the_pace_is_that_of_the_last_seconds() -> None:
+def test_the_pace_is_that_of_the_last_seconds():
     now = [0.0]
     pace = TransferRate(lambda: now[0])
     for second in range(1, 30):
@@ -251,9 +242,7 @@ def test_the_pace_is_that_of_the_last_seconds() -> None:
     assert pace.rate() == pytest.approx(1000)
 
 
-def test_an_end_not_written_on_a_full_disk_is_written_later(
-    downloads: Downloads, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_end_not_written_on_a_full_disk_is_written_later(downloads, database, settings, monkeypatch):
     written, is_full = DownloadRows.keep, True
 
     def keep(rows: DownloadRows, download: Download) -> None:
@@ -272,9 +261,7 @@ def test_an_end_not_written_on_a_full_disk_is_written_later(
 
 
 @pytest.mark.parametrize("told", [-1, 10**30, "many", 1.5, None, [1], float("inf"), float("nan")])
-def test_sizes_that_are_none_do_not_harm_what_arrives(
-    downloads: Downloads, ollama: ScriptedOllama, told: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sizes_that_are_none_do_not_harm_what_arrives(downloads, ollama, told, monkeypatch):
     honest = Offer.lines
 
     def lines(offer: Offer) -> Iterator[tuple[float, dict[str, Any] | Mishap]]:
@@ -289,9 +276,7 @@ def test_sizes_that_are_none_do_not_harm_what_arrives(
 
 
 @pytest.mark.parametrize("model", ["", "two words", "line\nbreak", "x" * 300, "라마", "$(reboot)", "../../etc", "-f"])
-def test_a_name_that_no_model_can_have_is_refused_at_once(
-    downloads: Downloads, ollama: ScriptedOllama, model: str
-) -> None:
+def test_a_name_that_no_model_can_have_is_refused_at_once(downloads, ollama, model):
     with pytest.raises(BadRequest, match="cannot be downloaded"):
         downloads.start(f"ollama:{model}")
     assert (downloads.all(), ollama.requests) == ([], [])

@@ -6,8 +6,6 @@ import json
 import math
 import os
 import threading
-from collections.abc import Callable
-from pathlib import Path
 
 import onnx
 import pytest
@@ -34,27 +32,27 @@ def score(opened: OnnxEvaluator, texts: list[str], question: str = QUESTION) -> 
 
 
 @pytest.mark.parametrize("options", [{}, {"logits": 2}, {"inputs": ("input_ids", "attention_mask")}])
-def test_every_usual_shape_of_a_cross_encoder_scores(tmp_path: Path, options: dict[str, object]) -> None:
+def test_every_usual_shape_of_a_cross_encoder_scores(tmp_path, options):
     opened = OnnxEvaluator(write_evaluator(tmp_path, **options))
     answer, other = score(opened, [ANSWER, OTHER])
     assert 0 <= other < 0.3 < 0.7 < answer <= 1
 
 
-def test_scores_depend_neither_on_the_batch_nor_on_the_order(tmp_path: Path) -> None:
+def test_scores_depend_neither_on_the_batch_nor_on_the_order(tmp_path):
     texts = [f"{ANSWER} {'Halden lies on an island. ' * number}" for number in range(20)] + [OTHER, ""]
     alone = [score(OnnxEvaluator(write_evaluator(tmp_path)), [text])[0] for text in texts]
     assert score(OnnxEvaluator(tmp_path), texts) == pytest.approx(alone, abs=1e-6)
     assert score(OnnxEvaluator(tmp_path), texts[::-1]) == pytest.approx(alone[::-1], abs=1e-6)
 
 
-def test_only_the_end_of_a_long_text_is_not_read(tmp_path: Path) -> None:
+def test_only_the_end_of_a_long_text_is_not_read(tmp_path):
     opened = OnnxEvaluator(write_evaluator(tmp_path))
     begins, ends = score(opened, [f"{ANSWER} {OTHER * 200}", f"{OTHER * 200} {ANSWER}"])
     assert begins > 0.7 > ends
     assert score(opened, [ANSWER], question=f"{QUESTION} " * 200)[0] > 0.7
 
 
-def test_no_pair_is_scored_twice(tmp_path: Path) -> None:
+def test_no_pair_is_scored_twice(tmp_path):
     opened = OnnxEvaluator(write_evaluator(tmp_path))
     first = score(opened, [ANSWER, OTHER])
     (tmp_path / "model.onnx").unlink()
@@ -65,7 +63,7 @@ def test_no_pair_is_scored_twice(tmp_path: Path) -> None:
         opened.score(QUESTION, ["Another text."], stopped)
 
 
-def test_a_text_for_which_the_model_gives_no_number_has_no_score(tmp_path: Path) -> None:
+def test_a_text_for_which_the_model_gives_no_number_has_no_score(tmp_path):
     opened = OnnxEvaluator(write_evaluator(tmp_path, long="no number"))
     long = f"{ANSWER} {OTHER * 200}"
     for _ in range(2):
@@ -76,7 +74,7 @@ def test_a_text_for_which_the_model_gives_no_number_has_no_score(tmp_path: Path)
         ]
 
 
-def test_a_stop_ends_the_computation_of_a_batch(tmp_path: Path) -> None:
+def test_a_stop_ends_the_computation_of_a_batch(tmp_path):
     opened, stop = OnnxEvaluator(write_evaluator(tmp_path, long="endless")), Cancellation()
     threading.Timer(0.1, stop.cancel).start()
     with pytest.raises(Stopped):
@@ -132,9 +130,7 @@ def cut(name: str, share: float) -> dict[str, bytes]:
         (lambda: evaluator_files(known_tokens=9_000), "foreign", "cannot read the tokens of this tokenizer"),
     ],
 )
-def test_files_that_are_no_evaluator_are_refused_in_words(
-    tmp_path: Path, files: Callable[[], dict[str, bytes]], code: str, words: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_files_that_are_no_evaluator_are_refused_in_words(tmp_path, files, code, words, capfd):
     for name, body in files().items():
         (tmp_path / name).write_bytes(body)
     with pytest.raises(ModelFault) as refused:
@@ -147,7 +143,7 @@ def test_files_that_are_no_evaluator_are_refused_in_words(
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-def test_what_is_no_file_is_not_read(tmp_path: Path, name: str) -> None:
+def test_what_is_no_file_is_not_read(tmp_path, name):
     write_evaluator(tmp_path)
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to("/dev/zero")
@@ -155,7 +151,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, name: str) -> None:
         OnnxEvaluator(tmp_path)
 
 
-def test_a_tokenizer_that_panics_is_said_to_be_damaged(tmp_path: Path) -> None:
+def test_a_tokenizer_that_panics_is_said_to_be_damaged(tmp_path):
     for name, body in break_tokenizer().items():
         (tmp_path / name).write_bytes(body)
     opened = OnnxEvaluator(tmp_path)
@@ -164,25 +160,25 @@ def test_a_tokenizer_that_panics_is_said_to_be_damaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", ["~nobody-of-that-name/evaluator", "evaluator\0"])
-def test_an_impossible_folder_is_a_fault_like_any_other(tmp_path: Path, named: str) -> None:
+def test_an_impossible_folder_is_a_fault_like_any_other(tmp_path, named):
     installed = InstalledEvaluator(Settings(home=tmp_path, evaluator=named))
     assert (installed.get(), installed.report().state) == (None, "fault")
 
 
-def test_files_that_are_too_big_are_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_too_big_are_refused_unread(tmp_path, monkeypatch):
     monkeypatch.setitem(evaluator._MAX_BYTES, "model.onnx", 1000)
     with pytest.raises(ModelFault, match="larger than") as refused:
         OnnxEvaluator(write_evaluator(tmp_path))
     assert refused.value.code == "too_large"
 
 
-def test_the_name_says_which_files_score(tmp_path: Path) -> None:
+def test_the_name_says_which_files_score(tmp_path):
     names = [OnnxEvaluator(write_evaluator(tmp_path / "mine", logits=logits)).fingerprint for logits in (1, 2, 1)]
     assert names[0] == names[2] != names[1]
     assert names[0].startswith("mine@")
 
 
-def test_a_folder_is_opened_again_when_its_files_change(tmp_path: Path) -> None:
+def test_a_folder_is_opened_again_when_its_files_change(tmp_path):
     folder = tmp_path / "evaluator"
     application = Application(Settings(home=tmp_path / "home", evaluator=str(folder)))
     options = RunOptions(model="builtin", grader="evaluator")
@@ -202,7 +198,7 @@ def test_a_folder_is_opened_again_when_its_files_change(tmp_path: Path) -> None:
         application.close()
 
 
-def test_without_an_evaluator_the_grader_says_so(tmp_path: Path) -> None:
+def test_without_an_evaluator_the_grader_says_so(tmp_path):
     application = Application(Settings(home=tmp_path))
     try:
         with pytest.raises(BadRequest, match="Download one in Settings"):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -15,8 +14,7 @@ from crag.options import RunOptions
 from crag.settings import Settings, load_settings
 from tests.doubles.evaluator import offer_evaluators
 from tests.doubles.ollama import closed_address
-from tests.doubles.served_file import ServedFile
-from tests.doubles.web import WebServer, serving
+from tests.doubles.web import serving
 from tests.waiting import PATIENCE, wait_until
 
 BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
@@ -24,18 +22,18 @@ Open = Callable[..., Application]
 
 
 @pytest.fixture
-def server() -> Iterator[WebServer]:
+def server():
     with serving() as server:
         yield server
 
 
 @pytest.fixture
-def models(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, ServedFile]:
+def models(server, monkeypatch):
     return offer_evaluators(server, monkeypatch)
 
 
 @pytest.fixture
-def opened(tmp_path: Path, server: WebServer, models: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+def opened(tmp_path, server, models, monkeypatch):
     """Opens the application on one home, whose user has no evaluator yet."""
     monkeypatch.setenv("HOME", str(tmp_path))
     made: list[Application] = []
@@ -67,7 +65,7 @@ def checked(application: Application) -> tuple[str, str]:
     return check.status, check.action.target if check.action else ""
 
 
-def test_one_download_grades_and_reranks_then_works_offline(opened: Open, server: WebServer, tmp_path: Path) -> None:
+def test_one_download_grades_and_reranks_then_works_offline(opened, server, tmp_path):
     application = opened()
     application.library.pipeline.add_bytes("notes.md", BEES)
     assert (grader(application), checked(application)) == ("builtin:wordllama", ("ok", ""))
@@ -88,7 +86,7 @@ def test_one_download_grades_and_reranks_then_works_offline(opened: Open, server
     assert not (tmp_path / ".cache" / "crag" / "evaluators" / "minilm").exists()
 
 
-def test_a_cancelled_download_goes_on_where_it_was(opened: Open, models: dict[str, ServedFile]) -> None:
+def test_a_cancelled_download_goes_on_where_it_was(opened, models):
     application = opened()
     models["minilm"].holds_at = 50_000
     before = KNOWN_EVALUATORS["minilm"].files["tokenizer.json"].size
@@ -105,7 +103,7 @@ def test_a_cancelled_download_goes_on_where_it_was(opened: Open, models: dict[st
     assert grader(application) == "evaluator:minilm"
 
 
-def test_damaged_files_are_said_and_only_they_are_replaced(opened: Open, server: WebServer) -> None:
+def test_damaged_files_are_said_and_only_they_are_replaced(opened, server):
     application = opened()
     download(application)
     model = KNOWN_EVALUATORS["minilm"].folder / "model.onnx"
@@ -120,7 +118,7 @@ def test_damaged_files_are_said_and_only_they_are_replaced(opened: Open, server:
     assert (grader(application), checked(application)) == ("evaluator:minilm", ("ok", ""))
 
 
-def test_a_file_that_is_not_the_published_one_is_deleted(opened: Open, models: dict[str, ServedFile]) -> None:
+def test_a_file_that_is_not_the_published_one_is_deleted(opened, models):
     application = opened()
     models["minilm"].body = models["minilm"].body[:-1] + b"\x00"
     ended = download(application)
@@ -129,7 +127,7 @@ def test_a_file_that_is_not_the_published_one_is_deleted(opened: Open, models: d
     assert grader(application) == "builtin:wordllama"
 
 
-def test_the_larger_one_scores_unless_the_settings_name_another(opened: Open) -> None:
+def test_the_larger_one_scores_unless_the_settings_name_another(opened):
     application = opened()
     for name in KNOWN_EVALUATORS:
         download(application, name)
@@ -137,7 +135,7 @@ def test_the_larger_one_scores_unless_the_settings_name_another(opened: Open) ->
     assert grader(opened(evaluator="minilm")) == "evaluator:minilm"
 
 
-def test_addresses_and_names_are_checked(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_and_names_are_checked(opened, tmp_path, monkeypatch):
     with pytest.raises(BadRequest, match="evaluator:minilm or evaluator:bge-m3"):
         opened().downloads.start("evaluator:../minilm")
     with pytest.raises(BadRequest, match="no known evaluator"):

@@ -52,29 +52,33 @@ def fault_of(ollama: ScriptedOllama, settings: Settings, reply: Say, *, schema: 
         (500, "something else", "server_error", "passing", "reported an error", "Ollama's log"),
         (503, "server busy, please try again", "busy", "passing", "busy", "Wait a moment"),
         (400, "registry.ollama.ai/x does not support chat", "refused", "yours", "refused", "Choose another model"),
-        (400, "input length exceeds maximum context length", "prompt_too_long", "yours", "too long", "fewer passages"),
+        *(
+            (400, error, "prompt_too_long", "yours", "too long", "fewer passages")
+            for error in (
+                "input length exceeds maximum context length",
+                "the request exceeds the available context size",
+            )
+        ),
         (401, "unauthorized", "no_access", "yours", "sign-in", "ollama signin"),
         (403, "this model requires a subscription", "no_access", "yours", "no quota left", "on this machine"),
         (429, "you've reached your hourly usage limit", "no_access", "yours", "no quota left", "on this machine"),
     ],
 )
-def test_a_status_has_a_name_a_reason_and_a_remedy(
-    ollama: ScriptedOllama, settings: Settings, status: int, error: str, code: str, kind: str, message: str, remedy: str
-) -> None:
+def test_a_status_has_a_name_a_reason_and_a_remedy(ollama, settings, status, error, code, kind, message, remedy):
     fault = fault_of(ollama, settings, Say(status=status, error=error))
     assert (fault.code, fault.fault) == (code, kind)
     assert message in fault.message
     assert remedy in fault.remedy
 
 
-def test_too_old_for_structured_replies(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_too_old_for_structured_replies(ollama, settings):
     said = "json: cannot unmarshal object into Go struct field ChatRequest.format of type string"
     fault = fault_of(ollama, settings, Say(status=400, error=said), schema=True)
     assert fault.code == "too_old"
     assert "0.5" in fault.remedy
 
 
-def test_too_little_memory_names_a_smaller_model_that_is_there(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_too_little_memory_names_a_smaller_model_that_is_there(ollama, settings):
     small, tiny = Model("llama3.2:3b", size=2_000_000_000), Model("qwen3:0.6b", size=500_000_000)
     large, cloud = Model("llama3.3:70b", size=40_000_000_000), Model("glm:cloud", size=400, remote_host="https://a.b")
     ollama.models = [large, tiny, NOMIC, LLAMA, cloud, small]
@@ -82,14 +86,16 @@ def test_too_little_memory_names_a_smaller_model_that_is_there(ollama: ScriptedO
     assert "such as llama3.2:3b" in fault.remedy
 
 
-@pytest.mark.parametrize(("status", "code"), [(200, "bad_reply"), (404, "not_ollama"), (403, "not_ollama")])
-def test_another_web_server(ollama: ScriptedOllama, settings: Settings, status: int, code: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "code"), [(200, "bad_reply"), (404, "not_ollama"), (403, "not_ollama"), (502, "server_error")]
+)
+def test_another_web_server(ollama, settings, status, code):
     fault = fault_of(ollama, settings, Say(status=status, body=b"<html><h1>It works!</h1></html>"))
     assert fault.code == code
     assert "It works" not in str(fault)
 
 
-def test_a_remote_server_is_named_with_its_remedy() -> None:
+def test_a_remote_server_is_named_with_its_remedy():
     fault = unreachable_fault(Settings(ollama_host="http://10.0.0.7:11434"))
     assert fault.message == "Ollama does not answer at 10.0.0.7:11434."
     assert "OLLAMA_HOST=0.0.0.0 ollama serve" in fault.remedy
@@ -104,9 +110,7 @@ def test_a_remote_server_is_named_with_its_remedy() -> None:
         ("bad_line", "bad_reply", "could not be read"),
     ],
 )
-def test_a_crash_after_twenty_tokens_keeps_them_for_continuing(
-    ollama: ScriptedOllama, settings: Settings, end: str, code: str, message: str
-) -> None:
+def test_a_crash_after_twenty_tokens_keeps_them_for_continuing(ollama, settings, end, code, message):
     ollama.script = lambda asked: Say(TWENTY, end=end, per_token=0.005)  # type: ignore[arg-type]
     pieces = []
     with pytest.raises(ModelFault) as fault:
@@ -118,7 +122,7 @@ def test_a_crash_after_twenty_tokens_keeps_them_for_continuing(
     assert len(ollama.chats) == 1
 
 
-def test_want_of_memory_in_the_middle_is_mended_first(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_want_of_memory_in_the_middle_is_mended_first(ollama, settings):
     ollama.script = lambda asked: Say(TWENTY, end="error_line", error="CUDA error: out of memory")
     with pytest.raises(ModelFault) as fault:
         list(open_chat_model(NAME, settings).stream(ASK, Cancellation()))
@@ -126,12 +130,12 @@ def test_want_of_memory_in_the_middle_is_mended_first(ollama: ScriptedOllama, se
     assert fault.value.remedy.endswith("then try again. Continue from the text so far, or ask again.")
 
 
-def test_a_verdict_that_breaks_off_is_no_partial_answer(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_verdict_that_breaks_off_is_no_partial_answer(ollama, settings):
     """Graders go on without one that failed in passing."""
     assert fault_of(ollama, settings, Say(TWENTY, end="error_line")).fault == "passing"
 
 
-def test_facts_of_a_model_are_asked_once_for_each_digest(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_facts_of_a_model_are_asked_once_for_each_digest(ollama, settings):
     for digest in ("d" * 64, "d" * 64, "f" * 64, "d" * 64):
         ollama.models = [replace(LLAMA, digest=digest)]
         open_chat_model(NAME, settings)

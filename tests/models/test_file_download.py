@@ -8,7 +8,6 @@ import random
 import resource
 import socket
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,7 +66,7 @@ class Fetching:
 
 
 @pytest.fixture
-def fetching(no_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fetching]:
+def fetching(no_weights, tmp_path, monkeypatch):
     monkeypatch.setattr("crag.models.file_download._RETRY_PAUSES", (0.01,) * 3)
     database = Database(tmp_path / "home")
     with serving() as server:
@@ -75,7 +74,7 @@ def fetching(no_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     database.close()
 
 
-def test_the_file_arrives_whole_after_it_was_logged(fetching: Fetching) -> None:
+def test_the_file_arrives_whole_after_it_was_logged(fetching):
     fetching.fetch()
     assert fetching.place.read_bytes() == BODY
     received = [progress for progress in fetching.told if progress.stage == "Downloading"]
@@ -89,7 +88,7 @@ def test_the_file_arrives_whole_after_it_was_logged(fetching: Fetching) -> None:
     assert fetching.kept() == []
 
 
-def test_nothing_is_asked_for_that_cannot_be_written_down(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_asked_for_that_cannot_be_written_down(fetching, monkeypatch):
     def full(*_: object) -> None:
         raise BadRequest("The disk is full.")
 
@@ -99,7 +98,7 @@ def test_nothing_is_asked_for_that_cannot_be_written_down(fetching: Fetching, mo
     assert fetching.server.seen == []
 
 
-def test_a_stop_is_heard_at_once_and_the_next_start_goes_on(fetching: Fetching) -> None:
+def test_a_stop_is_heard_at_once_and_the_next_start_goes_on(fetching):
     fetching.file.holds_at = 200_000
 
     def work() -> None:
@@ -123,7 +122,7 @@ def test_a_stop_is_heard_at_once_and_the_next_start_goes_on(fetching: Fetching) 
 
 
 @pytest.mark.parametrize("silent", ["before the reply", "in the middle"])
-def test_a_stop_is_heard_while_the_server_is_silent(fetching: Fetching, silent: str) -> None:
+def test_a_stop_is_heard_while_the_server_is_silent(fetching, silent):
     def script(handler) -> None:
         if silent == "in the middle":
             handler.send_response(200)
@@ -138,7 +137,7 @@ def test_a_stop_is_heard_while_the_server_is_silent(fetching: Fetching, silent: 
         fetching.fetch()
 
 
-def test_a_connection_that_breaks_is_taken_up_where_it_broke(fetching: Fetching) -> None:
+def test_a_connection_that_breaks_is_taken_up_where_it_broke(fetching):
     fetching.file.breaks = [400_000, 1, 300_000]
     fetching.fetch()
     assert fetching.place.read_bytes() == BODY
@@ -146,7 +145,7 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(fetching: Fetching)
     assert len(fetching.file.ranges) == 4
 
 
-def test_repeated_breaks_end_the_download_and_keep_its_part(fetching: Fetching) -> None:
+def test_repeated_breaks_end_the_download_and_keep_its_part(fetching):
     fetching.file.breaks = [100_000] * 4
     fault = fetching.fail("broken_off")
     assert "to resume" in fault.remedy
@@ -156,7 +155,7 @@ def test_repeated_breaks_end_the_download_and_keep_its_part(fetching: Fetching) 
 
 
 @pytest.mark.parametrize("change", ["another file", "a shorter file", "no ranges"])
-def test_what_was_kept_of_another_file_is_not_gone_on_with(fetching: Fetching, change: str) -> None:
+def test_what_was_kept_of_another_file_is_not_gone_on_with(fetching, change):
     fetching.file.breaks = [800_000] + [0] * 3
     fetching.fail("broken_off")
     match change:
@@ -173,7 +172,7 @@ def test_what_was_kept_of_another_file_is_not_gone_on_with(fetching: Fetching, c
     assert fetching.kept() == []
 
 
-def test_a_wrong_checksum_keeps_the_old_file(fetching: Fetching) -> None:
+def test_a_wrong_checksum_keeps_the_old_file(fetching):
     fetching.fetch()
     fetching.file.body = OTHER
     fault = fetching.fail("wrong_checksum")
@@ -183,7 +182,7 @@ def test_a_wrong_checksum_keeps_the_old_file(fetching: Fetching) -> None:
     assert fetching.kept() == []
 
 
-def test_an_md5_checksum_is_checked_too(fetching: Fetching) -> None:
+def test_an_md5_checksum_is_checked_too(fetching):
     fetching.url = fetching.server.url("/weights.gguf") + checksum(BODY, "md5").upper().replace("MD5", "md5")
     fetching.fetch()
     fetching.file.body = OTHER
@@ -201,13 +200,13 @@ def test_an_md5_checksum_is_checked_too(fetching: Fetching) -> None:
         (204, "answered 204"),
     ],
 )
-def test_what_a_server_answers_instead_is_told(fetching: Fetching, status: int, words: str) -> None:
+def test_what_a_server_answers_instead_is_told(fetching, status, words):
     fetching.server.page("/weights.gguf", b"", status=status)
     assert words in fetching.fail("http_error").message
     assert len(fetching.server.seen) == 1
 
 
-def test_a_page_instead_of_the_file_is_told(fetching: Fetching) -> None:
+def test_a_page_instead_of_the_file_is_told(fetching):
     fetching.server.page("/weights.gguf", b"<html>Welcome to our hotel</html>" * 50)
     fault = fetching.fail("wrong_file")
     assert "Sign in to the network" in fault.remedy
@@ -216,7 +215,7 @@ def test_a_page_instead_of_the_file_is_told(fetching: Fetching) -> None:
     fetching.fail("wrong_file")
 
 
-def test_a_file_that_begins_with_a_single_byte_is_taken(fetching: Fetching) -> None:
+def test_a_file_that_begins_with_a_single_byte_is_taken(fetching):
     def script(handler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(BODY)))
@@ -230,14 +229,14 @@ def test_a_file_that_begins_with_a_single_byte_is_taken(fetching: Fetching) -> N
     assert fetching.place.read_bytes() == BODY
 
 
-def test_nobody_there_is_told(fetching: Fetching) -> None:
+def test_nobody_there_is_told(fetching):
     fetching.url = f"{closed_address()}/weights.gguf{checksum(BODY)}"
     assert "Check your connection" in fetching.fail("unreachable").remedy
     fetching.url = f"http://127.0.0.1:99999/weights.gguf{checksum(BODY)}"
     fetching.fail("unreachable")
 
 
-def test_a_full_disk_is_told_and_what_came_is_gone_on_with(fetching: Fetching) -> None:
+def test_a_full_disk_is_told_and_what_came_is_gone_on_with(fetching):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, before[1]))
     try:
@@ -250,7 +249,7 @@ def test_a_full_disk_is_told_and_what_came_is_gone_on_with(fetching: Fetching) -
     assert fetching.file.ranges[1] == "bytes=999999-"
 
 
-def test_a_file_larger_than_the_disk_is_refused_before_it_comes(fetching: Fetching) -> None:
+def test_a_file_larger_than_the_disk_is_refused_before_it_comes(fetching):
     def script(handler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", str(10**18))
@@ -261,13 +260,13 @@ def test_a_file_larger_than_the_disk_is_refused_before_it_comes(fetching: Fetchi
     assert "GB more are needed" in fetching.fail("disk_full").message
 
 
-def test_a_folder_that_cannot_be_written_is_told(fetching: Fetching) -> None:
+def test_a_folder_that_cannot_be_written_is_told(fetching):
     fetching.place.parent.parent.mkdir(parents=True)
     fetching.place.parent.write_text("a file where the folder should be")
     assert ".cache/gpt4all" in fetching.fail("not_writable").message
 
 
-def test_two_at_once_do_not_write_to_the_same_file(fetching: Fetching) -> None:
+def test_two_at_once_do_not_write_to_the_same_file(fetching):
     fetching.file.holds_at = 200_000
     second = Fetching(fetching.server, fetching.place, fetching.outbound_log, fetching.file)
     thread = threading.Thread(target=fetching.fetch)
@@ -280,7 +279,7 @@ def test_two_at_once_do_not_write_to_the_same_file(fetching: Fetching) -> None:
 
 
 @pytest.fixture
-def secure(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
+def secure(fetching, monkeypatch):
     """A server whose certificate is trusted under the name pages.test."""
     find = socket.getaddrinfo
     monkeypatch.setattr(
@@ -294,7 +293,7 @@ def secure(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebS
         yield server
 
 
-def test_only_a_secure_address_is_followed(fetching: Fetching, secure: WebServer) -> None:
+def test_only_a_secure_address_is_followed(fetching, secure):
     fetching.url = fetching.server.redirect("/old", fetching.server.url("/weights.gguf")) + checksum(BODY)
     assert "not secure" in fetching.fail("http_error").message
     fetching.server.redirect("/old", secure.url("/weights.gguf", "pages.test"))
@@ -303,20 +302,20 @@ def test_only_a_secure_address_is_followed(fetching: Fetching, secure: WebServer
     assert fetching.outbound_log.entries()[0].host == f"pages.test:{secure.port}"
 
 
-def test_being_sent_on_without_end_is_told(fetching: Fetching, secure: WebServer) -> None:
+def test_being_sent_on_without_end_is_told(fetching, secure):
     secure.redirect("/round", "/round")
     fetching.url = fetching.server.redirect("/old", secure.url("/round", "pages.test")) + checksum(BODY)
     assert "redirected too often" in fetching.fail("http_error").message
     assert len(secure.seen) == 5
 
 
-def test_a_certificate_of_somebody_else_is_refused(fetching: Fetching, secure: WebServer) -> None:
+def test_a_certificate_of_somebody_else_is_refused(fetching, secure):
     fetching.url = secure.url("/weights.gguf", "localhost") + checksum(BODY)
     assert "no valid TLS certificate" in fetching.fail("unreachable").message
     assert fetching.file.ranges == []
 
 
-def test_a_password_in_the_address_is_never_shown(fetching: Fetching) -> None:
+def test_a_password_in_the_address_is_never_shown(fetching):
     fetching.url = fetching.url.replace("://", "://me:secret@")
     fetching.fetch()
     assert not any("secret" in row.what + row.host for row in fetching.outbound_log.entries())
@@ -324,7 +323,7 @@ def test_a_password_in_the_address_is_never_shown(fetching: Fetching) -> None:
     assert "secret" not in str(fetching.fail("http_error"))
 
 
-def test_the_address_is_a_setting_that_names_its_checksum(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_address_is_a_setting_that_names_its_checksum(monkeypatch, tmp_path):
     nothing = tmp_path / ".env"
     assert load_settings(tmp_path, nothing).nomic_url == DEFAULT_NOMIC_URL
     mirror = "https://mirror.example/a.gguf#sha256=" + "a" * 64
@@ -336,7 +335,7 @@ def test_the_address_is_a_setting_that_names_its_checksum(monkeypatch: pytest.Mo
             load_settings(tmp_path, nothing)
 
 
-def test_a_body_without_end_does_not_fill_the_disk(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_without_end_does_not_fill_the_disk(fetching, monkeypatch):
     monkeypatch.setattr("crag.models.file_download._MAX_BYTES", 3_000_000)
     sent: list[int] = []
 

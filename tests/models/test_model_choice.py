@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,17 +12,17 @@ from crag.models.destinations import external_host
 from crag.models.model_choice import available_chat_models, choose_chat_model, choose_embedder, model_label
 from crag.models.ollama_api import fetch_ollama_version, list_installed_models
 from crag.settings import Settings
-from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama import closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 
 
-def test_a_llama_on_ollama_answers(settings: Settings) -> None:
+def test_a_llama_on_ollama_answers(settings):
     choice = choose_chat_model(settings)
     assert (choice.name, choice.label, choice.builtin) == ("ollama:llama3.1:8b", "Llama 3.1 8B", False)
     assert "Llama 3.1 8B" in choice.reason
 
 
-def test_without_a_server_the_builtin_engine_answers(settings: Settings) -> None:
+def test_without_a_server_the_builtin_engine_answers(settings):
     address = closed_address()
     choice = choose_chat_model(replace(settings, ollama_host=address))
     host = address.removeprefix("http://")
@@ -31,7 +30,7 @@ def test_without_a_server_the_builtin_engine_answers(settings: Settings) -> None
     assert choice.reason == f"Ollama does not answer at {host}, so the built-in engine answers."
 
 
-def test_a_server_too_busy_to_list_its_models_keeps_the_choice(settings: Settings) -> None:
+def test_a_server_too_busy_to_list_its_models_keeps_the_choice(settings):
     before = choose_chat_model(settings)
     with socket.create_server(("127.0.0.1", 0)) as busy:  # accepts connections, but never replies
         silent = replace(settings, ollama_host=f"http://127.0.0.1:{busy.getsockname()[1]}")
@@ -40,14 +39,14 @@ def test_a_server_too_busy_to_list_its_models_keeps_the_choice(settings: Setting
     assert choose_chat_model(replace(settings, ollama_host=closed_address()), before).builtin
 
 
-def test_without_a_local_llama_the_builtin_engine_answers(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_without_a_local_llama_the_builtin_engine_answers(ollama, settings):
     ollama.models = [NOMIC, Model("qwen3:4b"), Model("llama3.3:70b-cloud", remote_host="https://ollama.com:443")]
     choice = choose_chat_model(settings)
     assert choice.builtin
     assert "ollama pull llama3.1" in choice.reason
 
 
-def test_the_largest_llama_that_most_machines_can_run(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_the_largest_llama_that_most_machines_can_run(ollama, settings):
     sizes = {"llama3.3:70b": 43_000_000_000, "llama3.2:1b": 1_300_000_000, "llama3:8b": 4_700_000_000}
     ollama.models = [Model(name, size=size) for name, size in sizes.items()]
     assert choose_chat_model(settings).name == "ollama:llama3:8b"
@@ -55,14 +54,14 @@ def test_the_largest_llama_that_most_machines_can_run(ollama: ScriptedOllama, se
     assert choose_chat_model(settings).name == "ollama:llama3.3:70b"
 
 
-def test_what_is_set_wins(settings: Settings) -> None:
+def test_what_is_set_wins(settings):
     asked = replace(settings, chat_model="openai:gpt-4o-mini", embedder="ollama:bge-m3", ollama_host=closed_address())
     assert choose_chat_model(asked).name == "openai:gpt-4o-mini"
     assert choose_embedder(asked).name == "ollama:bge-m3"
     assert choose_chat_model(replace(settings, chat_model="builtin")).label == "Built-in engine"
 
 
-def test_nomic_embeds_where_its_weights_are(settings: Settings, no_weights: Path) -> None:
+def test_nomic_embeds_where_its_weights_are(settings, no_weights):
     without = choose_embedder(settings)
     no_weights.parent.mkdir(parents=True)
     no_weights.write_bytes(b"weights")
@@ -70,7 +69,7 @@ def test_nomic_embeds_where_its_weights_are(settings: Settings, no_weights: Path
     assert "not on this machine" in without.reason
 
 
-def test_models_to_choose_from(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_models_to_choose_from(ollama, settings):
     cloud = Model("gpt-oss:120b-cloud", remote_host="https://ollama.com:443")
     ollama.models = [LLAMA, NOMIC, cloud, Model("all-minilm:latest", "bert")]
     choices = available_chat_models(settings)
@@ -93,7 +92,7 @@ def test_models_to_choose_from(ollama: ScriptedOllama, settings: Settings) -> No
         ("openai:gpt-4o-mini", "openai:gpt-4o-mini"),
     ],
 )
-def test_labels(name: str, label: str) -> None:
+def test_labels(name, label):
     assert model_label(name) == label
 
 
@@ -108,11 +107,11 @@ def test_labels(name: str, label: str) -> None:
         ("llama3.1:8b", "http://127.0.0.1:11434", ""),
     ],
 )
-def test_where_what_a_model_is_given_goes_to(name: str, server: str, host: str) -> None:
+def test_where_what_a_model_is_given_goes_to(name, server, host):
     assert external_host(name, Settings(ollama_host=server)) == host
 
 
-def test_what_the_server_says_of_itself(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_what_the_server_says_of_itself(ollama, settings):
     assert fetch_ollama_version(settings) == "0.30.11"
     assert [(model.name, model.size, model.family) for model in list_installed_models(settings)] == [
         ("llama3.1:8b", 4_900_000_000, "llama"),

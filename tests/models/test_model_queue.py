@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -15,7 +14,6 @@ from crag.options import ModelParameters
 from crag.protocols import ChatModel
 from crag.settings import Settings
 from crag.types import Prompt
-from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
 from tests.waiting import PATIENCE, wait_until
 
@@ -23,13 +21,13 @@ NAME = "ollama:llama3.1:8b"
 
 
 @pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
+def pool():
     with ThreadPoolExecutor(20) as threads:
         yield threads
 
 
 @pytest.fixture
-def gate(ollama: ScriptedOllama) -> threading.Event:
+def gate(ollama):
     """Until it is set the server, which would take any number at once, answers nobody."""
     gate = threading.Event()
 
@@ -54,9 +52,7 @@ def queued(stop: Cancellation) -> list[int]:
     return [wait.place for wait in stop.list_waits() if wait.kind == "queued"]
 
 
-def test_no_more_are_sent_than_the_server_works_on(
-    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
-) -> None:
+def test_no_more_are_sent_than_the_server_works_on(ollama, settings, pool, gate):
     stops = [Cancellation() for _ in range(5)]
     asked = [ask(pool, opened(settings, 2), stop, f"question {n}") for n, stop in enumerate(stops)]
     wait_until(lambda: len(ollama.chats) == 2 and sum(bool(queued(stop)) for stop in stops) == 3)
@@ -65,9 +61,7 @@ def test_no_more_are_sent_than_the_server_works_on(
     assert ollama.most_at_once == 2
 
 
-def test_places_are_counted_in_runs_and_move_up(
-    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor
-) -> None:
+def test_places_are_counted_in_runs_and_move_up(ollama, settings, pool):
     turns = {f"run {n}": threading.Event() for n in range(3)}
 
     def reply(asked: object) -> Say:
@@ -94,9 +88,7 @@ def test_places_are_counted_in_runs_and_move_up(
     assert [chat.prompt for chat in ollama.chats] == ["run 0", "run 1", "run 2", "run 1"]
 
 
-def test_a_run_of_many_requests_starves_nobody(
-    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
-) -> None:
+def test_a_run_of_many_requests_starves_nobody(ollama, settings, pool, gate):
     model, many, one = opened(settings, 1), Cancellation(), Cancellation()
     crowd = [ask(pool, model, many, f"many {n}") for n in range(10)]
     wait_until(lambda: len(ollama.chats) == 1)
@@ -108,9 +100,7 @@ def test_a_run_of_many_requests_starves_nobody(
     assert [reply.result(PATIENCE) for reply in crowd] == ["Paris."] * 10
 
 
-def test_a_stop_leaves_the_line_at_once(
-    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
-) -> None:
+def test_a_stop_leaves_the_line_at_once(ollama, settings, pool, gate):
     model, first, second, third = opened(settings, 1), Cancellation(), Cancellation(), Cancellation()
     asked = ask(pool, model, first, "first")
     wait_until(lambda: ollama.chats)
@@ -128,7 +118,7 @@ def test_a_stop_leaves_the_line_at_once(
     assert [chat.prompt for chat in ollama.chats] == ["first", "third"]
 
 
-def test_an_abandoned_stream_makes_room(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_an_abandoned_stream_makes_room(ollama, settings):
     ollama.script = lambda asked: Say("word " * 100, per_token=0.02, end="hang")
     model = opened(settings, 1)
     for _ in range(3):
@@ -137,9 +127,7 @@ def test_an_abandoned_stream_makes_room(ollama: ScriptedOllama, settings: Settin
         stream.close()  # type: ignore[attr-defined]
 
 
-def test_who_waits_only_for_itself_is_not_in_line(
-    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
-) -> None:
+def test_who_waits_only_for_itself_is_not_in_line(ollama, settings, pool, gate):
     model, stop = opened(settings, 1), Cancellation()
     asked = [ask(pool, model, stop, f"{n}") for n in range(3)]
     wait_until(lambda: ollama.chats)
@@ -148,7 +136,7 @@ def test_who_waits_only_for_itself_is_not_in_line(
     assert [reply.result(PATIENCE) for reply in asked] == ["Paris."] * 3
 
 
-def test_the_wait_for_the_first_piece_is_told_and_over_with_it(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_the_wait_for_the_first_piece_is_told_and_over_with_it(ollama, settings):
     ollama.script = lambda asked: Say("Paris is", first_token_after=0.3, end="hang")
     stop, told = Cancellation(), list[list[Wait]]()
     stream = opened(settings, 0).stream([Prompt("user", "Capital?")], stop)
@@ -161,9 +149,7 @@ def test_the_wait_for_the_first_piece_is_told_and_over_with_it(ollama: ScriptedO
     stream.close()  # type: ignore[attr-defined]
 
 
-def test_attempts_are_told(
-    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_attempts_are_told(ollama, settings, pool, monkeypatch):
     monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.2)
     ollama.fail_next(2, 503)
     stop, attempts = Cancellation(), set[int]()

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,14 +23,14 @@ TEXTS = ["Bees dance to tell where the flowers are.", "Wasps build nests of pape
 
 
 @pytest.fixture
-def weights(no_weights: Path) -> Path:
+def weights(no_weights):
     """Whole weights in their place."""
     no_weights.parent.mkdir(parents=True)
     no_weights.write_bytes(nomic_weights())
     return no_weights
 
 
-def test_the_real_library_embeds_with_the_prefix_of_each_task(weights: Path) -> None:
+def test_the_real_library_embeds_with_the_prefix_of_each_task(weights):
     embedder = open_embedder("nomic", Settings())
     rows = embedder.embed_documents(TEXTS)
     query = embedder.embed_query(TEXTS[0])
@@ -42,7 +41,7 @@ def test_the_real_library_embeds_with_the_prefix_of_each_task(weights: Path) -> 
     assert float(rows[0] @ rows[1]) < 0.99
 
 
-def test_odd_texts_have_vectors_or_words(weights: Path) -> None:
+def test_odd_texts_have_vectors_or_words(weights):
     embedder = open_embedder("nomic", Settings())
     odd = ["", "   ", "<|endoftext|> [CLS] {user} %s", "bees " * 600]  # the last is longer than the model takes at once
     assert np.allclose(np.linalg.norm(embedder.embed_documents(odd), axis=1), 1, atol=1e-5)
@@ -51,7 +50,7 @@ def test_odd_texts_have_vectors_or_words(weights: Path) -> None:
     assert fault.value.code == "embedding_failed"
 
 
-def test_its_space_is_that_of_the_very_file(weights: Path) -> None:
+def test_its_space_is_that_of_the_very_file(weights):
     first = open_embedder("nomic", Settings())
     assert first.space.digest == sha256(nomic_weights()).hexdigest()
     before = first.embed_query("bees")
@@ -61,7 +60,7 @@ def test_its_space_is_that_of_the_very_file(weights: Path) -> None:
     assert float(before @ second.embed_query("bees")) < 0.99
 
 
-def test_several_threads_get_the_same_vectors(weights: Path) -> None:
+def test_several_threads_get_the_same_vectors(weights):
     embedder = open_embedder("nomic", Settings())
     texts = [f"bees dance {n}" for n in range(12)]
     together = embedder.embed_documents(texts)
@@ -70,7 +69,7 @@ def test_several_threads_get_the_same_vectors(weights: Path) -> None:
     assert np.allclose(together, alone, atol=1e-4)
 
 
-def test_a_question_does_not_wait_for_all_that_is_being_embedded(weights: Path) -> None:
+def test_a_question_does_not_wait_for_all_that_is_being_embedded(weights):
     embedder = open_embedder("nomic", Settings())
     passages = [f"bees dance {n} " * 4 for n in range(40)]
     with ThreadPoolExecutor(1) as pool:
@@ -97,7 +96,7 @@ def _flipped(body: bytes, sign: bytes, value: int) -> bytes:
     ],
     ids=["empty", "a page", "only the beginning", "a byte short", "half", "another architecture", "a damaged header"],
 )
-def test_damaged_weights_are_told_and_end_nothing(no_weights: Path, damage) -> None:
+def test_damaged_weights_are_told_and_end_nothing(no_weights, damage):
     no_weights.parent.mkdir(parents=True)
     no_weights.write_bytes(damage(nomic_weights()))
     with pytest.raises(ModelFault) as fault:
@@ -110,7 +109,7 @@ def test_damaged_weights_are_told_and_end_nothing(no_weights: Path, damage) -> N
     assert is_nomic_usable()
 
 
-def test_damaged_numbers_give_no_vectors(weights: Path) -> None:
+def test_damaged_numbers_give_no_vectors(weights):
     body = nomic_weights()
     half = len(body) // 2
     weights.write_bytes(body[:half] + bytes(len(body) - half))
@@ -119,13 +118,13 @@ def test_damaged_numbers_give_no_vectors(weights: Path) -> None:
     assert fault.value.code == "embedding_failed"
 
 
-def test_weights_of_another_size_are_refused(weights: Path) -> None:
+def test_weights_of_another_size_are_refused(weights):
     weights.write_bytes(nomic_weights(width=744))
     with pytest.raises(ModelFault, match="do not have 768 dimensions"):
         open_embedder("nomic", Settings()).embed_documents(TEXTS)
 
 
-def test_weights_are_tried_once_in_a_child(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_are_tried_once_in_a_child(weights, monkeypatch):
     tried = []
     run = subprocess.run
     monkeypatch.setattr(nomic_weights_module.subprocess, "run", lambda *a, **k: tried.append(a) or run(*a, **k))
@@ -135,7 +134,7 @@ def test_weights_are_tried_once_in_a_child(weights: Path, monkeypatch: pytest.Mo
     assert len(tried) == 1
 
 
-def test_a_machine_without_room_is_told_from_damage(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_room_is_told_from_damage(weights, monkeypatch):
     killed = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
     run = subprocess.run
     monkeypatch.setattr(
@@ -147,7 +146,7 @@ def test_a_machine_without_room_is_told_from_damage(weights: Path, monkeypatch: 
     assert is_nomic_usable()
 
 
-def test_where_gpt4all_has_no_wheel_nomic_is_that_of_ollama(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_gpt4all_has_no_wheel_nomic_is_that_of_ollama(weights, monkeypatch):
     monkeypatch.setitem(sys.modules, "gpt4all", None)
     weights.write_bytes(nomic_weights(seed=3))
     assert nomic_embedder_name() == "ollama:nomic-embed-text"

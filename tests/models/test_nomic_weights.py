@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +19,7 @@ from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Offer
 from tests.doubles.ollama_values import LLAMA, NOMIC
 from tests.doubles.served_file import ServedFile
-from tests.doubles.web import Canary, WebServer, serving
+from tests.doubles.web import Canary, serving
 from tests.waiting import PATIENCE
 
 pytest.importorskip("gpt4all", reason="gpt4all has no wheel for this machine")
@@ -30,14 +28,14 @@ QUESTION = "How do bees dance?"
 
 
 @pytest.fixture
-def server() -> Iterator[WebServer]:
+def server():
     with serving() as server:
         server.scripts["/weights.gguf"] = ServedFile(nomic_weights())
         yield server
 
 
 @pytest.fixture
-def opened(tmp_path: Path, server: WebServer, monkeypatch: pytest.MonkeyPatch):
+def opened(tmp_path, server, monkeypatch):
     """Opens the application on one home, whose user has no weights yet."""
     monkeypatch.setenv("HOME", str(tmp_path))
     checksum = hashlib.sha256(nomic_weights()).hexdigest()
@@ -86,7 +84,7 @@ def ask(application: Application) -> Trace:
 
 
 @pytest.fixture
-def go_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+def go_offline(monkeypatch):
     """From then on nobody can be asked for anything; the proxy that a child would use must stay alone."""
     proxy = Canary()
 

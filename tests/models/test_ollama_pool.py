@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -28,13 +27,13 @@ ASK = [Prompt("user", "What is the capital of France?")]
 
 
 @pytest.fixture
-def first() -> Iterator[ScriptedOllama]:
+def first():
     with ScriptedOllama(script=lambda _: Say("First.")) as server:
         yield server
 
 
 @pytest.fixture
-def second() -> Iterator[ScriptedOllama]:
+def second():
     with ScriptedOllama(script=lambda _: Say("Second.")) as server:
         yield server
 
@@ -59,15 +58,13 @@ def ask(model: ChatModel) -> str:
     return model.complete(ASK, Cancellation()).text
 
 
-def test_the_host_with_the_model_in_memory_is_preferred(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_the_host_with_the_model_in_memory_is_preferred(first, second):
     load(second)
     model = opened(first, second)
     assert [ask(model) for _ in range(3)] == ["Second."] * 3
 
 
-def test_what_the_host_with_the_model_cannot_take_goes_to_another(
-    first: ScriptedOllama, second: ScriptedOllama
-) -> None:
+def test_what_the_host_with_the_model_cannot_take_goes_to_another(first, second):
     load(second)
 
     def reply(_: object) -> Say:
@@ -82,9 +79,7 @@ def test_what_the_host_with_the_model_cannot_take_goes_to_another(
     assert (len(first.chats), len(second.chats)) == (1, 1)
 
 
-def test_requests_are_spread_while_no_host_has_the_model_in_memory(
-    first: ScriptedOllama, second: ScriptedOllama
-) -> None:
+def test_requests_are_spread_while_no_host_has_the_model_in_memory(first, second):
     def reply(_: object) -> Say:
         wait_until(lambda: first.chats and second.chats)
         return Say("Paris.")
@@ -95,13 +90,11 @@ def test_requests_are_spread_while_no_host_has_the_model_in_memory(
         assert list(pool.map(lambda _: ask(model), range(2), timeout=PATIENCE)) == ["Paris."] * 2
 
 
-def test_a_host_that_does_not_answer_is_left_out(second: ScriptedOllama) -> None:
+def test_a_host_that_does_not_answer_is_left_out(second):
     assert ask(opened(closed_address(), second)) == "Second."
 
 
-def test_a_host_that_answers_again_is_used_again(
-    first: ScriptedOllama, second: ScriptedOllama, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_answers_again_is_used_again(first, second, monkeypatch):
     monkeypatch.setattr("crag.models.ollama_pool.LEFT_OUT_SECONDS", 0.0)
     first.models = []
     with ScriptedOllama(script=lambda _: Say("Third.")) as third:
@@ -114,7 +107,7 @@ def test_a_host_that_answers_again_is_used_again(
         wait_until(lambda: ask(model) == "Third.")
 
 
-def test_a_host_that_was_left_out_is_asked_where_no_other_has_the_model(first: ScriptedOllama) -> None:
+def test_a_host_that_was_left_out_is_asked_where_no_other_has_the_model(first):
     first.models = [NOMIC]
     with ScriptedOllama() as second:
         model, server = opened(first, second), OllamaServer(hosts(first, second))
@@ -123,7 +116,7 @@ def test_a_host_that_was_left_out_is_asked_where_no_other_has_the_model(first: S
         assert ask(model) == "Second."
 
 
-def test_hosts_that_were_all_down_are_asked_again_at_once() -> None:
+def test_hosts_that_were_all_down_are_asked_again_at_once():
     with ScriptedOllama() as server:
         addresses = closed_address(), server.url
     with pytest.raises(ModelFault, match="does not answer"):
@@ -132,7 +125,7 @@ def test_hosts_that_were_all_down_are_asked_again_at_once() -> None:
         assert ask(opened(*addresses)) == "Again."
 
 
-def test_a_model_that_one_host_has_is_asked_there(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_a_model_that_one_host_has_is_asked_there(first, second):
     first.models = [NOMIC]
     model = opened(first, second)
     assert ask(model) == "Second."
@@ -142,7 +135,7 @@ def test_a_model_that_one_host_has_is_asked_there(first: ScriptedOllama, second:
     assert fault.value.code == "model_missing"
 
 
-def test_another_version_of_the_model_does_not_answer_for_it(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_another_version_of_the_model_does_not_answer_for_it(first, second):
     second.models = [replace(LLAMA, digest="c" * 64), replace(NOMIC, digest="d" * 64)]
     load(second)
     assert ask(opened(first, second)) == "First."
@@ -158,16 +151,14 @@ def test_another_version_of_the_model_does_not_answer_for_it(first: ScriptedOlla
         Say("", end="reset"),
     ],
 )
-def test_a_failure_before_the_first_token_goes_on_at_another_host(
-    first: ScriptedOllama, second: ScriptedOllama, failure: Say
-) -> None:
+def test_a_failure_before_the_first_token_goes_on_at_another_host(first, second, failure):
     load(first)
     first.script = lambda _: failure
     assert ask(opened(first, second)) == "Second."
     assert len(first.chats) == 1
 
 
-def test_a_failure_after_the_first_token_is_told(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_a_failure_after_the_first_token_is_told(first, second):
     load(first)
     first.script = lambda _: Say("Paris is the capital", end="error_line", error="llama runner process has terminated")
     pieces = list[ReplyPiece]()
@@ -178,7 +169,7 @@ def test_a_failure_after_the_first_token_is_told(first: ScriptedOllama, second: 
     assert not second.chats
 
 
-def test_a_request_that_every_host_would_refuse_is_sent_once(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_a_request_that_every_host_would_refuse_is_sent_once(first, second):
     load(first)
     first.script = lambda _: Say(status=400, error="the input length exceeds the context length")
     with pytest.raises(ModelFault) as fault:
@@ -187,7 +178,7 @@ def test_a_request_that_every_host_would_refuse_is_sent_once(first: ScriptedOlla
     assert (len(first.chats), second.chats) == (1, [])
 
 
-def test_if_all_hosts_fail_what_may_pass_is_tried_again(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_if_all_hosts_fail_what_may_pass_is_tried_again(first, second):
     load(first)
     first.fail_next(1, 500, "CUDA error: out of memory")
     second.fail_next(1, 503)
@@ -195,23 +186,21 @@ def test_if_all_hosts_fail_what_may_pass_is_tried_again(first: ScriptedOllama, s
     assert (len(first.chats), len(second.chats)) == (2, 1)
 
 
-def test_hosts_that_are_all_down_are_all_named() -> None:
+def test_hosts_that_are_all_down_are_all_named():
     addresses = closed_address(), closed_address()
     with pytest.raises(ModelFault) as fault:
         opened(*addresses)
     assert fault.value.message == "Ollama does not answer at {}, {}.".format(*(one[7:] for one in addresses))
 
 
-def test_embedding_goes_on_at_another_host(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_embedding_goes_on_at_another_host(first, second):
     embedder = open_embedder(EMBEDDER, hosts(first, second))
     first.fail_next(1, 500, "llama runner process has terminated")
     assert embedder.embed_documents(["bees", "towers"]).shape == (2, NOMIC.embedding_length)
     assert (len(first.asked("/api/embed")), len(second.asked("/api/embed"))) == (1, 1)
 
 
-def test_only_what_goes_to_another_machine_is_recorded(
-    first: ScriptedOllama, second: ScriptedOllama, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_goes_to_another_machine_is_recorded(first, second, monkeypatch):
     monkeypatch.setattr("crag.settings._LOCAL_HOSTS", ("127.0.0.1",))
     away, log = second.url.replace("127.0.0.1", "localhost"), ListOutboundLog()
     model = open_chat_model(NAME, hosts(first, away), log)
@@ -228,7 +217,7 @@ def test_only_what_goes_to_another_machine_is_recorded(
     assert [(host, kind) for host, kind, _ in log.entries] == [(label, "model"), (label, "embedding")]
 
 
-def test_the_first_host_that_answers_pulls(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_the_first_host_that_answers_pulls(first, second):
     log = ListOutboundLog()
     pull_model("llama3.2:1b", hosts(closed_address(), second, first), log, lambda _: None, Cancellation())
     assert second.has("llama3.2:1b")
@@ -236,7 +225,7 @@ def test_the_first_host_that_answers_pulls(first: ScriptedOllama, second: Script
     assert log.entries[0][2].endswith(f"fetched by Ollama at {second.url.removeprefix('http://')}")
 
 
-def test_a_model_that_was_just_pulled_answers_and_is_unloaded(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_a_model_that_was_just_pulled_answers_and_is_unloaded(first, second):
     first.models = second.models = [NOMIC]
     server = OllamaServer(hosts(first, second))
     assert [len(status.installed) for status in server.hosts()] == [1, 1]
@@ -246,7 +235,7 @@ def test_a_model_that_was_just_pulled_answers_and_is_unloaded(first: ScriptedOll
     server.unload("llama3.2:1b")
 
 
-def test_models_of_all_hosts_are_listed_and_deleted_everywhere(first: ScriptedOllama, second: ScriptedOllama) -> None:
+def test_models_of_all_hosts_are_listed_and_deleted_everywhere(first, second):
     first.models, second.models = [NOMIC], [LLAMA, NOMIC]
     server = OllamaServer(hosts(first, second))
     server.load(LLAMA.name)

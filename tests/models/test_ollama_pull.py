@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
 from crag.models.ollama_pull import pull_model
-from crag.settings import Settings
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ignore_progress
-from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_registry import Mishap
 from tests.waiting import PATIENCE
 
@@ -22,11 +19,11 @@ NAME = "llama3.2:3b"
 
 
 @pytest.fixture
-def outbound_log(tmp_path: Path) -> OutboundLog:
+def outbound_log(tmp_path):
     return OutboundLog(Database(tmp_path))
 
 
-def test_progress_over_all_layers(ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog) -> None:
+def test_progress_over_all_layers(ollama, settings, outbound_log):
     told: list[Progress] = []
     pull_model(NAME, settings, outbound_log, told.append, Cancellation())
     assert told[0] == Progress("Contacting the registry")
@@ -38,9 +35,7 @@ def test_progress_over_all_layers(ollama: ScriptedOllama, settings: Settings, ou
     assert ollama.has(NAME)
 
 
-def test_it_is_in_the_outbound_log_before_it_is_asked_for(
-    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog
-) -> None:
+def test_it_is_in_the_outbound_log_before_it_is_asked_for(ollama, settings, outbound_log):
     before: list[int] = []
     ollama.registry[NAME].mishaps.append(Mishap(0.0, "error", "pull model manifest: file does not exist"))
     with pytest.raises(ModelFault):
@@ -57,16 +52,14 @@ def test_it_is_in_the_outbound_log_before_it_is_asked_for(
     assert NAME in entry.what
 
 
-def test_a_model_that_is_not_there(settings: Settings, outbound_log: OutboundLog) -> None:
+def test_a_model_that_is_not_there(settings, outbound_log):
     with pytest.raises(ModelFault) as raised:
         pull_model("lama", settings, outbound_log, ignore_progress, Cancellation())
     assert str(raised.value) == "Ollama's registry has no model called lama. Check its name on ollama.com/library."
 
 
 @pytest.mark.parametrize("kind", ["reset", "close"])
-def test_a_connection_that_breaks_is_made_anew(
-    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, kind: str
-) -> None:
+def test_a_connection_that_breaks_is_made_anew(ollama, settings, outbound_log, kind):
     told: list[Progress] = []
     ollama.registry[NAME].mishaps.extend([Mishap(0.3, kind), Mishap(0.6, kind)])  # type: ignore[arg-type]
     pull_model(NAME, settings, outbound_log, told.append, Cancellation())
@@ -76,9 +69,7 @@ def test_a_connection_that_breaks_is_made_anew(
     assert ollama.has(NAME)
 
 
-def test_it_is_given_up_when_nothing_more_comes(
-    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_given_up_when_nothing_more_comes(ollama, settings, outbound_log, monkeypatch):
     monkeypatch.setattr(Cancellation, "wait", lambda self, seconds: False)  # between attempts
     ollama.registry[NAME].mishaps.extend([Mishap(0.5, "reset")] * 9)
     with pytest.raises(ModelFault, match="download by Ollama kept breaking off"):
@@ -95,9 +86,7 @@ def test_it_is_given_up_when_nothing_more_comes(
         ("pull model manifest: unauthorized", "llama3.2:3b needs a sign-in"),
     ],
 )
-def test_what_ollama_says_is_told_in_words(
-    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, said: str, words: str
-) -> None:
+def test_what_ollama_says_is_told_in_words(ollama, settings, outbound_log, said, words):
     ollama.registry[NAME].mishaps.append(Mishap(0.2, "error", said))
     with pytest.raises(ModelFault) as raised:
         pull_model(NAME, settings, outbound_log, ignore_progress, Cancellation())
@@ -106,9 +95,7 @@ def test_what_ollama_says_is_told_in_words(
     assert len(ollama.asked("/api/pull")) == 1
 
 
-def test_a_registry_out_of_reach_is_tried_again(
-    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_registry_out_of_reach_is_tried_again(ollama, settings, outbound_log, monkeypatch):
     monkeypatch.setattr(Cancellation, "wait", lambda self, seconds: False)
     said = 'Get "https://registry.ollama.ai/v2/": dial tcp: lookup registry.ollama.ai: no such host'
     ollama.registry[NAME].mishaps.extend([Mishap(0.0, "error", said)] * 9)
@@ -118,9 +105,7 @@ def test_a_registry_out_of_reach_is_tried_again(
 
 
 @pytest.mark.parametrize("mishap", [Mishap(0.4, "hang"), Mishap(0.0, "hang")])
-def test_it_is_stopped_while_the_server_is_silent(
-    ollama: ScriptedOllama, settings: Settings, outbound_log: OutboundLog, mishap: Mishap
-) -> None:
+def test_it_is_stopped_while_the_server_is_silent(ollama, settings, outbound_log, mishap):
     ollama.registry[NAME].mishaps.append(mishap)
     stop, ended = Cancellation(), threading.Event()
 
@@ -137,12 +122,12 @@ def test_it_is_stopped_while_the_server_is_silent(
 
 
 def test_what_has_no_room_is_left_at_once(
-    ollama: ScriptedOllama,
-    settings: Settings,
-    outbound_log: OutboundLog,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    ollama,
+    settings,
+    outbound_log,
+    tmp_path,
+    monkeypatch,
+):
     class Usage:
         free = 1_200_000_000
 

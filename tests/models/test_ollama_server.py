@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,9 +13,8 @@ from crag.errors import ModelFault, Stopped
 from crag.models.chat_models import open_chat_model
 from crag.models.ollama_server import ModelReport, OllamaServer, recommend_llama
 from crag.options import ModelParameters
-from crag.settings import Settings
 from crag.types import Prompt
-from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama import closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 from tests.waiting import PATIENCE
 
@@ -25,7 +23,7 @@ CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, 131_072, remote_hos
 
 
 @pytest.fixture
-def server(settings: Settings) -> Iterator[OllamaServer]:
+def server(settings):
     server = OllamaServer(settings)
     yield server
     server.close()
@@ -35,7 +33,7 @@ def named(server: OllamaServer, name: str) -> ModelReport:
     return next(model for model in server.models() if model.name == name)
 
 
-def test_all_that_is_known_of_a_model(ollama: ScriptedOllama, server: OllamaServer) -> None:
+def test_all_that_is_known_of_a_model(ollama, server):
     ollama.models = [THINKER, LLAMA, NOMIC, CLOUD]
     thinker, llama, nomic, cloud = server.models()
     assert (llama.name, llama.label, llama.size, llama.family) == (
@@ -51,7 +49,7 @@ def test_all_that_is_known_of_a_model(ollama: ScriptedOllama, server: OllamaServ
     assert (cloud.host, llama.host) == ("ollama.com", "")
 
 
-def test_thirty_models_are_asked_about_once(ollama: ScriptedOllama, server: OllamaServer) -> None:
+def test_thirty_models_are_asked_about_once(ollama, server):
     ollama.models = [replace(LLAMA, name=f"llama{number}", digest=f"{number:064}") for number in range(30)]
     server.models()
     assert [model.name for model in server.models()] == [model.name for model in ollama.models]
@@ -61,16 +59,14 @@ def test_thirty_models_are_asked_about_once(ollama: ScriptedOllama, server: Olla
     assert len(ollama.asked("/api/show")) == 31
 
 
-def test_an_old_server_tells_no_capabilities(ollama: ScriptedOllama, server: OllamaServer) -> None:
+def test_an_old_server_tells_no_capabilities(ollama, server):
     ollama.models = [replace(THINKER, capabilities=()), replace(NOMIC, capabilities=())]
     thinker, nomic = server.models()
     assert (thinker.embeds, thinker.thinks, nomic.embeds) == (False, False, True)
 
 
 @pytest.mark.parametrize(("share", "processor"), [(1.0, "GPU"), (0.0, "CPU"), (0.45, "45% GPU")])
-def test_on_what_a_loaded_model_runs(
-    ollama: ScriptedOllama, server: OllamaServer, share: float, processor: str
-) -> None:
+def test_on_what_a_loaded_model_runs(ollama, server, share, processor):
     ollama.memory.on_gpu = share
     server.load("llama3.1:8b", ModelParameters(window=4096, keep_alive=600))
     loaded = named(server, "llama3.1:8b")
@@ -79,14 +75,12 @@ def test_on_what_a_loaded_model_runs(
     assert not named(server, "nomic-embed-text:latest").loaded
 
 
-def test_kept_as_long_as_the_server_runs(server: OllamaServer) -> None:
+def test_kept_as_long_as_the_server_runs(server):
     server.load("llama3.1:8b", ModelParameters(keep_alive=-1))
     assert (named(server, "llama3.1:8b").loaded, named(server, "llama3.1:8b").expires_at) == (True, None)
 
 
-def test_a_question_finds_the_model_as_it_was_loaded(
-    ollama: ScriptedOllama, server: OllamaServer, settings: Settings
-) -> None:
+def test_a_question_finds_the_model_as_it_was_loaded(ollama, server, settings):
     ollama.models = [replace(LLAMA, context_length=6000)]
     tuning = ModelParameters(window=16_384)
     server.load("llama3.1:8b", tuning)
@@ -99,20 +93,20 @@ def test_a_question_finds_the_model_as_it_was_loaded(
     assert ollama.memory.loads == [("llama3.1:8b", 6000), ("llama3.1:8b", 4096)]
 
 
-def test_a_model_with_keep_alive_zero_is_loaded_all_the_same(ollama: ScriptedOllama, server: OllamaServer) -> None:
+def test_a_model_with_keep_alive_zero_is_loaded_all_the_same(ollama, server):
     server.load("llama3.1:8b", ModelParameters(keep_alive=0))
     assert named(server, "llama3.1:8b").loaded
     assert "keep_alive" not in ollama.asked("/api/generate")[0].body
 
 
-def test_an_embedding_model_is_loaded_and_unloaded(ollama: ScriptedOllama, server: OllamaServer) -> None:
+def test_an_embedding_model_is_loaded_and_unloaded(ollama, server):
     server.load("nomic-embed-text")
     assert named(server, "nomic-embed-text:latest").loaded
     server.unload("nomic-embed-text")
     assert not named(server, "nomic-embed-text:latest").loaded
 
 
-def test_deleting_and_what_is_not_there(ollama: ScriptedOllama, server: OllamaServer) -> None:
+def test_deleting_and_what_is_not_there(ollama, server):
     server.load("llama3.1:8b")
     server.delete("llama3.1:8b")
     assert not ollama.memory.held
@@ -123,13 +117,13 @@ def test_deleting_and_what_is_not_there(ollama: ScriptedOllama, server: OllamaSe
         assert (raised.value.code, raised.value.model) == ("model_missing", "ollama:llama3.1:8b")
 
 
-def test_a_model_that_is_too_large(ollama: ScriptedOllama, server: OllamaServer) -> None:
+def test_a_model_that_is_too_large(ollama, server):
     ollama.memory.refusals.append("model requires more system memory (41.2 GiB) than is available (7.1 GiB)")
     with pytest.raises(ModelFault, match=r"not enough memory for llama3\.1:8b"):
         server.load("llama3.1:8b")
 
 
-def test_closing_cuts_a_load(ollama: ScriptedOllama, server: OllamaServer) -> None:
+def test_closing_cuts_a_load(ollama, server):
     ollama.memory.load_seconds = 60.0
     ended: list[type[BaseException]] = []
 
@@ -148,7 +142,7 @@ def test_closing_cuts_a_load(ollama: ScriptedOllama, server: OllamaServer) -> No
     assert not ollama.memory.held
 
 
-def test_no_server(settings: Settings) -> None:
+def test_no_server(settings):
     server = OllamaServer(replace(settings, ollama_host=closed_address()))
     assert server.version() is None
     for act in (server.models, lambda: server.load("llama3.1:8b"), lambda: server.delete("llama3.1:8b")):
@@ -159,5 +153,5 @@ def test_no_server(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("gigabytes", "name"), [(64, "llama3.1:8b"), (12, "llama3.1:8b"), (8, "llama3.2:3b"), (4, "llama3.2:1b")]
 )
-def test_the_llama_for_a_machine(gigabytes: int, name: str) -> None:
+def test_the_llama_for_a_machine(gigabytes, name):
     assert recommend_llama(gigabytes * 1_000_000_000)[0] == name

@@ -75,7 +75,7 @@ def refused(status: int) -> Exception:
     return error
 
 
-def test_the_schema_goes_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_schema_goes_in_words(monkeypatch):
     hosted, model = opened(monkeypatch, '{"verdict":', ' "yes"}', "")
     reply = model.complete([Prompt("system", "Judge."), Prompt("user", "A passage")], Cancellation(), schema=SCHEMA)
     assert (reply.text, reply.usage.finish_reason) == ('{"verdict": "yes"}', "length")
@@ -83,7 +83,7 @@ def test_the_schema_goes_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(hosted.saw[0][-1].content).startswith("A passage")
 
 
-def test_stop_is_heard_while_the_provider_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_is_heard_while_the_provider_is_silent(monkeypatch):
     silence, stop = threading.Event(), Cancellation()
     _, model = opened(monkeypatch, "Paris", silence, " is")
     stream = model.stream([Prompt("user", "Capital?")], stop)
@@ -105,7 +105,7 @@ def test_stop_is_heard_while_the_provider_is_silent(monkeypatch: pytest.MonkeyPa
         (RuntimeError("sk-secret"), "model_failed", 1),
     ],
 )
-def test_faults_of_providers(monkeypatch: pytest.MonkeyPatch, error: Exception, code: str, times: int) -> None:
+def test_faults_of_providers(monkeypatch, error, code, times):
     hosted, model = opened(monkeypatch, error)
     with pytest.raises(ModelFault) as fault:
         model.complete([Prompt("user", "Capital?")], Cancellation())
@@ -114,13 +114,13 @@ def test_faults_of_providers(monkeypatch: pytest.MonkeyPatch, error: Exception, 
     assert "secret" not in str(fault.value)
 
 
-def test_every_langchain_provider_counts_as_remote() -> None:
+def test_every_langchain_provider_counts_as_remote():
     named = pytest.importorskip("langchain.chat_models.base")._BUILTIN_PROVIDERS
     assert [name for name in named if not is_provider(name)] == ["ollama"]
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+def server(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, "")  # so that what a test puts there is taken away again
         monkeypatch.delenv(name)
@@ -129,19 +129,17 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def outbound_log() -> ListOutboundLog:
+def outbound_log():
     return ListOutboundLog()
 
 
 @pytest.fixture
-def model(server: OpenAIServer, outbound_log: ListOutboundLog) -> ChatModel:
+def model(server, outbound_log):
     settings = Settings(keys={"OPENAI_API_KEY": "sk-of-env", "OPENAI_BASE_URL": server.url})
     return open_chat_model("openai:gpt-4o-mini", settings, outbound_log)
 
 
-def test_it_streams_with_key_and_usage_and_is_logged(
-    server: OpenAIServer, model: ChatModel, outbound_log: ListOutboundLog
-) -> None:
+def test_it_streams_with_key_and_usage_and_is_logged(server, model, outbound_log):
     server.usual = Completion("It is Paris.", "length")
     *pieces, last = model.stream(ASK, Cancellation())
     assert [piece.text for piece in pieces] == ["It", " is", " Paris."]
@@ -152,7 +150,7 @@ def test_it_streams_with_key_and_usage_and_is_logged(
     assert "sk-of-env" not in str(outbound_log.entries)
 
 
-def test_what_is_told_of_a_call_holds_the_prompts_and_no_key(server: OpenAIServer, model: ChatModel) -> None:
+def test_what_is_told_of_a_call_holds_the_prompts_and_no_key(server, model):
     stop, told = Cancellation(), list[ModelCall]()
     stop.on_model_call = told.append
     server.usual = Completion("It is Paris.")
@@ -162,13 +160,13 @@ def test_what_is_told_of_a_call_holds_the_prompts_and_no_key(server: OpenAIServe
     assert "sk-of-env" not in repr(call)
 
 
-def test_one_token_comes_with_its_alternatives(server: OpenAIServer, model: ChatModel) -> None:
+def test_one_token_comes_with_its_alternatives(server, model):
     server.usual = Completion("Yes it is", alternatives={"Yes": -0.1, "No": -2.5})
     said = model.first_token(ASK, Cancellation())
     assert (said.text, said.alternatives) == ("Yes", {"Yes": -0.1, "No": -2.5})
 
 
-def test_busy_three_times_and_then_fine(server: OpenAIServer, model: ChatModel) -> None:
+def test_busy_three_times_and_then_fine(server, model):
     server.replies.extend([Completion(status=429, error="slow down")] * 3)
     assert model.complete(ASK, Cancellation()).text == "Paris."
     assert len(server.bodies) == 4  # its client does not try again on top of that
@@ -183,9 +181,7 @@ def test_busy_three_times_and_then_fine(server: OpenAIServer, model: ChatModel) 
         (Completion(status=400, error="long", code="context_length_exceeded"), "prompt_too_long", "fewer passages"),
     ],
 )
-def test_faults_name_what_to_do(
-    server: OpenAIServer, model: ChatModel, reply: Completion, code: str, remedy: str
-) -> None:
+def test_faults_name_what_to_do(server, model, reply, code, remedy):
     server.usual = reply
     with pytest.raises(ModelFault) as fault:
         model.complete(ASK, Cancellation())
@@ -195,7 +191,7 @@ def test_faults_name_what_to_do(
     assert len(server.bodies) == 1
 
 
-def test_a_stop_ends_the_reply_there_too(server: OpenAIServer, model: ChatModel) -> None:
+def test_a_stop_ends_the_reply_there_too(server, model):
     server.usual = Completion("word " * 200, per_token=0.02)
     stop = Cancellation()
     stream = model.stream(ASK, stop)
@@ -206,7 +202,7 @@ def test_a_stop_ends_the_reply_there_too(server: OpenAIServer, model: ChatModel)
     wait_until(lambda: server.dropped == 1)
 
 
-def test_without_a_key_it_says_which(server: OpenAIServer, outbound_log: ListOutboundLog) -> None:
+def test_without_a_key_it_says_which(server, outbound_log):
     with pytest.raises(ModelFault) as fault:
         open_chat_model("openai:gpt-4o-mini", Settings(), outbound_log)
     assert (fault.value.code, fault.value.remedy) == ("key_missing", "Set OPENAI_API_KEY to your key, then try again.")

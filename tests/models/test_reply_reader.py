@@ -24,8 +24,7 @@ from crag.options import ModelParameters
 from crag.protocols import ChatModel, ReplyPiece
 from crag.settings import Settings
 from crag.types import ModelCall, Prompt
-from tests.doubles.ollama import ScriptedOllama
-from tests.doubles.ollama_values import LLAMA, End, Model, Say
+from tests.doubles.ollama_values import LLAMA, Model, Say
 from tests.doubles.outbound_log import ListOutboundLog
 
 ASK = [Prompt("user", "What is the capital of France?")]
@@ -60,7 +59,7 @@ def split(*pieces: str) -> tuple[str, str]:
         ("</th", "</th", ""),
     ],
 )
-def test_a_leading_thought_is_told_apart_however_it_comes(reply: str, text: str, thought: str) -> None:
+def test_a_leading_thought_is_told_apart_however_it_comes(reply, text, thought):
     for size in (1, 2, 3, 7, 100):
         assert split(*(reply[at : at + size] for at in range(0, len(reply), size))) == (text, thought)
 
@@ -76,7 +75,7 @@ def told(pieces: list[ReplyPiece]) -> tuple[str, str]:
     return "".join(piece.text for piece in pieces), "".join(piece.thought for piece in pieces)
 
 
-def test_what_a_model_thinks_comes_first_and_beside_its_answer(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_what_a_model_thinks_comes_first_and_beside_its_answer(ollama, settings):
     ollama.models = [QWEN]
     ollama.script = lambda asked: Say("It is Paris.", thought="Hm, let me see.")
     pieces = streamed(settings, "qwen3:8b", thinking=True)
@@ -85,7 +84,7 @@ def test_what_a_model_thinks_comes_first_and_beside_its_answer(ollama: ScriptedO
     assert ollama.chats[0].body["think"] is True
 
 
-def test_thoughts_have_tokens_of_their_own_within_the_window(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_thoughts_have_tokens_of_their_own_within_the_window(ollama, settings):
     ollama.models = [QWEN, replace(QWEN, name="tiny:1b", context_length=2048)]
     for name, expected in (("qwen3:8b", 1024 + THINKING_TOKENS), ("tiny:1b", 1024 + 2048 // 4)):
         streamed(settings, name, thinking=True)
@@ -95,20 +94,20 @@ def test_thoughts_have_tokens_of_their_own_within_the_window(ollama: ScriptedOll
     assert ollama.chats[-1].body["options"]["num_predict"] == 1024
 
 
-def test_what_is_not_wanted_is_left_out(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_what_is_not_wanted_is_left_out(ollama, settings):
     ollama.models = [QWEN]
     ollama.script = lambda asked: Say("<think>Hm.</think>Paris.", thought="Hm, let me see.")
     assert told(streamed(settings, "qwen3:8b", thinking=False)) == ("Paris.", "")
     assert ollama.chats[0].body["think"] is False
 
 
-def test_a_thought_in_the_text_is_told_where_it_is_wanted(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_thought_in_the_text_is_told_where_it_is_wanted(ollama, settings):
     ollama.script = lambda asked: Say("<think>Hm, France.</think> It is Paris.")
     assert told(streamed(settings, "llama3.1:8b", thinking=True)) == ("It is Paris.", "Hm, France.")
 
 
 @pytest.mark.parametrize("model", [LLAMA, replace(LLAMA, capabilities=())], ids=["cannot", "does not tell"])
-def test_a_model_that_cannot_think_is_not_asked_to(ollama: ScriptedOllama, settings: Settings, model: Model) -> None:
+def test_a_model_that_cannot_think_is_not_asked_to(ollama, settings, model):
     """A real server answers 400 to such a wish."""
     ollama.models = [model]
     ollama.script = lambda asked: Say("Paris.")
@@ -117,7 +116,7 @@ def test_a_model_that_cannot_think_is_not_asked_to(ollama: ScriptedOllama, setti
     assert ollama.chats[0].body["options"]["num_predict"] == 1024
 
 
-def test_verdicts_are_given_without_thinking(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_verdicts_are_given_without_thinking(ollama, settings):
     ollama.models = [QWEN]
     ollama.script = lambda asked: Say('{"score": 1}' if asked.schema else "Yes", thought="No, not at all.")
     model = open_chat_model("ollama:qwen3:8b", settings, thinking=True)
@@ -126,7 +125,7 @@ def test_verdicts_are_given_without_thinking(ollama: ScriptedOllama, settings: S
     assert [asked.body["think"] for asked in ollama.chats] == [False, False]
 
 
-def test_a_model_that_only_thought_has_written_nothing(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_model_that_only_thought_has_written_nothing(ollama, settings):
     ollama.models = [QWEN]
     ollama.script = lambda asked: Say("Paris.", thought=" ".join(f"Hm{n}." for n in range(5_000)))
     pieces = streamed(settings, "qwen3:8b", thinking=True, tuning=ModelParameters(answer_limit=100))
@@ -135,7 +134,7 @@ def test_a_model_that_only_thought_has_written_nothing(ollama: ScriptedOllama, s
     assert pieces[-1].usage.finish_reason == "thought"
 
 
-def test_a_thought_that_goes_round_in_circles_is_ended(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_thought_that_goes_round_in_circles_is_ended(ollama, settings):
     ollama.models = [QWEN]
     ollama.script = lambda asked: Say("Paris.", thought="But wait. " * 900, unlimited=True)
     pieces = streamed(settings, "qwen3:8b", thinking=True)
@@ -164,7 +163,7 @@ def read(text: str, answer_limit: int = 100_000, size: int = 5) -> tuple[Runaway
     ids=["a", "space", "line", "ab", "char", "cjk", "sentence", "item", "inner", "long"],
 )
 @pytest.mark.parametrize("size", [1, 5, 60])
-def test_a_unit_again_and_again_is_noticed_and_cut_to_one(unit: str, size: int) -> None:
+def test_a_unit_again_and_again_is_noticed_and_cut_to_one(unit, size):
     needed = max(400, 8 * len(unit))
     found, text = read(BEGIN + unit * (3 * needed // len(unit)), size=size)
     assert found is not None
@@ -175,7 +174,7 @@ def test_a_unit_again_and_again_is_noticed_and_cut_to_one(unit: str, size: int) 
     assert (BEGIN + unit * 2).startswith(kept)
 
 
-def test_seven_times_is_not_enough() -> None:
+def test_seven_times_is_not_enough():
     assert read(BEGIN + LONG_UNIT * 7)[0] is None
 
 
@@ -204,11 +203,11 @@ HONEST = {
 
 
 @pytest.mark.parametrize("text", HONEST.values(), ids=HONEST.keys())
-def test_honest_text_is_left_alone(text: str) -> None:
+def test_honest_text_is_left_alone(text):
     assert [read(text, size=size)[0] for size in (1, 4, 50)] == [None] * 3
 
 
-def test_a_token_costs_the_same_however_long_the_reply() -> None:
+def test_a_token_costs_the_same_however_long_the_reply():
     words = [f"word{n * 7919 % 10_007} " for n in range(40_000)]
 
     def seconds(count: int) -> float:
@@ -220,7 +219,7 @@ def test_a_token_costs_the_same_however_long_the_reply() -> None:
     assert min(seconds(40_000) for _ in range(3)) < 8 * min(seconds(2_000) for _ in range(3))  # quadratic: 20 times
 
 
-def test_an_endless_reply_is_ended_and_its_connection_closed(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_an_endless_reply_is_ended_and_its_connection_closed(ollama, settings):
     again = "It is a city on the Seine. "
     ollama.script = lambda asked: Say(BEGIN + again * 400, unlimited=True, end="hang")
     *pieces, last = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation())
@@ -232,13 +231,13 @@ def test_an_endless_reply_is_ended_and_its_connection_closed(ollama: ScriptedOll
     ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
 
 
-def test_a_whole_reply_is_cut_back(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_whole_reply_is_cut_back(ollama, settings):
     ollama.script = lambda asked: Say('{"score": ' + " " * 5_000, unlimited=True)
     reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
     assert (reply.text.strip(), reply.usage.finish_reason) == ('{"score":', "repetition")
 
 
-def test_a_stream_the_server_ended_over_repeats_says_so(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_stream_the_server_ended_over_repeats_says_so(ollama, settings):
     """More than 30 equal tokens end a real server's stream without its end mark."""
     ollama.script = lambda asked: Say("Paris is" + " very" * 31, end="no_done")
     reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
@@ -246,9 +245,7 @@ def test_a_stream_the_server_ended_over_repeats_says_so(ollama: ScriptedOllama, 
 
 
 @pytest.mark.parametrize(("times", "end"), [(35, "no_done"), (99, "hang")], ids=["by the server", "by the reader"])
-def test_a_reply_ended_for_repeating_itself_counts_its_tokens(
-    ollama: ScriptedOllama, settings: Settings, times: int, end: End
-) -> None:
+def test_a_reply_ended_for_repeating_itself_counts_its_tokens(ollama, settings, times, end):
     """Neither end comes with the server's count: each line of the stream is one token."""
     ollama.script = lambda asked: Say("Paris is" + " very" * times, end=end, unlimited=True)
     stop, calls = Cancellation(), list[ModelCall]()
@@ -261,7 +258,7 @@ def test_a_reply_ended_for_repeating_itself_counts_its_tokens(
 
 
 @pytest.mark.parametrize("text", ["word", "一二三四五六七八九十"])
-def test_a_server_that_knows_no_limit_is_ended(ollama: ScriptedOllama, settings: Settings, text: str) -> None:
+def test_a_server_that_knows_no_limit_is_ended(ollama, settings, text):
     ollama.script = lambda asked: Say(" ".join(f"{text}{n}" for n in range(3_000)), unlimited=True, end="hang")
     model = open_chat_model("ollama:llama3.1:8b", settings, tuning=ModelParameters(answer_limit=256))
     reply = model.complete(ASK, Cancellation())
@@ -270,7 +267,7 @@ def test_a_server_that_knows_no_limit_is_ended(ollama: ScriptedOllama, settings:
     ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
 
 
-def test_a_repeated_thought_ends_the_reply(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_repeated_thought_ends_the_reply(ollama, settings):
     ollama.script = lambda asked: Say("<think>" + "But wait. " * 900, unlimited=True, end="hang")
     reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
     assert (reply.text, reply.usage.finish_reason) == ("", "repetition")
@@ -280,7 +277,7 @@ def opened(settings: Settings) -> ChatModel:
     return open_chat_model("ollama:llama3.1:8b", settings)
 
 
-def test_one_token_comes_with_its_alternatives(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_one_token_comes_with_its_alternatives(ollama, settings):
     ollama.script = lambda asked: Say("Yes it is", alternatives=LIKELY, prompt_tokens=40)
     said = opened(settings).first_token(POLAR, Cancellation())
     assert (said.text, said.alternatives) == ("Yes", LIKELY)
@@ -288,7 +285,7 @@ def test_one_token_comes_with_its_alternatives(ollama: ScriptedOllama, settings:
     assert ollama.chats[0].tokens_sent == 1
 
 
-def test_it_asks_for_no_other_window_than_every_role(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_it_asks_for_no_other_window_than_every_role(ollama, settings):
     model = opened(settings)
     model.first_token(POLAR, Cancellation())
     model.complete(POLAR, Cancellation())
@@ -299,14 +296,14 @@ def test_it_asks_for_no_other_window_than_every_role(ollama: ScriptedOllama, set
     assert not whole.get("logprobs")
 
 
-def test_an_old_server_gives_the_text_alone(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_an_old_server_gives_the_text_alone(ollama, settings):
     ollama.version = "0.12.10"
     ollama.script = lambda asked: Say("Yes", alternatives=LIKELY)
     said = opened(settings).first_token(POLAR, Cancellation())
     assert (said.text, said.alternatives) == ("Yes", {})
 
 
-def test_faults_and_stops_are_those_of_every_call(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_faults_and_stops_are_those_of_every_call(ollama, settings):
     model = opened(settings)
     ollama.fail_next(2, 503)
     assert model.first_token(POLAR, Cancellation()).text
@@ -352,13 +349,13 @@ def hosted(monkeypatch: pytest.MonkeyPatch, name: str, refuses: bool = False) ->
     return model, open_chat_model(name, Settings(), ListOutboundLog())
 
 
-def test_openai_is_asked_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_is_asked_in_its_own_way(monkeypatch):
     provider, model = hosted(monkeypatch, "openai:gpt-4o-mini")
     assert model.first_token(POLAR, Cancellation()).alternatives == LIKELY
     assert provider.asked == [{"max_tokens": 1, "logprobs": True, "top_logprobs": 20}]
 
 
-def test_a_provider_that_is_not_known_to_tell_is_asked_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_that_is_not_known_to_tell_is_asked_plainly(monkeypatch):
     provider, model = hosted(monkeypatch, "anthropic:claude")
     assert (
         model.first_token(POLAR, Cancellation()).text,
@@ -370,7 +367,7 @@ def test_a_provider_that_is_not_known_to_tell_is_asked_plainly(monkeypatch: pyte
     assert provider.asked == [{}, {}]
 
 
-def test_a_model_that_refuses_log_probabilities_is_asked_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_refuses_log_probabilities_is_asked_plainly(monkeypatch):
     provider, model = hosted(monkeypatch, "openai:o9", refuses=True)
     assert [model.first_token(POLAR, Cancellation()).text for _ in range(2)] == ["Yes", "Yes"]
     assert [bool(options) for options in provider.asked] == [True, False, False]
@@ -392,11 +389,11 @@ def test_a_model_that_refuses_log_probabilities_is_asked_plainly(monkeypatch: py
         [{"token": "a", "logprob": 10**400}],
     ],
 )
-def test_what_is_not_a_list_of_tokens_tells_nothing(told: Any) -> None:
+def test_what_is_not_a_list_of_tokens_tells_nothing(told):
     assert parse_alternatives(told) == []
 
 
-def test_only_logarithms_of_probabilities_count() -> None:
+def test_only_logarithms_of_probabilities_count():
     top = [{"token": "No", "logprob": float("nan")}, {"token": "yes", "logprob": 3.0}, {"token": "NO", "logprob": -9}]
     assert parse_alternatives([SimpleNamespace(token="Yes", logprob=-0.5, top_logprobs=top)]) == [
         {"Yes": -0.5, "NO": -9}

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +25,7 @@ SIGNS = [*"abcdeTHE   \n\t.,<>s/▁é한국中𝔸🦙\u0301\u00a0\u3000\x00", "
 
 
 @pytest.fixture(autouse=True)
-def _fresh_counter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def _fresh_counter(monkeypatch, tmp_path):
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     forget()
     yield
@@ -41,35 +38,35 @@ def forget() -> None:
     token_counts._open_passage_counter.cache_clear()
 
 
-def test_the_llama_tokenizer_counts_where_there_is_no_other() -> None:
+def test_the_llama_tokenizer_counts_where_there_is_no_other():
     assert token_counter_name() == "llama2"
     assert 8 <= count_tokens("The quick brown fox jumps over the lazy dog.") <= 16
     assert count_tokens("") == 0
 
 
-def test_special_tokens_and_half_characters_are_plain_text() -> None:
+def test_special_tokens_and_half_characters_are_plain_text():
     assert count_tokens("<|endoftext|> </s> \ud800") > 3
 
 
 @pytest.mark.parametrize("text", ["臺灣最高的山是玉山", "천안함", "🦙🦙", "ﾊﾛｰ"])
-def test_for_passages_no_character_counts_as_several(text: str) -> None:
+def test_for_passages_no_character_counts_as_several(text):
     assert count_passage_tokens(text) <= len(text) + 1 < count_tokens(text)
     assert passage_counter_name() == "llama2-characters"
 
 
-def test_for_passages_other_text_counts_as_ever() -> None:
+def test_for_passages_other_text_counts_as_ever():
     for text in ("The quick brown fox.", "déjà vu", "Größe über alles", ""):
         assert count_passage_tokens(text) == count_tokens(text)
 
 
-def test_a_damaged_encoding_is_left_alone(tmp_path: Path) -> None:
+def test_a_damaged_encoding_is_left_alone(tmp_path):
     name = hashlib.sha1(token_counts._CL100K_ADDRESS.encode()).hexdigest()  # noqa: S324 — tiktoken's own file name
     (tmp_path / name).write_bytes(b"half a download")
     assert token_counter_name() == "llama2"
     assert (tmp_path / name).read_bytes() == b"half a download"
 
 
-def test_bytes_count_where_no_tokenizer_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_count_where_no_tokenizer_is_installed(monkeypatch):
     monkeypatch.setattr(token_counts, "find_llama_tokenizer", lambda: None)
     assert token_counter_name() == passage_counter_name() == "bytes"
     assert count_tokens("abcdef") == count_passage_tokens("abcdef") == 2
@@ -81,7 +78,7 @@ def drawn(count: int, longest: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def original() -> Any:
+def original():
     """WordLlama as its package opens it."""
     from wordllama import WordLlama
 
@@ -90,35 +87,35 @@ def original() -> Any:
     return model
 
 
-def test_tokens_are_those_of_the_tokenizer(original: Any) -> None:
+def test_tokens_are_those_of_the_tokenizer(original):
     for text in drawn(5_000, 30):
         expected = original.tokenizer.encode(text, add_special_tokens=False).ids
         assert np.frombuffer(load_llama_tokenizer().ids(text), dtype=np.uint16).tolist() == expected, repr(text)
         assert load_llama_tokenizer().count(text) == len(expected)
 
 
-def test_words_of_the_vocabulary_are_one_token(original: Any) -> None:
+def test_words_of_the_vocabulary_are_one_token(original):
     words = [token[1:] for token in original.tokenizer.get_vocab() if token[:1] == "▁" and "▁" not in token[1:]]
     assert len(words) > 10_000
     assert all(len(original.tokenizer.encode(word, add_special_tokens=False).ids) == 1 for word in words if word)
     assert all(load_llama_tokenizer().count(word) == 1 for word in words if word)
 
 
-def test_a_character_spelled_out_in_bytes_counts_once() -> None:
+def test_a_character_spelled_out_in_bytes_counts_once():
     assert (
         load_llama_tokenizer().count_characters_once("fox\n\n🦙 fox")
         == load_llama_tokenizer().count("fox\n\n🦙 fox") - 3
     )
 
 
-def test_vectors_are_those_of_wordllama(original: Any) -> None:
+def test_vectors_are_those_of_wordllama(original):
     texts = [text for text in drawn(300, 400) if text] + ["word " * 3_000]
     original.tokenizer.enable_truncation(max_length=2048)
     original.tokenizer.enable_padding()
     assert np.abs(embed_texts(texts) - original.embed(texts, batch_size=32)).max() < 1e-6
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_remembered_is_bounded(monkeypatch):
     file = find_llama_tokenizer()
     assert file
     tokens = LlamaTokenizer(file)
@@ -130,7 +127,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(counts) >= 14
 
 
-def test_vectors_do_not_change_when_all_are_converted() -> None:
+def test_vectors_do_not_change_when_all_are_converted():
     builtin_embedder._load_token_vectors.cache_clear()  # none is converted yet
     texts = ["TraceMonkey records a trace.", "주전자가 끓는다", "茶壺"]
     before = embed_texts(texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from hashlib import sha256
@@ -51,7 +51,7 @@ class Home:
 
 
 @pytest.fixture(scope="module", params=[SUPERUSER, OWNER], ids=["superuser", "owner"])
-def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+def home(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("home")
     server = request.getfixturevalue("postgres")
     with TavilyServer(results=[PAGE]) as tavily:

@@ -83,7 +83,7 @@ class Home:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shared") / "home"
     with TavilyServer(results=[PAGE]) as tavily, closing(sqlite3.connect(folder.with_name("saved"))) as saved:
         application = open_application(

@@ -30,7 +30,7 @@ from crag.text.contrasts import is_contrary
         ("How long is notice during probation?", "Notice after probation is three months."),
     ],
 )
-def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None:
+def test_a_sentence_that_says_the_opposite(question, sentence):
     assert is_contrary(question, sentence)
 
 
@@ -57,12 +57,12 @@ def test_a_sentence_that_says_the_opposite(question: str, sentence: str) -> None
         ("Is at least one oar on board?", "There is one oar on board."),
     ],
 )
-def test_a_sentence_that_does_not(question: str, sentence: str) -> None:
+def test_a_sentence_that_does_not(question, sentence):
     assert not is_contrary(question, sentence)
 
 
 @pytest.mark.parametrize(
     ("context", "contrary"), [("Repairs House B", True), ("Repairs House A", False), ("House A House B", False)]
 )
-def test_a_sentence_is_about_what_its_heading_names(context: str, contrary: bool) -> None:
+def test_a_sentence_is_about_what_its_heading_names(context, contrary):
     assert is_contrary("How much did the roof of house A cost?", "The roof cost 4,000 pounds.", context) == contrary

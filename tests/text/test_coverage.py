@@ -21,7 +21,7 @@ from crag.types import Passage
 
 
 @pytest.fixture(scope="session")
-def embedder() -> Embedder:
+def embedder():
     return open_embedder("builtin", Settings())
 
 
@@ -113,7 +113,7 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("为什么不能用钢丝球清洗内锅？", "内锅不能使用钢丝球清洗，否则会刮伤涂层。"),
     ],
 )
-def test_what_states_everything_covers_the_question(embedder: Embedder, question: str, text: str) -> None:
+def test_what_states_everything_covers_the_question(embedder, question, text):
     assert is_covered(embedder, question, text)
 
 
@@ -187,18 +187,18 @@ def test_what_states_everything_covers_the_question(embedder: Embedder, question
         ("When did Halden go public?", "On 3 May 1980, Halden showed the Skiff Go to the public."),
     ],
 )
-def test_another_year_name_or_subject_does_not(embedder: Embedder, question: str, text: str) -> None:
+def test_another_year_name_or_subject_does_not(embedder, question, text):
     assert not is_covered(embedder, question, text)
 
 
-def test_the_title_names_what_a_sentence_is_about(embedder: Embedder) -> None:
+def test_the_title_names_what_a_sentence_is_about(embedder):
     assert is_covered(embedder, "What was Varnholt's revenue in 2022?", "Revenue was $3 million.", "Varnholt 2022")
     assert not is_covered(
         embedder, "What was Varnholt's revenue in 2022?", "In 2021 it was $3 million.", "Varnholt 2022"
     )
 
 
-def test_gaps_tell_names_from_other_words(embedder: Embedder) -> None:
+def test_gaps_tell_names_from_other_words(embedder):
     asked = analyze_question("When did the Moorby ferry sink in 1911?", CountedTermStatistics())
     gaps = find_gaps(asked, Quotation("The boat left at dawn.", ""), embedder)
     assert gaps.names == ("Moorby", "1911")
@@ -219,9 +219,7 @@ def test_gaps_tell_names_from_other_words(embedder: Embedder) -> None:
         ("夏季休假必须在什么时候之前申请？", "夏季休假必须申请。", False),
     ],
 )
-def test_an_answer_in_other_words_states_what_its_sources_state(
-    embedder: Embedder, question: str, answer: str, covered: bool
-) -> None:
+def test_an_answer_in_other_words_states_what_its_sources_state(embedder, question, answer, covered):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     sources = {
         "en": "Summer leave must be requested by 30 April.",
@@ -233,14 +231,14 @@ def test_an_answer_in_other_words_states_what_its_sources_state(
     assert check.is_covered(question, used, answer=answer) == covered
 
 
-def test_an_answer_cannot_cover_more_than_its_sources(embedder: Embedder) -> None:
+def test_an_answer_cannot_cover_more_than_its_sources(embedder):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     used = [Quotation("The workshop is staffed from 6:00.", "")]
     rent = "The monthly rent of the workshop is 600 euros."
     assert not check.is_covered("How much is the monthly rent of the workshop?", used, answer=rent)
 
 
-def test_a_passage_is_complete_if_neighbouring_sentences_are(embedder: Embedder) -> None:
+def test_a_passage_is_complete_if_neighbouring_sentences_are(embedder):
     asked = analyze_question("When was the Moorby ferry built?", CountedTermStatistics())
     near = tokenize_text("The Moorby ferry carries 40 cars. It was built in 1911. Gulls follow it.")
     far = tokenize_text(
@@ -250,7 +248,7 @@ def test_a_passage_is_complete_if_neighbouring_sentences_are(embedder: Embedder)
     assert not is_complete(asked, far, embedder)
 
 
-def test_without_an_embedder_a_passage_must_hold_the_very_words(embedder: Embedder) -> None:
+def test_without_an_embedder_a_passage_must_hold_the_very_words(embedder):
     asked = analyze_question("When was the harbour of Varnholt founded?", CountedTermStatistics())
     similar = tokenize_text("The harbour of Varnholt was established in 1874.")
     assert is_complete(asked, similar, embedder)
@@ -258,7 +256,7 @@ def test_without_an_embedder_a_passage_must_hold_the_very_words(embedder: Embedd
     assert is_complete(asked, tokenize_text("The harbour of Varnholt was founded in 1874."), None)
 
 
-def test_a_definition_is_found_below_its_heading(embedder: Embedder) -> None:
+def test_a_definition_is_found_below_its_heading(embedder):
     asked = analyze_question("What is a bowline?", CountedTermStatistics())
     assert is_complete(asked, tokenize_text("Bowline\nA bowline is a knot that does not slip. It is old."), embedder)
 
@@ -270,11 +268,11 @@ def test_a_definition_is_found_below_its_heading(embedder: Embedder) -> None:
         *(("The pier is long.", True), ("The hall is long.", False)),
     ],
 )
-def test_a_pronoun_at_the_start_refers_to_the_sentence_before(sentence: str, before: bool) -> None:
+def test_a_pronoun_at_the_start_refers_to_the_sentence_before(sentence, before):
     assert ("Moorby" in find_context(["Moorby has a pier.", sentence], 1, "Harbours")) is before
 
 
-def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder: Embedder) -> None:
+def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
     asked = analyze_question("How does Tandem use self-inspection?", CountedTermStatistics())
     below = "Splitting a field is hard.\n\nSelf-inspection\n\nIt helps. Tandem puts questions to its sensors."
     above = "Tandem puts questions to its sensors. Splitting a field is hard.\n\nSelf-inspection\n\nIt helps."
@@ -282,7 +280,7 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder: 
     assert not is_complete(asked, tokenize_text(above), embedder)
 
 
-def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Embedder) -> None:
+def test_the_green_badge_needs_one_sentence_that_states_everything(embedder):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
 
     def covers(question: str, text: str) -> bool:
@@ -308,7 +306,7 @@ def test_the_green_badge_needs_one_sentence_that_states_everything(embedder: Emb
     assert not covers("What is a bowline?", "A bowline must be tied by two sailors.")
 
 
-def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedder) -> None:
+def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder):
     assert is_covered(embedder, "총회는 언제예요?", "일시: 6월 12일", "주민 총회록")
     assert not is_covered(embedder, "연차는 며칠 전에 신청해요?", "외출은 3일 전에 신청한다.", "휴가 규정")
 
@@ -335,27 +333,25 @@ def test_the_title_names_a_korean_subject_only_in_its_own_words(embedder: Embedd
         ("青山鐵路何時在哪裡動工？", ["青山鐵路於1998年動工。"], "青山鐵路在哪裡動工？"),
     ],
 )
-def test_the_half_of_a_question_that_is_not_answered_is_named(
-    embedder: Embedder, question: str, texts: list[str], open_part: str
-) -> None:
+def test_the_half_of_a_question_that_is_not_answered_is_named(embedder, question, texts, open_part):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     assert check.find_unanswered_part(question, [Quotation(text, "") for text in texts]) == open_part
 
 
-def test_a_sentence_is_about_the_person_it_names(embedder: Embedder) -> None:
+def test_a_sentence_is_about_the_person_it_names(embedder):
     question, around = "Where does Clara Moor live?", "Clara Moor was born in Odby."
     assert is_covered(embedder, question, "Today she lives in Thun.", around)
     assert is_covered(embedder, question, "Today Clara Moor lives in Thun, Per Moor in Basel.", around)
     assert not is_covered(embedder, question, "Her brother Per Moor lives in Basel.", around)
 
 
-def test_sentences_in_a_row_may_be_about_the_same_thing() -> None:
+def test_sentences_in_a_row_may_be_about_the_same_thing():
     text = ["Odby is a town.", "Its port is old.", "It has 84 boats.", "Salt is cheap there.", "They sell it."]
     assert find_context(text, 2, "Towns").split(" ", 2)[2] == "Odby is a town. Its port is old."
     assert find_context(text, 4, "Towns").split(" ", 2)[2] == "Salt is cheap there."
 
 
-def test_two_questions_in_one_may_be_answered_in_two_places(embedder: Embedder) -> None:
+def test_two_questions_in_one_may_be_answered_in_two_places(embedder):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     used = [Quotation("The fee is 30 pounds.", ""), Quotation("Clara Moor collects the money.", "")]
     assert check.is_covered("How much is the fee and who collects the money?", used)
@@ -400,14 +396,14 @@ def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quote
         ),
     ],
 )
-def test_what_is_asked_for_must_have_its_form(embedder: Embedder, question: str, other: str, text: str) -> None:
+def test_what_is_asked_for_must_have_its_form(embedder, question, other, text):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     assert check.is_covered(question, [Quotation(text, "")])
     assert not check.is_covered(question, [Quotation(other, "")])
 
 
 @pytest.mark.parametrize(("question", "text"), [("Who is the landlord?", "Clara tells of lands that are far away.")])
-def test_a_compound_is_no_form_of_its_first_part(embedder: Embedder, question: str, text: str) -> None:
+def test_a_compound_is_no_form_of_its_first_part(embedder, question, text):
     assert not is_covered(embedder, question, text)
 
 
@@ -421,7 +417,7 @@ def test_a_compound_is_no_form_of_its_first_part(embedder: Embedder, question: s
         ("The deposit is returned within two months.", True),
     ],
 )
-def test_a_sentence_with_another_value_makes_an_answer_uncertain(embedder: Embedder, rest: str, covered: bool) -> None:
+def test_a_sentence_with_another_value_makes_an_answer_uncertain(embedder, rest, covered):
     said = "The tenant's notice period is three months."
     passages = [Passage(1, "a", "Lease", "", f"{said} {rest}", "")]
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
@@ -437,7 +433,7 @@ def test_a_sentence_with_another_value_makes_an_answer_uncertain(embedder: Embed
         ("- dizziness\n- nausea", 2, True),
     ],
 )
-def test_a_heading_alone_does_not_make_a_sentence_an_answer(embedder: Embedder, text: str, items: int, covered: bool):
+def test_a_heading_alone_does_not_make_a_sentence_an_answer(embedder, text, items, covered):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     quoted = Quotation(text, "Velorin: common side effects", items)
     assert check.is_covered("What are the common side effects of Velorin?", [quoted]) == covered

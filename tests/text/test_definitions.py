@@ -19,7 +19,7 @@ from crag.text.definitions import defines, find_term
         ("什麼是遠距工作？", "遠距工作"),
     ],
 )
-def test_a_term_is_a_name_or_has_no_article(question: str, term: str) -> None:
+def test_a_term_is_a_name_or_has_no_article(question, term):
     assert find_term(question) == term
 
 
@@ -40,5 +40,5 @@ def test_a_term_is_a_name_or_has_no_article(question: str, term: str) -> None:
         ("遠距工作", "遠距工作於2020年開始實施。", False),
     ],
 )
-def test_a_definition_says_what_a_thing_is(term: str, sentence: str, is_definition: bool) -> None:
+def test_a_definition_says_what_a_thing_is(term, sentence, is_definition):
     assert defines(term, sentence) is is_definition

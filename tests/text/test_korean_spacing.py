@@ -28,7 +28,7 @@ STATISTICS = CountedTermStatistics(
         ("구내식당은어디에있나요?", "구내식당은 어디에 있나요?"),
     ],
 )
-def test_a_question_without_spaces_gets_them(typed: str, meant: str) -> None:
+def test_a_question_without_spaces_gets_them(typed, meant):
     assert separate_words(typed, STATISTICS) == meant
     assert analyze_question(typed, STATISTICS).weights == analyze_question(meant, STATISTICS).weights
 
@@ -45,5 +45,5 @@ def test_a_question_without_spaces_gets_them(typed: str, meant: str) -> None:
         "",
     ],
 )
-def test_other_questions_stay_as_they_are(question: str) -> None:
+def test_other_questions_stay_as_they_are(question):
     assert separate_words(question, STATISTICS) == question

@@ -33,11 +33,11 @@ from crag.text.language import (
         (" \n\n\t", []),
     ],
 )  # fmt: skip
-def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) -> None:
+def test_sentences_end_where_a_reader_ends_them(text, expected):
     assert split_sentences(text) == expected
 
 
-def test_nothing_is_lost_or_moved_by_cutting_and_joining() -> None:
+def test_nothing_is_lost_or_moved_by_cutting_and_joining():
     text = "# Head\nOne (e.g. this). Two!\n- item a. More of a.\n- item b\n\n中文句子。第二句。\n| x | y |"
     joined = join_sentences(split_sentences(text))
     assert "".join(joined.split()) == "".join(text.split())
@@ -56,11 +56,11 @@ def test_nothing_is_lost_or_moved_by_cutting_and_joining() -> None:
         ("서울은", "서울에서"),
     ],
 )
-def test_forms_of_a_word_share_a_term(one: str, other: str) -> None:
+def test_forms_of_a_word_share_a_term(one, other):
     assert set(extract_terms(one)) & set(extract_terms(other))
 
 
-def test_question_words_and_particles_are_no_terms() -> None:
+def test_question_words_and_particles_are_no_terms():
     assert extract_terms("What is the use of it?") == []
     assert extract_terms("누구인가?") == []
     assert extract_terms("몇 세인가요?") == []
@@ -68,7 +68,7 @@ def test_question_words_and_particles_are_no_terms() -> None:
     assert extract_terms("台灣在哪一年解除黨禁？") == ["台灣", "年解", "解除", "除黨", "黨禁"]
 
 
-def test_words_keep_how_they_were_written() -> None:
+def test_words_keep_how_they_were_written():
     assert extract_words("Who won the NBA finals?") == [("won", ("won",)), ("NBA", ("nba",)), ("finals", ("final",))]
 
 
@@ -84,19 +84,19 @@ def test_words_keep_how_they_were_written() -> None:
         "A. " * 20_000,
     ],
 )
-def test_absurd_text_is_cut_within_bounds(text: str) -> None:
+def test_absurd_text_is_cut_within_bounds(text):
     assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
     assert isinstance(extract_terms(text), list)
 
 
-def test_lines_without_end_are_joined_within_bounds_so_that_the_time_is_too() -> None:
+def test_lines_without_end_are_joined_within_bounds_so_that_the_time_is_too():
     """Such lines fill logs. Each one used to be compared with all before it, which took hours for a megabyte."""
     joined = split_sentences("level: info\n" * 5_000)
     assert " ".join(joined) == " ".join(["level: info"] * 5_000)
     assert 1 < len(joined) < 20
 
 
-def test_a_german_question_is_about_its_nouns() -> None:
+def test_a_german_question_is_about_its_nouns():
     assert [word for word, _ in extract_words("Was ist eine Mannigfaltigkeit und wie wird sie definiert?")] == [
         "Mannigfaltigkeit",
         "definiert",
@@ -120,7 +120,7 @@ def test_a_german_question_is_about_its_nouns() -> None:
         "Venue: Hall 3",
     ],
 )
-def test_a_label_with_its_amount_is_a_statement_and_no_heading(line: str) -> None:
+def test_a_label_with_its_amount_is_a_statement_and_no_heading(line):
     assert is_labelled_line(line)
     assert not is_heading(line)
     assert split_sentences(f"{line}\n{line}") == [line, line]
@@ -143,7 +143,7 @@ def test_a_label_with_its_amount_is_a_statement_and_no_heading(line: str) -> Non
         "직원은 병가를 60일",
     ],
 )
-def test_a_heading_with_a_number_states_nothing(line: str) -> None:
+def test_a_heading_with_a_number_states_nothing(line):
     assert not is_labelled_line(line)
 
 
@@ -157,5 +157,5 @@ def test_a_heading_with_a_number_states_nothing(line: str) -> None:
         ("타이어 공기압은 얼마인가요?", "ko"),
     ],
 )
-def test_a_question_in_traditional_characters_is_known_as_such(text: str, written: str) -> None:
+def test_a_question_in_traditional_characters_is_known_as_such(text, written):
     assert detect_written_language(text) == written

@@ -43,7 +43,7 @@ from crag.text.measures import find_quantities
         ("요금은 얼마인가요?", "요금은 3만 원이며 2명까지 받는다.", ["3만 원"]),
     ],
 )
-def test_a_measure_is_answered_by_its_unit(question: str, text: str, quantities: list[str]) -> None:
+def test_a_measure_is_answered_by_its_unit(question, text, quantities):
     assert [found[0] for found in find_quantities(question, text) or ()] == quantities
 
 

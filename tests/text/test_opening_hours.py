@@ -47,9 +47,7 @@ SAY_YEAR = [
 @pytest.mark.parametrize(
     ("questions", "right", "other"), [(HOURS, SAY_HOURS, SAY_YEAR), (OPENINGS, SAY_YEAR, SAY_HOURS)]
 )
-def test_opening_hours_are_not_the_year_of_the_opening(
-    questions: list[str], right: list[str], other: list[str]
-) -> None:
+def test_opening_hours_are_not_the_year_of_the_opening(questions, right, other):
     for question in questions:
         assert [text for text in (*right, *other) if tells_other_opening(question, text)] == other, question
 
@@ -65,7 +63,7 @@ def test_opening_hours_are_not_the_year_of_the_opening(
         ("When was the boat built?", "The boat was built in 1911."),
     ],
 )
-def test_other_times_are_left_alone(question: str, text: str) -> None:
+def test_other_times_are_left_alone(question, text):
     assert not tells_other_opening(question, text)
 
 
@@ -80,7 +78,7 @@ def test_other_times_are_left_alone(question: str, text: str) -> None:
         ("When is the bell rung?", "The bell is rung at 7 pm.", True),
     ],
 )
-def test_hours_are_candidates_for_a_question_about_time(question: str, text: str, fits: bool) -> None:
+def test_hours_are_candidates_for_a_question_about_time(question, text, fits):
     assert matches_answer_type(analyze_question(question, CountedTermStatistics()), text) is fits
 
 
@@ -96,7 +94,7 @@ def test_hours_are_candidates_for_a_question_about_time(question: str, text: str
         ("博物馆周二开门吗？", "周一至周五开门。", False),
     ],
 )
-def test_other_days_and_years_are_no_answer(question: str, text: str, other: bool) -> None:
+def test_other_days_and_years_are_no_answer(question, text, other):
     assert tells_other_opening(question, text) is other
 
 
@@ -109,7 +107,7 @@ def test_other_days_and_years_are_no_answer(question: str, text: str, other: boo
         ("周三几点关门？", "周一至周五的开放时间是上午9点到晚上8点。", " 周三 关门"),
     ],
 )
-def test_hours_from_opening_to_closing_tell_both(question: str, text: str, added: str) -> None:
+def test_hours_from_opening_to_closing_tell_both(question, text, added):
     assert name_hours_asked_for(question, text) == text + added
 
 
@@ -143,7 +141,7 @@ WORKING, WEEKEND, ALL = set(range(5)), {5, 6}, set(range(7))
         ("週末", WEEKEND),
     ],
 )
-def test_days_are_found_in_names_ranges_and_groups(text: str, days: set[int]) -> None:
+def test_days_are_found_in_names_ranges_and_groups(text, days):
     assert find_days(text) == days
 
 
@@ -162,7 +160,7 @@ def test_days_are_found_in_names_ranges_and_groups(text: str, days: set[int]) ->
         ("周三几点关门？", "周一至周五八点关门。", False),
     ],
 )
-def test_other_days_are_no_answer(question: str, text: str, other: bool) -> None:
+def test_other_days_are_no_answer(question, text, other):
     assert tells_other_opening(question, text) is other
 
 
@@ -178,5 +176,5 @@ def test_other_days_are_no_answer(question: str, text: str, other: bool) -> None
         ("周三开门吗？", "周一至周五开门。", " 周三"),
     ],
 )
-def test_a_text_names_the_days_of_a_question_that_it_includes(question: str, text: str, added: str) -> None:
+def test_a_text_names_the_days_of_a_question_that_it_includes(question, text, added):
     assert name_hours_asked_for(question, text) == text + added

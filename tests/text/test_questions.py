@@ -100,5 +100,5 @@ def test_a_measure_announces_nothing(sentence, announces):
         ("育嬰假多久？", "育嬰假可申請。", False),
     ],
 )
-def test_a_figure_of_something_else_is_no_count(question: str, text: str, matches: bool) -> None:
+def test_a_figure_of_something_else_is_no_count(question, text, matches):
     assert matches_answer_type(analyze_question(question, CountedTermStatistics()), text) is matches

@@ -1,5 +1,9 @@
 """Text of others: what it must not contain on a page, and what it may."""
 
+from __future__ import annotations
+
+import logging
+
 import pytest
 
 from crag.errors import BadRequest
@@ -7,6 +11,7 @@ from crag.text.sanitization import (
     MAX_QUESTION_LENGTH,
     SUPPORT_MARKS,
     WORD_JOINER,
+    PlainLogFormatter,
     clean_display_name,
     clean_text,
     is_web_address,
@@ -99,3 +104,24 @@ def test_a_question_that_is_empty_or_too_long_is_refused(question):
     assert normalize_question(f" {'x' * MAX_QUESTION_LENGTH}\n") == "x" * MAX_QUESTION_LENGTH
     with pytest.raises(BadRequest):
         normalize_question(question)
+
+
+def raised() -> ValueError:
+    try:
+        raise ValueError("/home/ann/key")
+    except ValueError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (raised(), f"It failed\nValueError in test_sanitization.py, line {raised.__code__.co_firstlineno + 2}"),
+        (ValueError("/home/ann/key"), "It failed\nValueError"),  # set on a future, never raised
+        (None, "It failed"),  # logged where nothing is being handled
+    ],
+)
+def test_an_exception_is_logged_by_its_kind_and_place_if_it_has_one(error, said):
+    known = (type(error), error, error.__traceback__) if error else (None, None, None)
+    record = logging.LogRecord("crag", logging.ERROR, "", 1, "It failed", (), known)
+    assert PlainLogFormatter("%(message)s").format(record) == said

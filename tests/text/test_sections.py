@@ -22,5 +22,5 @@ from crag.text.sections import is_numbered
         ("제3조 임대료", "3", True),
     ],
 )
-def test_a_heading_or_clause_has_the_number_it_begins_with(text: str, number: str, expected: bool) -> None:
+def test_a_heading_or_clause_has_the_number_it_begins_with(text, number, expected):
     assert is_numbered(text, number) is expected

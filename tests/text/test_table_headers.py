@@ -28,7 +28,7 @@ def header(*rows: list[str]) -> tuple[str, ...]:
         ([["单位：万元", "2023年", "2023年"], ["门店", "收", "利"]], ("2023年 · 单位：万元 · 门店", "收", "利")),
     ],
 )  # fmt: skip
-def test_a_caption_stands_above_the_whole_table(rows: list[list[str]], names: tuple[str, ...]) -> None:
+def test_a_caption_stands_above_the_whole_table(rows, names):
     assert header(*rows) == names
 
 
@@ -40,7 +40,7 @@ def test_a_caption_stands_above_the_whole_table(rows: list[list[str]], names: tu
         ["", "", "2023", "", "2022"],
     ],
 )
-def test_a_caption_stands_above_the_columns_that_it_spans(above: list[str]) -> None:
+def test_a_caption_stands_above_the_columns_that_it_spans(above):
     names = ("Zone", "2023 · Sales", "2023 · Profit", "2022 · Sales", "2022 · Profit")
     assert header(above, ["Zone", "Sales", "Profit", "Sales", "Profit"]) == names
 
@@ -57,17 +57,17 @@ def test_a_caption_stands_above_the_columns_that_it_spans(above: list[str]) -> N
         ([["", "2023", "2022"], ["Zone", "Sales", "Sales"]], ("Zone", "2023 · Sales", "2022 · Sales")),
     ],
 )  # fmt: skip
-def test_names_that_repeat_show_what_periods_stand_above(rows: list[list[str]], names: tuple[str, ...]) -> None:
+def test_names_that_repeat_show_what_periods_stand_above(rows, names):
     assert header(*rows) == names
 
 
-def test_columns_without_names_part_the_captions() -> None:
+def test_columns_without_names_part_the_captions():
     found = find_header([["", "", "2023", "", "2022"], ["Zone", "Sales", "Profit", "", "Sales"], FIGURES[:5]])
     assert found is not None
     assert found.cells == ("Zone", "2023 · Sales", "2023 · Profit", "", "2022 · Sales")
 
 
-def test_captions_that_may_stand_above_other_columns_are_given_to_none() -> None:
+def test_captions_that_may_stand_above_other_columns_are_given_to_none():
     names = header(["", "", "2023", "", "2022"], ["Zone", "Sales", "Costs", "Profit", "Tax", "Net"])
     assert names == ("2023 · 2022 · Zone", "Sales", "Costs", "Profit", "Tax", "Net")
 
@@ -81,11 +81,11 @@ def test_captions_that_may_stand_above_other_columns_are_given_to_none() -> None
         [["Zone", "Sales"], ["a sentence that holds 5 words"]],
     ],
 )
-def test_rows_of_figures_and_texts_have_no_header(rows: list[list[str]]) -> None:
+def test_rows_of_figures_and_texts_have_no_header(rows):
     assert find_header(rows) is None
 
 
-def test_a_row_of_texts_below_the_names_is_no_header() -> None:
+def test_a_row_of_texts_below_the_names_is_no_header():
     found = find_header([["Item", "Price", "Note"], ["Rope", "on request", ""], ["Clamp", "4", ""]])
     assert found is not None
     assert (found.cells, found.height) == (("Item", "Price", "Note"), 1)

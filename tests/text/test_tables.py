@@ -30,23 +30,23 @@ from crag.text.tables import (
         ),
     ],
 )
-def test_cells_get_the_names_of_their_columns(units: list[str], labelled: list[str]) -> None:
+def test_cells_get_the_names_of_their_columns(units, labelled):
     assert label_table_rows(units) == labelled
 
 
-def test_the_column_names_may_be_the_heading() -> None:
+def test_the_column_names_may_be_the_heading():
     heading = "Item | Price"
     assert label_table_rows([heading, "Rope | 4"], heading) == ["Item: Rope | Price: 4"]
     assert label_table_rows(["Rope | 4"], f"Ropes › {heading}") == ["Item: Rope | Price: 4"]
     assert label_table_rows(["Rope | red", "Some text."], heading) == ["Item: Rope | Price: red", "Some text."]
 
 
-def test_another_table_after_a_title_has_columns_of_its_own() -> None:
+def test_another_table_after_a_title_has_columns_of_its_own():
     units = ["Rope | 4", "Staff", "Town | Number", "Odby | 58"]
     assert label_table_rows(units, "Item | Price") == ["Item: Rope | Price: 4", "Staff", "Town: Odby | Number: 58"]
 
 
-def test_the_column_names_may_be_in_another_part_of_the_passage() -> None:
+def test_the_column_names_may_be_in_another_part_of_the_passage():
     whole = ["Item | Price", "Rope | 4", "Clamp | 12"]
     assert label_table_rows(["Clamp | 12"], "", whole) == ["Item: Clamp | Price: 12"]
     assert find_column_names(whole) == ["Item | Price"]
@@ -55,17 +55,17 @@ def test_the_column_names_may_be_in_another_part_of_the_passage() -> None:
 @pytest.mark.parametrize(
     "row", ["Item: Total | Cost: 4", "합계 | 4", "总计 | 4", "Grand total | 4", "품목: 총액 | 원: 4"]
 )
-def test_a_row_of_totals(row: str) -> None:
+def test_a_row_of_totals(row):
     assert is_total_row(row)
 
 
 @pytest.mark.parametrize("total", ["총매출", "총 장비", "총장비", "총인원", "총기간", "총재고", "총경비", "总收入"])
-def test_a_word_for_a_total_names_its_row(total: str) -> None:
+def test_a_word_for_a_total_names_its_row(total):
     assert is_total_row(f"{total} | 201")
 
 
 @pytest.mark.parametrize("office", ["총무팀", "총장실", "총회", "총괄팀", "총학생회", "总经理", "总部"])
-def test_a_word_that_only_begins_like_a_total_is_none(office: str) -> None:
+def test_a_word_that_only_begins_like_a_total_is_none(office):
     assert not is_total_row(f"{office} | 201")
 
 
@@ -84,9 +84,9 @@ ROW = "In CHF: Odby | Sales (a): 31 | Profit before tax: 6 | Profit: 5 | 2023 ·
         ("How many visits did Odby have in 2022?", []),
     ],
 )
-def test_a_row_is_trimmed_to_the_columns_asked_for(question: str, cells: list[str]) -> None:
+def test_a_row_is_trimmed_to_the_columns_asked_for(question, cells):
     assert list(trim_row(ROW, question)) == (["In CHF: Odby", *cells] if cells else [])
 
 
-def test_a_short_row_is_not_trimmed() -> None:
+def test_a_short_row_is_not_trimmed():
     assert trim_row("Town: Odby | Sales: 31 | Profit: 6", "What are the sales of Odby?") == ()

@@ -18,17 +18,17 @@ from crag.text.word_forms import find_other_forms, index_other_forms
         ("sail", set()),
     ],
 )
-def test_irregular_verbs_and_common_words_have_other_forms(term: str, forms: set[str]) -> None:
+def test_irregular_verbs_and_common_words_have_other_forms(term, forms):
     assert find_other_forms(term) == forms
 
 
-def test_a_question_is_covered_by_another_form_of_its_verb() -> None:
+def test_a_question_is_covered_by_another_form_of_its_verb():
     asked = analyze_question("Who leads Orbel?", CountedTermStatistics())
     assert asked.covered_share(["orbel", "led"]) == 1
     assert asked.covered_share(["orbel", "leader"]) < 1
 
 
-def test_a_name_has_no_other_forms() -> None:
+def test_a_name_has_no_other_forms():
     assert not analyze_question("Where does Clara Rose live?", CountedTermStatistics()).forms
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.confinement import SendReply, run_confined
-from crag.ingest.parse.detection import detect_format
 from crag.ingest.parse.document import (
     Block,
     Document,
@@ -18,9 +17,82 @@ from crag.ingest.parse.document import (
     ParseRequest,
     choose_title,
     is_generic_title,
+    password_refusal,
     too_much_text_refusal,
 )
+from crag.ingest.parse.formats import FORMATS, PLAIN_TEXT, FileSample, Format, unsupported_refusal
+from crag.ingest.parse.zip_container import open_package, unsupported_zip_refusal
 from crag.text.sanitization import clean_display_name, clean_text
+
+_SAMPLE_BYTES = 4096
+_UNSUPPORTED_SIGNATURES = {
+    b"GIF8": "an image",
+    b"BM": "an image",
+    b"RIFF": "a picture, sound or video",
+    b"MZ": "a program",
+    b"\x7fELF": "a program",
+    b"\xcf\xfa\xed\xfe": "a program",
+    b"\x1f\x8b": "a compressed file",
+    b"7z\xbc\xaf": "an archive",
+    b"Rar!": "an archive",
+    b"BZh": "a compressed file",
+    b"\xfd7zXZ": "a compressed file",
+    b"ID3": "a sound file",
+    b"OggS": "a sound file",
+    b"\x1aE\xdf\xa3": "a video",
+    b"SQLite format 3": "a database",
+    b"{\\rtf": "a rich text file (.rtf)",
+}
+
+
+def detect_format(request: ParseRequest) -> Format:
+    """Return the format of the requested file.
+
+    Raises `SourceRefused` (`unsupported`, `encrypted`), and for a zip file also `corrupt` and `too_large`.
+    """
+    sample = FileSample(request.data[:_SAMPLE_BYTES])
+    if (found := _detect(sample)) is not None:
+        return found
+    if request.data.startswith(b"PK\x03\x04"):
+        package = open_package(request)
+        if (found := _detect(FileSample(sample.start, package))) is None:
+            raise unsupported_zip_refusal(package)
+        return found
+    _refuse_unsupported(request.data)
+    return next((known for known in FORMATS if known.is_declared(request.name, request.content_type)), PLAIN_TEXT)
+
+
+def _detect(sample: FileSample) -> Format | None:
+    return next((known for known in FORMATS if known.detect is not None and known.detect(sample)), None)
+
+
+def _refuse_unsupported(data: bytes) -> None:
+    """Raise `SourceRefused` for a binary file that is known but not supported."""
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise _ole_refusal(data)
+    for magic, what in _UNSUPPORTED_SIGNATURES.items():
+        if data.startswith(magic) and not (len(magic) < 3 and _looks_like_text(data)):
+            raise unsupported_refusal(f"This is {what}.")
+
+
+def _looks_like_text(data: bytes) -> bool:
+    return not any(byte < 9 for byte in data[:512])
+
+
+def _ole_refusal(data: bytes) -> SourceRefused:
+    """Build the refusal of an OLE2 container ([MS-CFB]).
+
+    These are password-protected Office files, Office files from before 2007, and Outlook messages.
+    """
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        return password_refusal()
+    if "__substg1.0_".encode("utf-16-le") in data:
+        return unsupported_refusal("Outlook messages (.msg) are not supported.", "Save it as .eml and add that.")
+    return unsupported_refusal(
+        "Office files from before 2007 (.doc, .xls, .ppt) are not supported.",
+        "Open it, save it in the new format (.docx, .xlsx, .pptx) and add that.",
+    )
+
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 
 import docx
 import pptx
@@ -20,7 +19,6 @@ from crag.errors import SourceRefused
 from crag.ingest.parse.child_process import parse_file
 from crag.ingest.parse.document import ParseLimits
 from crag.ingest.reader import GuardedReader
-from crag.library.library import Library
 from tests.ingest.parse import hostile
 from tests.ingest.parse.packages import epub, odt, page
 
@@ -86,17 +84,17 @@ def code(name: str, data: bytes, **limits: float) -> str:
 @pytest.mark.parametrize(
     "ring", [hostile.page_tree_in_a_ring, hostile.outline_in_a_ring, hostile.xref_in_a_ring], ids=lambda f: f.__name__
 )
-def test_structures_that_lead_back_to_themselves_end(ring: Callable[[], bytes]) -> None:
+def test_structures_that_lead_back_to_themselves_end(ring):
     assert HELLO in text("a.pdf", ring())
 
 
-def test_recursive_drawings_end_at_the_deadline() -> None:
+def test_recursive_drawings_end_at_the_deadline():
     assert code("a.pdf", hostile.drawings_in_a_ring(), seconds=1.5) == "too_slow"
     assert HELLO in text("b.pdf", hostile.says_length(b""))
 
 
 @pytest.mark.parametrize("length", [b"2000000000", b"-5", b"1", b"4 0 R"])
-def test_a_length_that_lies_is_not_believed(length: bytes) -> None:
+def test_a_length_that_lies_is_not_believed(length):
     try:
         assert HELLO in text("a.pdf", hostile.says_length(length))
     except SourceRefused as refused:
@@ -104,14 +102,14 @@ def test_a_length_that_lies_is_not_believed(length: bytes) -> None:
 
 
 @LINUX
-def test_an_lzw_bomb_ends_at_the_memory_limit() -> None:
+def test_an_lzw_bomb_ends_at_the_memory_limit():
     bomb = hostile.lzw_bomb(300)
     assert len(bomb) < 300_000
     assert code("a.pdf", bomb, memory=300 << 20) == "too_large"
 
 
 @LINUX
-def test_what_reads_foreign_files_can_write_none(tmp_path: Path) -> None:
+def test_what_reads_foreign_files_can_write_none(tmp_path):
     program = (
         "import sys; from crag.ingest.parse.confinement import limit_resources; "
         "from crag.ingest.parse.document import ParseLimits; "
@@ -123,7 +121,7 @@ def test_what_reads_foreign_files_can_write_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", PACKAGES)
-def test_a_bomb_in_any_kind_of_package_ends_while_it_is_inflated(kind: str) -> None:
+def test_a_bomb_in_any_kind_of_package_ends_while_it_is_inflated(kind):
     bomb = changed(PACKAGES[kind][0](), "media/a.bin", lambda _: bytes(12 << 20))
     assert len(bomb) < 100_000
     assert code(f"a.{kind}", bomb, inflated=10 << 20) == "too_large"
@@ -133,14 +131,14 @@ def test_a_bomb_in_any_kind_of_package_ends_while_it_is_inflated(kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", PACKAGES)
-def test_a_bomb_within_a_package_is_not_unpacked_twice(kind: str) -> None:
+def test_a_bomb_within_a_package_is_not_unpacked_twice(kind):
     inner = changed(word(), "inner.bin", lambda _: bytes(20 << 20))
     nested = changed(PACKAGES[kind][0](), "embeddings/inner.docx", lambda _: inner)
     assert HELLO in text(f"a.{kind}", nested, inflated=10 << 20)
 
 
 @pytest.mark.parametrize("kind", PACKAGES)
-def test_a_package_with_a_password_says_so(kind: str) -> None:
+def test_a_package_with_a_password_says_so(kind):
     data = bytearray(PACKAGES[kind][0]())
     for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # APPNOTE.TXT 6.3.10, sections 4.3.7 and 4.3.12
         data[data.rindex(mark) + flags] |= 1
@@ -157,7 +155,7 @@ def test_a_package_with_a_password_says_so(kind: str) -> None:
     ],
     ids=["laughs", "entity", "declarations"],
 )
-def test_xml_declarations_do_nothing_and_fetch_nothing(kind: str, declaration: str) -> None:
+def test_xml_declarations_do_nothing_and_fetch_nothing(kind, declaration):
     make, member = PACKAGES[kind]
     with hostile.canary() as (address, listening):
         declared = declaration.format(address=address).encode()
@@ -170,7 +168,7 @@ def test_xml_declarations_do_nothing_and_fetch_nothing(kind: str, declaration: s
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.eml"])
-def test_pages_fetch_nothing(name: str) -> None:
+def test_pages_fetch_nothing(name):
     with hostile.canary() as (address, listening):
         source = (
             f'<!DOCTYPE html SYSTEM "{address}/a.dtd" [<!ENTITY e SYSTEM "{address}/e">]><html><head>'
@@ -183,7 +181,7 @@ def test_pages_fetch_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["odt", "epub"])
-def test_fifty_thousand_nested_elements_in_a_package_are_bounded(kind: str) -> None:
+def test_fifty_thousand_nested_elements_in_a_package_are_bounded(kind):
     nested = "<text:section>" * 50_000 + f"<text:p>{HELLO}</text:p>" + "</text:section>" * 50_000
     chapter = page("<div>" * 50_000 + HELLO)
     data = odt(nested) if kind == "odt" else epub({"a.xhtml": chapter})
@@ -194,7 +192,7 @@ def test_fifty_thousand_nested_elements_in_a_package_are_bounded(kind: str) -> N
 
 
 @LINUX
-def test_a_process_that_computes_for_too_long_is_ended_by_the_system() -> None:
+def test_a_process_that_computes_for_too_long_is_ended_by_the_system():
     script = (
         "from crag.ingest.parse.confinement import limit_resources\n"
         "from crag.ingest.parse.document import ParseLimits\n"
@@ -206,8 +204,8 @@ def test_a_process_that_computes_for_too_long_is_ended_by_the_system() -> None:
 
 
 def test_invalid_characters_are_cleaned_and_the_rest_is_found(
-    reopen: Callable[..., Library],
-) -> None:
+    reopen,
+):
     library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
     record = b'{"title": "lamps \\ud800 of \\ufffe brass", "note": "a\\u0000b \\udfff\\uffff"}'
     assert library.pipeline.add_bytes("a.json", record).status == "added"
@@ -217,7 +215,7 @@ def test_invalid_characters_are_cleaned_and_the_rest_is_found(
 
 
 @pytest.mark.parametrize("name", ["a.exe", "a.pdf", "a.txt"])
-def test_an_unsupported_type_that_slips_through_is_refused(name: str, reopen: Callable[..., Library]) -> None:
+def test_an_unsupported_type_that_slips_through_is_refused(name, reopen):
     library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
     [result] = library.pipeline.add_upload(name, b"MZ\x90\0\x03\0\0\0" + bytes(500))
     assert (result.status, result.error and result.error.code) == ("failed", "unsupported")

@@ -56,7 +56,7 @@ def read(name: str, data: bytes) -> Document:
         *("簡報1", "投影片 1", "未命名", "Présentation PowerPoint", "about:blank"),
     ],
 )
-def test_a_title_of_an_authoring_tool_gives_way_to_the_first_heading(title: str) -> None:
+def test_a_title_of_an_authoring_tool_gives_way_to_the_first_heading(title):
     data = io.BytesIO()
     document = docx.Document()
     document.core_properties.title = title
@@ -78,7 +78,7 @@ def test_a_title_of_an_authoring_tool_gives_way_to_the_first_heading(title: str)
         "Page 3 of life",
     ],
 )
-def test_a_title_that_says_something_is_kept(title: str) -> None:
+def test_a_title_that_says_something_is_kept(title):
     data = io.BytesIO()
     document = docx.Document()
     document.core_properties.title = title
@@ -87,7 +87,7 @@ def test_a_title_that_says_something_is_kept(title: str) -> None:
     assert read("rules.docx", data.getvalue()).title == title
 
 
-def test_the_author_of_a_pdf() -> None:
+def test_the_author_of_a_pdf():
     data = io.BytesIO()
     canvas = Canvas(data)
     canvas.setAuthor("Ada Lovelace\x07")
@@ -96,7 +96,7 @@ def test_the_author_of_a_pdf() -> None:
     assert read("a.pdf", data.getvalue()).author == "Ada Lovelace"
 
 
-def test_the_author_of_a_word_file() -> None:
+def test_the_author_of_a_word_file():
     data = io.BytesIO()
     document = docx.Document()
     document.core_properties.author = " Ada  Lovelace"
@@ -105,7 +105,7 @@ def test_the_author_of_a_word_file() -> None:
     assert read("a.docx", data.getvalue()).author == "Ada Lovelace"
 
 
-def test_authors_and_day_of_an_e_book() -> None:
+def test_authors_and_day_of_an_e_book():
     chapter = {"a.xhtml": page("<p>A fox sleeps.</p>")}
     dated = read("a.epub", epub(chapter, {"OEBPS/book.opf": PACKAGE.format("2010-03-04T00:00:00Z")}))
     assert (dated.author, dated.published) == ("Ada Lovelace; Charles Babbage", "2010-03-04")

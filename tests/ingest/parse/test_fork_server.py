@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import pytest
@@ -33,7 +31,7 @@ def main():
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServer]:
+def server(tmp_path, monkeypatch):
     """One that can also import the child above."""
     (tmp_path / "child.py").write_text(CHILD)
     (tmp_path / "file.txt").write_text("content")
@@ -44,7 +42,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServ
     opened._end()
 
 
-def test_children_read_the_file_and_know_nothing_of_each_other(server: ForkServer, tmp_path: Path) -> None:
+def test_children_read_the_file_and_know_nothing_of_each_other(server, tmp_path):
     for _ in range(2):
         with (tmp_path / "file.txt").open("rb") as file, server.fork("child", "{}", file) as child:
             seen, content, files = json.loads(child.stdout.read())
@@ -53,7 +51,7 @@ def test_children_read_the_file_and_know_nothing_of_each_other(server: ForkServe
         assert child.wait() == 0
 
 
-def test_a_child_that_fails_says_so_and_the_next_one_works(server: ForkServer, tmp_path: Path) -> None:
+def test_a_child_that_fails_says_so_and_the_next_one_works(server, tmp_path):
     with (tmp_path / "file.txt").open("rb") as file:
         with server.fork("child", '"exit"', file) as child:
             assert child.stdout.read()
@@ -62,7 +60,7 @@ def test_a_child_that_fails_says_so_and_the_next_one_works(server: ForkServer, t
             assert child.stdout.read()
 
 
-def test_killing_takes_what_the_child_started(server: ForkServer, tmp_path: Path) -> None:
+def test_killing_takes_what_the_child_started(server, tmp_path):
     with (tmp_path / "file.txt").open("rb") as file, server.fork("child", '"start"', file) as child:
         started = int(child.stdout.readline())
         child.kill()
@@ -71,7 +69,7 @@ def test_killing_takes_what_the_child_started(server: ForkServer, tmp_path: Path
     child.kill()
 
 
-def test_a_server_that_died_is_replaced(server: ForkServer, tmp_path: Path) -> None:
+def test_a_server_that_died_is_replaced(server, tmp_path):
     with (tmp_path / "file.txt").open("rb") as file:
         with server.fork("child", "{}", file) as child:
             assert child.stdout.read()

@@ -17,7 +17,7 @@ from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 from crag.cancellation import Cancellation
 from crag.ingest.parse.child_process import parse_file
 from crag.ingest.parse.document import Block, Document
-from crag.ingest.parse.formats import FORMATS, Format
+from crag.ingest.parse.formats import FORMATS
 from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import Progress
 
@@ -46,7 +46,7 @@ STYLES = getSampleStyleSheet()
 PROSE = "The quick brown fox jumps over the lazy dog while the grader reads every passage twice. " * 6
 
 
-def test_a_pdf_keeps_its_pages_headings_and_paragraphs() -> None:
+def test_a_pdf_keeps_its_pages_headings_and_paragraphs():
     data = pdf(
         Paragraph("The Beginning", STYLES["Title"]),
         Paragraph(PROSE, STYLES["BodyText"]),
@@ -64,18 +64,18 @@ def test_a_pdf_keeps_its_pages_headings_and_paragraphs() -> None:
 
 
 @pytest.mark.parametrize("title", ["", "(anonymous)", "untitled", "Microsoft Word - lease.docx", "(unspecified)"])
-def test_a_title_that_a_program_made_up_is_no_title(title: str) -> None:
+def test_a_title_that_a_program_made_up_is_no_title(title):
     data = pdf(Paragraph(PROSE, STYLES["BodyText"]), title=title)
     assert read("a.pdf", data).title == "a.pdf"
 
 
 @pytest.mark.parametrize(("name", "title"), [("Presentation1.pdf", "House rules"), ("rules.pdf", "rules.pdf")])
-def test_a_heading_is_the_title_where_the_name_of_the_file_says_nothing_either(name: str, title: str) -> None:
+def test_a_heading_is_the_title_where_the_name_of_the_file_says_nothing_either(name, title):
     data = pdf(Paragraph("House rules", STYLES["Title"]), Paragraph(PROSE, STYLES["BodyText"]), title="Presentation1")
     assert read(name, data).title == title
 
 
-def test_words_broken_at_line_ends_are_mended_and_compounds_kept() -> None:
+def test_words_broken_at_line_ends_are_mended_and_compounds_kept():
     out = io.BytesIO()
     canvas = Canvas(out)
     lines = ["It is about auto-", "matic well-", "known things, and", "well-known they are."]
@@ -87,7 +87,7 @@ def test_words_broken_at_line_ends_are_mended_and_compounds_kept() -> None:
     )
 
 
-def test_a_heading_of_two_lines_is_one() -> None:
+def test_a_heading_of_two_lines_is_one():
     data = io.BytesIO()
     canvas = Canvas(data, pagesize=A4)
     canvas.setFont("Helvetica", 20)
@@ -101,7 +101,7 @@ def test_a_heading_of_two_lines_is_one() -> None:
     assert headings == ["Trace-based Compilation for Dynamic Languages"]
 
 
-def test_chinese_that_is_written_with_spaces_is_closed_up() -> None:
+def test_chinese_that_is_written_with_spaces_is_closed_up():
     pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
     data = io.BytesIO()
     canvas = Canvas(data, pagesize=A4)
@@ -123,26 +123,26 @@ def test_chinese_that_is_written_with_spaces_is_closed_up() -> None:
         ("This is Version2 of it. See rule.12 there.", "This is Version2 of it. See rule.12 there."),
     ],
 )
-def test_a_pdf_loses_raised_note_numbers_alone(written: str, read_as: str) -> None:
+def test_a_pdf_loses_raised_note_numbers_alone(written, read_as):
     (block,) = read("rules.pdf", pdf(Paragraph(written, STYLES["BodyText"]))).blocks
     assert block.text == read_as
 
 
 @pytest.mark.parametrize("title", ["Microsoft Word - draft.doc", "about:blank"])
-def test_a_pdf_without_a_useful_title_is_called_by_its_file(tmp_path: Path, title: str) -> None:
+def test_a_pdf_without_a_useful_title_is_called_by_its_file(tmp_path, title):
     path = tmp_path / "stored-by-hash"
     path.write_bytes(pdf(Paragraph(PROSE, STYLES["BodyText"]), title=title))
     assert read("../My report.pdf", path).title == "My report.pdf"
 
 
-def test_progress_names_the_pages() -> None:
+def test_progress_names_the_pages():
     steps: list[Progress] = []
     data = pdf(*[part for n in range(3) for part in (Paragraph(f"page {n}", STYLES["BodyText"]), PageBreak())])
     read("a.pdf", data, progress=steps.append)
     assert steps == [Progress("Reading page", n, 3) for n in (1, 2, 3)]
 
 
-def test_a_word_file_keeps_headings_lists_and_tables_in_order() -> None:
+def test_a_word_file_keeps_headings_lists_and_tables_in_order():
     document = docx.Document()
     document.core_properties.title = "Minutes"
     document.add_heading("Fruit", 1)
@@ -177,7 +177,7 @@ PAGE = f"""<!doctype html><html><head><title>On Foxes</title></head><body>
 <footer>All rights reserved by the shoe shop</footer><script>var tracker = 1;</script></body></html>"""
 
 
-def test_a_web_page_yields_its_main_text_and_structure() -> None:
+def test_a_web_page_yields_its_main_text_and_structure():
     document = read("page", PAGE.encode(), content_type="text/html")
     assert (document.title, document.kind) == ("On Foxes", "html")
     assert "What they eat" in texts(document, "heading")
@@ -188,11 +188,11 @@ def test_a_web_page_yields_its_main_text_and_structure() -> None:
     assert "tracker" not in everything
 
 
-def test_a_page_with_hardly_any_text_gives_all_of_it() -> None:
+def test_a_page_with_hardly_any_text_gives_all_of_it():
     assert "Closed today" in read("a.html", b"<html><body><div>Closed today</div></body></html>").blocks[0].text
 
 
-def test_markdown_loses_its_marks_and_keeps_its_structure() -> None:
+def test_markdown_loses_its_marks_and_keeps_its_structure():
     source = (
         "---\ndraft: yes\n---\n# Foxes\n\nThey are *quick* and [brown](http://x.test), `really`\nso.\n\n"
         "- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\nx = 1\n\ny = 2\n```\n"
@@ -210,7 +210,7 @@ def test_markdown_loses_its_marks_and_keeps_its_structure() -> None:
     )
 
 
-def test_plain_text_is_parted_by_blank_lines() -> None:
+def test_plain_text_is_parted_by_blank_lines():
     document = read("notes.txt", b"one\r\nline\r\n\r\n \r\ntwo\n")
     assert (document.title, document.kind) == ("notes.txt", "text")
     assert document.blocks == (Block("one\nline"), Block("two"))
@@ -227,7 +227,7 @@ def test_plain_text_is_parted_by_blank_lines() -> None:
     ],
     ids=lambda value: value[:10],
 )
-def test_text_is_read_in_the_encoding_it_was_written_in(text: str, encoding: str) -> None:
+def test_text_is_read_in_the_encoding_it_was_written_in(text, encoding):
     assert read("a.txt", text.encode(encoding)).blocks[0].text == text
 
 
@@ -242,7 +242,7 @@ def test_text_is_read_in_the_encoding_it_was_written_in(text: str, encoding: str
     ],
     ids=lambda value: value[:10],
 )
-def test_a_declared_charset_is_honoured(text: str, encoding: str, declared: str) -> None:
+def test_a_declared_charset_is_honoured(text, encoding, declared):
     page = f'<html><head><meta http-equiv="Content-Type" content="text/html; charset={declared}"></head><p>{text}</p>'
     assert text in read("a.html", page.encode(encoding)).blocks[0].text
     assert text in read("a", text.encode(encoding), content_type="text/plain", charset=declared).blocks[0].text
@@ -253,23 +253,23 @@ def test_a_declared_charset_is_honoured(text: str, encoding: str, declared: str)
     [(KOREAN, "cp949"), (CHINESE, "gb18030"), (TAIWANESE, "big5"), (JAPANESE, "cp932"), (GERMAN, "cp1252")],
     ids=lambda value: value[:10],
 )
-def test_a_page_without_a_charset_is_decoded_correctly(text: str, encoding: str) -> None:
+def test_a_page_without_a_charset_is_decoded_correctly(text, encoding):
     assert text in read("a.html", f"<html><body><p>{text}</p></body></html>".encode(encoding)).blocks[0].text
 
 
-def test_a_wrongly_declared_charset_is_not_believed() -> None:
+def test_a_wrongly_declared_charset_is_not_believed():
     assert read("a.txt", KOREAN.encode(), charset="ascii").blocks[0].text == KOREAN
     assert read("a.txt", KOREAN.encode("cp949"), charset="utf-8").blocks[0].text == KOREAN
     assert read("a.txt", KOREAN.encode(), charset="no-such-charset").blocks[0].text == KOREAN
 
 
-def test_content_decides_what_a_file_is_not_its_name() -> None:
+def test_content_decides_what_a_file_is_not_its_name():
     data = pdf(Paragraph("Hello there", STYLES["BodyText"]))
     assert read("page.html", data, content_type="text/html").kind == "pdf"
     assert read("page.txt", PAGE.encode()).kind == "html"
 
 
-def test_text_from_outside_is_cleaned() -> None:
+def test_text_from_outside_is_cleaned():
     assert clean_text("a\0b\ud800\ufffe\x1b[31mc\r\nd\U000e0041e\u0301") == "ab[31mc\nd\u00e9"
     assert read("a.txt", "a\x0bb \ufdd0c".encode()).blocks[0].text == "ab c"
 
@@ -286,23 +286,23 @@ def test_text_from_outside_is_cleaned() -> None:
         ("\n/", "untitled"),
     ],
 )
-def test_a_name_is_only_text_to_show(name: str, shown: str) -> None:
+def test_a_name_is_only_text_to_show(name, shown):
     assert clean_display_name(name) == shown
 
 
-def test_a_document_survives_the_way_through_json() -> None:
+def test_a_document_survives_the_way_through_json():
     document = Document("t", 2, (Block("a", "heading", 1, 2), Block("b", page=2)))
     assert Document.from_json(document.as_json()) == document
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.kind)
-def test_each_format_has_a_parser_and_is_named_in_the_readme(known: Format) -> None:
+def test_each_format_has_a_parser_and_is_named_in_the_readme(known):
     assert callable(known.load_reader())
     readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8").lower()
     assert known.label.lower() in readme or known.family.lower() in readme
 
 
-def test_kinds_and_suffixes_of_formats_are_distinct() -> None:
+def test_kinds_and_suffixes_of_formats_are_distinct():
     suffixes = [suffix for known in FORMATS for suffix in known.suffixes]
     assert len(set(suffixes)) == len(suffixes)
     assert len({known.kind for known in FORMATS}) == len(FORMATS)

@@ -41,7 +41,7 @@ def page(main: str, head: str = "", title: str = "How kettles work | Kettle News
     return f"<!doctype html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
 
 
-def test_a_page_is_reduced_to_text_with_its_structure() -> None:
+def test_a_page_is_reduced_to_text_with_its_structure():
     blocks = read(page(ENGLISH, SAID)).blocks
     assert [(block.kind, block.text) for block in blocks if block.kind != "paragraph"] == [
         ("heading", "How kettles work"),
@@ -63,7 +63,7 @@ def test_a_page_is_reduced_to_text_with_its_structure() -> None:
     ]
 
 
-def test_cells_of_links_keep_their_text() -> None:
+def test_cells_of_links_keep_their_text():
     facts = """<table><tr><th scope="row">Founders</th><td><ul><li><a href="/ada">Ada Lovelace</a></li>
     <li><a href="/max">Max Born</a></li></ul></td></tr><tr><th scope="row"><a href="/income">Operating income</a></th>
     <td>88 million</td></tr><tr><th scope="row">Seat</th><td><a href="/dover">Dover</a>,
@@ -73,7 +73,7 @@ def test_cells_of_links_keep_their_text() -> None:
     assert rows[-3:] == ["Founders | Ada Lovelace, Max Born", "Operating income | 88 million", "Seat | Dover, Kent"]
 
 
-def test_cells_that_span_columns_or_rows_belong_to_each() -> None:
+def test_cells_that_span_columns_or_rows_belong_to_each():
     table = """<table><tr><td colspan="4">Prices from May</td></tr>
     <tr><th rowspan="2">Service</th><th colspan="2">Price</th><th rowspan="2">Discount</th></tr>
     <tr><th>Members</th><th>Guests</th></tr><tr><td>Repair</td><td>€ 1,234</td><td>€ 1,490.50</td><td>12 %</td></tr>
@@ -88,7 +88,7 @@ def test_cells_that_span_columns_or_rows_belong_to_each() -> None:
     ]
 
 
-def test_a_caption_above_several_columns_is_above_each_of_them() -> None:
+def test_a_caption_above_several_columns_is_above_each_of_them():
     table = """<table><caption>Kettles of Odby</caption>
     <tr><th></th><th colspan="2">2023</th><th colspan="2">2022</th></tr>
     <tr><th>Kind</th><th>Sold</th><th>Returned</th><th>Sold</th><th>Returned</th></tr>
@@ -119,19 +119,19 @@ def test_a_caption_above_several_columns_is_above_each_of_them() -> None:
         ('壶水会开。<sup>[<a href="/n">來源請求</a>]</sup>然后', "壶水会开。然后"),
     ],
 )
-def test_raised_marks_of_notes_are_left_out_and_exponents_stay(source: str, read_as: str) -> None:
+def test_raised_marks_of_notes_are_left_out_and_exponents_stay(source, read_as):
     found = read(page(f"{ENGLISH}<p>{source} Every kettle has a lid and a base that is warm.</p>"))
     assert any(block.text.startswith(read_as) for block in found.blocks)
 
 
-def test_the_title_of_a_list_of_properties_has_no_bars() -> None:
+def test_the_title_of_a_list_of_properties_has_no_bars():
     table = """<table><tr><th colspan="2">Kettles of Odby</th></tr><tr><th>Founded</th><td>1975</td></tr>
     <tr><th>Founders</th><td>Ada and Bea</td></tr><tr><th>Seat</th><td>Odby</td></tr></table>"""
     rows = [block.text for block in read(page(ENGLISH + table)).blocks if block.kind == "row"]
     assert {"Kettles of Odby", "Founded | 1975"} <= set(rows)
 
 
-def test_title_author_and_date_are_those_the_page_states() -> None:
+def test_title_author_and_date_are_those_the_page_states():
     document = read(page(ENGLISH, SAID))
     assert (document.title, document.author, document.published) == ("How kettles work", "Ada Lovelace", "2024-03-05")
     navigation = '<div role="navigation" class="navbox authority-control"><a href="/a">Authority control</a></div>'
@@ -139,7 +139,7 @@ def test_title_author_and_date_are_those_the_page_states() -> None:
     assert (unsigned.author, unsigned.published) == ("", "")
 
 
-def test_authors_named_twice_are_told_once_and_in_order() -> None:
+def test_authors_named_twice_are_told_once_and_in_order():
     head = """<meta property="article:author" content="山田 太郎"><script type="application/ld+json">
     {"@context": "https://schema.org", "@type": "NewsArticle", "headline": "やかん", "datePublished": "2022-01-09",
      "author": [{"@type": "Person", "name": "山田太郎"}, {"@type": "Person", "name": "鈴木 花子"}]}</script>"""
@@ -166,7 +166,7 @@ JAPANESE = """<h1>やかんの仕組み</h1><p>やかんは水を沸かすため
     ],
     ids=["Korean", "Chinese", "Japanese"],
 )
-def test_short_pages_in_other_scripts_keep_their_shape(main: str, author: str, notice: str) -> None:
+def test_short_pages_in_other_scripts_keep_their_shape(main, author, notice):
     head = f'<meta name="author" content="{author}">'
     body = f'<nav>메뉴 首页</nav><div class="cookie-notice"><p>{notice}</p></div><div id="content">{main}</div>'
     after = f'<div id="comments"><p>{notice}</p></div><div class="footer">© 2026</div>'
@@ -177,13 +177,13 @@ def test_short_pages_in_other_scripts_keep_their_shape(main: str, author: str, n
     assert notice not in " ".join(block.text for block in document.blocks)
 
 
-def test_a_short_page_is_read_whole_without_menus_and_scripts() -> None:
+def test_a_short_page_is_read_whole_without_menus_and_scripts():
     html = "<body><header>Logo</header><nav>Menu</nav><script>var x = 1</script><p>Hi there.</p><footer>©</footer>"
     document = read(f"<html><head><title>Tiny</title><style>p {{}}</style></head>{html}</body></html>")
     assert (document.title, [block.text for block in document.blocks]) == ("Tiny", ["Hi there."])
 
 
-def test_a_page_drawn_by_a_program_is_refused_in_words() -> None:
+def test_a_page_drawn_by_a_program_is_refused_in_words():
     html = "<html><head><title>App</title></head><body><div id='root'></div><script>draw()</script></body></html>"
     with pytest.raises(SourceRefused, match="may need JavaScript") as caught:
         read(html)

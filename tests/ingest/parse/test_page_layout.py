@@ -36,7 +36,7 @@ def text(blocks: list[Block]) -> str:
     return " ".join(block.text for block in blocks)
 
 
-def test_columns_drawn_line_by_line_are_read_one_after_the_other() -> None:
+def test_columns_drawn_line_by_line_are_read_one_after_the_other():
     def page(canvas: Canvas) -> None:
         canvas.drawString(72, 760, "Above both columns there is a line that is as wide as the page, or nearly so.")
         for number in range(5):
@@ -49,7 +49,7 @@ def test_columns_drawn_line_by_line_are_read_one_after_the_other() -> None:
     assert places == sorted(places)
 
 
-def test_three_columns_are_told_apart_as_well() -> None:
+def test_three_columns_are_told_apart_as_well():
     def page(canvas: Canvas) -> None:
         canvas.setFont("Helvetica", 9)
         for number in range(4):
@@ -61,7 +61,7 @@ def test_three_columns_are_told_apart_as_well() -> None:
     assert places == sorted(places)
 
 
-def test_the_cells_of_a_table_stay_in_their_rows() -> None:
+def test_the_cells_of_a_table_stay_in_their_rows():
     def page(canvas: Canvas) -> None:
         canvas.drawString(72, 740, "Before the table.")
         for number, row in enumerate([("kind", "weight", "age"), ("red fox", "9 kg", "4"), ("bear", "300 kg", "")]):
@@ -79,7 +79,7 @@ def test_the_cells_of_a_table_stay_in_their_rows() -> None:
     assert "Name: Date:" in text(blocks)
 
 
-def test_the_outline_says_what_is_a_heading_and_of_which_level() -> None:
+def test_the_outline_says_what_is_a_heading_and_of_which_level():
     def page(canvas: Canvas) -> None:
         for number, (title, level) in enumerate([("1 Foxes", 0), ("1.1 What they eat", 1)]):
             canvas.bookmarkPage(title)
@@ -95,7 +95,7 @@ def test_the_outline_says_what_is_a_heading_and_of_which_level() -> None:
     ]
 
 
-def test_running_headers_are_left_out_and_the_rest_is_kept() -> None:
+def test_running_headers_are_left_out_and_the_rest_is_kept():
     def page(number: int) -> Callable[[Canvas], None]:
         def draw(canvas: Canvas) -> None:
             canvas.drawString(72, 800, "Annual report of the foxes")
@@ -114,7 +114,7 @@ def test_running_headers_are_left_out_and_the_rest_is_kept() -> None:
 
 
 @pytest.mark.parametrize("pages", [3, 4, 9])
-def test_running_headers_and_feet_of_several_lines_are_left_out(pages: int) -> None:
+def test_running_headers_and_feet_of_several_lines_are_left_out(pages):
     def page(number: int) -> Callable[[Canvas], None]:
         def draw(canvas: Canvas) -> None:
             canvas.drawString(72, 800, "Harbour board")
@@ -134,7 +134,7 @@ def test_running_headers_and_feet_of_several_lines_are_left_out(pages: int) -> N
     assert all(f"It was settled for {number * 91} pounds" in found for number in range(1, pages + 1))
 
 
-def test_what_only_two_pages_share_is_kept() -> None:
+def test_what_only_two_pages_share_is_kept():
     def page(canvas: Canvas) -> None:
         canvas.drawString(72, 800, "Harbour board")
         canvas.drawString(72, 700, f"{SENTENCE}.")
@@ -143,7 +143,7 @@ def test_what_only_two_pages_share_is_kept() -> None:
 
 
 @pytest.mark.skipif(not DEJAVU.exists(), reason="needs a font with Hebrew and Arabic letters")
-def test_text_from_right_to_left_comes_in_the_order_it_is_read() -> None:
+def test_text_from_right_to_left_comes_in_the_order_it_is_read():
     hebrew, arabic = "שלום עולם זה טקסט בעברית", "مرحبا بالعالم"
     pdfmetrics.registerFont(TTFont("DejaVu", DEJAVU))
 
@@ -155,7 +155,7 @@ def test_text_from_right_to_left_comes_in_the_order_it_is_read() -> None:
     assert text(drawn(page)) == f"{hebrew} {arabic}"
 
 
-def test_numbers_that_do_not_count_pages_are_kept() -> None:
+def test_numbers_that_do_not_count_pages_are_kept():
     def invoice(number: int) -> Callable[[Canvas], None]:
         def page(canvas: Canvas) -> None:
             canvas.drawString(72, 780, f"Invoice {number * 7919 % 9000 + 1000}")
@@ -187,17 +187,17 @@ def wrap_korean(wrap: Callable[[str], list[str]]) -> str:
 
 
 @pytest.mark.parametrize("width", [20, 24, 31])
-def test_korean_lines_wrapped_between_words_are_joined_with_spaces(width: int) -> None:
+def test_korean_lines_wrapped_between_words_are_joined_with_spaces(width):
     assert wrap_korean(lambda said: textwrap.wrap(said, width)) == KOREAN
 
 
-def test_korean_lines_wrapped_inside_a_word_are_joined_without_a_space() -> None:
+def test_korean_lines_wrapped_inside_a_word_are_joined_without_a_space():
     inside = wrap_korean(lambda said: [said[at : at + 26] for at in range(0, len(said), 26)])
     words = set(KOREAN.split())
     assert sum(word in words for word in inside.split()) >= 0.9 * len(words)
 
 
-def test_a_particle_at_the_start_of_a_line_belongs_to_the_word_before() -> None:
+def test_a_particle_at_the_start_of_a_line_belongs_to_the_word_before():
     assert join_lines(["매년 한 차례 건강검진", "을 지원한다."], set()) == "매년 한 차례 건강검진을 지원한다."
     assert join_lines(["매년 한 차례 건강", "검진을 지원한다."], {"건강검진을"}) == "매년 한 차례 건강검진을 지원한다."
     assert join_lines(["복지 포인트", "단체 상해보험"], set()) == "복지 포인트 단체 상해보험"
@@ -205,7 +205,7 @@ def test_a_particle_at_the_start_of_a_line_belongs_to_the_word_before() -> None:
     assert join_lines(["青山圖書館於", "1962年開館"], set()) == "青山圖書館於1962年開館"
 
 
-def test_a_line_with_a_label_stays_a_line_of_its_own() -> None:
+def test_a_line_with_a_label_stays_a_line_of_its_own():
     lines = (
         "• 세면도구와 운동화, 여벌 옷을 챙겨 오시고 침구는 연수원에서 쓰던 것을 그대로",
         "사용하시기 바랍니다",
@@ -231,7 +231,7 @@ def test_a_line_with_a_label_stays_a_line_of_its_own() -> None:
     ]
 
 
-def test_a_wrapped_value_belongs_to_its_label() -> None:
+def test_a_wrapped_value_belongs_to_its_label():
     lines = ("Venue: the large hall on the third floor of the municipal library of Halden,", "beside the lifts.")
 
     def page(canvas: Canvas) -> None:
@@ -241,7 +241,7 @@ def test_a_wrapped_value_belongs_to_its_label() -> None:
     assert drawn(page)[-1].text == " ".join(lines)
 
 
-def test_a_sign_or_an_ending_at_the_start_of_a_line_gets_no_space() -> None:
+def test_a_sign_or_an_ending_at_the_start_of_a_line_gets_no_space():
     assert (
         join_lines(["담당자에게 알려 주세요", ". 주차장은 30대까지"], set())
         == "담당자에게 알려 주세요. 주차장은 30대까지"
@@ -267,7 +267,7 @@ def test_a_word_without_end_is_joined_too(letter):
         ("Nothing of it.", "Smith-", "Jones", "Smith-Jones"),
     ],
 )
-def test_a_compound_keeps_its_hyphen_at_the_end_of_a_line(elsewhere, first, second, read) -> None:
+def test_a_compound_keeps_its_hyphen_at_the_end_of_a_line(elsewhere, first, second, read):
     def page(canvas: Canvas) -> None:
         for number, line in enumerate((elsewhere, f"Here a line ends with {first}", f"{second} in the middle.")):
             canvas.drawString(72, 700 - 14 * number, line)
@@ -275,7 +275,7 @@ def test_a_compound_keeps_its_hyphen_at_the_end_of_a_line(elsewhere, first, seco
     assert f"ends with {read} in the middle" in text(drawn(page))
 
 
-def test_a_notice_at_the_foot_of_a_column_does_not_interrupt_its_sentence() -> None:
+def test_a_notice_at_the_foot_of_a_column_does_not_interrupt_its_sentence():
     def page(canvas: Canvas) -> None:
         for column, name in enumerate(("left", "right")):
             for number in range(6):

@@ -67,7 +67,7 @@ def texts(blocks: Sequence[Block], kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("repeated", [0, 1], ids=["names on the first page", "names on every page"])
-def test_a_table_of_several_pages_is_one(repeated: int) -> None:
+def test_a_table_of_several_pages_is_one(repeated):
     document = typeset([NAMES, *INVOICES], repeated=repeated)
     (table,) = tables(document)
     assert {block.page for block in document.blocks if block.kind == "row"} == {1, 2, 3}
@@ -83,7 +83,7 @@ def test_a_table_of_several_pages_is_one(repeated: int) -> None:
     assert run_query(query.sql, [table], Cancellation()).rows == ((sum(1000 + at for at in range(1, 90, 2)),),)
 
 
-def test_merged_cells_name_all_columns_below_them() -> None:
+def test_merged_cells_name_all_columns_below_them():
     document = typeset(REGIONS, *SPANS)
     periods = [f"{year} · {name}" for year in ("2023", "2024") for name in REGIONS[1][1:3]]
     assert texts(document.blocks, "header") == [" | ".join(["Region", *periods])]
@@ -98,13 +98,13 @@ def test_merged_cells_name_all_columns_below_them() -> None:
     assert run_query(query.sql, [table], Cancellation()).rows == (("Coast", 13900),)
 
 
-def test_a_cell_that_spans_rows_belongs_to_each() -> None:
+def test_a_cell_that_spans_rows_belongs_to_each():
     rows = [["Name", "Role", "Hours"], ["Ida", "Painter", "20"], ["", "Cleaner", "10"], ["Tom", "Mechanic", "38"]]
     document = typeset(rows, ("SPAN", (0, 1), (0, 2)))
     assert texts(document.blocks, "row") == ["Ida | Painter | 20", "Ida | Cleaner | 10", "Tom | Mechanic | 38"]
 
 
-def test_lines_between_columns_only_make_a_row_of_each_line() -> None:
+def test_lines_between_columns_only_make_a_row_of_each_line():
     def draw(canvas: Canvas) -> None:
         for at, row in enumerate([NAMES[:3], *(row[:3] for row in INVOICES[:4])]):
             for column, cell in enumerate(row):
@@ -118,7 +118,7 @@ def test_lines_between_columns_only_make_a_row_of_each_line() -> None:
     assert rows == [" | ".join(row[:3]) for row in INVOICES[:4]]
 
 
-def test_a_chart_and_a_framed_text_are_no_tables() -> None:
+def test_a_chart_and_a_framed_text_are_no_tables():
     def draw(canvas: Canvas) -> None:
         for at in range(6):
             canvas.line(100, 500 + 20 * at, 300, 500 + 20 * at)

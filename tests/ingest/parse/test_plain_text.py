@@ -18,7 +18,7 @@ def read(name: str, data: bytes, **options: str) -> Document:
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-def test_a_table_is_read_whatever_parts_its_cells(delimiter: str, encoding: str) -> None:
+def test_a_table_is_read_whatever_parts_its_cells(delimiter, encoding):
     rows = [["Name", "Straße"], ["Zoë Müller", '"Große Allee 1,\r\nHof; hinten"'], ["", ""], ["Jörg", "Äußere Höfe 2"]]
     text = "\r\n".join(delimiter.join(row) for row in rows)
     document = read("a.csv", text.encode(encoding))
@@ -31,22 +31,22 @@ def test_a_table_is_read_whatever_parts_its_cells(delimiter: str, encoding: str)
 
 
 @pytest.mark.parametrize("text", ["1,2\n3,4\n", "a,a\n1,2\n", "title,\na,b\n", "a,b\n", "word\nother\n"])
-def test_a_first_row_that_names_no_columns_is_a_row(text: str) -> None:
+def test_a_first_row_that_names_no_columns_is_a_row(text):
     assert {block.kind for block in read("a.csv", text.encode()).blocks} == {"row"}
 
 
-def test_rows_are_as_wide_as_the_names_of_columns_unless_these_are_too_many_to_be_repeated() -> None:
+def test_rows_are_as_wide_as_the_names_of_columns_unless_these_are_too_many_to_be_repeated():
     assert [block.text for block in read("a.csv", b"a,b,c\n1,2\n").blocks] == ["a | b | c", "1 | 2 |"]
     names = ",".join(f"name{number}" for number in range(2_000))
     table = read("a.csv", f"{names}\n".encode() + b"1,2\n" * 6_000)
     assert {block.text for block in table.blocks[1:]} == {"1 | 2"}
 
 
-def test_a_table_may_be_told_by_its_content_type() -> None:
+def test_a_table_may_be_told_by_its_content_type():
     assert read("export", b"a,b\n1,2\n", content_type="text/csv").kind == "csv"
 
 
-def test_json_yields_a_line_per_value_with_its_path() -> None:
+def test_json_yields_a_line_per_value_with_its_path():
     data = '[{"name": "Zoë", "tags": ["a", 1], "at": {"city": "Köln", "zip": null}}, {"notes": [{"text": "x\\ny"}]}]'
     document = read("a.json", data.encode())
     assert document.kind == "json"
@@ -56,13 +56,13 @@ def test_json_yields_a_line_per_value_with_its_path() -> None:
     )
 
 
-def test_json_lines_are_records() -> None:
+def test_json_lines_are_records():
     document = read("a.jsonl", b'{"q": "why", "ok": true}\n\n{"q": "how"}\n')
     assert document.blocks == (Block("q: why\nok: true", "code"), Block("q: how", "code"))
 
 
 @pytest.mark.parametrize("text", ['{"a": 1', "[" * 100_000, '// a remark\n{"a": 1}'])
-def test_what_only_looks_like_json_is_read_as_text(text: str) -> None:
+def test_what_only_looks_like_json_is_read_as_text(text):
     assert read("a.json", text.encode()).kind == "text"
 
 
@@ -85,7 +85,7 @@ HEAD = (
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "windows-1252"])
-def test_an_e_mail_yields_headers_text_and_attachment_names(charset: str) -> None:
+def test_an_e_mail_yields_headers_text_and_attachment_names(charset):
     message = mail("Füchse sind schön.\n\nSie sind schnell.", charset)
     message.add_alternative("<p>not this</p>", subtype="html")
     message.add_attachment(b"secret inside", maintype="application", subtype="pdf", filename="Zähne.pdf")
@@ -99,18 +99,18 @@ def test_an_e_mail_yields_headers_text_and_attachment_names(charset: str) -> Non
     )
 
 
-def test_an_e_mail_without_plain_text_gives_the_text_of_its_page() -> None:
+def test_an_e_mail_without_plain_text_gives_the_text_of_its_page():
     page = "<html><head><style>p {}</style></head><body><p>Foxes are quick.</p><script>track()</script></body></html>"
     document = read("a", mail(page, subtype="html").as_bytes(), content_type="message/rfc822")
     assert document.blocks == (*HEAD, Block("Foxes are quick."))
 
 
-def test_an_e_mail_in_a_charset_that_nobody_knows_is_still_read() -> None:
+def test_an_e_mail_in_a_charset_that_nobody_knows_is_still_read():
     data = mail("Foxes are quick.").as_bytes().replace(b'charset="utf-8"', b'charset="x-none"')
     assert Block("Foxes are quick.") in read("a.eml", data).blocks
 
 
-def test_a_malformed_header_costs_no_more_than_itself() -> None:
+def test_a_malformed_header_costs_no_more_than_itself():
     data = b'Subject: Foxes\nTo: "\nDate: never\n\nThey are quick.'
     assert read("a.eml", data).blocks == (
         Block("Foxes", "heading", level=1),
@@ -119,7 +119,7 @@ def test_a_malformed_header_costs_no_more_than_itself() -> None:
     )
 
 
-def test_a_file_that_is_no_e_mail_is_refused() -> None:
+def test_a_file_that_is_no_e_mail_is_refused():
     with pytest.raises(SourceRefused) as caught:
         read("a.eml", b"\nhello")
     assert caught.value.code == "corrupt"
@@ -137,12 +137,12 @@ def write_pages(end: str, count: int = 4) -> str:
 @pytest.mark.parametrize(
     "end", ["\f", "Page {n} of {count}\n", "- {n} -\n", "{n} / {count}\n", "第{n}页\n", "{n} 쪽\n", "PAGE {n}\n\f"]
 )
-def test_headers_and_feet_of_pages_are_no_text(end: str) -> None:
+def test_headers_and_feet_of_pages_are_no_text(end):
     blocks = read("a.txt", write_pages(end).encode()).blocks
     texts = [block.text for block in blocks if block.text.strip()]
     assert texts == [f"Item {n * 37} costs {n * 91} pounds and will\nbe paid." for n in range(1, 5)]
 
 
 @pytest.mark.parametrize("text", [write_pages("Page {n} of 2\n", 2), write_pages("Page 7\n"), write_pages("\n")])
-def test_lines_that_do_not_belong_to_pages_are_kept(text: str) -> None:
+def test_lines_that_do_not_belong_to_pages_are_kept(text):
     assert "".join(block.text for block in read("a.txt", text.encode()).blocks).count("Harbour board") >= 2

@@ -23,7 +23,7 @@ LEASE = (
 )
 
 
-def test_a_numbered_heading_is_parted_from_the_line_below() -> None:
+def test_a_numbered_heading_is_parted_from_the_line_below():
     assert [(block.kind, block.text) for block in read(LEASE)] == [
         ("heading", "LEASE"),
         ("heading", "4. Rent"),
@@ -33,7 +33,7 @@ def test_a_numbered_heading_is_parted_from_the_line_below() -> None:
     ]
 
 
-def test_passages_know_the_headings_above_them() -> None:
+def test_passages_know_the_headings_above_them():
     document = parse_file("a.txt", LEASE.encode(), stop=Cancellation())
     chunks = split_document(document, lambda text: len(text) // 3 + 1, CHUNK_TOKENS)
     assert chunks[0].heading == "LEASE › 4. Rent"
@@ -63,7 +63,7 @@ def test_passages_know_the_headings_above_them() -> None:
         ("GENERAL TERMS\n\nThey apply.\n\nLIABILITY\n\nThere is none.", ["GENERAL TERMS", "LIABILITY"]),
     ],
 )  # fmt: skip
-def test_headings_are_recognized(text: str, found: list[str]) -> None:
+def test_headings_are_recognized(text, found):
     assert headings(text) == found
 
 
@@ -93,12 +93,12 @@ def test_headings_are_recognized(text: str, found: list[str]) -> None:
         "12. Lily\n\nShe is alone in the file.",
     ],
 )
-def test_sentences_and_items_are_no_headings(text: str) -> None:
+def test_sentences_and_items_are_no_headings(text):
     assert headings(text) == []
     assert " ".join(block.text for block in read(text)).split() == text.split()
 
 
-def test_levels_follow_the_numbers() -> None:
+def test_levels_follow_the_numbers():
     text = "MANUAL\n\n1. Pump\n\n1.1 Seal\n\nIt is round.\n\n1.2 Wheel\n\nIt turns.\n\n2. Tank\n\nIt is full."
     document = parse_file("a.txt", text.encode(), stop=Cancellation())
     levels = {block.text: block.level for block in document.blocks if block.kind == "heading"}

@@ -9,7 +9,7 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 from streamlit.runtime.scriptrunner import ScriptRunner
 
-from crag.concurrency.priority_semaphore import PrioritySemaphore
+from crag.concurrency.processor import PrioritySemaphore
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from pages.documents import collections, table
 from pages.documents.removal import REMOVE_DIALOG

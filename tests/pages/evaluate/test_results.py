@@ -67,4 +67,4 @@ def test_a_summary_dropped_from_the_cache_is_not_cached(monkeypatch, services):
     summarized = [evaluation(id=f"summary-{number}") for number in range(3)]
     for one in summarized:
         page_results.load_summary(one, 0)
-    assert [page_results.has_cached_summary(one, 0) for one in summarized] == [False, True, True]
+    assert [page_results.has_cached_summary(one) for one in summarized] == [False, True, True]

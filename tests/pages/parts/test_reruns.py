@@ -10,7 +10,7 @@ from streamlit.runtime.app_session import _populate_theme_msg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import RerunData
 
-from crag.concurrency.priority_semaphore import PrioritySemaphore
+from crag.concurrency.processor import PrioritySemaphore
 from pages.parts import reruns
 from pages.parts.reruns import clear_queue, copy_theme
 from tests.waiting import PATIENCE, wait_until

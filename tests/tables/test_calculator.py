@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.tables.continuations import continue_calculation
+from crag.tables.calculator import continue_calculation
 from crag.tables.data_table import find_tables
 from tests.doubles.engine import passage
 
