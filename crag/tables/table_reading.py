@@ -27,6 +27,7 @@ _FRAME_LIKE_NAME = re.compile("May|US|IT|WHO")  # names that are also stop words
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _LEAD = re.compile(r"(?:(?:in|during|of|for|on|at|from|between) )?(?:the )?", re.IGNORECASE)
 _KIND = re.compile(r"(?:categor(?:y|ies)|(?:kind|type|group|segment|line|area)s?)", re.IGNORECASE)
+_PROBE = 24  # characters that show whether a value may occur at all
 _CODE = re.compile(r"[A-Za-z]{0,4}[-/.]?\d+")
 
 
@@ -104,7 +105,8 @@ class TableReading:
         first, second = columns[0], columns[min(1, len(columns) - 1)]
         codes = [bool(_CODE.fullmatch(str(cell))) for one in (first, second) for cell in self.cells(one)]
         is_code = all(codes[: len(self.table.rows)]) and not any(codes[len(self.table.rows) :])
-        is_name = second.kind == "text" and len({*self.cells(second)}) == len(self.table.rows)
+        pairs = {*zip(self.cells(first), self.cells(second), strict=True)}
+        is_name = second.kind == "text" and len({*self.cells(first)}) == len({*self.cells(second)}) == len(pairs)
         return second if is_code and is_name and first.kind == "text" else first
 
     def _take(self, start: int, end: int, *, counts: bool = True) -> None:
@@ -122,12 +124,12 @@ class TableReading:
 
     def _find_values(self) -> dict[TableColumn, dict[str | float, int]]:
         """Return the cell values in the question by column, each with its place; longer values take precedence."""
-        known = [(pattern, column, value) for column in self.table.columns for pattern, value in self._forms(column)]
-        for pattern, column, value in sorted(known, key=lambda one: -len(one[0])):
+        known = [(form, column) for column in self.table.columns for form in self._forms(column)]
+        for (pattern, value, is_sure), column in sorted(known, key=lambda one: -len(one[0][0])):
             for match in re.finditer(pattern, self.question, re.IGNORECASE):
                 if not any(self._used[match.start() : match.end()]) and not self._is_column_word(match[0]):
                     self._take(*match.span())
-                    owner = self._find_owner(column, value, match.start())
+                    owner = column if is_sure else self._find_owner(column, value, match.start())
                     self._places.setdefault(owner, []).append((*match.span(), value))
         return {column: {value: start for start, _, value in spans} for column, spans in self._places.items()}
 
@@ -158,9 +160,12 @@ class TableReading:
         self.is_guessed |= len(others) > 1 and len(named) != 1
         return named[0] if len(named) == 1 else column
 
-    def _forms(self, column: TableColumn) -> Iterator[tuple[str, str | float]]:
-        """Yield a pattern for each value of a column that may occur in the question, with the value."""
-        lower, name = self.question.lower(), re.escape(_bare_name(column))
+    def _forms(self, column: TableColumn) -> Iterator[tuple[str, str | float, bool]]:
+        """Yield a pattern for each value of a column that may occur in the question, with the value.
+
+        The pattern is sure to mean this column if it has the unit or the name of the column.
+        """
+        letters, name = _letters(self.question), re.escape(_bare_name(column))
         values = {value for value in self.cells(column) if value is not None}
         is_year = all(value in YEAR_RANGE for value in values) and has_words(column.name, "columns", "year")
         if column.kind == "date" or (column.kind == "number" and not is_year and column is not self.label):
@@ -168,15 +173,15 @@ class TableReading:
         for value in values:
             text = value if isinstance(value, str) else f"{value:.0f}"
             if text.isupper() and (signs := find_currencies(text)) and (signs[0].fullmatch(text)):
-                yield rf"(?<![a-z])(?:{signs[0].pattern})(?![a-z])", value
-            if text.lower()[:24] not in lower:
+                yield rf"(?<![a-z])(?:{signs[0].pattern})(?![a-z])", value, False
+            if _letters(text)[:_PROBE].rstrip("sye") not in letters:
                 continue
             if not text.isdigit() or is_year or len(text) > _MAX_SHORT_NUMBER:
-                yield _value_pattern(text), value
-            elif column.unit:
-                yield rf"(?<!\d){text}\s?{re.escape(column.unit)}", value
+                yield _value_pattern(text), value, False
+            elif column.unit or is_cjk(column.name):
+                yield rf"(?<!\d){text}\s?{re.escape(column.unit) or name}", value, True
             else:
-                yield rf"\b{name} (?:no\.? ?|# ?)?{text}(?!\d)", value
+                yield rf"\b{name} (?:no\.? ?|# ?)?{text}(?!\d)", value, True
 
     def cells(self, column: TableColumn) -> list[str | float | None]:
         """Return the values of a column."""
@@ -184,7 +189,7 @@ class TableReading:
         return [row.values[at] for row in self.table.rows]
 
     def _is_column_word(self, text: str) -> bool:
-        return any(text.lower() == _bare_name(column).lower() for column in self.table.columns)
+        return any(_letters(text).rstrip("s") == _letters(_bare_name(one)).rstrip("s") for one in self.table.columns)
 
     def _find_excluded(self) -> dict[TableColumn, set[str | float]]:
         """Return the values that the question rules out, as in “not in Berlin or Porto”; use the words between."""
@@ -276,7 +281,8 @@ class TableReading:
 
     def _match_part(self, column: TableColumn, name: str) -> tuple[float, list[tuple[int, int]]]:
         if word_pattern("columns", "period").fullmatch(name) or (name and is_cjk(name)):
-            short, last = word_pattern("columns", "count_ending").sub("", name), name.rpartition(" ")[2]
+            ending = "date_ending" if column.kind == "date" else "count_ending"
+            short, last = word_pattern("columns", ending).sub("", name), name.rpartition(" ")[2]
             for form, share in ((name, 1.0), (short, 0.9), (last if len(last) > 1 else "", 0.5)):
                 spaced = r"\s?".join(map(re.escape, form.replace(" ", ""))) if form else "$^"
                 bounded = rf"(?<![\dA-Za-z]){spaced}(?!\d|[A-Za-z])" if form[:1].isascii() else spaced
@@ -335,6 +341,7 @@ class TableReading:
             for name in names.split("|"):
                 pattern = name if is_cjk(name) else rf"\b{name}"
                 columns = [one for one in self.numbers if re.search(pattern, one.name, re.IGNORECASE)]
+                columns = _find_plainest(columns)
                 if columns:
                     for start, end in found:
                         self._take(start, end)
@@ -610,6 +617,13 @@ class TableReading:
         return is_named or self.is_titled or self.names_people or bool(whole_words("entities").search(self.question))
 
 
+def _find_plainest(columns: list[TableColumn]) -> list[TableColumn]:
+    """Return the column whose name has no words but those of all others, as “Price” beside “Price from 10”."""
+    terms = {one: frozenset(extract_terms(one.name)) for one in columns}
+    plain = [one for one in columns if all(terms[one] <= others for others in terms.values())]
+    return plain if len(plain) == 1 else columns
+
+
 def _write_period(column: TableColumn, period: Period) -> str:
     bounds = (">=", period.first), ("<", period.end)
     return " AND ".join(f"{column.quoted} {sign} '{day}'" for sign, day in bounds if day)
@@ -659,9 +673,32 @@ def _bare_name(column: TableColumn) -> str:
     return _IN_BRACKETS.sub("", column.name).strip()
 
 
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, in lower case."""
+    return re.sub(r"[\W_]", "", text.lower())
+
+
 def _value_pattern(text: str) -> str:
-    """Return a pattern for a value of a cell: whole words, also in the plural; a single sign only before a particle."""
-    escaped = re.escape(text)
-    if text[-1].isascii():
-        return rf"(?<![A-Za-z\d]){escaped}(?:e?s)?(?![A-Za-z\d])"
-    return escaped if len(text) > 1 else rf"(?<![가-힣一-鿿]){escaped}(?=[은는이가을를의와과 ]|的|$)"
+    """Return a pattern for a value of a cell: whole words, in the singular or plural, a hyphen like a space.
+
+    A single Chinese or Korean sign counts only before a particle.
+    """
+    if not text[-1].isascii():
+        escaped = re.escape(text)
+        return escaped if len(text) > 1 else rf"(?<![가-힣一-鿿]){escaped}(?=[은는이가을를의와과 ]|的|$)"
+    stem, ending = next(
+        (text[: -len(cut)] if cut else text, endings)
+        for form, cut, endings in _ENDINGS
+        if re.search(form, text, re.IGNORECASE)
+    )
+    words = re.sub(r"(?<=\w)\\[ -](?=\w)", lambda _: r"[\s-]?", re.escape(stem))
+    return rf"(?<![A-Za-z\d]){words}{ending}(?![A-Za-z\d])"
+
+
+_ENDINGS = (  # of a noun, the letters to cut, and the endings that it may have instead
+    ("[^aeiou\\W]ies$", "ies", "(?:y|ies)"),
+    ("[^aeiou\\W\\d]y$", "y", "(?:y|ies)"),
+    ("(?:ss|x|ch|sh)es$", "es", "(?:es)?"),
+    ("[a-z]{2}[^sui\\W\\d]s$", "s", "s?"),
+    ("$", "", "(?:e?s)?"),
+)
