@@ -62,11 +62,12 @@ class TableCalculator:
             tables = self._tables.find(passages)
             queries = write_queries(question, tables) if tables else []
             is_certain = all(query.is_certain for query in queries)
-            if queries and (is_certain or (accept_uncertain and self._query_writer is None and len(queries) == 1)):
+            may_be_shown = accept_uncertain or (is_table_question(question) and all(one.is_complete for one in queries))
+            if queries and (is_certain or (may_be_shown and self._query_writer is None and len(queries) == 1)):
                 results = [run_query(query.sql, tables, stop) for query in queries]
                 if len({(result.columns, result.rows) for result in results}) == 1:
                     found = _describe(queries[0], results[0], queries[0].table, language)
-                    return found if is_wanted or (found and _is_wide_lookup(queries[0], found)) else None
+                    return found if is_wanted or (found and _is_computed(queries[0], found)) else None
             is_meant = accept_uncertain or is_plain_calculation(question)
             may_be_meant = is_table_question(question) and may_be_about(question, tables)
             if tables and self._query_writer and (is_meant or (may_be_meant and confirm())):
@@ -119,8 +120,9 @@ def _asks_for_computation(question: str) -> bool:
     return is_table_question(question) or is_listing_question(question)
 
 
-def _is_wide_lookup(query: TableQuery, found: Calculation) -> bool:
-    return query.kind == "filter" and any(is_wide_row(row.sentence) for row in found.rows)
+def _is_computed(query: TableQuery, found: Calculation) -> bool:
+    """Return whether the figure is not simply one of a narrow row, which is quoted."""
+    return query.kind != "filter" or any(is_wide_row(row.sentence) for row in found.rows)
 
 
 def _describe(

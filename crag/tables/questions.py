@@ -6,14 +6,13 @@ than none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from crag.tables.comparisons import Comparison, find_comparisons, scale_numbers, write_comparison
 from crag.tables.data_table import DataTable, TableColumn
-from crag.tables.periods import read_period
+from crag.tables.periods import find_periods, read_period
 from crag.tables.table_reading import Operation, TableReading, find_operations, only_one
 from crag.tables.wording import find_currencies, has_words, read_count, word_pattern
 from crag.text.language import detect_language
@@ -23,6 +22,7 @@ QueryKind = Literal[
     "filter", "count", "distinct", "sum", "mean", "median", "min", "max", "top", "share", "change", "group"
 ]
 _LONGEST = 300  # characters; a longer question brings its own text
+_ANY_YEAR = 2000  # of a month without a year
 _MAX_TIED = 4  # tables that fit a question equally well
 _AGGREGATES = {"sum": "sum", "mean": "avg", "median": "median"}
 _AGGREGATE_KINDS: dict[str, QueryKind] = {"sum": "sum", "mean": "mean", "median": "median"}
@@ -35,12 +35,16 @@ _PERIODS = {
 
 @dataclass(frozen=True, slots=True)
 class TableQuery:
-    """A statement for the question; `is_certain` if every content word of the question was used."""
+    """A statement for the question.
+
+    `is_complete` if every content word of the question was used; `is_certain` if, besides, nothing was guessed.
+    """
 
     sql: str
     table: DataTable
     kind: QueryKind
     is_certain: bool
+    is_complete: bool
 
 
 def is_table_question(question: str) -> bool:
@@ -58,7 +62,8 @@ def is_listing_question(question: str) -> bool:
 
 def is_lookup_question(question: str) -> bool:
     """Return whether the wording may ask for a figure of a period in a table, as in “sales of the depot in 2023”."""
-    return len(question) <= _LONGEST and names_period(question) and has_words(question, "lookup")
+    has_period = names_period(question) or bool(find_periods(question, (_ANY_YEAR,)))
+    return len(question) <= _LONGEST and has_period and has_words(question, "lookup")
 
 
 def is_plain_calculation(question: str) -> bool:
@@ -143,7 +148,7 @@ class _QueryWriter:
             return self._query("filter", f"{asked.label.quoted}, {asked.missing.quoted}")
         if asked.is_over_all_periods:
             return self._write_all_periods()
-        if asked.operation in (None, "sum", "count") and self._are_records_counted():
+        if asked.operation in (None, "sum", "count") and asked.counts_records:
             return self._count_rows()
         writers: dict[str, Callable[[], TableQuery | None]] = {
             "change": self._write_change,
@@ -177,7 +182,7 @@ class _QueryWriter:
             or self._ranks_losses(measure, kind)
             or bool(asked.left_over and kind in ("mean", "median", "count", "distinct") and not asked.values)
         )
-        return TableQuery(sql, asked.table, kind, not (asked.rest or is_guessed))
+        return TableQuery(sql, asked.table, kind, not (asked.rest or is_guessed), not asked.rest)
 
     def _ranks_losses(self, measure: TableColumn | None, kind: QueryKind) -> bool:
         """Return whether the query compares figures such as costs that are all written as negative numbers."""
@@ -323,15 +328,19 @@ class _QueryWriter:
             quantity = only_one([one for one in asked.numbers if has_words(one.name, "columns", "quantity")])
             if quantity:
                 return self._query("sum", f"sum({quantity.quoted}) AS sum", measure=quantity)
-            return self._count_rows() if asked.is_about_people or asked.label in asked.named else None
+            if asked.is_about_people or asked.label in asked.named:
+                return self._count_rows()
+            return self._count_events() if not asked.rest else None
         if counted := self._counted_column():
             return self._count_distinct(counted)
         if measure:
             if asked.rest and not self._group():
                 return None
             return self._write_filter() if asked.label in asked.values else self._write_aggregate("sum")
-        if asked.rest or not asked.names_rows or self._may_be_several():
+        if asked.rest or self._may_be_several():
             return None
+        if not asked.names_rows:
+            return self._count_events() if asked.values else None
         if asked.label.kind == "text" and not asked.is_label_unique and asked.label in asked.named:
             return self._count_distinct(asked.label)
         return self._count_rows()
@@ -342,6 +351,18 @@ class _QueryWriter:
         name, order = (group, "count DESC, 1") if self._asked.groups else (f"{group} AS {self._asked.each}", "1")
         return self._query("group", f"{name}, count(*) AS count", f" GROUP BY {group} ORDER BY {order}")
 
+    def _count_events(self) -> TableQuery | None:
+        """Count rows that the question names only by their values, as in “how many vaccinations”.
+
+        A guess unless each row is an event: it begins with a date or a number.
+        """
+        self._is_guessed |= not self._are_rows_events()
+        return None if self._asked.is_label_unique and not self._are_rows_events() else self._count_rows()
+
+    def _are_rows_events(self) -> bool:
+        asked = self._asked
+        return not self._may_be_several() and (asked.label.kind == "date" or asked.label in asked.numberings)
+
     def _count_distinct(self, column: TableColumn) -> TableQuery | None:
         return None if self._group() else self._query("distinct", f"count(DISTINCT {column.quoted}) AS count")
 
@@ -349,6 +370,8 @@ class _QueryWriter:
         asked = self._asked
         texts = [one for one in asked.named if one.kind == "text" and one not in asked.values]
         counted = only_one([one for one in texts if one is not asked.label] or texts)
+        if counted is None and not texts and asked.values and asked.label.kind == "text" and not asked.is_label_unique:
+            counted = asked.label
         return self._count_distinct(counted) if counted else None
 
     def _counted_column(self) -> TableColumn | None:
@@ -368,17 +391,6 @@ class _QueryWriter:
             for first, last in find_operations(question).get("count", ())
         )
 
-    def _are_records_counted(self) -> bool:
-        """Return whether the question counts sales, orders and the like, and each row is one of them."""
-        if not (found := word_pattern("wording", "records").search(self._asked.question)):
-            return False
-        word = next(filter(None, found.groups()))
-        is_record = self._asked.label.kind == "date" or self._are_labels_numbered()
-        return is_record and not any(word[:4].lower() in one.name.lower() for one in self._asked.numbers)
-
-    def _are_labels_numbered(self) -> bool:
-        return any(re.search(r"\d", str(cell)) for cell in self._asked.cells(self._asked.label))
-
     def _is_value_counted(self) -> bool:
         """Return whether the question counts what a cell names, as in “how many sails”, rather than rows."""
         asked = self._asked
@@ -396,7 +408,7 @@ class _QueryWriter:
 
     def _may_be_several(self) -> bool:
         """Return whether a row may describe several things: a column counts them, and labels have no numbers."""
-        return not self._are_labels_numbered() and any(
+        return not self._asked.are_labels_numbered and any(
             has_words(one.name, "columns", "stock") for one in self._asked.numbers
         )
 
@@ -520,9 +532,9 @@ class _QueryWriter:
             return self._period(asked.asked_period)
         if asked.contest:
             return "" if asked.contest is asked.label and asked.is_label_unique else asked.contest.quoted
-        is_repeated = asked.label.kind != "number" and not asked.is_label_unique
+        is_repeated = (asked.label.kind != "number" or bool(asked.label.unit)) and not asked.is_label_unique
         texts = [one for one in asked.named if one.kind == "text" and len(asked.values.get(one, ())) != 1]
-        texts += [asked.label] if asked.label.kind == "date" and asked.label in asked.named else []
+        texts += [asked.label] if asked.label.kind != "text" and is_repeated and asked.label in asked.named else []
         others = [one for one in texts if one is not asked.label or is_repeated]
         before = [one for one in others if has_words(asked.question[: asked.named[one]], "wording", "which")]
         choice = only_one(before or ([] if asked.label in asked.named and not is_repeated else others))
@@ -552,6 +564,7 @@ class _QueryWriter:
             return None
         names_row = asked.names_people or (asked.label in asked.named and asked.label.quoted != owner)
         self._is_guessed |= names_row and measure in asked.named and not asked.contest  # of one row, or of the group
+        self._is_guessed |= has_words(asked.question, "wording", "priced")  # by a price, or by the sum of its rows
         alias = means[0] if means else "sum" if measure else "count"
         value = f"{_AGGREGATES[alias]}({measure.quoted})" if measure else "count(*)"
         name = f"{owner} AS {asked.asked_period}" if asked.asked_period else owner

@@ -22,11 +22,13 @@ from crag.types import HEADING_SEPARATOR
 Operation = Literal["change", "share", "rank", "top", "min", "max", "median", "mean", "distinct", "count", "sum"]
 Unit = Literal["month", "quarter", "year"]
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
+_CURRENCY = re.compile(r"(?<=\w) (?:USD|EUR|GBP|CHF|KRW|CNY|JPY|RMB)$")
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
 _FRAME_LIKE_NAME = re.compile("May|US|IT|WHO")  # names that are also stop words
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _LEAD = re.compile(r"(?:(?:in|during|of|for|on|at|from|between) )?(?:the )?", re.IGNORECASE)
 _KIND = re.compile(r"(?:categor(?:y|ies)|(?:kind|type|group|segment|line|area)s?)", re.IGNORECASE)
+_KOREAN_NOUN = re.compile("([가-힣]{2,}?)(?:[이가은는을를의도]|에서?)?")
 _PROBE = 24  # characters that show whether a value may occur at all
 _CODE = re.compile(r"[A-Za-z]{0,4}[-/.]?\d+")
 
@@ -76,6 +78,7 @@ class TableReading:
         self.is_range = self._fill_ranges()
         self.spans: dict[TableColumn, list[tuple[int, int]]] = {}
         self.named = self._find_columns()
+        self.named |= self._find_concepts()
         named_periods = [one for one in self.periods if one in self.named]
         self.is_range |= len(named_periods) == 2 and has_words(question, "wording", "range")
         self.groups = self._find_groups()
@@ -96,6 +99,8 @@ class TableReading:
             self._take(one.start, one.end, counts=False)
         self.is_refused = has_words(self._free_text(), "refused")
         self.contest = self._find_contest()
+        self.names_row_noun = False
+        self.counts_records = self._find_counted_record()
         self._use_frame()
         self.rest = self._find_rest()
 
@@ -139,6 +144,8 @@ class TableReading:
         A word before another noun, as in “new orders”, is no such name, and neither is one for what is measured.
         """
         labels = dict.fromkeys(cell for cell in self.cells(self.label) if isinstance(cell, str))
+        if self.label not in self.values and (begun := self._find_beginning(list(labels))):
+            return {self.label: begun}
         kinds = {label: frozenset(extract_terms(label.split()[0])) for label in labels if " " in label}
         common = {terms for terms, count in Counter(kinds.values()).items() if terms and count > 1}
         known = {term for column in self.table.columns for term in extract_terms(_bare_name(column))}
@@ -150,6 +157,16 @@ class TableReading:
             if terms in common and is_head and is_free and terms.isdisjoint(known) and not _names_measure(token):
                 self._take(start, start + len(token))
                 return {self.label: {label: start for label, kind in kinds.items() if kind == terms}}
+        return {}
+
+    def _find_beginning(self, labels: Sequence[str]) -> dict[str | float, int]:
+        """Return the labels that begin with two or more words of the question: “LED bulb E27” for “the LED bulb”."""
+        parts = {" ".join(words[:count]) for one in labels for words in [one.split()] for count in range(2, len(words))}
+        for part in sorted(parts, key=len, reverse=True):
+            found = re.search(_value_pattern(part), self.question, re.IGNORECASE)
+            if found and not any(self._used[slice(*found.span())]):
+                self._take(*found.span())
+                return {one: found.start() for one in labels if one.startswith(f"{part} ")}
         return {}
 
     def _find_owner(self, column: TableColumn, value: str | float, place: int) -> TableColumn:
@@ -168,10 +185,14 @@ class TableReading:
         letters, name = _letters(self.question), re.escape(_bare_name(column))
         values = {value for value in self.cells(column) if value is not None}
         is_year = all(value in YEAR_RANGE for value in values) and has_words(column.name, "columns", "year")
-        if column.kind == "date" or (column.kind == "number" and not is_year and column is not self.label):
+        is_figure = column.kind == "number" and not is_year and column is not self.label
+        if column.kind == "date" or (is_figure and (column.unit or not is_cjk(name))):
             return
         for value in values:
             text = value if isinstance(value, str) else f"{value:.0f}"
+            if is_figure:
+                yield rf"(?<![\d.]){text}\s?{name}", value, True  # 3교시
+                continue
             if text.isupper() and (signs := find_currencies(text)) and (signs[0].fullmatch(text)):
                 yield rf"(?<![a-z])(?:{signs[0].pattern})(?![a-z])", value, False
             if _letters(text)[:_PROBE].rstrip("sye") not in letters:
@@ -303,6 +324,18 @@ class TableReading:
                 held |= own & terms
         return len(held) / len(terms), spans
 
+    def _find_concepts(self) -> dict[TableColumn, int]:
+        """Return the only column for a word of another name, as the branches for “which city”: a guess."""
+        for words in WORDS["concepts"].values():
+            pattern = re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE)
+            columns = [one for one in self.table.columns if one.kind == "text" and pattern.search(one.name)]
+            sought = pattern.search(self._free_text())
+            if sought and len(columns) == 1 and columns[0] not in self.named and not self.is_about_people:
+                self._take(*sought.span(), counts=False)
+                self.is_guessed = True
+                return {columns[0]: sought.start()}
+        return {}
+
     def _find_groups(self) -> list[TableColumn]:
         found: list[TableColumn] = []
         for column in sorted(self.named, key=lambda one: self.named[one]):
@@ -392,6 +425,10 @@ class TableReading:
         if self.date is None:
             return []
         days = [date.fromisoformat(cell) for cell in self.cells(self.date) if isinstance(cell, str)]
+        for months, words in WORDS["whole_span"].items():
+            spans = {(day.year, (day.month - 1) // int(months)) for day in days}
+            if len(spans) == 1:
+                self._take_all(words)
         found = find_periods(self._free_text(), {day.year for day in days})
         for one in found:
             self._take(*one.span)
@@ -471,12 +508,31 @@ class TableReading:
         self.operation = degree
         return column
 
+    def _find_counted_record(self) -> bool:
+        """Return whether the question counts sales, orders and the like, and each row is one of them; use the word."""
+        match = word_pattern("wording", "records").search(self.question)
+        if match is None:
+            return False
+        place = next(at for at, word in enumerate(match.groups(), 1) if word)
+        is_record = self.label.kind == "date" or self.are_labels_numbered or has_words(match[place], "wording", "row")
+        is_record = is_record and not any(match[place][:4].lower() in one.name.lower() for one in self.numbers)
+        if is_record:
+            self._take(*match.span(place))
+        return is_record
+
+    @cached_property
+    def are_labels_numbered(self) -> bool:
+        """Whether labels hold numbers, as those of orders do."""
+        return any(re.search(r"\d", str(cell)) for cell in self.cells(self.label))
+
     def _use_frame(self) -> None:
         if self.is_about_people:
             self._take_all(whole_words("people"), counts=True)
             self._take_all(word_pattern("wording", "who"), counts=True)
         if any(one.unit == "%" for one in self.numbers):
             self._take_all(word_pattern("wording", "percentage"))
+        if "mean" in self.operations:
+            self._take_all(word_pattern("wording", "per_record"))
         title = self._title_terms()
         above = set(extract_terms(self.table.above))
         before = ""
@@ -488,6 +544,7 @@ class TableReading:
                 self._take(start, start + len(token))
             before = token if is_free and is_above and not self.is_label_named else ""
         self._take_title_parts()
+        self._take_row_nouns()
         self._take_all(whole_words("frame"))
         self.has_loose_verb = bool(self._take_all(whole_words("verbs"))) and not self.values
         self.is_guessed |= bool(self._take_all(word_pattern("wording", "needed"))) and self.label not in self.values
@@ -523,6 +580,16 @@ class TableReading:
                 and not all(self._used[start : start + 2])
             ):
                 self._take(start, start + 2)
+
+    def _take_row_nouns(self) -> None:
+        """Use Korean words with which the name of a column begins, as 수업 of 수업시간: they name what rows are."""
+        names = [_bare_name(one) for one in self.table.columns]
+        for start, token in find_tokens(self.question):
+            noun = _KOREAN_NOUN.fullmatch(token)
+            is_free = not any(self._used[start : start + len(token)])
+            if noun and is_free and any(name.startswith(noun[1]) for name in names):
+                self._take(start, start + len(token))
+                self.names_row_noun = True
 
     def _find_rest(self) -> list[str]:
         rest = []
@@ -613,8 +680,14 @@ class TableReading:
     @property
     def names_rows(self) -> bool:
         """Whether the question names what rows describe, so that it may count them."""
-        is_named = any(one in self.named for one in (self.label, *self.numberings))
-        return is_named or self.is_titled or self.names_people or bool(whole_words("entities").search(self.question))
+        is_named = self.names_row_noun or any(one in self.named for one in (self.label, *self.numberings))
+        return (
+            is_named
+            or self.names_row_noun
+            or self.is_titled
+            or self.names_people
+            or bool(whole_words("entities").search(self.question))
+        )
 
 
 def _find_plainest(columns: list[TableColumn]) -> list[TableColumn]:
@@ -670,7 +743,7 @@ def is_numbering(table: DataTable, column: TableColumn) -> bool:
 
 
 def _bare_name(column: TableColumn) -> str:
-    return _IN_BRACKETS.sub("", column.name).strip()
+    return _CURRENCY.sub("", _IN_BRACKETS.sub("", column.name)).strip()
 
 
 def _letters(text: str) -> str:
