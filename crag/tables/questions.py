@@ -52,6 +52,7 @@ def is_table_question(question: str) -> bool:
     operations = not word_pattern("wording", "no_figure").match(question) and find_operations(question)
     is_grouped = has_words(question, "wording", "grouped")
     is_compared = is_grouped or has_words(question, "contest")
+    is_compared |= has_words(question, "flow")
     return bool(operations or is_compared or is_plain_calculation(question) or find_comparisons(question))
 
 
