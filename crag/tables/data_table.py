@@ -456,12 +456,14 @@ def _find_totals(rows: Sequence[_RawRow], numbers: Sequence[Sequence[CellNumber 
     A row with a word for a total among others, as in “Total War”, is one only at the end, or if its figures add up.
     """
     found: set[int] = set()
+    labelled = Counter(cell for row in rows for cell in {*map(_clean, row.cells)})
     for at, row in enumerate(rows):
         labels = [cell for n, cell in enumerate(map(_clean, row.cells)) if cell and numbers[n][at] is None]
         has_figure = any(column[at] for column in numbers)
         if not has_figure or not labels:
             continue
         is_named = is_total_row(row.text) or bool(_SUBTOTAL.search(row.text))
+        is_named = is_named and not all(count > 1 for count in (labelled[cell] for cell in labels))
         if _IS_TOTAL.fullmatch(labels[0]) or (is_named and (at == len(rows) - 1 or _adds_up(numbers, at, found))):
             found.add(at)
     return found

@@ -551,7 +551,8 @@ class _QueryWriter:
     def _is_label_counted(self) -> bool:
         """Return whether the question compares numbers of rows, as in “the most employees”."""
         has_measure = any(one in self._asked.numbers for one in self._asked.named) or bool(self._asked.synonyms)
-        return not has_measure and self._asked.names_rows
+        counts_values = bool(self._asked.values) and not self._may_be_several()
+        return not has_measure and (self._asked.names_rows or counts_values)
 
     def _write_best_group(
         self, owner: str, measure: TableColumn | None, kind: QueryKind, order: str, place: int
@@ -561,6 +562,7 @@ class _QueryWriter:
         means = [one for one in ("mean", "median") if one in asked.operations]
         if (kind != "top" or asked.contest) and self._is_label_counted():
             measure = None
+            self._is_guessed |= not (asked.names_rows or asked.is_about_people or self._are_rows_events())
         if (measure is None and not self._is_label_counted()) or (measure and _is_rate(measure) and not means):
             return None
         names_row = asked.names_people or (asked.label in asked.named and asked.label.quoted != owner)

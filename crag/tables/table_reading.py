@@ -73,6 +73,7 @@ class TableReading:
         self._take_whole_title()
         self.values = self._find_values()
         self.values |= self._find_kind_of_label()
+        self._take_column_nouns()
         self.excluded = self._find_excluded()
         self.is_guessed |= self._pairs_values()
         self.is_range = self._fill_ranges()
@@ -137,6 +138,16 @@ class TableReading:
                     owner = column if is_sure else self._find_owner(column, value, match.start())
                     self._places.setdefault(owner, []).append((*match.span(), value))
         return {column: {value: start for start, _, value in spans} for column, spans in self._places.items()}
+
+    def _take_column_nouns(self) -> None:
+        """Use what follows a Chinese or Korean value and begins the name of its column: 类 of 类别 in 工具类."""
+        for column, spans in self._places.items():
+            name = _bare_name(column)
+            for _, end, _ in spans if is_cjk(name) else ():
+                after = self.question[end : end + len(name)]
+                size = next((size for size in range(len(after), 0, -1) if name.startswith(after[:size])), 0)
+                if after[:size].strip():
+                    self._take(end, end + size, counts=False)
 
     def _find_kind_of_label(self) -> dict[TableColumn, dict[str | float, int]]:
         """Return the rows with whose first word the question names them all: “zone”, of “Zone East” and “Zone West”.
@@ -401,7 +412,7 @@ class TableReading:
                 return meant[0]
         named = [one for one in columns if one in self.named]
         plain = [one for one in columns if word_pattern("dates", "plain").fullmatch(_bare_name(one))]
-        self._is_date_guessed = not (named or plain)
+        self._is_date_guessed = not (named or plain or columns == [self.label])
         choices = named or plain or columns
         return only_one(choices)
 
@@ -680,7 +691,11 @@ class TableReading:
     @property
     def names_rows(self) -> bool:
         """Whether the question names what rows describe, so that it may count them."""
-        is_named = self.names_row_noun or any(one in self.named for one in (self.label, *self.numberings))
+        is_named = (
+            self.names_row_noun
+            or self.counts_records
+            or any(one in self.named for one in (self.label, *self.numberings))
+        )
         return (
             is_named
             or self.names_row_noun
@@ -758,7 +773,7 @@ def _value_pattern(text: str) -> str:
     """
     if not text[-1].isascii():
         escaped = re.escape(text)
-        return escaped if len(text) > 1 else rf"(?<![가-힣一-鿿]){escaped}(?=[은는이가을를의와과 ]|的|$)"
+        return escaped if len(text) > 1 else rf"(?<![가-힣一-鿿]){escaped}(?=[은는이가을를의와과로에도만 ]|으로|的|$)"
     stem, ending = next(
         (text[: -len(cut)] if cut else text, endings)
         for form, cut, endings in _ENDINGS

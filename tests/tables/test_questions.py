@@ -59,6 +59,24 @@ SHEETS = {
         W1 | 锤子 | 工具 | 西仓 | 15 | 2025-07-02
         W2 | 电钻 | 工具 | 东仓 | 7 | 2025-08-20
         W3 | 手套 | 劳保 | 西仓 | 90 | 2025-03-11""",
+    "借閱紀錄": """
+        借出日期 | 書名 | 類別 | 分館 | 讀者類型 | 借閱天數 | 罰款（元）
+        2024-01-05 | 三體 | 小說 | 總館 | 兒童 | 10 | 10
+        2024-02-11 | 茶經 | 生活 | 東區分館 | 成人 | 21 | 0
+        2024-04-02 | 三體 | 小說 | 東區分館 | 兒童 | 14 | 10
+        2024-05-20 | 紅樓夢 | 小說 | 總館 | 成人 | 30 | 20
+        2024-08-08 | 三體 | 小說 | 西區分館 | 兒童 | 3 | 0""",
+    "Choir": """
+        Name | Voice | District | Age
+        Abel | bass | Elm Road | 40
+        Bea | alto | Castle Hill | 61
+        Carl | bass | Castle Hill | 52
+        Dina | bass | Castle Hill | 33""",
+    "예약": """
+        날짜 | 좌석 | 인원 | 상태 | 예약경로
+        2025-03-01 | 홀 | 4 | 취소 | 앱
+        2025-03-09 | 룸 | 6 | 방문 | 앱
+        2025-04-02 | 홀 | 2 | 취소 | 전화""",
     "Price list": """
         Product | Category | Price EUR | Price from 10 EUR
         LED bulb E27 | Lighting | 5.90 | 4.90
@@ -239,6 +257,15 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
         ("仓库", "东仓的工具类一共有多少库存?", "sum", [(47,)]),
         ("仓库", "第三季度入库的有多少条?", "count", [(2,)]),
         ("仓库", "东仓有几种工具?", "distinct", [(2,)]),
+        ("借閱紀錄", "2024年上半年總館的罰款總額是多少?", "sum", [(30,)]),
+        ("借閱紀錄", "兒童讀者的平均借閱天數是多少?", "mean", [(9,)]),
+        ("借閱紀錄", "第二季借出幾次三體?", "count", [(1,)]),
+        ("借閱紀錄", "哪個分館借出的小說最多?", "max", [("總館", 2)]),
+        ("Choir", "How many members are older than 50?", "count", [(2,)]),
+        ("Choir", "Which district has the most basses?", "max", [("Castle Hill", 2)]),
+        ("예약", "취소가 가장 많은 좌석은?", "max", [("홀", 2)]),
+        ("예약", "3월에 앱으로 들어온 예약 인원은 총 몇 명인가요?", "sum", [(10,)]),
+        ("Clinic visits", "Which doctor had the most attended appointments?", "max", [("Dr Hale", 3)]),
         ("Price list", "price of the LED bulb", "filter", [("LED bulb E27", 5.9)]),
         ("Price list", "Which desk is the cheapest?", "min", [("Desk Nora", 329)]),
         ("매출", "강남 지점의 매출 합계는 얼마인가요?", "sum", [(600_000,)]),
@@ -315,6 +342,8 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Bikes", "How many gloves did we sell in May?"),
         ("Bikes", "Which city sold the most bikes?"),
         ("시간표", "미술 수업은 몇 개예요?"),
+        ("借閱紀錄", "南區分館借出幾本小說?"),
+        ("Choir", "How many baritones are there?"),
         ("仓库", "南仓的锤子有多少?"),
     ],
 )
