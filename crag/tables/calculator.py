@@ -10,7 +10,13 @@ from crag.cancellation import Cancellation
 from crag.protocols import Calculation, CalculationFailed, QueryWriter, TableDescription
 from crag.tables.continuations import continue_calculation
 from crag.tables.data_table import DataTable, TableCache, TablesTooLarge
-from crag.tables.descriptions import describe_content, describe_result, describe_stated_total, describe_tables
+from crag.tables.descriptions import (
+    describe_content,
+    describe_result,
+    describe_stated_total,
+    describe_tables,
+    name_column,
+)
 from crag.tables.query import QueryRefused, QueryResult, run_query
 from crag.tables.query_process import run_written_query
 from crag.tables.questions import (
@@ -131,7 +137,7 @@ def _describe(
     """Return the figures in words, with the rows they were computed from; None for an empty result."""
     if not result.total_rows:
         return None
-    columns = _column_names(table, result)
+    columns = _column_names(table, result, language)
     stated = _find_other_total(query, result, table) if query else None
     is_comparable = query is None or query.kind in _COMPARABLE
     return Calculation(
@@ -169,12 +175,12 @@ def _find_other_total(query: TableQuery, result: QueryResult, table: DataTable) 
     return stated[-1]
 
 
-def _column_names(table: DataTable, result: QueryResult) -> tuple[str, ...]:
+def _column_names(table: DataTable, result: QueryResult, language: WrittenLanguage) -> tuple[str, ...]:
     """Return the names of the columns as the document writes them, unless two would be the same.
 
     A computed column is named after the one that it was computed from, such as `Revenue (sum)`.
     """
-    written = {column.sql_name: column.name for column in table.columns}
+    written = {column.sql_name: name_column(table, column, language) for column in table.columns}
     for source, alias in _COMPUTED_COLUMN.findall(result.sql):
         if source in written:
             written.setdefault(alias, f"{written[source]} ({alias})")

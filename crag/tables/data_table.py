@@ -62,7 +62,7 @@ class TablesTooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column, named as in the document, with a name for SQL that is unique in its table.
+    """A column, named as in the document or not at all, with a name for SQL that is unique in its table.
 
     `unread` counts the filled cells that do not hold what the kind says; their values are None. `part` is the index of
     its part of the table, if the document writes a table for each period.
@@ -342,7 +342,7 @@ def _build_table(raw: _RawTable, number: int) -> DataTable:
         part = (at - 1) // raw.width if raw.width and at else 0
         built.append(
             TableColumn(
-                name or f"Column {at + 1}",
+                name,
                 _sql_name(name, at, known),
                 kind,
                 "" if kind == "text" else unit,

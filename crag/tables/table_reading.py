@@ -184,7 +184,7 @@ class TableReading:
         """Return the column of a value. If several hold it, the one named just before it, or else a guess."""
         others = [one for one in self.table.columns if one.kind == column.kind and value in self.cells(one)]
         before = self.question[:place].lower().rstrip()
-        named = [one for one in others if before.endswith(_bare_name(one).lower())]
+        named = [one for one in others if one.name and before.endswith(_bare_name(one).lower())]
         self.is_guessed |= len(others) > 1 and len(named) != 1
         return named[0] if len(named) == 1 else column
 
@@ -212,7 +212,7 @@ class TableReading:
                 yield _value_pattern(text), value, False
             elif column.unit or is_cjk(column.name):
                 yield rf"(?<!\d){text}\s?{re.escape(column.unit) or name}", value, True
-            else:
+            elif name:
                 yield rf"\b{name} (?:no\.? ?|# ?)?{text}(?!\d)", value, True
 
     def cells(self, column: TableColumn) -> list[str | float | None]:
@@ -665,7 +665,7 @@ class TableReading:
     @cached_property
     def is_label_named(self) -> bool:
         """Whether the column of the labels has a name."""
-        return not re.fullmatch(r"Column \d+", self.label.name)
+        return bool(self.label.name)
 
     @cached_property
     def left_over(self) -> list[str]:
