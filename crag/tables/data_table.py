@@ -115,6 +115,11 @@ class DataTable:
     totals: tuple[TableRow, ...] = ()
     above: str = ""
 
+    def cells(self, column: TableColumn) -> list[str | float | None]:
+        """Return the values of a column."""
+        at = self.columns.index(column)
+        return [row.values[at] for row in self.rows]
+
 
 @dataclass(frozen=True, slots=True)
 class _RawRow:

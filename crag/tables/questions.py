@@ -189,7 +189,7 @@ class _QueryWriter:
         """Return whether the query compares figures such as costs that are all written as negative numbers."""
         if measure is None or kind not in ("max", "min", "top"):
             return False
-        cells = [cell for cell in self._asked.cells(measure) if isinstance(cell, float)]
+        cells = [cell for cell in self._asked.table.cells(measure) if isinstance(cell, float)]
         return bool(cells) and min(cells) < 0 and max(cells) <= 0
 
     # --- columns
@@ -231,7 +231,7 @@ class _QueryWriter:
         """Return whether rows are accounts, such as revenue and costs, which must not be added up."""
         is_one = self._asked.label in self._asked.values or self._asked.operation is None
         return not is_one and any(
-            has_words(str(cell), "columns", "account") for cell in self._asked.cells(self._asked.label)
+            has_words(str(cell), "columns", "account") for cell in self._asked.table.cells(self._asked.label)
         )
 
     def _mixes_units(self, measure: TableColumn | None, kind: QueryKind) -> bool:
@@ -243,7 +243,7 @@ class _QueryWriter:
             for one in asked.table.columns
             if one not in fixed and word_pattern("columns", "unit").fullmatch(one.name)
         ]
-        units = [{*map(str, asked.cells(one))} - {"None"} for one in named if one.kind == "text"]
+        units = [{*map(str, asked.table.cells(one))} - {"None"} for one in named if one.kind == "text"]
         if measure not in asked.numbers or (measure and measure.unit) or kind == "filter":
             return False
         is_sum = kind in ("sum", "mean", "median", "share", "change", "group")
@@ -268,7 +268,7 @@ class _QueryWriter:
     def _value_condition(self, column: TableColumn) -> str:
         excluded = self._asked.excluded.get(column, set())
         kept = [value for value in self._asked.values[column] if value not in excluded]
-        self._is_guessed |= not kept and None in self._asked.cells(column)  # which may be excluded, too
+        self._is_guessed |= not kept and None in self._asked.table.cells(column)  # which may be excluded, too
         literals = ", ".join(map(_literal, kept or sorted(excluded, key=str)))
         if len(kept) == 1:
             return f"{column.quoted} = {literals}"
@@ -281,7 +281,7 @@ class _QueryWriter:
             and column.unit != "%"
         ):
             return False
-        largest = max((abs(cell) for cell in self._asked.cells(column) if isinstance(cell, float)), default=0.0)
+        largest = max((abs(cell) for cell in self._asked.table.cells(column) if isinstance(cell, float)), default=0.0)
         has_scale = any(scale for _, scale in comparison.numbers)
         return not has_scale or min(scale_numbers(column, comparison)) <= largest
 
@@ -436,18 +436,18 @@ class _QueryWriter:
             name = f"{group} AS {asked.each}" if asked.each else group
             order = "1" if asked.each else f"{len(asked.groups) + 1} DESC, 1"
             return self._query("group", f"{name}, {select}", f" GROUP BY {group} ORDER BY {order}", measure=measure)
-        if None in asked.cells(measure):  # they are no part of the figure
+        if None in asked.table.cells(measure):  # they are no part of the figure
             self._rows.append(f"{measure.quoted} IS NOT NULL")
         return self._query(_AGGREGATE_KINDS[operation], select, measure=measure)
 
     def _is_by_period(self) -> bool:
-        cells = (str(cell) for column in self._asked.groups for cell in self._asked.cells(column))
+        cells = (str(cell) for column in self._asked.groups for cell in self._asked.table.cells(column))
         return bool(self._asked.each) or any(map(names_period, cells))
 
     def _asks_per_period(self) -> bool:
         """Return whether the question asks for the mean of the totals of periods, as in “average revenue per month”."""
         asked, column = self._asked, only_one(self._asked.groups)
-        if column is None or column not in asked.named or None in asked.cells(column) or not self._is_by_period():
+        if column is None or column not in asked.named or None in asked.table.cells(column) or not self._is_by_period():
             return False
         return has_words(asked.question[: asked.named[column]], "wording", "per")
 
@@ -613,7 +613,7 @@ class _QueryWriter:
         measure, others = self._measure(), self._conditions(without=owner)
         if owner is None or measure is None or others is None or asked.comparisons or owner in asked.excluded:
             return None
-        order = list(dict.fromkeys(asked.cells(owner)))
+        order = list(dict.fromkeys(asked.table.cells(owner)))
         first, last = sorted(asked.values[owner], key=order.index)
         subtracted = self._subtrahend(owner)
         if subtracted is not None and (last == subtracted) != has_words(asked.question, "wording", "less"):
