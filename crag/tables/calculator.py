@@ -19,15 +19,15 @@ from crag.tables.descriptions import (
 )
 from crag.tables.query import QueryRefused, QueryResult, run_query
 from crag.tables.query_process import run_written_query
-from crag.tables.questions import (
-    TableQuery,
+from crag.tables.query_scope import TableQuery
+from crag.tables.question_kinds import (
     is_listing_question,
     is_lookup_question,
     is_plain_calculation,
     is_table_question,
     may_be_about,
-    write_queries,
 )
+from crag.tables.questions import write_queries
 from crag.text.tables import is_wide_row
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crag.tables.data_table import MONTH_UNIT, DataTable, TableColumn
 from crag.tables.periods import is_whole_year, read_period
 from crag.tables.query import QueryResult
-from crag.tables.questions import TableQuery
+from crag.tables.query_scope import TableQuery
 from crag.tables.table_reading import is_numbering
 from crag.tables.wording import whole_words
 from crag.text.language import is_cjk

@@ -7,7 +7,8 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.tables.data_table import DataTable, find_tables
 from crag.tables.query import run_query
-from crag.tables.questions import is_lookup_question, is_table_question, write_queries, write_query
+from crag.tables.question_kinds import is_lookup_question, is_table_question
+from crag.tables.questions import write_queries, write_query
 from crag.types import Passage
 from tests.tables.test_data_table import sheet
 
