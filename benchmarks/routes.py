@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.grader_data import read_lines
-from crag.tables.questions import is_plain_calculation, is_table_question
+from crag.tables.question_kinds import is_plain_calculation, is_table_question
 from crag.text.routes import choose_route
 from crag.text.small_talk import detect_small_talk
 

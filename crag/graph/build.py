@@ -59,7 +59,8 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
     for name in ("read_documents", "answer_parts"):
         graph.add_conditional_edges(name, _check_or_retrieve, _edge_targets("check_answer", "retrieve"))
     for name in ("list_matches", "query_table"):  # they copy and calculate: there is nothing to check
-        graph.add_conditional_edges(name, _end_or_go_on, _edge_targets(END, "retrieve", "answer_parts"))
+        targets = _edge_targets(END, "retrieve", "answer_parts", "list_matches")
+        graph.add_conditional_edges(name, _end_or_go_on, targets)
     graph.add_conditional_edges("retrieve", _after_retrieve, _edge_targets("grade_documents", "decide"))
     graph.add_edge("grade_documents", "decide")
     after_decide = _edge_targets("transform_query", "web_search", "refine_knowledge", "generate")
@@ -85,7 +86,9 @@ def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
         return "reply"
     question = fitted_question(state)
     choice = route_nodes.select_route(state, runtime.context)
-    names_all = choice.route in ("document", "list", "steps") or (choice.route == "table" and choice.parts)
+    names_all = choice.route in ("document", "list", "steps") or (
+        choice.route == "table" and (choice.parts or choice.topic)
+    )
     stands_alone = not (
         runtime.context.engine.find_corrections(question)
         or nodes.find_meant_documents(question, state.get("history", ()), runtime.context)
@@ -108,9 +111,9 @@ def _check_or_retrieve(state: GraphState) -> str:
     return "retrieve" if state.get("is_fact") else "check_answer"
 
 
-def _end_or_go_on(state: GraphState) -> str:
-    if state.get("no_table_answers"):
-        return "answer_parts"
+def _end_or_go_on(state: GraphState, runtime: Runtime[Deps]) -> str:
+    if state.get("no_table_answers") and "answer" not in state and not state.get("is_fact"):
+        return _ROUTE_NODES[route_nodes.select_route(state, runtime.context).route]
     return "retrieve" if state.get("is_fact") else END
 
 

@@ -59,10 +59,11 @@ def select_route(state: GraphState, deps: Deps) -> RouteChoice:
         if can_follow.get(judged, True):
             return replace(chosen, reason=route_reason(judged, deps))
     chosen = choose_route(question)
-    may_calculate = chosen.route in ("fact", "steps") and not state.get("no_table_answers")
+    may_calculate = chosen.route in ("fact", "steps", "list") and not state.get("no_table_answers")
     calculator = deps.engine.calculator
     if may_calculate and calculator and calculator.is_calculation(question) and _has_tables(deps):
-        return RouteChoice("table", "It asks for a calculation over the rows of a table.", parts=chosen.parts)
+        reason = "It asks for a calculation over the rows of a table."
+        return replace(chosen, route="table", reason=reason, is_clear=True)
     return chosen
 
 

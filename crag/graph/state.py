@@ -27,7 +27,7 @@ class GraphState(TypedDict, total=False):
     `begun_answer` is the text that the answer continues. `begin_at` is the first node of a run whose state comes from
     an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, for a run that was rebuilt from
     its events. `meant_documents` are the ids of those that the question means by “this document”, to which all nodes
-    are limited. `no_table_answers` is set when no table holds what a comparison asks for.
+    are limited. `no_table_answers` is set when no table holds what a comparison or a list asks for.
     """
 
     begin_at: NodeName

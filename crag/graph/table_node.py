@@ -16,12 +16,12 @@ _MAX_CITED = 3  # passages
 
 @graph_node("query_table")
 def query_table(state: GraphState, deps: Deps) -> GraphState:
-    """Answer with the result of one read-only query over the tables; else a comparison is answered part by part."""
+    """Answer with the result of one read-only query over the tables; else a comparison or list as without tables."""
     choice = select_route(state, deps)
     deps.emit(RouteChosen("table", choice.reason))
     passages = {one.id: one for one in deps.retriever.read_all(deps.options, with_tables=True)}
     found = _calculate(state, list(passages.values()), deps)
-    if found is None and choice.parts and deps.options.route == "auto":
+    if found is None and (choice.parts or choice.topic) and deps.options.route == "auto":
         return {"no_table_answers": True}
     if found is None:
         return answer_as_fact("No table was found that answers this.", deps)

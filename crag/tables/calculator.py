@@ -9,19 +9,24 @@ from collections.abc import Callable, Iterator, Sequence
 from crag.cancellation import Cancellation
 from crag.protocols import Calculation, CalculationFailed, QueryWriter, TableDescription
 from crag.tables.data_table import DataTable, TableCache, TablesTooLarge
-from crag.tables.descriptions import describe_content, describe_result, describe_stated_total, describe_tables
+from crag.tables.descriptions import (
+    describe_content,
+    describe_result,
+    describe_stated_total,
+    describe_tables,
+    name_column,
+)
 from crag.tables.query import QueryRefused, QueryResult, run_query
 from crag.tables.query_process import run_written_query
-from crag.tables.questions import (
-    TableQuery,
+from crag.tables.query_scope import TableQuery
+from crag.tables.question_kinds import (
     is_listing_question,
     is_lookup_question,
     is_plain_calculation,
     is_table_question,
     may_be_about,
-    write_queries,
-    write_query,
 )
+from crag.tables.questions import write_queries, write_query
 from crag.text.language import detect_language
 from crag.text.tables import is_wide_row
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
@@ -63,11 +68,12 @@ class TableCalculator:
             tables = self._tables.find(passages)
             queries = write_queries(question, tables) if tables else []
             is_certain = all(query.is_certain for query in queries)
-            if queries and (is_certain or (accept_uncertain and self._query_writer is None and len(queries) == 1)):
+            may_be_shown = accept_uncertain or (is_table_question(question) and all(one.is_complete for one in queries))
+            if queries and (is_certain or (may_be_shown and self._query_writer is None and len(queries) == 1)):
                 results = [run_query(query.sql, tables, stop) for query in queries]
                 if len({(result.columns, result.rows) for result in results}) == 1:
                     found = _describe(queries[0], results[0], queries[0].table, language)
-                    return found if is_wanted or (found and _is_wide_lookup(queries[0], found)) else None
+                    return found if is_wanted or (found and _is_computed(queries[0], found)) else None
             is_meant = accept_uncertain or is_plain_calculation(question)
             may_be_meant = is_table_question(question) and may_be_about(question, tables)
             if tables and self._query_writer and (is_meant or (may_be_meant and confirm())):
@@ -120,8 +126,9 @@ def _asks_for_computation(question: str) -> bool:
     return is_table_question(question) or is_listing_question(question)
 
 
-def _is_wide_lookup(query: TableQuery, found: Calculation) -> bool:
-    return query.kind == "filter" and any(is_wide_row(row.sentence) for row in found.rows)
+def _is_computed(query: TableQuery, found: Calculation) -> bool:
+    """Return whether the figure is not simply one of a narrow row, which is quoted."""
+    return query.kind != "filter" or any(is_wide_row(row.sentence) for row in found.rows)
 
 
 def _describe(
@@ -130,7 +137,7 @@ def _describe(
     """Return the figures in words, with the rows they were computed from; None for an empty result."""
     if not result.total_rows:
         return None
-    columns = _column_names(table, result)
+    columns = _column_names(table, result, language)
     stated = _find_other_total(query, result, table) if query else None
     is_comparable = query is None or query.kind in _COMPARABLE
     return Calculation(
@@ -168,12 +175,12 @@ def _find_other_total(query: TableQuery, result: QueryResult, table: DataTable) 
     return stated[-1]
 
 
-def _column_names(table: DataTable, result: QueryResult) -> tuple[str, ...]:
+def _column_names(table: DataTable, result: QueryResult, language: WrittenLanguage) -> tuple[str, ...]:
     """Return the names of the columns as the document writes them, unless two would be the same.
 
     A computed column is named after the one that it was computed from, such as `Revenue (sum)`.
     """
-    written = {column.sql_name: column.name for column in table.columns}
+    written = {column.sql_name: name_column(table, column, language) for column in table.columns}
     for source, alias in _COMPUTED_COLUMN.findall(result.sql):
         if source in written:
             written.setdefault(alias, f"{written[source]} ({alias})")

@@ -62,7 +62,7 @@ class TablesTooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column, named as in the document, with a name for SQL that is unique in its table.
+    """A column, named as in the document or not at all, with a name for SQL that is unique in its table.
 
     `unread` counts the filled cells that do not hold what the kind says; their values are None. `part` is the index of
     its part of the table, if the document writes a table for each period.
@@ -114,6 +114,11 @@ class DataTable:
     rows: tuple[TableRow, ...]
     totals: tuple[TableRow, ...] = ()
     above: str = ""
+
+    def cells(self, column: TableColumn) -> list[str | float | None]:
+        """Return the values of a column."""
+        at = self.columns.index(column)
+        return [row.values[at] for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +347,7 @@ def _build_table(raw: _RawTable, number: int) -> DataTable:
         part = (at - 1) // raw.width if raw.width and at else 0
         built.append(
             TableColumn(
-                name or f"Column {at + 1}",
+                name,
                 _sql_name(name, at, known),
                 kind,
                 "" if kind == "text" else unit,
@@ -456,12 +461,14 @@ def _find_totals(rows: Sequence[_RawRow], numbers: Sequence[Sequence[CellNumber 
     A row with a word for a total among others, as in “Total War”, is one only at the end, or if its figures add up.
     """
     found: set[int] = set()
+    labelled = Counter(cell for row in rows for cell in {*map(_clean, row.cells)})
     for at, row in enumerate(rows):
         labels = [cell for n, cell in enumerate(map(_clean, row.cells)) if cell and numbers[n][at] is None]
         has_figure = any(column[at] for column in numbers)
         if not has_figure or not labels:
             continue
         is_named = is_total_row(row.text) or bool(_SUBTOTAL.search(row.text))
+        is_named = is_named and not all(count > 1 for count in (labelled[cell] for cell in labels))
         if _IS_TOTAL.fullmatch(labels[0]) or (is_named and (at == len(rows) - 1 or _adds_up(numbers, at, found))):
             found.add(at)
     return found

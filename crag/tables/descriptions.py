@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crag.tables.data_table import MONTH_UNIT, DataTable, TableColumn
 from crag.tables.periods import is_whole_year, read_period
 from crag.tables.query import QueryResult
-from crag.tables.questions import TableQuery
+from crag.tables.query_scope import TableQuery
 from crag.tables.table_reading import is_numbering
 from crag.tables.wording import whole_words
 from crag.text.language import is_cjk
@@ -22,6 +22,8 @@ _PLURAL_SCALE = re.compile(r"\b(thousand|million|billion)s(?: of)? ")
 _CURRENCIES = ("$", "€", "£", "¥", "₩", "￥")
 _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
     "en": {
+        "label": "Item",
+        "unnamed": "Column {n}",
         "list": ", ",
         "content": "{rows}: {columns}.",
         "size": "{count} rows",
@@ -47,6 +49,8 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": ": ",
     },
     "ko": {
+        "label": "항목",
+        "unnamed": "{n}열",
         "list": ", ",
         "content": "{rows}, 열: {columns}.",
         "size": "{count}개 행",
@@ -70,6 +74,8 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": ": ",
     },
     "zh": {
+        "label": "项目",
+        "unnamed": "第 {n} 列",
         "list": "、",
         "content": "{rows}，列：{columns}。",
         "size": "{count} 行",
@@ -93,6 +99,8 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "pair": "：",
     },
     "zh-Hant": {
+        "label": "項目",
+        "unnamed": "第 {n} 欄",
         "list": "、",
         "content": "{rows}，欄位：{columns}。",
         "size": "{count} 列",
@@ -118,6 +126,12 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
 }
 
 
+def name_column(table: DataTable, column: TableColumn, language: WrittenLanguage) -> str:
+    """Return the name of a column; of one without a name, what it is: the items of the rows, or a column by number."""
+    at = table.columns.index(column)
+    return column.name or _SENTENCES[language]["unnamed" if at else "label"].format(n=at + 1)
+
+
 def describe_tables(tables: Sequence[DataTable]) -> str:
     """Return the names and types of the columns, and the first rows, of each table, for a prompt."""
     return "\n\n".join(map(_describe_table, tables))
@@ -127,7 +141,7 @@ def describe_content(table: DataTable, language: WrittenLanguage) -> str:
     """Return the number of rows, the columns, and the range and total of each column of figures or dates."""
     words = _SENTENCES[language]
     size = words["size_one" if len(table.rows) == 1 and "size_one" in words else "size"]
-    columns = words["list"].join(column.name for column in table.columns)
+    columns = words["list"].join(name_column(table, column, language) for column in table.columns)
     text = words["content"].format(rows=size.format(count=f"{len(table.rows):,}"), columns=columns)
     for at, column in enumerate(table.columns):
         values = [value for row in table.rows if (value := row.values[at]) is not None]
@@ -138,7 +152,7 @@ def describe_content(table: DataTable, language: WrittenLanguage) -> str:
         is_added = len(numbers) > 1 and column.unit not in _NOT_ADDED
         is_added = is_added and not whole_words("not_added").search(column.name)
         total = words["total"].format(total=_write(sum(numbers), column.unit)) if is_added else ""
-        text += words["range"].format(name=column.name, low=low, high=high, total=total)
+        text += words["range"].format(name=name_column(table, column, language), low=low, high=high, total=total)
     return text
 
 
@@ -169,7 +183,8 @@ def describe_result(question_language: WrittenLanguage, query: TableQuery | None
     if kind == "count":
         return words["count_one" if values[0] == "1" else "count"].format(value=_write(first[0]))
     if kind == "distinct":
-        name = next(one.name for one in query.table.columns if one.quoted in query.sql.partition(" FROM ")[0])
+        counted = next(one for one in query.table.columns if one.quoted in query.sql.partition(" FROM ")[0])
+        name = name_column(query.table, counted, question_language)
         return words[kind].format(name=name, value=_write(first[0]))
     if kind in ("sum", "mean", "median"):
         form = words["rows_one"] if result.used_count == 1 and "rows_one" in words else words["rows"]
@@ -207,7 +222,7 @@ def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryRes
             for column, unit in zip(columns, units, strict=True)
         ]
         shown = [
-            f"{column.name}{words['pair']}{cell}" if column and named else cell
+            f"{column.name}{words['pair']}{cell}" if column and column.name and named else cell
             for column, named, cell in zip(columns, is_named, cells, strict=True)
         ]
         behind = " — " if any(is_named[1:]) else words["pair"]

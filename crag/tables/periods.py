@@ -25,7 +25,7 @@ _CHINESE_MONTHS = "一二三四五六七八九十"
 _PART = (
     r"H(?P<half_>[12])\b|(?P<half>first|second|1st|2nd)[ -]half|(?P<half_ko>[상하])반기|(?P<half_zh>[上下])半年"
     r"|Q(?P<quarter_>[1-4])\b|(?P<quarter>first|second|third|fourth|1st|2nd|3rd|4th) quarter"
-    r"|(?P<quarter_ko>[1-4])분기|第?(?P<quarter_zh>[一二三四1-4])[个個]?季度"
+    r"|(?P<quarter_ko>[1-4])분기|第?(?P<quarter_zh>[一二三四1-4])[个個]?季(?:度|(?![节節]))"
     rf"|(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)? )?\b(?P<month>{_MONTH_NAMES}|(?-i:May)|(?<=in )may|(?<=and )may)\b\.?"
     r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?"
     rf"|(?P<month_>\d{{1,2}}|(?<![{_CHINESE_MONTHS}])[{_CHINESE_MONTHS}]{{1,2}})\s?[월月]份?"

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Literal, get_args
 
-from crag.tables.comparisons import YEAR_RANGE, find_comparisons
+from crag.tables.comparisons import find_comparisons
 from crag.tables.data_table import DataTable, TableColumn
+from crag.tables.marked_question import MarkedQuestion
 from crag.tables.periods import Period, find_periods, is_whole_year, read_period
-from crag.tables.wording import WORDS, find_currencies, has_words, whole_words, word_pattern
+from crag.tables.value_mentions import ValueMentions, bare_name
+from crag.tables.wording import WORDS, has_words, whole_words, word_pattern
 from crag.text.language import extract_terms, find_tokens, is_cjk
 from crag.text.table_headers import CAPTION_SEPARATOR, names_period
 from crag.types import HEADING_SEPARATOR
 
 Operation = Literal["change", "share", "rank", "top", "min", "max", "median", "mean", "distinct", "count", "sum"]
 Unit = Literal["month", "quarter", "year"]
-_IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
-_MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
 _FRAME_LIKE_NAME = re.compile("May|US|IT|WHO")  # names that are also stop words
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _LEAD = re.compile(r"(?:(?:in|during|of|for|on|at|from|between) )?(?:the )?", re.IGNORECASE)
 _KIND = re.compile(r"(?:categor(?:y|ies)|(?:kind|type|group|segment|line|area)s?)", re.IGNORECASE)
+_KOREAN_NOUN = re.compile("([가-힣]{2,}?)(?:[이가은는을를의도]|에서?)?")
 _CODE = re.compile(r"[A-Za-z]{0,4}[-/.]?\d+")
 
 
@@ -59,22 +59,18 @@ class TableReading:
     def __init__(self, question: str, table: DataTable) -> None:
         self.question = question = _repeat_column_periods(question, table)
         self.table = table
-        self._used = bytearray(len(question))
-        self.matches = 0
-        self.is_guessed = False
+        self._text = MarkedQuestion(question)
         self.numberings = [one for one in table.columns if is_numbering(table, one)]
         self.label = self._find_label()
         self.comparisons = find_comparisons(question)
         self._is_date_guessed = False
-        self._places: dict[TableColumn, list[tuple[int, int, str | float]]] = {}
         self._take_whole_title()
-        self.values = self._find_values()
-        self.values |= self._find_kind_of_label()
-        self.excluded = self._find_excluded()
-        self.is_guessed |= self._pairs_values()
-        self.is_range = self._fill_ranges()
+        mentions = ValueMentions(self._text, table, self.label)
+        self.values, self.excluded = mentions.values, mentions.excluded
+        self.is_guessed, self.is_range = mentions.is_guessed, mentions.is_range
         self.spans: dict[TableColumn, list[tuple[int, int]]] = {}
         self.named = self._find_columns()
+        self.named |= self._find_concepts()
         named_periods = [one for one in self.periods if one in self.named]
         self.is_range |= len(named_periods) == 2 and has_words(question, "wording", "range")
         self.groups = self._find_groups()
@@ -92,153 +88,26 @@ class TableReading:
         self.missing = self._find_missing()
         self.is_over_all_periods = self._find_all_periods()
         for one in self.comparisons:
-            self._take(one.start, one.end, counts=False)
-        self.is_refused = has_words(self._free_text(), "refused")
+            self._text.take(one.start, one.end, counts=False)
+        self.is_refused = has_words(self._text.free_text(), "refused")
         self.contest = self._find_contest()
+        self.names_row_noun = False
+        self.counts_records = self._find_counted_record()
         self._use_frame()
         self.rest = self._find_rest()
+        self.matches = self._text.matches
 
     def _find_label(self) -> TableColumn:
         """Return the column that identifies rows: the first that is not a row number; a name rather than a code."""
         columns = [one for one in self.table.columns if one not in self.numberings] or list(self.table.columns)
         first, second = columns[0], columns[min(1, len(columns) - 1)]
-        codes = [bool(_CODE.fullmatch(str(cell))) for one in (first, second) for cell in self.cells(one)]
+        codes = [bool(_CODE.fullmatch(str(cell))) for one in (first, second) for cell in self.table.cells(one)]
         is_code = all(codes[: len(self.table.rows)]) and not any(codes[len(self.table.rows) :])
-        is_name = second.kind == "text" and len({*self.cells(second)}) == len(self.table.rows)
-        return second if is_code and is_name and first.kind == "text" else first
-
-    def _take(self, start: int, end: int, *, counts: bool = True) -> None:
-        self.matches += counts and not any(self._used[start:end])
-        self._used[start:end] = b"\1" * (end - start)
-
-    def _take_all(self, pattern: str | re.Pattern[str], *, counts: bool = False) -> list[re.Match[str]]:
-        found = list(re.finditer(pattern, self.question, 0 if isinstance(pattern, re.Pattern) else re.IGNORECASE))
-        for match in found:
-            self._take(*match.span(), counts=counts)
-        return found
-
-    def _free_text(self) -> str:
-        return "".join(" " if used else sign for sign, used in zip(self.question, self._used, strict=True))
-
-    def _find_values(self) -> dict[TableColumn, dict[str | float, int]]:
-        """Return the cell values in the question by column, each with its place; longer values take precedence."""
-        known = [(pattern, column, value) for column in self.table.columns for pattern, value in self._forms(column)]
-        for pattern, column, value in sorted(known, key=lambda one: -len(one[0])):
-            for match in re.finditer(pattern, self.question, re.IGNORECASE):
-                if not any(self._used[match.start() : match.end()]) and not self._is_column_word(match[0]):
-                    self._take(*match.span())
-                    owner = self._find_owner(column, value, match.start())
-                    self._places.setdefault(owner, []).append((*match.span(), value))
-        return {column: {value: start for start, _, value in spans} for column, spans in self._places.items()}
-
-    def _find_kind_of_label(self) -> dict[TableColumn, dict[str | float, int]]:
-        """Return the rows with whose first word the question names them all: “zone”, of “Zone East” and “Zone West”.
-
-        A word before another noun, as in “new orders”, is no such name, and neither is one for what is measured.
-        """
-        labels = dict.fromkeys(cell for cell in self.cells(self.label) if isinstance(cell, str))
-        kinds = {label: frozenset(extract_terms(label.split()[0])) for label in labels if " " in label}
-        common = {terms for terms, count in Counter(kinds.values()).items() if terms and count > 1}
-        known = {term for column in self.table.columns for term in extract_terms(_bare_name(column))}
-        tokens = [*find_tokens(self.question), (len(self.question), "")] if self.label not in self.values else []
-        for (start, token), (_, after) in pairwise(tokens):
-            terms = frozenset(extract_terms(token))
-            is_head = not extract_terms(after) or after.endswith("ed") or bool(whole_words("verbs").fullmatch(after))
-            is_free = not any(self._used[start : start + len(token)])
-            if terms in common and is_head and is_free and terms.isdisjoint(known) and not _names_measure(token):
-                self._take(start, start + len(token))
-                return {self.label: {label: start for label, kind in kinds.items() if kind == terms}}
-        return {}
-
-    def _find_owner(self, column: TableColumn, value: str | float, place: int) -> TableColumn:
-        """Return the column of a value. If several hold it, the one named just before it, or else a guess."""
-        others = [one for one in self.table.columns if one.kind == column.kind and value in self.cells(one)]
-        before = self.question[:place].lower().rstrip()
-        named = [one for one in others if before.endswith(_bare_name(one).lower())]
-        self.is_guessed |= len(others) > 1 and len(named) != 1
-        return named[0] if len(named) == 1 else column
-
-    def _forms(self, column: TableColumn) -> Iterator[tuple[str, str | float]]:
-        """Yield a pattern for each value of a column that may occur in the question, with the value."""
-        lower, name = self.question.lower(), re.escape(_bare_name(column))
-        values = {value for value in self.cells(column) if value is not None}
-        is_year = all(value in YEAR_RANGE for value in values) and has_words(column.name, "columns", "year")
-        if column.kind == "date" or (column.kind == "number" and not is_year and column is not self.label):
-            return
-        for value in values:
-            text = value if isinstance(value, str) else f"{value:.0f}"
-            if text.isupper() and (signs := find_currencies(text)) and (signs[0].fullmatch(text)):
-                yield rf"(?<![a-z])(?:{signs[0].pattern})(?![a-z])", value
-            if text.lower()[:24] not in lower:
-                continue
-            if not text.isdigit() or is_year or len(text) > _MAX_SHORT_NUMBER:
-                yield _value_pattern(text), value
-            elif column.unit:
-                yield rf"(?<!\d){text}\s?{re.escape(column.unit)}", value
-            else:
-                yield rf"\b{name} (?:no\.? ?|# ?)?{text}(?!\d)", value
-
-    def cells(self, column: TableColumn) -> list[str | float | None]:
-        """Return the values of a column."""
-        at = self.table.columns.index(column)
-        return [row.values[at] for row in self.table.rows]
-
-    def _is_column_word(self, text: str) -> bool:
-        return any(text.lower() == _bare_name(column).lower() for column in self.table.columns)
-
-    def _find_excluded(self) -> dict[TableColumn, set[str | float]]:
-        """Return the values that the question rules out, as in “not in Berlin or Porto”; use the words between."""
-        before, after, joined = (word_pattern("negation", name) for name in ("before", "after", "joined"))
-        found: dict[TableColumn, set[str | float]] = {}
-        for column, spans in self._places.items():
-            spans.sort()
-            groups: list[list[tuple[int, int, str | float]]] = []
-            for span in spans:
-                if groups and joined.search(self.question[groups[-1][-1][1] : span[0]]):
-                    self._take(groups[-1][-1][1], span[0], counts=False)
-                    groups[-1].append(span)
-                else:
-                    groups.append([span])
-            for group in groups:
-                lead, tail = before.search(self.question[: group[0][0]]), after.search(self.question[group[-1][1] :])
-                if lead:
-                    self._take(*lead.span(), counts=False)
-                if tail:
-                    self._take(group[-1][1], group[-1][1] + tail.end(), counts=False)
-                if lead or tail:
-                    found.setdefault(column, set()).update(value for *_, value in group)
-        return found
-
-    def _pairs_values(self) -> bool:
-        """Return whether values of two columns alternate, as in “Odby in May and Varn in June”, which are pairs."""
-        places = [(start, column) for column, spans in self._places.items() for start, *_ in spans]
-        order = [column for _, column in sorted(places, key=lambda one: one[0])]
-        return any(
-            one is third and one is not second
-            for one, second, third in zip(order, order[1:], order[2:-1], strict=False)
+        pairs = {*zip(self.table.cells(first), self.table.cells(second), strict=True)}
+        is_name = second.kind == "text" and len({*self.table.cells(first)}) == len({*self.table.cells(second)}) == len(
+            pairs
         )
-
-    def _fill_ranges(self) -> bool:
-        """Add the values between two periods, as in “from March to May”; return whether a range is unresolved."""
-        for column, spans in self._places.items():
-            if len(spans) != 2:
-                continue
-            start, end = spans[0][0], spans[1][1]
-            texts = [re.escape(self.question[one[0] : one[1]]) for one in spans]
-            for form in WORDS["ranges"]["forms"]:
-                match = re.search(
-                    form.replace("@", texts[0], 1).replace("@", texts[1], 1), self.question, re.IGNORECASE
-                )
-                if not match or match.start() > start or match.end() < end:
-                    continue
-                order = [value for value in dict.fromkeys(self.cells(column)) if value is not None]
-                if not all(isinstance(value, float) or names_period(value) for value in order):
-                    return True
-                places = sorted(order.index(value) for *_, value in spans)
-                self.values[column] = dict.fromkeys(order[places[0] : places[1] + 1], start)
-                self._take(*match.span(), counts=False)
-                break
-        return False
+        return second if is_code and is_name and first.kind == "text" else first
 
     def _find_columns(self) -> dict[TableColumn, int]:
         """Return the columns that the question names, with their places; the name with most words wins."""
@@ -261,27 +130,28 @@ class TableReading:
                 self.is_guessed |= bool(rivals) and column.kind == "number" and not self._is_named_in_full(column)
         for spans in self.spans.values():
             for span in spans:
-                self._take(*span)
+                self._text.take(*span)
         return {column: spans[0][0] for column, spans in self.spans.items()}
 
     def _is_named_in_full(self, column: TableColumn) -> bool:
         """Return whether the question has every word of a column's name except its period."""
-        parts = [part for part in _bare_name(column).split(CAPTION_SEPARATOR) if not names_period(part)]
+        parts = [part for part in bare_name(column).split(CAPTION_SEPARATOR) if not names_period(part)]
         return all(self._match_part(column, part)[0] >= 1 for part in parts)
 
     def _match_name(self, column: TableColumn) -> tuple[float, list[tuple[int, int]]]:
         """Return the share of a name's words that the question holds, and where."""
-        parts = [self._match_part(column, part) for part in _bare_name(column).split(CAPTION_SEPARATOR)]
+        parts = [self._match_part(column, part) for part in bare_name(column).split(CAPTION_SEPARATOR)]
         return sum(share for share, _ in parts) / len(parts), [span for _, spans in parts for span in spans]
 
     def _match_part(self, column: TableColumn, name: str) -> tuple[float, list[tuple[int, int]]]:
         if word_pattern("columns", "period").fullmatch(name) or (name and is_cjk(name)):
-            short, last = word_pattern("columns", "count_ending").sub("", name), name.rpartition(" ")[2]
+            ending = "date_ending" if column.kind == "date" else "count_ending"
+            short, last = word_pattern("columns", ending).sub("", name), name.rpartition(" ")[2]
             for form, share in ((name, 1.0), (short, 0.9), (last if len(last) > 1 else "", 0.5)):
                 spaced = r"\s?".join(map(re.escape, form.replace(" ", ""))) if form else "$^"
                 bounded = rf"(?<![\dA-Za-z]){spaced}(?!\d|[A-Za-z])" if form[:1].isascii() else spaced
                 spans = [match.span() for match in re.finditer(bounded, self.question, re.IGNORECASE)]
-                if spans := [span for span in spans if not any(self._used[slice(*span)])]:
+                if spans := [span for span in spans if not any(self._text.used[slice(*span)])]:
                     return share, spans
             return 0.0, []
         terms = set(extract_terms(name)) - {"per"} or {name.lower()}
@@ -292,18 +162,30 @@ class TableReading:
             is_verb = (
                 column is self.label and token.lower().endswith(("ed", "ing")) and token.lower() not in name.lower()
             )
-            if own & terms and not is_verb and not any(self._used[start : start + len(token)]):
+            if own & terms and not is_verb and self._text.is_free(start, start + len(token)):
                 spans.append((start, start + len(token)))
                 held |= own & terms
         return len(held) / len(terms), spans
 
+    def _find_concepts(self) -> dict[TableColumn, int]:
+        """Return the only column for a word of another name, as the branches for “which city”: a guess."""
+        for words in WORDS["concepts"].values():
+            pattern = re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE)
+            columns = [one for one in self.table.columns if one.kind == "text" and pattern.search(one.name)]
+            sought = pattern.search(self._text.free_text())
+            if sought and len(columns) == 1 and columns[0] not in self.named and not self.is_about_people:
+                self._text.take(*sought.span(), counts=False)
+                self.is_guessed = True
+                return {columns[0]: sought.start()}
+        return {}
+
     def _find_groups(self) -> list[TableColumn]:
         found: list[TableColumn] = []
         for column in sorted(self.named, key=lambda one: self.named[one]):
-            name = re.escape(_bare_name(column))
+            name = re.escape(bare_name(column))
             forms = [form.replace("@", rf"(?:the )?{name}(?:e?s)?") for form in WORDS["groups"].values()]
             is_next = bool(found) and has_words(self.question[: self.named[column]], "wording", "next_group")
-            if column.kind != "number" and (self._take_all("|".join(forms)) or is_next):
+            if column.kind != "number" and (self._text.take_all("|".join(forms)) or is_next):
                 found.append(column)
         return found
 
@@ -311,16 +193,16 @@ class TableReading:
         """Return what is computed: the first operation whose words do not belong to a name."""
         found: dict[Operation, list[tuple[int, int]]] = {}
         for name, spans in find_operations(self.question).items():
-            if free := [span for span in spans if not all(self._used[slice(*span)])]:
+            if free := [span for span in spans if not all(self._text.used[slice(*span)])]:
                 found[name] = free
         first = next(iter(found), None)
         for name, spans in found.items():
             for span in spans if name in (first, "sum", "mean", "count") else ():
-                self._take(*span, counts=False)
+                self._text.take(*span, counts=False)
         self.operations = found
         self.is_guessed |= any(len(found.get(name, ())) > 1 for name in ("min", "max", "rank", "top"))
         if first == "change":
-            self._take_all(word_pattern("wording", "than"))
+            self._text.take_all(word_pattern("wording", "than"))
         return first
 
     def _find_synonyms(self) -> list[TableColumn]:
@@ -335,9 +217,10 @@ class TableReading:
             for name in names.split("|"):
                 pattern = name if is_cjk(name) else rf"\b{name}"
                 columns = [one for one in self.numbers if re.search(pattern, one.name, re.IGNORECASE)]
+                columns = _find_plainest(columns)
                 if columns:
                     for start, end in found:
-                        self._take(start, end)
+                        self._text.take(start, end)
                     word = self.question[slice(*found[0])]
                     is_rate = has_words(word, "columns", "rate")
                     self.is_guessed |= is_rate and not any(has_words(one.name, "columns", "rate") for one in columns)
@@ -347,7 +230,7 @@ class TableReading:
                     )
                     return columns
             if re.search(names, self.table.title, re.IGNORECASE):
-                self._take_all(form)
+                self._text.take_all(form)
         return []
 
     def _find_date_column(self) -> TableColumn | None:
@@ -357,11 +240,11 @@ class TableReading:
             meant = [one for one in columns if re.search(names, one.name, re.IGNORECASE)]
             form = words if is_cjk(words) else rf"(?<![a-z])(?:{words})(?![a-z])"
             if len(meant) == 1 and re.search(form, f"{self.question} {self.table.title}", re.IGNORECASE):
-                self._take_all(form)
+                self._text.take_all(form)
                 return meant[0]
         named = [one for one in columns if one in self.named]
-        plain = [one for one in columns if word_pattern("dates", "plain").fullmatch(_bare_name(one))]
-        self._is_date_guessed = not (named or plain)
+        plain = [one for one in columns if word_pattern("dates", "plain").fullmatch(bare_name(one))]
+        self._is_date_guessed = not (named or plain or columns == [self.label])
         choices = named or plain or columns
         return only_one(choices)
 
@@ -370,24 +253,28 @@ class TableReading:
         units: tuple[Unit, ...] = get_args(Unit)
         for unit in units:
             words = word_pattern(section, unit)
-            if self.date and not self.groups and words.search(self._free_text()):
-                self._take_all(words, counts=True)
+            if self.date and not self.groups and words.search(self._text.free_text()):
+                self._text.take_all(words, counts=True)
                 return unit
         return None
 
     def _find_date_order(self) -> Literal["latest", "earliest", ""]:
         """Return whether the question looks for the latest or the earliest row."""
         orders: tuple[Literal["latest", "earliest"], ...] = ("latest", "earliest")
-        return next((one for one in orders if self._take_all(word_pattern("dates", one))), "")
+        return next((one for one in orders if self._text.take_all(word_pattern("dates", one))), "")
 
     def _find_date_conditions(self) -> list[str]:
         """Return conditions for the periods that the question names, and use their words."""
         if self.date is None:
             return []
-        days = [date.fromisoformat(cell) for cell in self.cells(self.date) if isinstance(cell, str)]
-        found = find_periods(self._free_text(), {day.year for day in days})
+        days = [date.fromisoformat(cell) for cell in self.table.cells(self.date) if isinstance(cell, str)]
+        for months, words in WORDS["whole_span"].items():
+            spans = {(day.year, (day.month - 1) // int(months)) for day in days}
+            if len(spans) == 1:
+                self._text.take_all(words)
+        found = find_periods(self._text.free_text(), {day.year for day in days})
         for one in found:
-            self._take(*one.span)
+            self._text.take(*one.span)
             edge = one.edge
             self.is_guessed |= bool(self.date.unread or (edge and any(edge[0] <= day < edge[1] for day in days)))
         self._use_joints([one.span for one in found])
@@ -398,7 +285,7 @@ class TableReading:
         ordered = sorted(spans)
         for (_, end), (start, _) in pairwise(ordered):
             if has_words(self.question[end:start], "negation", "joined"):
-                self._take(end, start, counts=False)
+                self._text.take(end, start, counts=False)
 
     def _find_column_comparison(self) -> tuple[TableColumn, str, TableColumn] | None:
         """Return two columns of figures and how the question compares them, as in “below the minimum”."""
@@ -412,7 +299,7 @@ class TableReading:
                         None,
                     )
                     if match and (other := self._other_column(column)):
-                        self._take(*match.span(), counts=False)
+                        self._text.take(*match.span(), counts=False)
                         return other, sign, column
         return None
 
@@ -427,20 +314,20 @@ class TableReading:
     def _find_missing(self) -> TableColumn | None:
         """Return the column whose empty cells the question looks for."""
         named = [one for one in self.named if one is not self.label]
-        if len(named) != 1 or not self._take_all(whole_words("missing")):
+        if len(named) != 1 or not self._text.take_all(whole_words("missing")):
             return None
         return named[0]
 
     def _find_all_periods(self) -> bool:
         """Return whether the question asks about all period columns together, as in “over all years”."""
-        names = [_bare_name(one) for one in self.periods]
+        names = [bare_name(one) for one in self.periods]
         is_years = all(re.match(r"(?:19|20)\d\d", name) for name in names)
         years = {year for name in names for year in _YEAR.findall(name)}
         is_whole = len(names) in (2, 4, 12) and not is_years and len(years) < 2
         is_asked = bool(names) and not any(one in self.named for one in self.numbers)
         return is_asked and (
-            (is_years and bool(self._take_all(word_pattern("all_periods", "years"))))
-            or (is_whole and bool(self._take_all(word_pattern("all_periods", "parts"))))
+            (is_years and bool(self._text.take_all(word_pattern("all_periods", "years"))))
+            or (is_whole and bool(self._text.take_all(word_pattern("all_periods", "parts"))))
         )
 
     def _find_contest(self) -> TableColumn | None:
@@ -449,7 +336,7 @@ class TableReading:
         Its operation is then the extreme. A word of degree that compares nothing makes the reading a guess.
         """
         degrees: tuple[Literal["min", "max"], ...] = ("min", "max")
-        degree = next((one for one in degrees if has_words(self._free_text(), "degree", one)), None)
+        degree = next((one for one in degrees if has_words(self._text.free_text(), "degree", one)), None)
         if degree is None:
             return None
         several = [one for one, values in self.values.items() if len(values) > 1 and one not in self.excluded]
@@ -459,32 +346,54 @@ class TableReading:
         if column is None or set(sought) - {column} or self.operation in ("change", "share", "rank", "top"):
             self.is_guessed = True
             return None
-        self._take_all(word_pattern("degree", degree))
+        self._text.take_all(word_pattern("degree", degree))
         self.operations[degree] = []
         self.operation = degree
         return column
 
+    def _find_counted_record(self) -> bool:
+        """Return whether the question counts sales, orders and the like, and each row is one of them; use the word."""
+        match = word_pattern("wording", "records").search(self.question)
+        if match is None:
+            return False
+        place = next(at for at, word in enumerate(match.groups(), 1) if word)
+        is_record = self.label.kind == "date" or self.are_labels_numbered or has_words(match[place], "wording", "row")
+        is_record = is_record and not any(match[place][:4].lower() in one.name.lower() for one in self.numbers)
+        if is_record:
+            self._text.take(*match.span(place))
+        return is_record
+
+    @cached_property
+    def are_labels_numbered(self) -> bool:
+        """Whether labels hold numbers, as those of orders do."""
+        return any(re.search(r"\d", str(cell)) for cell in self.table.cells(self.label))
+
     def _use_frame(self) -> None:
         if self.is_about_people:
-            self._take_all(whole_words("people"), counts=True)
-            self._take_all(word_pattern("wording", "who"), counts=True)
+            self._text.take_all(whole_words("people"), counts=True)
+            self._text.take_all(word_pattern("wording", "who"), counts=True)
         if any(one.unit == "%" for one in self.numbers):
-            self._take_all(word_pattern("wording", "percentage"))
+            self._text.take_all(word_pattern("wording", "percentage"))
+        if "mean" in self.operations:
+            self._text.take_all(word_pattern("wording", "per_record"))
         title = self._title_terms()
         above = set(extract_terms(self.table.above))
         before = ""
         for start, token in find_tokens(self.question):
             terms = extract_terms(token)
-            is_free = bool(terms) and not any(self._used[start : start + len(token)])
+            is_free = bool(terms) and self._text.is_free(start, start + len(token))
             is_above = token[0].islower() and above.issuperset(terms)
             if is_free and (title.issuperset(terms) or is_above or (before and _KIND.fullmatch(token))):
-                self._take(start, start + len(token))
+                self._text.take(start, start + len(token))
             before = token if is_free and is_above and not self.is_label_named else ""
         self._take_title_parts()
-        self._take_all(whole_words("frame"))
-        self.has_loose_verb = bool(self._take_all(whole_words("verbs"))) and not self.values
-        self.is_guessed |= bool(self._take_all(word_pattern("wording", "needed"))) and self.label not in self.values
-        self._take_all(whole_words("entities"))
+        self._take_row_nouns()
+        self._text.take_all(whole_words("frame"))
+        self.has_loose_verb = bool(self._text.take_all(whole_words("verbs"))) and not self.values
+        self.is_guessed |= (
+            bool(self._text.take_all(word_pattern("wording", "needed"))) and self.label not in self.values
+        )
+        self._text.take_all(whole_words("entities"))
 
     def _title_terms(self) -> set[str]:
         """Return the words of the title. Of its years, only those of its last part that has one: of the table itself.
@@ -503,7 +412,7 @@ class TableReading:
         for part in self.table.title.split(HEADING_SEPARATOR):
             name = PurePath(part).stem
             if len(name.split()) > 1:
-                self._take_all(rf"(?<!\w){re.escape(name)}(?!\w)")
+                self._text.take_all(rf"(?<!\w){re.escape(name)}(?!\w)")
 
     def _take_title_parts(self) -> None:
         """Use parts of the title in scripts without spaces between words."""
@@ -513,14 +422,24 @@ class TableReading:
                 is_cjk(pair)
                 and pair.strip() == pair
                 and pair in self.table.title
-                and not all(self._used[start : start + 2])
+                and not all(self._text.used[start : start + 2])
             ):
-                self._take(start, start + 2)
+                self._text.take(start, start + 2)
+
+    def _take_row_nouns(self) -> None:
+        """Use Korean words with which the name of a column begins, as 수업 of 수업시간: they name what rows are."""
+        names = [bare_name(one) for one in self.table.columns]
+        for start, token in find_tokens(self.question):
+            noun = _KOREAN_NOUN.fullmatch(token)
+            is_free = self._text.is_free(start, start + len(token))
+            if noun and is_free and any(name.startswith(noun[1]) for name in names):
+                self._text.take(start, start + len(token))
+                self.names_row_noun = True
 
     def _find_rest(self) -> list[str]:
         rest = []
         for start, token in find_tokens(self.question):
-            free = "".join(sign for at, sign in enumerate(token, start) if not self._used[at])
+            free = "".join(sign for at, sign in enumerate(token, start) if not self._text.used[at])
             is_word = bool(extract_terms(token)) or bool(_FRAME_LIKE_NAME.fullmatch(token) and start)
             if free and (is_cjk(free) or (len(free) == len(token) and is_word)):
                 rest.append(token if len(free) == len(token) and start else token.lower())
@@ -560,7 +479,7 @@ class TableReading:
     @cached_property
     def is_label_unique(self) -> bool:
         """Whether each row has its own label."""
-        return len({*self.cells(self.label)}) == len(self.table.rows)
+        return len({*self.table.cells(self.label)}) == len(self.table.rows)
 
     @cached_property
     def numbers(self) -> list[TableColumn]:
@@ -580,12 +499,12 @@ class TableReading:
     @cached_property
     def is_label_named(self) -> bool:
         """Whether the column of the labels has a name."""
-        return not re.fullmatch(r"Column \d+", self.label.name)
+        return bool(self.label.name)
 
     @cached_property
     def left_over(self) -> list[str]:
         """The labels of what belongs to none of the others, such as “Unallocated items”."""
-        return [cell for cell in self.cells(self.label) if isinstance(cell, str) and has_words(cell, "left_over")]
+        return [cell for cell in self.table.cells(self.label) if isinstance(cell, str) and has_words(cell, "left_over")]
 
     @cached_property
     def is_titled(self) -> bool:
@@ -606,18 +525,30 @@ class TableReading:
     @property
     def names_rows(self) -> bool:
         """Whether the question names what rows describe, so that it may count them."""
-        is_named = any(one in self.named for one in (self.label, *self.numberings))
-        return is_named or self.is_titled or self.names_people or bool(whole_words("entities").search(self.question))
+        is_named = (
+            self.names_row_noun
+            or self.counts_records
+            or any(one in self.named for one in (self.label, *self.numberings))
+        )
+        return (
+            is_named
+            or self.names_row_noun
+            or self.is_titled
+            or self.names_people
+            or bool(whole_words("entities").search(self.question))
+        )
+
+
+def _find_plainest(columns: list[TableColumn]) -> list[TableColumn]:
+    """Return the column whose name has no words but those of all others, as “Price” beside “Price from 10”."""
+    terms = {one: frozenset(extract_terms(one.name)) for one in columns}
+    plain = [one for one in columns if all(terms[one] <= others for others in terms.values())]
+    return plain if len(plain) == 1 else columns
 
 
 def _write_period(column: TableColumn, period: Period) -> str:
     bounds = (">=", period.first), ("<", period.end)
     return " AND ".join(f"{column.quoted} {sign} '{day}'" for sign, day in bounds if day)
-
-
-def _names_measure(word: str) -> bool:
-    pairs = (pair for pairs in WORDS["measures"].values() for pair in pairs)
-    return any(re.fullmatch(words, word, re.IGNORECASE) for words, _ in pairs)
 
 
 def _find_asked_periods(question: str, years: set[int]) -> set[tuple[date, date]]:
@@ -651,17 +582,5 @@ def is_numbering(table: DataTable, column: TableColumn) -> bool:
     values = [row.values[at] for row in table.rows]
     is_counting = len(values) > 1 and values == list(range(1, len(values) + 1))
     return column.kind == "number" and (
-        bool(word_pattern("columns", "numbering").fullmatch(_bare_name(column))) or is_counting
+        bool(word_pattern("columns", "numbering").fullmatch(bare_name(column))) or is_counting
     )
-
-
-def _bare_name(column: TableColumn) -> str:
-    return _IN_BRACKETS.sub("", column.name).strip()
-
-
-def _value_pattern(text: str) -> str:
-    """Return a pattern for a value of a cell: whole words, also in the plural; a single sign only before a particle."""
-    escaped = re.escape(text)
-    if text[-1].isascii():
-        return rf"(?<![A-Za-z\d]){escaped}(?:e?s)?(?![A-Za-z\d])"
-    return escaped if len(text) > 1 else rf"(?<![가-힣一-鿿]){escaped}(?=[은는이가을를의와과 ]|的|$)"

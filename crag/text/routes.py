@@ -226,7 +226,8 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     is_whole = is_summary_request(asked) or is_summary_request(bare)
     found = find_form("summary", bare) or find_form("summary", asked)
     scope = found["scope"] if found else ""
-    if not (is_whole or found):
+    is_sum = bool(found and _words("adding").search(bare) and _words("amounts").search(scope))
+    if not (is_whole or found) or is_sum:
         return None
     words = _words("document_nouns").sub(" ", _words("chapter").sub(" ", scope)).strip(" \"'“”‘’.,:;?!。？！，")
     sentences = min(_parse_number(count["number"]), _MAX_SENTENCES) if count else 0

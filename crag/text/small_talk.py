@@ -22,9 +22,13 @@ _NOUN = (
     "documents?|files?|papers?|texts?|articles?|pdfs?|pages?|posts?|reports?|books?|contracts?|agreements?|leases?"
     "|handbooks?|manuals?|guides?|minutes|letters?|presentations?|slides|stud(?:y|ies)|notes|e-?books?|readme"
 )
-_DOCUMENT_NAMES = {  # a whole document as the object of a phrase: “the lift contract”, but not “the limits of agents”
+_PARTS = {  # of phrases; a whole document is “the lift contract”, but not “the limits of agents”
     "{document}": rf"(?:(?:it|this|that|these|them|everything|all)(?: (?:{_NOUN}))?"
     rf"|(?:(?:the|this|that|these|those|my|our|your|all|each|every)(?: of)?(?: the)? )(?:\w+ ){{0,2}}?(?:{_NOUN}))",
+    "{being}": "(?:ai|(?:chat ?)?bots?|robots?|humans?(?: being)?|persons?|real|people|machines?|computers?|programs?"
+    "|software|alive|apps?|assistants?|chatgpt|gpt|llama|claude)",
+    "{being_ko}": "(?-i:사람|인간|기계|로봇|챗봇|봇|컴퓨터|프로그램|인공지능|AI)",
+    "{being_zh}": "(?-i:(?:真|活)?人[类類]?|机器人?|機器人?|程序|程式|[电電][脑腦]|AI|人工智能|人工智慧)",
     "{size}": r"(?: (?:in|with|for me|as) (?:\w+ ){0,3}\w+| briefly| shortly| for me| please)?",
     "{document_de}": r"(?:das|den|die|dem|der|dieses|diesen|diese|diesem|dieser|mein\w*|es)"
     r"(?: (?:ganze )?\w*(?:skript|dokument|datei|text|artikel|bericht|buch|vertrag|handbuch|pdf|papier)\w*)?",
@@ -39,13 +43,20 @@ _DOCUMENT_NAMES = {  # a whole document as the object of a phrase: “the lift c
 @cache
 def _compile_phrases(kind: SmallTalk, *, is_ascii: bool) -> re.Pattern[str]:
     """Return what matches the phrases of one kind; of an ASCII clause, those of languages that it can be in."""
-    lists = (phrases for language, phrases in _PHRASES[kind].items() if not (is_ascii and language in ("ko", "zh")))
-    phrases = "|".join(chain(*lists))
-    for name, pattern in _DOCUMENT_NAMES.items():
+    phrases = _join(_PHRASES[kind], is_ascii=is_ascii)
+    for name, pattern in _PARTS.items():
         phrases = phrases.replace(name, pattern)
-    return re.compile(rf"(?:{phrases}){_ADDRESSEE}", re.IGNORECASE)
+    filler = rf"(?:{_join(_PHRASES['filler'], is_ascii=is_ascii)})(?![a-z])" if kind in _SOCIAL else "$^"
+    before, after = f"(?:{filler} ?)*", f"(?: ?(?<![a-z]){filler})*"
+    repeated = "+" if kind in _SOCIAL and not is_ascii else ""  # 哈喽哈喽
+    return re.compile(rf"{before}(?:{phrases}){repeated}{_ADDRESSEE}{after}", re.IGNORECASE)
 
 
+def _join(listed: dict[str, list[str]], *, is_ascii: bool) -> str:
+    return "|".join(chain(*(ones for language, ones in listed.items() if not (is_ascii and language in ("ko", "zh")))))
+
+
+_SOCIAL = frozenset(("wellbeing", "thanks", "farewell", "greeting", "acknowledgement"))
 _KINDS: tuple[SmallTalk, ...] = get_args(SmallTalk)
 _CLAUSE_END = re.compile(r"(?<=[.!?,;:~…。！？，；、\n])\s*|\s+[-–—]+\s+")
 _JOINED = re.compile(rf"{_CLAUSE_END.pattern}|\s+and\s+", re.IGNORECASE)

@@ -14,7 +14,7 @@ from crag.types import HEADING_SEPARATOR, Knowledge
 
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
 _KOREAN_TOTAL = r"총(?!무|장(?!비)|리|회|괄|재(?![고산])|칙|론|각|알|기(?!간)|선|영사|학|지배|감독|경(?!비)|평)"
-_CHINESE_TOTAL = r"[总總](?![部经經裁监監书書理统統局])"
+_CHINESE_TOTAL = r"[总總](?![部经經裁监監书書理统統局馆館店公校台站行])"
 _TOTAL_CELL = lazy_regex(
     rf"(?<!sub)(?<!sub[- ])\btotals?\b|\bsum\b|(?<!소)합계|총계|총합|^{_KOREAN_TOTAL}|^계$|누계"
     rf"|[总總][计計额額数數]|合[计計]|^{_CHINESE_TOTAL}|共[计計]",

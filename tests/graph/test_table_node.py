@@ -49,6 +49,20 @@ def test_a_comparison_that_no_table_answers_is_answered_part_by_part(bench, ques
     assert trace.table is None
 
 
+STOCK = passage(6, "产品 | 库存 | 最低库存\n绳子 | 3 | 5\n油灯 | 9 | 4", title="库存")
+
+
+def test_a_list_of_rows_is_calculated(bench):
+    trace = bench({}, passages=[PROSE, STOCK]).ask("库存低于最低库存的有哪些?")
+    assert (trace.route, trace.outcome) == ("table", "calculated")
+    assert trace.table.rows == (("绳子", 3, 5),)
+
+
+def test_a_list_that_no_table_answers_is_made_of_passages(bench):
+    trace = bench({}, passages=[PROSE, STOCK]).ask("List all mules with more than 3 carts")
+    assert trace.trajectory[:2] == ["query_table", "list_matches"]
+
+
 YEARS = passage(
     4,
     "Region | 2020 | 2021 | 2022 | 2023 | 2024\nNorth | 10 | 20 | 25 | 30 | 50\nSouth | 1 | 2 | 3 | 20 | 25",

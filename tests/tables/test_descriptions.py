@@ -4,7 +4,7 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.tables.data_table import find_tables
-from crag.tables.descriptions import describe_result, describe_tables
+from crag.tables.descriptions import describe_content, describe_result, describe_tables
 from crag.tables.query import run_query
 from crag.tables.questions import write_query
 from crag.text.language import detect_written_language
@@ -75,3 +75,11 @@ def test_a_prompt_names_columns_units_and_first_rows() -> None:
     assert 'Table "table_1" (Staff), 4 rows' in text
     assert "Ana Ash | Sales | 40,000" in text
     assert "O'Hara" not in text
+
+
+@pytest.mark.parametrize(
+    ("language", "first"), [("en", "Item, 2023"), ("ko", "항목, 2023"), ("zh", "项目、2023"), ("zh-Hant", "項目、2023")]
+)
+def test_a_first_column_without_a_name_is_called_in_the_language_of_the_reader(language, first):
+    (table,) = find_tables(sheet(" | 2023 | 2024\nOdby | 140 | 120\nVarn | 60 | 90"))
+    assert first in describe_content(table, language)

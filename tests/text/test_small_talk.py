@@ -15,15 +15,20 @@ TALK = {
         "回答得很清楚",
     ),
     "farewell": ("Bye!", "That’s all for now", "안녕히 계세요", "再见", "晚安"),
-    "acknowledgement": ("OK", "ok great", "Sorry!", "Great!", "I see.", "네", "알겠습니다", "好的"),
+    "acknowledgement": (
+        *("oh sorry, I sent that by accident", "just testing", "아 죄송, 잘못 보냈어요", "抱歉，发错了"),
+        *("OK", "ok great", "Sorry!", "Great!", "I see.", "네", "알겠습니다", "好的"),
+    ),
     "identity": (
         "Who are you?",
+        *("Are you a robot or a real person?", "너는 로봇이야 사람이야?", "你是机器人还是人？"),
         "hi! what's your name?",
         "Who are you and what can you do?",
         "너는 누구야?",
         "你是谁？",
     ),
     "capabilities": (
+        *("What kinds of questions can you help me with?", "Can you speak Korean or Chinese?", "한국어 할 줄 알아?"),
         "What can you do?",
         "help",
         "How can you help me?",
@@ -44,6 +49,7 @@ TALK = {
 QUESTIONS = (
     *("What can you do about a broken pipe?", "Which documents do I need for a visa?", "help desk phone number"),
     *("hello world program", "Who are you allowed to invite?", "What documents are required?", "How does it work?"),
+    *("Can you read the gas meter in winter?", "Are you allowed to keep dogs?", "你会开车去公司吗？"),
     *("thanksgiving date", "OK Computer release date", "No. 7 pump pressure", "Good morning hours of the clinic"),
     *(
         "How many files are there in the repository?",
