@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
 STYLE = ICON.with_name("style.css")
 LOGO = ICON.with_name("logo.svg").read_text(encoding="utf-8")  # one colour, readable on the light and the dark theme
+# Streamlit highlights the entry of the chosen page, and a page with a parent has none.
+PARENT_STYLE = """<style>
+:is([data-testid="stTopNavLink"], [data-testid="stSidebarNavLink"])[href$="/ADDRESS"] {
+  background-color: color-mix(in srgb, currentColor 12%, transparent);
+  span { font-weight: 600; }
+}
+</style>"""
 
 
 def main() -> None:
@@ -36,6 +43,8 @@ def main() -> None:
     chosen = st.navigation([*pages], position="top")
     st.set_page_config(page_title=f"{chosen.title} · CRAG Chat", layout=pages[chosen].layout)
     st.html(STYLE)
+    if parent := pages[chosen].parent:
+        st.html(PARENT_STYLE.replace("ADDRESS", "" if parent is Page.CHAT else parent.address))
     st.logo(LOGO, size="large")
     if session.pop_unknown_page() and pages[chosen] is Page.CHAT:  # another page may be opened meanwhile
         st.toast(

@@ -145,7 +145,7 @@ def _candidates(tag: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """A text with placeholders. In the strict expression no value goes beyond the end of a sentence."""
+    """A text with placeholders. In the strict expression no value goes beyond the end of a sentence or a colon."""
 
     message: str
     letters: int
@@ -162,16 +162,17 @@ def _patterns(language: str) -> dict[str, list[_Pattern]]:
         letters = sum(map(str.isalpha, _PLACEHOLDER.sub("", message)))
         if letters >= _MIN_LITERAL_LETTERS:
             first = message.split()[0]
-            known = _Pattern(message, letters, _compile(message, r"(?:(?![.!?] ).)+?"), _compile(message, ".+?"))
+            known = _Pattern(message, letters, _compile(message, r"(?:(?![.!?:] ).)+?"), _compile(message, ".+?"))
             found.setdefault("" if "{" in first else first, []).append(known)
     return found
 
 
-def _compile(message: str, value: str) -> re.Pattern[str]:
+def _compile(message: str, any_value: str) -> re.Pattern[str]:
     """Return the expression for a text, with a group for the first occurrence of each placeholder."""
     parts, seen, end = list[str](), set[str](), 0
     for found in _PLACEHOLDER.finditer(message):
         name = found[1]
+        value = r"\S+" if name == "count" else any_value  # “{count} documents” matches no sentence that ends so
         parts += [re.escape(message[end : found.start()]), f"(?P={name})" if name in seen else f"(?P<{name}>{value})"]
         seen.add(name)
         end = found.end()
@@ -226,7 +227,9 @@ def _translate_value(language: str, value: str) -> str:
         return _list_quoted(language, _QUOTED.findall(value), "or" if listed["joint"] == "or" else "standard")
     if " " not in value:
         return value
-    if (translated := _translate_known(language, value)) is None and not value.endswith("."):
+    uncapitalized = value[:1].lower() + value[1:]
+    translated = _translate_known(language, value) or _translate_known(language, uncapitalized)
+    if translated is None and not value.endswith("."):
         translated = (_translate_known(language, f"{value}.") or "").rstrip(".。") or None
     return value if translated is None else translated
 

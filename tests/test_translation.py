@@ -20,6 +20,14 @@ from crag.translation import ENGLISH, translate_text, use_language
             "127.0.0.1:9의 Ollama가 응답하지 않습니다. 그래서 내장 엔진이 답합니다.",
         ),
         ("2 of 4 passages are relevant, best 0.94 ≥ 0.59.", "구절 4개 중 2개 관련 있음, 최고 0.94 ≥ 0.59."),
+        (
+            "0 of 4 passages are relevant, best 0.00 < 0.30: no answer in your documents.",
+            "구절 4개 중 0개 관련 있음, 최고 0.00 < 0.30: 문서에 답이 없음.",
+        ),
+        (
+            "Best 0.46, between 0.31 and 0.59: your documents may cover this.",
+            "최고 0.46, 0.31–0.59 사이. 문서에 답이 있을 수 있습니다.",
+        ),
         ("What somebody wrote themselves. Or not?", "What somebody wrote themselves. Or not?"),
     ],
 )

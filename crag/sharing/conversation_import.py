@@ -48,6 +48,7 @@ from crag.sharing.conversation_document import (
 from crag.storage.engine import Database, defer_foreign_keys
 from crag.storage.tables import conversations, events, feedback, messages, runs
 from crag.text.sanitization import normalize_user_text
+from crag.translation import N_
 from crag.types import Thresholds
 
 BoundedValue = tuple[float, float, float]  # lowest, value, highest
@@ -197,7 +198,7 @@ def _referenced_passages(event: Event) -> Iterable[int]:
     return ()
 
 
-_CHOOSE_EXPORT_REMEDY = "Choose a file that was exported from here as JSON."
+_CHOOSE_EXPORT_REMEDY = N_("Choose a file that was exported from here as JSON.")
 
 
 class _FormatHeader(BaseModel):

@@ -26,7 +26,7 @@ _LOOKED_AT = 100  # conversations among which the latest is found: pinned ones c
 
 
 def _draw_start_page() -> None:
-    """Draw the uploader and the set-up for an empty library, else three suggested questions."""
+    """Draw the uploader and the set-up for an empty library, else suggested questions."""
     if state.is_conversation_missing():
         _draw_missing_conversation()
     heading = st.container(gap="xsmall")
@@ -111,14 +111,22 @@ def _add_page() -> None:
         st.session_state.first_address = ""
 
 
+_SUMMARIZED_FROM = 3  # passages: a shorter document, such as a list of prices, may have nothing to sum up
+
+
 def _draw_suggested_questions(sources: int, passages: int) -> None:
     counts = f"{format_count(sources, 'document')}, {format_count(passages, 'passage')}"
     st.markdown(_("{counts}. CRAG Chat grades each passage before using it.").format(counts=counts))
-    suggested = application().library.suggest_questions(3)
+    library = application().library
+    suggested = library.suggest_questions(3) or [
+        _("Summarize “{title}”").format(title=source.title)
+        for source in library.sources()
+        if source.passages >= _SUMMARIZED_FROM
+    ]
     if not suggested:
         return
     with st.container(gap="xsmall"):
-        for index, question in enumerate(suggested):
+        for index, question in enumerate(suggested[:3]):
             st.button(
                 markdown.escape_line(question, 160),
                 icon=":material/chat_bubble:",

@@ -73,7 +73,7 @@ class OptionControls:
         own = sum(self.origins.get(name) == "conversation" for name in names)
         changed = _("{count} changed").format(count=own)
         summary = f"{labels.small_text(value)} {f':small[**{changed}**]' if own else ''}"
-        with st.expander(f"{title} {summary}", type="compact", key=self._key(f"group-{names[0]}")):
+        with st.expander(f"**{title}** {summary}", type="compact", key=self._key(f"group-{names[0]}")):
             self._rows(names)
 
     def _rows(self, names: Iterable[str]) -> None:

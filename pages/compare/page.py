@@ -194,7 +194,8 @@ def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:
 
 
 def _draw_missing_run() -> None:
-    st.markdown(_("One of the two answers no longer exists. It was deleted, or it belongs to another browser."))
+    if st.query_params.get("a"):
+        st.markdown(_("One of the two answers no longer exists. It was deleted, or it belongs to another browser."))
     st.caption(_("Choose *Compare* below an answer, or a run in *Inspect*."))
     if st.button(_("All runs"), icon=Page.INSPECT.icon):
         open_page(Page.INSPECT)

@@ -19,7 +19,10 @@ def main() -> None:
     layout.draw_heading(Page.NOTES, _(_MEANING))
     dialogs.draw_open_dialog(notes.NOTE_DIALOGS)
     search = layout.draw_search_field(_("Search notes"), "note_search")
-    notes.draw_notes(application().notes.list(search), _open_source)
+    found = application().notes.list(search)
+    notes.draw_notes(found, _open_source)
+    if not (found or search):
+        st.caption(_("To keep an answer, choose *More*, *Keep as a note* below it."))
     if view := st.session_state.get(_SOURCE_KEY):
         source_drawer.open_passage(view, _close_source)
 

@@ -120,7 +120,7 @@ def _remove_documents(source_ids: list[str]) -> None:
     st.rerun()
 
 
-_JOB_NAME_WIDTH, _JOB_OUTCOME_WIDTH = 260, 400  # pixels: one below the other where the row is narrower
+_JOB_NAME_WIDTH, _JOB_OUTCOME_WIDTH = 260, 500  # pixels: one below the other where the row is narrower
 _JOBS_SHOWN = 30
 _JOBS_IN_VIEW = 8
 _JOB_LIST_HEIGHT = 340  # pixels: eight rows, and the top of the ninth

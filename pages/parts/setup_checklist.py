@@ -193,7 +193,7 @@ def draw_checklist(*, folded: bool = False) -> None:
     if folded:
         facts = _summarize_checks()
         with st.expander(
-            _("Set-up {facts}").format(facts=labels.small_text(markdown.escape_line(facts))),
+            _("Set-up: {facts}").format(facts=labels.small_text(markdown.escape_line(facts))),
             type="compact",
             key="set-up",
         ):

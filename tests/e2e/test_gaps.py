@@ -46,3 +46,6 @@ def test_a_gap_is_filled_with_one_click_and_then_answered(page: Page, home_with_
             assert len(tavily.queries) == 1
             open_page(page, f"{app}/gaps")
             expect(page.get_by_test_id("stMain")).to_contain_text("No coverage gaps")
+            entries = page.get_by_test_id("stTopNavLink")
+            expect(entries.filter(has_text="Documents").locator("span").first).to_have_css("font-weight", "600")
+            expect(entries.filter(has_text="Inspect").locator("span").first).to_have_css("font-weight", "400")

@@ -19,12 +19,13 @@ from crag.ingest.parse.confinement import limit_cpu_seconds
 from crag.ingest.parse.document import ParseRequest
 from crag.ingest.parse.page_layout import TextLine, order_lines
 from crag.text.language import detect_language
+from crag.translation import N_
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-INSTALL_OCR = "Install Tesseract or RapidOCR to read it."
+INSTALL_OCR = N_("Install Tesseract or RapidOCR to read it.")
 OCR_TIMED_OUT = "OCR took too long"
 OcrParagraphs = list[list[str]]
 

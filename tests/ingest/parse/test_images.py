@@ -22,6 +22,7 @@ from crag.ingest.parse.child_process import parse_file
 from crag.ingest.parse.document import Document, ParseLimits
 from crag.ingest.parse.ocr import find_rapidocr
 from crag.settings import Settings
+from crag.translation import translate_text, use_language
 from crag.types import Progress
 from tests.waiting import PATIENCE, wait_until
 
@@ -128,6 +129,8 @@ def test_without_ocr_a_scan_says_what_to_install() -> None:
     out = io.BytesIO()
     written("Hello").save(out, "PNG")
     assert refusal("a.png", out.getvalue()) == "no_text: This is a picture. Install Tesseract or RapidOCR to read it."
+    with use_language("ko"):
+        assert "Install" not in translate_text("This is a picture. Install Tesseract or RapidOCR to read it.")
     document = read("a.pdf", pages(TYPED, written("Hello"), None, written("World")))
     assert [block.text for block in document.blocks] == [TYPED]
     assert document.note == "2 of 4 pages could not be read: install Tesseract or RapidOCR."

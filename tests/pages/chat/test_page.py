@@ -8,6 +8,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from crag.options import RunOptions
+from crag.text.routes import parse_summary_request
+from crag.translation import _, list_languages, use_language
 from crag.types import Feedback
 from pages.chat.answer_actions import regenerate_choices
 from pages.parts.services import shared_application
@@ -38,6 +40,25 @@ def test_with_documents_it_starts_with_questions(chat, notes):
     assert suggested
     suggested[0].click().run()
     assert chat.chat_message
+
+
+def test_documents_without_questions_are_offered_as_summaries(chat, services):
+    walk = " ".join(f"We walked on past hill {n}, and nobody spoke until the rain began." for n in range(90))
+    services.library.pipeline.add_bytes("walk.md", f"# A long walk\n\n{walk}".encode())
+    services.library.pipeline.add_bytes("prices.md", b"# Prices\n\nRye 3.80\n\nOats 2.10\n")
+    assert services.library.suggest_questions() == []
+    chat.run()
+    suggested = [button for button in chat.button if (button.key or "").startswith("suggested-")]
+    assert [button.label for button in suggested] == ["Summarize “A long walk”"]
+    suggested[0].click().run()
+    until(chat, lambda: said(chat, "quoted from your documents"))
+
+
+@pytest.mark.parametrize("language", list_languages())
+def test_an_offered_summary_is_understood_as_one(language):
+    with use_language(language):
+        request = parse_summary_request(_("Summarize “{title}”").format(title="Bakery prices"))
+    assert request.scope == "Bakery prices"
 
 
 def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes):
@@ -144,7 +165,7 @@ def test_the_open_one_of_two_conversations_with_the_same_title_is_bold(chat, not
 
 def test_every_drawing_names_the_chosen_view_of_the_sidebar(chat):
     """The browser may see only the second of two runs in quick succession."""
-    for _ in range(2):
+    for _drawing in range(2):
         chat.run()
         shown = next(one.proto for one in chat.get("button_group") if one.proto.label == "Show")
         assert shown.set_value

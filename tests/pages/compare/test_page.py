@@ -33,6 +33,12 @@ def test_two_settings_stand_side_by_side(chat, notes, services):
     assert said(chat, "One of the two answers no longer exists.")
 
 
+def test_without_answers_it_says_how_to_choose_them(chat):
+    chat.run().switch_page("pages/compare/page.py").run()
+    assert said(chat, "Choose *Compare* below an answer")
+    assert not said(chat, "no longer exists")
+
+
 @pytest.mark.parametrize("twice", [True, False])
 def test_comparing_with_itself_or_a_deleted_answer_says_so(chat, tavily, twice):
     wait_for_consent(chat)

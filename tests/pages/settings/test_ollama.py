@@ -118,6 +118,8 @@ def test_a_missing_server_is_explained_and_noticed_later(monkeypatch, chat):
     page = open_settings(chat, "models")
     until(page, lambda: said(page, "Ollama does not answer at 127.0.0.1:9."))
     assert page.code[0].value == "ollama serve"
+    assert said(page, "ollama.com/download")
+    assert not any("](http" in one.value for one in page.caption), "too pale for a link"
     assert "Get it" not in labels(page)
     assert "Built-in engine" in page.selectbox(key="setting-model").options[0]
 
