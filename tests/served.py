@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import re
@@ -49,17 +50,42 @@ def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "off") -> Iterator[s
     """Any ASGI application on a free port, in a thread of the test; gives its address."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_level="critical", lifespan=lifespan, timeout_graceful_shutdown=1)
-        )
+        server = _PromptServer(uvicorn.Config(app, log_level="critical", lifespan=lifespan))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        wait_until(lambda: server.started)
+        wait_until(lambda: server.loop)
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
-            server.should_exit = True
+            server.leave()
             thread.join()
+
+
+class _PromptServer(uvicorn.Server):
+    """A server that ends when told to; uvicorn's looks ten times a second, and waits as long for its connections."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+
+    async def main_loop(self) -> None:
+        self._leaving = asyncio.Event()
+        await self.on_tick(0)
+        self.loop = asyncio.get_running_loop()
+        await self._leaving.wait()
+
+    def leave(self) -> None:
+        assert self.loop
+        self.loop.call_soon_threadsafe(self._leaving.set)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listening in self.servers:
+            listening.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        if tasks := self.server_state.tasks:
+            _, unfinished = await asyncio.wait(tasks, timeout=1)
+            for task in unfinished:
+                task.cancel()
+        await self.lifespan.shutdown()
 
 
 def free_port(wanted: int = 0) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,6 +54,7 @@ class Evaluations(UserScoped):
         self._worker = BackgroundWorker("evaluations", lambda _: self._run_queue())
         self._worker.start()
         self._lock = threading.Lock()
+        self._ended = threading.Condition()
         self._stops: dict[str, Cancellation] = {}
         self._preparing: dict[str, Progress] = {}
         self._closing = False
@@ -91,7 +91,8 @@ class Evaluations(UserScoped):
         while (evaluation := self._rows.get(evaluation_id)).is_active:
             stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
             report(self.preparation_progress(evaluation_id) or Progress(stage, evaluation.done, evaluation.total))
-            time.sleep(_PROGRESS_POLL_SECONDS)
+            with self._ended:
+                self._ended.wait(_PROGRESS_POLL_SECONDS)  # no longer, as it may end in another process
         report(Progress("Asking", evaluation.done, evaluation.total))
         return evaluation
 
@@ -181,6 +182,8 @@ class Evaluations(UserScoped):
             with self._lock:
                 del self._stops[evaluation_id]
             self._rows.end(evaluation_id, *ended)
+            with self._ended:
+                self._ended.notify_all()
 
     def _run(self, evaluation_id: str, stop: Cancellation) -> tuple[EvaluationState, str]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cache
 from typing import get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -29,10 +30,13 @@ _ROUTE_NODES: dict[Route, NodeName] = {
 
 
 def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
-    """Compile the graph. `checkpointer` stores its state so that runs can wait for the user; None stores nothing.
+    """Return the graph. `checkpointer` stores its state so that runs can wait for the user; None stores nothing."""
+    return _compile_graph().copy({"checkpointer": checkpointer})
 
-    At most one rewrite and one web round: no cycle, so no recursion limit to run into.
-    """
+
+@cache
+def _compile_graph() -> Graph:
+    """Compile the graph. At most one rewrite and one web round: no cycle, so no recursion limit to run into."""
     graph = StateGraph(GraphState, context_schema=Deps)
     for function in (
         talk_node.reply,
@@ -70,7 +74,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
     graph.add_edge("refine_knowledge", "generate")
     graph.add_edge("generate", "check_answer")
     graph.add_edge("check_answer", END)
-    return graph.compile(checkpointer=checkpointer)
+    return graph.compile()
 
 
 def _edge_targets(*names: str) -> dict[Hashable, str]:

@@ -21,6 +21,13 @@ from tests.served import serve, served
 from tests.waiting import PATIENCE, wait_until
 
 
+@pytest.fixture(autouse=True)
+def _settled_soon(monkeypatch):
+    """No test writes to a file while it is looked at."""
+    monkeypatch.setattr("crag.cli.send._SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr("crag.cli.send._POLL_SECONDS", 0.02)
+
+
 @pytest.fixture
 def application(tmp_path):
     opened = open_application(

@@ -126,6 +126,7 @@ class LangSmithServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def handle_any(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -19,6 +19,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers each path by its script; an unknown path is a 404."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: WebServer
 
     def do_GET(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from tests.doubles.ollama_values import Say
 from tests.faults.asking import ANSWER, QUESTION, ask, start, wait, when_grading
+from tests.faults.conftest import NOTES
 
 GRADERS = ("score", "explained", "listwise")  # of *cascade*, see tests/app/test_sufficiency.py
 UNREADABLE = "The grader's reply could not be read; counts as partly relevant."
@@ -75,7 +76,9 @@ def test_what_is_not_judged_in_time_is_unknown_and_the_answer_is_written(applica
 @pytest.mark.parametrize("grader", ["score", "explained", "listwise"])
 def test_the_time_to_load_the_model_does_not_count(application, ollama, grader, monkeypatch):
     monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 2.5)
-    when_grading(ollama, Say('{"verdict": "yes", "1": 9, "2": 9}', first_token_after=3.5), for_ever=True)
+    loaded = Say('{"verdict": "yes", "1": 9, "2": 9}')
+    waiting = [replace(loaded, first_token_after=3.5)] * (1 if grader == "listwise" else len(NOTES))
+    when_grading(ollama, *waiting, loaded, for_ever=True)
     trace = ask(application, f"{QUESTION} So asks a cold {grader}.", grader=grader)
     assert "relevant" in {verdict.word for verdict in trace.verdicts.values()}
 

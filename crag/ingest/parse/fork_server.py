@@ -33,6 +33,7 @@ def main() -> None:
                 children.discard(asked["wait"])
                 reply = os.waitstatus_to_exitcode(os.waitpid(asked["wait"], 0)[1])
             else:
+                _import_libraries(json.loads(asked["request"]))
                 reply = _fork_child(asked["module"], asked["request"], *descriptors)
                 children.add(reply)
             connection.sendall(f"{reply}\n".encode())
@@ -51,6 +52,15 @@ def _receive_request(connection: socket.socket) -> tuple[dict[str, Any], list[in
         received += part
         descriptors += files
     return json.loads(received), descriptors
+
+
+def _import_libraries(request: dict[str, Any]) -> None:
+    """Import what the parser of this file needs, so that no later child spends its time on that."""
+    for known in FORMATS:
+        if known.is_likely(request.get("name", ""), request.get("content_type", "")):
+            for library in known.libraries:
+                with suppress(ImportError):  # a child that needs it reports that
+                    import_module(library)
 
 
 def _fork_child(module: str, request: str, file: int, answers: int) -> int:

@@ -73,7 +73,7 @@ class Format:
     `hint` completes the sentence “Add …” in refusals. `read` is the `module:function` in this package that parses it,
     loaded by the child only. `detect` recognizes the content; without it, as a text without a signature, the format is
     recognized by suffix or media type. `declared` allows that as well for a format with a `detect`. `in_folders` is
-    False for files not collected from folders and archives.
+    False for files not collected from folders and archives. `libraries` are modules that `read` imports when called.
     """
 
     kind: str
@@ -86,11 +86,16 @@ class Format:
     detect: Detect | None = None
     declared: bool = False
     in_folders: bool = True
+    libraries: tuple[str, ...] = ()
 
     def is_declared(self, name: str, media_type: str) -> bool:
         """Return whether the suffix of the name or the media type declares this format, and may do so."""
+        return (self.declared or self.detect is None) and self.is_likely(name, media_type)
+
+    def is_likely(self, name: str, media_type: str) -> bool:
+        """Return whether the suffix of the name or the media type is one of this format."""
         suffix = f".{name.lower().rpartition('.')[2]}"
-        return (self.declared or self.detect is None) and (suffix in self.suffixes or media_type in self.media_types)
+        return suffix in self.suffixes or media_type in self.media_types
 
     def load_reader(self) -> Callable[[ParseRequest], Document]:
         """Import the parser."""
@@ -101,16 +106,18 @@ class Format:
 _OFFICE_HINT = "an Office file (.docx, .pptx, .xlsx)"
 # A file is of the first format whose `detect` recognizes its content, else of the first one declared, else plain text.
 FORMATS = (
-    Format("pdf", "PDF", "PDF", "a PDF", "pdf:read_pdf", (".pdf",), detect=_is_pdf),
+    Format("pdf", "PDF", "PDF", "a PDF", "pdf:read_pdf", (".pdf",), detect=_is_pdf, libraries=("pypdfium2.raw",)),
     Format(
         *("docx", "Word", "Office", _OFFICE_HINT, "office:read_docx", (".docx",)),
         detect=_has_content_type(b"wordprocessingml.document.main+xml"),
+        libraries=("docx",),
     ),
     Format(
         *(PRESENTATION_KIND, "PowerPoint", "Office", _OFFICE_HINT, "office:read_pptx", (".pptx", ".pptm")),
         detect=_has_content_type(
             b"presentationml.presentation.main+xml", b"ms-powerpoint.presentation.macroEnabled.main+xml"
         ),
+        libraries=("pptx",),
     ),
     Format(
         *(WORKBOOK_KIND, "Excel", "Office", _OFFICE_HINT, "office:read_xlsx", (".xlsx", ".xlsm")),
@@ -126,6 +133,7 @@ FORMATS = (
         media_types=("text/html", "application/xhtml+xml"),
         detect=_is_html,
         declared=True,
+        libraries=("trafilatura",),
     ),
     Format(
         *("csv", "Table", "CSV", "a table (.csv)", "plain_text:read_csv", (".csv", ".tsv", ".tab")),
@@ -138,6 +146,7 @@ FORMATS = (
     Format(
         *("markdown", "Markdown", "text", "Markdown", "plain_text:read_markdown", (".md", ".markdown")),
         media_types=("text/markdown", "text/x-markdown"),
+        libraries=("markdown_it",),
     ),
     Format("text", "Text", "text", "text", "plain_text:read_plain_text", (".txt", ".text"), ("text/plain",)),
     Format(

@@ -24,7 +24,8 @@ def main():
     sys.stdin.buffer.seek(0)
     seen = getattr(sys, "seen", 0)
     sys.seen = seen + 1
-    print(json.dumps([seen, sys.stdin.buffer.read().decode(), os.listdir("/proc/self/fd")]), flush=True)
+    imported = [name for name in ("markdown_it", "pptx") if name in sys.modules]
+    print(json.dumps([seen, sys.stdin.buffer.read().decode(), os.listdir("/proc/self/fd"), imported]), flush=True)
     if "exit" in task:
         sys.exit(3)
 """
@@ -45,23 +46,34 @@ def server(tmp_path, monkeypatch):
 def test_children_read_the_file_and_know_nothing_of_each_other(server, tmp_path):
     for _ in range(2):
         with (tmp_path / "file.txt").open("rb") as file, server.fork("child", "{}", file) as child:
-            seen, content, files = json.loads(child.stdout.read())
+            seen, content, files, _ = json.loads(child.stdout.read())
             assert (seen, content) == (0, "content")
             assert len(files) <= 4, "standard streams and the folder that is listed"
         assert child.wait() == 0
 
 
-def test_a_child_that_fails_says_so_and_the_next_one_works(server, tmp_path):
+def test_children_need_not_import_the_libraries_of_a_format_that_was_read(server: ForkServer, tmp_path: Path) -> None:
+    imported = []
+    for name in ("a.txt", "a.md", "a.txt"):
+        with (
+            (tmp_path / "file.txt").open("rb") as file,
+            server.fork("child", json.dumps({"name": name}), file) as child,
+        ):
+            imported.append(json.loads(child.stdout.read())[-1])
+    assert imported == [[], ["markdown_it"], ["markdown_it"]]
+
+
+def test_a_child_that_fails_says_so_and_the_next_one_works(server: ForkServer, tmp_path: Path) -> None:
     with (tmp_path / "file.txt").open("rb") as file:
-        with server.fork("child", '"exit"', file) as child:
+        with server.fork("child", '{"exit": true}', file) as child:
             assert child.stdout.read()
         assert child.wait() == 1
         with server.fork("child", "{}", file) as child:
             assert child.stdout.read()
 
 
-def test_killing_takes_what_the_child_started(server, tmp_path):
-    with (tmp_path / "file.txt").open("rb") as file, server.fork("child", '"start"', file) as child:
+def test_killing_takes_what_the_child_started(server: ForkServer, tmp_path: Path) -> None:
+    with (tmp_path / "file.txt").open("rb") as file, server.fork("child", '{"start": true}', file) as child:
         started = int(child.stdout.readline())
         child.kill()
     assert child.wait() == -signal.SIGKILL
