@@ -100,6 +100,7 @@ EXEMPT = {
         "crag/retrieval/vector_index.py",
         "without self._epoch is None: self._layers.base or self._epoch is None or self._epoch == self._saved_epoch",
     ): "tells the type checker: without an epoch nothing was saved either",
+    ("crag/storage/files.py", "never: if os.name == 'nt'"): "only Windows has it",
     ("crag/sharing/note_export.py", "without []: token.children or []"): "tells the type checker",
     ("crag/models/destinations.py", "without self.outbound_log: self.host and self.outbound_log"): (
         "tells the type checker what `__post_init__` has checked"

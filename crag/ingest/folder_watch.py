@@ -133,7 +133,7 @@ class FolderScanner:
             listing = self._listings.get(path)
             if is_whole or listing is None or not listing.is_trusted or listing.changed_at != found.st_mtime_ns:
                 listing = self._list(place, path, found.st_mtime_ns)
-            is_empty = not (listing.files or listing.folders or listing.ignored)
+            is_empty = not (listing.files or listing.folders)  # some mount points hold a file that says so
             if is_empty and self._devices.get(path, found.st_dev) != found.st_dev:
                 raise FileNotFoundError(str(place))
         except OSError:
