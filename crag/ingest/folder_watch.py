@@ -118,7 +118,7 @@ class FolderScanner:
         if self.root.resolve() != self.root:  # a link has taken its place
             raise FileNotFoundError(str(self.root))
         self._look_at("", 0, is_whole, look, seen)
-        look.unreadable += [path for path in self._devices if path and not (path in seen or path in look.unreadable)]
+        look.unreadable += [path for path in self._devices if path and path not in seen]
         look.ignored |= dict.fromkeys(look.unreadable, N_("Cannot be read now"))
         self._listings, self._devices = seen, self._devices | look.devices
         look.devices = self._devices

@@ -217,6 +217,19 @@ def test_a_folder_that_is_away_has_lost_nothing(home, folder, watched):
     assert home.documents() == before
 
 
+def test_an_empty_mount_point_is_no_deletion_after_a_restart(home, folder, watched, tmp_path):
+    before = home.documents()
+    with home.database.write() as connection:
+        connection.execute(update(table).values(devices='{"": 1}'))  # as if another file system had been mounted there
+    home.close()
+    shutil.rmtree(folder)
+    folder.mkdir()
+    home.__init__(tmp_path / "home")
+    home.look(3)
+    assert home.folders.get(watched).state == "Not reachable"
+    assert home.documents() == before
+
+
 @pytest.mark.parametrize("left", [[], ["NOT MOUNTED", ".keep"]])
 def test_an_empty_mount_point_is_no_deletion(home, folder, watched, left):
     """Without its file system the folder is still there, but on another one, empty or with a file that says so."""
@@ -260,6 +273,22 @@ def test_a_folder_of_bottomless_depth_does_not_keep_other_files_out(home, folder
     preview = home.look()
     assert preview.new == ["a.txt", "old/b.txt"]
     assert [reason for _, reason in preview.ignored] == ["Cannot be read now"]
+
+
+def test_one_look_alone_says_nothing_of_the_files(home, folder):
+    home.folders.add(str(folder))
+    home.look(1)
+    assert home.folders.list()[0].state == "Looking"
+    home.look(1)
+    assert home.folders.list()[0].state == "Changes found"
+
+
+def test_what_was_found_is_applied_at_once_on_a_click(home, folder):
+    folder_id = home.folders.add(str(folder))
+    home.look()
+    home.folders.apply(folder_id)
+    home.worker.run(Cancellation())
+    assert len(home.jobs.jobs()) == 1
 
 
 def test_a_file_that_is_still_written_waits(home, folder, watched):

@@ -121,6 +121,8 @@ async def test_a_folder_of_this_machine_is_added_without_what_is_no_file(applica
             {"question": "Why?", "collection": "Nowhere"},
             "There is no collection “Nowhere”. There are: Documents.",
         ),
+        ("search", {"query": "x", "collection": "Nowhere"}, "There is no collection “Nowhere”."),
+        ("list_documents", {"collection": "Nowhere"}, "There is no collection “Nowhere”."),
         ("ask", {"question": "Why?", "conversation": "unknown"}, "This conversation no longer exists."),
         ("search", {"query": "x", "passages": 1000}, "20"),
         ("read_passage", {"passage_id": 999}, "There is no such passage."),

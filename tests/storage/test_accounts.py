@@ -314,6 +314,7 @@ def test_a_collection_is_for_its_owner_alone_until_it_is_shared(people):
     ann, ben = people.of(people.ann).library, people.of(people.ben).library
     assert [one.name for one in ann.collections()] == ["ann/Documents", "Documents", "ann/Birds"]
     assert [one.name for one in ben.collections()] == ["ben/Documents", "Documents"]
+    assert ben.default_collection == "ben/Documents"
     ann.share_collection("ann/Birds", CollectionSharing(members={" Ben@Example.org ": False}))
     assert [one.name for one in ben.collections()] == ["ben/Documents", "Documents", "ann/Birds"]
     assert ben.access("ann/Birds") == "read"
