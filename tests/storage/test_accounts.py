@@ -485,6 +485,9 @@ def test_who_asks_too_much_waits_and_nobody_else_does(people, monkeypatch):
         ben.runs.regenerate(answered.id, OFF)
     with pytest.raises(BadRequest, match="2 questions an hour"):
         ben.queue.submit(conversation, QUESTION)
+    asked = ben.conversations.messages(conversation)[0].id
+    with pytest.raises(BadRequest, match="2 questions an hour"):
+        ben.runs.edit(asked, QUESTION, OFF)
     ben.jobs.submit_bytes("one.md", b"One.")
     with pytest.raises(BadRequest, match="1 additions an hour"):
         ben.jobs.submit_bytes("two.md", b"Two.")
