@@ -118,7 +118,7 @@ class FolderScanner:
         if self.root.resolve() != self.root:  # a link has taken its place
             raise FileNotFoundError(str(self.root))
         self._look_at("", 0, is_whole, look, seen)
-        look.unreadable += [path for path in self._devices if path and not (path in seen or path in look.unreadable)]
+        look.unreadable += [path for path in self._devices if path and path not in seen]
         look.ignored |= dict.fromkeys(look.unreadable, N_("Cannot be read now"))
         self._listings, self._devices = seen, self._devices | look.devices
         look.devices = self._devices
@@ -133,7 +133,7 @@ class FolderScanner:
             listing = self._listings.get(path)
             if is_whole or listing is None or not listing.is_trusted or listing.changed_at != found.st_mtime_ns:
                 listing = self._list(place, path, found.st_mtime_ns)
-            is_empty = not (listing.files or listing.folders or listing.ignored)
+            is_empty = not (listing.files or listing.folders)  # some mount points hold a file that says so
             if is_empty and self._devices.get(path, found.st_dev) != found.st_dev:
                 raise FileNotFoundError(str(place))
         except OSError:

@@ -36,7 +36,7 @@ from crag.settings import Settings
 from crag.storage.engine import Database, is_owner_alive, see_everything
 from crag.storage.row_security import document_owner
 from crag.storage.sources import ensure_collection
-from crag.storage.tables import sources, watched_folders
+from crag.storage.tables import sources, users, watched_folders
 from crag.storage.user_scope import UserScoped, check_admin
 from crag.translation import N_
 from crag.types import is_account
@@ -392,8 +392,10 @@ class FolderWorker:
     def _read_rows(self) -> Sequence[Row[Any]]:
         names = ("id", "path", "person", "collection", "automatic", "paused", "started", "applying", "reachable")
         columns = [watched_folders.c[name] for name in (*names, "fault", "job", "owner")]
+        admins = select(users.c.id).where(users.c.role == "admin")
+        query = select(*columns).where(watched_folders.c.person.in_(admins) | (watched_folders.c.person == ""))
         with self._database.read() as connection:
-            return connection.execute(select(*columns)).all()
+            return connection.execute(query).all()
 
     def _read_row(self, folder_id: str) -> Row[Any] | None:
         with self._database.read() as connection:
@@ -503,16 +505,14 @@ class FolderWorker:
 
     def _follow_job(self, row: Row[Any], state: _FolderState) -> None:
         """Note the results of the folder's job, once it has ended."""
-        jobs = self._jobs.for_user(row.person or None)
-        if jobs.unfinished([row.job]):
+        if self._jobs.unfinished([row.job]):
             return
         values: dict[str, Any] = {"job": ""}
-        job = next((one for one in jobs.jobs() if one.id == row.job), None)
+        job = self._jobs.job(row.job)
         if job is None:  # dismissed: what it added is found in the collection
             state.examined.clear()
         else:
-            library = self._library.for_user(row.person or None)
-            digests = {one.id: one.sha256 for one in library.sources(row.collection)}
+            digests = {one.id: one.sha256 for one in self._library.sources(row.collection)}
             state.applied |= _read_results(state.root, job, digests)
             values["files"] = json.dumps(state.applied)
             if job.state == "cancelled":

@@ -138,7 +138,7 @@ def _has_valid_checksum(file: IO[bytes]) -> bool:
     while piece := file.read(min(_CHECKSUM_READ_BYTES, left)):
         digest.update(piece)
         left -= len(piece)
-    return left == 0 and file.read() == digest.digest()
+    return file.read() == digest.digest()
 
 
 # This many bytes are compared exhaustively in a few milliseconds; the crossover was measured.

@@ -117,6 +117,7 @@ class RunService(UserScoped):
         Raises as `start`, and `NotFound` when that question was deleted.
         """
         conversation_id = self._records.conversation_of_question(message_id)
+        self.count_question()
         return self.start(conversation_id, question, options, edited=message_id)
 
     def answer_consent(self, run_id: str, query: str | None, reason: str = SEARCH_DECLINED) -> Run:

@@ -26,8 +26,9 @@ _NUMBER = lazy_regex(
     r"|(?:(?<=\d)[kKMB](?![A-Za-z/])))?"
     r"\s?(?P<unit>[%°℃‰]|[€$£¥₩]|[^\W\d_][^\W_]{0,11}(?:[/·][^\W\d_]{1,6})?[²³]?(?: [a-z]{1,9})?)?\.?"
 )
-_PART = r"\d[\d,]*(?:\.\d+)?\s?[십백천十百千]?[만억조万萬亿億兆]?"
-_COMPOUND = lazy_regex(rf"({_PART}(?:\s?{_PART})*)\s?([^\W\d_]{{0,4}})")  # 3억 2,000만원, 5천만원, 1亿2000万元
+# Atomic: a long number that is none of these would otherwise be divided into parts in every way there is.
+_PART = r"(?>\d[\d,]*(?:\.\d+)?\s?[십백천十百千]?[만억조万萬亿億兆]?)"
+_COMPOUND = lazy_regex(rf"({_PART}(?:\s?{_PART})*+)\s?([^\W\d_]{{0,4}})")  # 3억 2,000만원, 5천만원, 1亿2000万元
 _COMPOUND_PART = lazy_regex(r"(\d[\d,]*(?:\.\d+)?)\s?([십백천十百千]?)([만억조万萬亿億兆]?)")
 _SMALL_SCALES = {"": 1.0, **dict.fromkeys("십十", 1e1), **dict.fromkeys("백百", 1e2), **dict.fromkeys("천千", 1e3)}
 _OPEN = 1e8

@@ -30,9 +30,11 @@ _IN_THREE = {"en": "in three sentences", "ko": "세 문장으로", "zh": "用三
 
 def read_fragment(question: str) -> str:
     """Return the words of an incomplete follow-up such as “And in the North?”; empty for a complete question."""
-    found = _FRAGMENTS[detect_language(question)].fullmatch(question)
-    is_short = len(question) <= _MAX_FRAGMENT_CHARACTERS
-    return found["part"].strip(" ,") if found and is_short else ""
+    words = " ".join(question.split())  # the patterns take long for many spaces
+    if len(words) > _MAX_FRAGMENT_CHARACTERS:
+        return ""
+    found = _FRAGMENTS[detect_language(words)].fullmatch(words)
+    return found["part"].strip(" ,") if found else ""
 
 
 def continue_list(previous: str, question: str) -> str:

@@ -70,6 +70,7 @@ def test_a_document_is_renamed_and_gets_its_own_title_back(api):
 
 def test_a_run_is_followed_and_read(api):
     started = api.post("/api/v1/runs", json={"question": "When was the lighthouse built?"}).json()
+    assert started["conversation_id"] is None, "a single question of the owner of the home has no conversation"
     events = events_of(api, f"/api/v1/runs/{started['run_id']}/events")
     assert (events[0]["type"], events[-1]["type"], events[-1]["state"]) == ("run_started", "run_ended", "done")
     run = api.get(f"/api/v1/runs/{started['run_id']}").json()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import open_page, settled, upload, uploader
@@ -40,6 +42,10 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
 
     upload(page, "brewing.md", NOTES.encode())
     expect(page.get_by_text("Unchanged: already added")).to_be_visible()
+
+    page.get_by_test_id("stDataFrame").hover()
+    expect(page.get_by_role("button", name=re.compile("^Search"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^Download as CSV"))).to_have_count(0)  # it keeps formulas
 
     table = page.get_by_test_id("data-grid-canvas").bounding_box()
     assert table is not None

@@ -13,7 +13,9 @@ from crag.library import watched_folders
 from crag.library.jobs import IngestJobs
 from crag.library.watched_folders import FolderWorker, WatchedFolders, reset_watched_folders
 from crag.settings import Settings
+from crag.storage.accounts import Accounts
 from crag.storage.tables import watched_folders as table
+from crag.types import Identity
 from tests.doubles.library import HashEmbedder, open_library
 from tests.waiting import wait_until
 
@@ -215,11 +217,27 @@ def test_a_folder_that_is_away_has_lost_nothing(home, folder, watched):
     assert home.documents() == before
 
 
-def test_an_empty_mount_point_is_no_deletion(home, folder, watched):
-    """Without its file system the folder is still there, but empty, and on another one."""
+def test_an_empty_mount_point_is_no_deletion_after_a_restart(home, folder, watched, tmp_path):
+    before = home.documents()
+    with home.database.write() as connection:
+        connection.execute(update(table).values(devices='{"": 1}'))  # as if another file system had been mounted there
+    home.close()
+    shutil.rmtree(folder)
+    folder.mkdir()
+    home.__init__(tmp_path / "home")
+    home.look(3)
+    assert home.folders.get(watched).state == "Not reachable"
+    assert home.documents() == before
+
+
+@pytest.mark.parametrize("left", [[], ["NOT MOUNTED", ".keep"]])
+def test_an_empty_mount_point_is_no_deletion(home, folder, watched, left):
+    """Without its file system the folder is still there, but on another one, empty or with a file that says so."""
     before = home.documents()
     shutil.rmtree(folder)
     folder.mkdir()
+    for name in left:
+        (folder / name).touch()
     scanner = home.worker._states[watched].scanner
     scanner._devices[""] += 1
     home.look(3)
@@ -255,6 +273,22 @@ def test_a_folder_of_bottomless_depth_does_not_keep_other_files_out(home, folder
     preview = home.look()
     assert preview.new == ["a.txt", "old/b.txt"]
     assert [reason for _, reason in preview.ignored] == ["Cannot be read now"]
+
+
+def test_one_look_alone_says_nothing_of_the_files(home, folder):
+    home.folders.add(str(folder))
+    home.look(1)
+    assert home.folders.list()[0].state == "Looking"
+    home.look(1)
+    assert home.folders.list()[0].state == "Changes found"
+
+
+def test_what_was_found_is_applied_at_once_on_a_click(home, folder):
+    folder_id = home.folders.add(str(folder))
+    home.look()
+    home.folders.apply(folder_id)
+    home.worker.run(Cancellation())
+    assert len(home.jobs.jobs()) == 1
 
 
 def test_a_file_that_is_still_written_waits(home, folder, watched):
@@ -398,6 +432,36 @@ def test_it_follows_its_collection(home, folder):
     assert home.folders.get(folder_id).collection == "Reports"
     home.library.delete_collection("Reports")
     assert home.folders.list() == []
+
+
+@pytest.fixture
+def admin(home):
+    """The id of an administrator."""
+    accounts = Accounts(home.database, ["ann@example.org"])
+    return accounts.log_in(Identity("idp", "ann", "ann@example.org")).id
+
+
+def test_documents_of_a_folder_are_added_and_removed_by_whoever_watches_it(home, folder, admin):
+    folders = home.folders.for_user(admin)
+    folders.apply(folders.add(str(folder), automatic=True))
+    home.settle()
+    assert [job.state for job in home.jobs.for_user(admin).jobs()] == ["done"]
+    assert len(home.documents()) == 2
+    (folder / "a.txt").unlink()
+    home.settle()
+    assert [one.title for one in home.library.for_user(admin).removed()] == ["a.txt"]
+    assert home.library.for_user("somebody else's browser").removed() == []
+
+
+def test_a_folder_is_left_alone_once_its_owner_is_no_administrator(home, folder, admin):
+    folders = home.folders.for_user(admin)
+    folders.apply(folders.add(str(folder), automatic=True))
+    home.settle()
+    Accounts(home.database).apply_roles()  # as a start without them in CRAG_ADMINS does
+    (folder / "c.txt").write_text("The roof is checked in May.")
+    (folder / "a.txt").unlink()
+    home.look(3)
+    assert {*home.documents()} == {str(folder / "a.txt"), str(folder / "old" / "b.txt")}
 
 
 def test_a_restored_folder_waits_for_its_owner(home, folder, watched):

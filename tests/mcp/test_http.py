@@ -126,6 +126,7 @@ async def test_a_token_without_the_scope_lets_no_query_go_that_another_began(tmp
     [
         (None, None, {}, 401),
         (None, ("ask",), {}, 403),
+        (None, ("read", "write", "web"), {}, 403),
         ("a" * 32, ("ask", "read"), {}, 403),
         (None, ("ask", "read"), {"Host": "example.com"}, 421),
         (None, ("ask", "read"), {"Origin": "https://example.com"}, 403),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from ipaddress import ip_network
 from pathlib import Path
 
 import anyio
@@ -18,6 +20,7 @@ from crag.settings import Settings
 from crag.types import Identity
 from tests.doubles.ollama import LLAMA, ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
+from tests.doubles.web import serving
 
 TEXT = b"# Light\n\nThe lighthouse of Brill was built in 1931. It is 42 metres tall.\n"
 QUESTION = {"question": "When was the lighthouse built?"}
@@ -26,7 +29,13 @@ QUESTION = {"question": "When was the lighthouse built?"}
 @pytest.fixture
 def application(tmp_path):
     opened = open_application(
-        Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", ollama_host=closed_address())
+        Settings(
+            home=tmp_path / "home",
+            chat_model="builtin",
+            embedder="builtin",
+            ollama_host=closed_address(),
+            allow_private_urls=(ip_network("127.0.0.0/8"),),
+        )
     )
     opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
     yield opened
@@ -84,10 +93,10 @@ async def test_a_folder_of_this_machine_is_added_without_what_is_no_file(applica
     (folder / "elsewhere.md").symlink_to("/etc/hostname")
     (folder / "again").symlink_to(folder)
     os.mkfifo(folder / "pipe.md")
-    stages = []
+    totals = {}
 
-    async def note_progress(_done, _total, stage):
-        stages.append(stage)
+    async def note_progress(_done, total, stage):
+        totals[stage] = total
 
     async with Client(serve(application)) as client:
         added = await client.call_tool("add_document", {"location": str(folder)}, progress_callback=note_progress)
@@ -95,7 +104,8 @@ async def test_a_folder_of_this_machine_is_added_without_what_is_no_file(applica
         found = {Path(one["source"]).name: one["status"] for one in added.structured_content["sources"]}
         assert found["ferry.md"] == "added"
         assert set(found.values()) - {"added"} <= {"failed"}
-        assert stages
+        assert totals["Embedding passages"] == 1
+        assert 0 not in totals.values(), "a client divides by the total"
         for special in (folder / "pipe.md", Path("/dev/zero")):
             result = await client.call_tool("add_document", {"location": str(special)})
             assert [one["status"] for one in result.structured_content["sources"]] == ["failed"]
@@ -111,6 +121,8 @@ async def test_a_folder_of_this_machine_is_added_without_what_is_no_file(applica
             {"question": "Why?", "collection": "Nowhere"},
             "There is no collection “Nowhere”. There are: Documents.",
         ),
+        ("search", {"query": "x", "collection": "Nowhere"}, "There is no collection “Nowhere”."),
+        ("list_documents", {"collection": "Nowhere"}, "There is no collection “Nowhere”."),
         ("ask", {"question": "Why?", "conversation": "unknown"}, "This conversation no longer exists."),
         ("search", {"query": "x", "passages": 1000}, "20"),
         ("read_passage", {"passage_id": 999}, "There is no such passage."),
@@ -162,6 +174,26 @@ async def test_a_cancelled_call_stops_the_answer(tmp_path):
             while sum(opened.runs.count_live()):
                 await anyio.sleep(0.05)
         opened.close()
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_call_stops_adding(application):
+    left = threading.Event()
+
+    def never_end(handler):
+        handler.reply(b"<p>", Content_Length="1000000")
+        handler.rfile.read(1)  # returns when the client closes the connection
+        left.set()
+
+    with serving() as web:
+        web.scripts["/endless"] = never_end
+        async with Client(serve(application)) as client, anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "add_document", {"location": web.url("/endless")})
+            with anyio.fail_after(10):
+                while not web.seen:
+                    await anyio.sleep(0.01)
+            calls.cancel_scope.cancel()
+        assert await anyio.to_thread.run_sync(left.wait, 10)
 
 
 @pytest.mark.anyio

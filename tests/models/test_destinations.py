@@ -11,7 +11,7 @@ from crag.cancellation import Cancellation
 from crag.errors import HomeFault, ModelFault
 from crag.models import embedders
 from crag.models.chat_models import open_chat_model
-from crag.models.destinations import ModelRoute
+from crag.models.destinations import ModelRoute, external_host
 from crag.models.embedders import open_embedder
 from crag.models.model_choice import available_embedders
 from crag.models.writer import ModelRewriter, ModelWriter
@@ -57,6 +57,20 @@ def test_a_cloud_model_leaves_one_row_a_request(
     assert PASSAGE.text not in row[2], "documents are not copied"
     sent = sum(len(message["content"]) for message in ollama.chats[0].body["messages"])
     assert row[2].startswith(f"{sent:,} characters ")
+
+
+@pytest.mark.parametrize(
+    ("remote_host", "host"),
+    [
+        ("https://ollama.com:443", "ollama.com"),
+        ("https://elsewhere.test:8443/api", "elsewhere.test:8443"),
+        ("", "ollama.com"),
+    ],
+)
+def test_the_host_that_reads_the_prompts_of_a_cloud_model_is_named(
+    settings: Settings, remote_host: str, host: str
+) -> None:
+    assert external_host("ollama:gpt-oss:120b-cloud", settings, remote_host) == host
 
 
 def test_each_role_says_what_it_is_for(

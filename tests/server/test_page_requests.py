@@ -116,6 +116,11 @@ def test_other_addresses_lead_to_a_page(client, path, target, is_unknown):
     assert (UNKNOWN_PAGE_COOKIE in response.headers.get("set-cookie", "")) == is_unknown
 
 
+def test_the_document_forgets_both_notices_once_it_has_shown_them(client):
+    script = client.get("/documents", headers=HTML).text
+    assert f'["{LOGIN_FAILED_COOKIE}", "{UNKNOWN_PAGE_COOKIE}"]' in script
+
+
 def test_a_page_holds_and_sets_nothing_of_one_browser(client):
     pages = [client.get("/", headers=HTML | {"Cookie": cookie}) for cookie in ("", f"crag_person={'a' * 43}")]
     texts = {re.sub(r'nonce="[^"]+"', "", page.text) for page in pages}

@@ -101,6 +101,17 @@ def test_a_move_stops_between_files(library, open_database):
     assert len([one for one in (target.home / "originals").rglob("*") if one.is_file()]) == 1
 
 
+def test_a_move_stops_while_it_compares_the_copy(library, open_database):
+    stop = Cancellation()
+
+    def stop_at_last_comparison(progress):
+        if progress.stage.startswith("Comparing") and progress.done == progress.total - 1:
+            stop.cancel()
+
+    with pytest.raises(Stopped):
+        move_home(library._database, open_database("elsewhere"), stop_at_last_comparison, stop)
+
+
 def test_a_target_with_other_data_is_refused(library, open_database, tmp_path):
     other = open_library(tmp_path / "other")
     next(iter(other.pipeline.add_upload("c.md", NOTES)))

@@ -314,6 +314,7 @@ def test_a_collection_is_for_its_owner_alone_until_it_is_shared(people):
     ann, ben = people.of(people.ann).library, people.of(people.ben).library
     assert [one.name for one in ann.collections()] == ["ann/Documents", "Documents", "ann/Birds"]
     assert [one.name for one in ben.collections()] == ["ben/Documents", "Documents"]
+    assert ben.default_collection == "ben/Documents"
     ann.share_collection("ann/Birds", CollectionSharing(members={" Ben@Example.org ": False}))
     assert [one.name for one in ben.collections()] == ["ben/Documents", "Documents", "ann/Birds"]
     assert ben.access("ann/Birds") == "read"
@@ -484,6 +485,9 @@ def test_who_asks_too_much_waits_and_nobody_else_does(people, monkeypatch):
         ben.runs.regenerate(answered.id, OFF)
     with pytest.raises(BadRequest, match="2 questions an hour"):
         ben.queue.submit(conversation, QUESTION)
+    asked = ben.conversations.messages(conversation)[0].id
+    with pytest.raises(BadRequest, match="2 questions an hour"):
+        ben.runs.edit(asked, QUESTION, OFF)
     ben.jobs.submit_bytes("one.md", b"One.")
     with pytest.raises(BadRequest, match="1 additions an hour"):
         ben.jobs.submit_bytes("two.md", b"Two.")

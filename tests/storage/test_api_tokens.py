@@ -37,3 +37,13 @@ def test_a_token_opens_the_home_while_its_use_cannot_be_noted(tmp_path):
         assert tokens.find(secret).id == made.id
         assert (tokens.list()[0].used_at is None) == is_full
     database.close()
+
+
+def test_only_the_token_that_is_used_is_noted_as_used(tmp_path):
+    database = Database(tmp_path)
+    tokens = ApiTokens(database)
+    _, secret = tokens.make("used", ["read"])
+    tokens.make("unused", ["read"])
+    tokens.find(secret)
+    assert [one.name for one in tokens.list() if one.used_at] == ["used"]
+    database.close()

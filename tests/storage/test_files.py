@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from crag.errors import HomeFault
+from crag.errors import BadRequest, HomeFault
 from crag.storage.files import (
     Originals,
     move_into_place,
@@ -91,6 +91,29 @@ def write_folder(destination):
         (made / "inside").mkdir(parents=True)
         (made / "inside" / "file").write_bytes(b"tea")
         move_into_place(made, destination)
+
+
+@pytest.mark.parametrize("there", ["a file", "a link that leads nowhere"])
+def test_nothing_is_written_over(tmp_path, there):
+    finished, destination = tmp_path / "finished", tmp_path / "destination"
+    finished.write_bytes(b"new")
+    if there == "a file":
+        destination.write_bytes(b"old")
+    else:
+        destination.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(BadRequest, match="already exists"):
+        move_into_place(finished, destination)
+    assert finished.read_bytes() == b"new"
+    assert destination.is_symlink() or destination.read_bytes() == b"old"
+
+
+def test_a_young_file_is_kept_for_its_writer_on_another_machine(tmp_path):
+    young, old = (tmp_path / f"{name}.elsewhere-1-1.unfinished" for name in ("young", "old"))
+    for path in (young, old):
+        path.write_bytes(b"tea")
+    os.utime(old, (1, 1))
+    remove_unfinished_files(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [young.name]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not sync folders")

@@ -46,6 +46,11 @@ def test_other_cells_hold_no_number(cell: str) -> None:
     assert read_number(cell) is None
 
 
+@pytest.mark.parametrize("cell", [f"{'1' * 60}-A", f"{'1 ' * 60}-", f"{'1만 ' * 60}-", f"{'1.1 ' * 60}!"])
+def test_a_long_code_is_not_divided_into_parts_in_every_way_there_is(cell: str) -> None:
+    assert read_number(cell) is None
+
+
 def test_the_notation_is_that_of_the_column() -> None:
     assert [one and one.value for one in read_numbers(["1.234,5", "2.500", "€ 1 234,50"])] == [1234.5, 2500, 1234.5]
     assert [one and one.value for one in read_numbers(["1,234.5", "2,500"])] == [1234.5, 2500]

@@ -17,6 +17,7 @@ from crag.text.continuations import continue_list, continue_summary, read_fragme
         ("How many days are there?", ""),
         ("The North had a long winter. It sold nothing.", ""),
         ("and in the north of the country where the river meets the sea and the hills begin?", ""),
+        (f"그럼 북부에서는{' ' * 2000}? x", ""),  # in time that does not grow with every space
     ],
 )
 def test_an_incomplete_question_names_a_part(question, fragment):
