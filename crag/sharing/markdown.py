@@ -59,7 +59,7 @@ def escape_line(text: str) -> str:
 
 def _question_heading(text: str) -> str:
     lines = [escape_line(line) for line in text.strip().split("\n")]
-    return f"## {lines[0]}" if len(lines) == 1 else _("## Question\n\n") + "  \n".join(lines)
+    return f"## {lines[0]}" if len(lines) == 1 else f"## {_('Question')}\n\n" + "  \n".join(lines)
 
 
 def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
