@@ -183,11 +183,11 @@ class OllamaServer:
                 faults[host.ollama_host_label] = fault
         if len(faults) < len(hosts):
             self._on_change()
-        for fault in faults.values():
+        for first in faults.values():
             if len(hosts) == 1:
-                raise fault
-            reason = fault.message.rstrip(".")
-            raise ModelFault.make("ollama.not_deleted", model=name, hosts=", ".join(faults), reason=reason) from fault
+                raise first
+            reason = first.message.rstrip(".")
+            raise ModelFault.make("ollama.not_deleted", model=name, hosts=", ".join(faults), reason=reason) from first
 
     def recommended(self) -> tuple[str, int]:
         """Return the Llama 3 that suits this machine's memory, and its download size in bytes."""
