@@ -27,6 +27,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)[^{}]*\}")
 _SENTENCE_END = re.compile(r"[.!?:;,] ")
 _QUOTED = re.compile(r"“([^“”]+)”")
 _QUOTED_LIST = re.compile(r"“[^“”]+”(?:, “[^“”]+”)*(?: (?P<joint>and|or) “[^“”]+”)?")
+_WIDE_ENDS = ("。", "！", "？", "，", "；", "：")
 _MIN_LITERAL_LETTERS = 4  # a pattern with fewer letters outside of its placeholders would match other texts
 
 _ENGLISH_LOCALE = re.compile(r"(C|POSIX|en)(?![a-zA-Z])")
@@ -213,7 +214,8 @@ def _translate_composed(language: str, text: str) -> str:
         return translated
     for end in reversed([found.end() for found in _SENTENCE_END.finditer(text)]):
         if (translated := _translate_part(language, text[:end].rstrip(), ",:;")) is not None:
-            return f"{translated} {_translate_composed(language, text[end:])}"
+            rest = _translate_composed(language, text[end:])
+            return join_texts(translated, rest) if translated.endswith(_WIDE_ENDS) else f"{translated} {rest}"
     whole = _translate_known(language, text, strict=False)
     return text if whole is None else whole
 

@@ -149,7 +149,7 @@ def _make_model_notice(what: str, model: str, host: str) -> OutboundNotice:
 
 _DATASET_KEY, _PORTION_KEY, _COUNT_KEY = "evaluate-dataset", "evaluate-which", "evaluate-count"
 _REPETITIONS_KEY, _JUDGE_KEY = "evaluate-repetitions", "evaluate-judge"
-_ALL, _FIRST, _RANDOM = N_("All"), N_("First"), N_("Random")
+_ALL, _FIRST, _RANDOM = N_("All"), N_("The first"), N_("Random")
 _NO_JUDGE = N_("None (compare texts)")
 
 
