@@ -35,7 +35,9 @@ from crag.server.public_access import LOCAL_NAMES, find_origins
 from crag.server.request_guard import RequestGuard, load_page_token
 from crag.server.security_headers import SecurityHeaders
 from crag.settings import Settings, load_settings
+from crag.storage.preferences import read_saved_language
 from crag.text.sanitization import PlainLogFormatter
+from crag.translation import _, find_terminal_language, set_language, translate_text
 from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
 from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages
@@ -124,18 +126,21 @@ def _count_uploaded_bytes(session_id: str) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve until interrupted, and return the exit status."""
-    parser = argparse.ArgumentParser(prog="launcher.py", description="Starts CRAG Chat in the browser.")
-    parser.add_argument("--port", type=int, default=8501, help="the port to listen on (default: 8501)")
+    set_language(find_terminal_language())
+    parser = argparse.ArgumentParser(prog="launcher.py", description=_("Starts CRAG Chat in the browser."))
+    parser.add_argument("--port", type=int, default=8501, help=_("the port to listen on (default: 8501)"))
     port: int = parser.parse_args(arguments).port
     configure_log()
     try:
         settings = load_settings()
+        set_language(find_terminal_language(read_saved_language(settings)))
         origins = find_origins(settings, port)
     except CragError as error:
-        print(error, file=sys.stderr)
+        print(translate_text(str(error)), file=sys.stderr)
         return 1
     if not _is_free(settings.host, port):
-        print(f"Port {port} is in use. Stop what uses it, or start with another: make run PORT=8502", file=sys.stderr)
+        in_use = _("Port {port} is in use. Stop what uses it, or start with another: make run PORT=8502")
+        print(in_use.format(port=port), file=sys.stderr)
         return 1
     # With a folder named pages, Streamlit would show "Page not found" over the first deep link after each start.
     PagesManager.uses_pages_directory = False
@@ -146,7 +151,8 @@ def main(arguments: list[str] | None = None) -> int:
     # Streamlit starts the server and passes on no such limits
     uvicorn.Config = partial(ServerConfig, trusted_proxies=settings.trusted_proxies)  # type: ignore[assignment,misc]
     os.umask(0o077)  # what the application writes is for its user alone
-    print(f"CRAG Chat is at {origins[0] if origins else f'http://{settings.host}:{port}'}", flush=True)
+    address = origins[0] if origins else f"http://{settings.host}:{port}"
+    print(_("CRAG Chat is at {address}").format(address=address), flush=True)
     allow_open_files()
     config = {
         "server.address": settings.host,
@@ -161,7 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:  # the usual way to stop; everything is closed by then
         pass
     except CragError as error:
-        print(error, file=sys.stderr)
+        print(translate_text(str(error)), file=sys.stderr)
         return 1
     return 0
 

@@ -19,7 +19,10 @@ def run(arguments: Sequence[str]) -> int:
         if "--json" in arguments:
             print('{"error": {"code": "stopped", "message": "Stopped."}}')
         else:
-            print("Stopped.", file=sys.stderr)
+            from crag.translation import _, find_terminal_language, use_language
+
+            with use_language(find_terminal_language()):
+                print(_("Stopped."), file=sys.stderr)
         return 1
 
 

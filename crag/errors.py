@@ -242,6 +242,9 @@ FAULTS = {
         "This version of Ollama is too old.",
         "Update it to version 0.5 or later, then try again.",
     ),
+    "ollama.not_deleted": FaultText(
+        "{model} was not deleted on {hosts}: {reason}.", "Fix this, then delete it there again."
+    ),
     "ollama.refused": FaultText("Ollama refused the request for {model}.", "Choose another model, or update Ollama."),
     "ollama.server_error": FaultText(
         "Ollama reported an error while running {model}.",

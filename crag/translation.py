@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import gettext
 import io
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from operator import itemgetter
 from pathlib import Path
 from typing import Literal
@@ -26,7 +27,10 @@ _PLACEHOLDER = re.compile(r"\{(\w+)[^{}]*\}")
 _SENTENCE_END = re.compile(r"[.!?:;,] ")
 _QUOTED = re.compile(r"“([^“”]+)”")
 _QUOTED_LIST = re.compile(r"“[^“”]+”(?:, “[^“”]+”)*(?: (?P<joint>and|or) “[^“”]+”)?")
+_WIDE_ENDS = ("。", "！", "？", "，", "；", "：")
 _MIN_LITERAL_LETTERS = 4  # a pattern with fewer letters outside of its placeholders would match other texts
+
+_ENGLISH_LOCALE = re.compile(r"(C|POSIX|en)(?![a-zA-Z])")
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
 
@@ -81,6 +85,19 @@ def N_(message: str) -> str:  # noqa: N802 — the usual name
     return message
 
 
+def format_list(words: Sequence[str], joint: Literal["and", "or"]) -> str:
+    """Return words as the current language lists them, as in “built, Halden and lighthouse”."""
+    from babel.lists import format_list as format_words
+
+    return str(format_words(list(words), "or" if joint == "or" else "standard", locale=current_language()))
+
+
+def join_texts(*sentences: str) -> str:
+    """Join translated sentences as the language does it, with a space or without; empty ones are left out."""
+    form = _(N_("{sentence} {next}"))
+    return reduce(lambda text, following: form.format(sentence=text, next=following), filter(None, sentences), "")
+
+
 def translate_text(text: str) -> str:
     """Translate a text that was composed in English, such as one of a stored event; unknown texts stay as they are.
 
@@ -123,7 +140,10 @@ def list_languages() -> dict[str, str]:
 
 
 def match_language(tags: Iterable[str]) -> str:
-    """Return the language of the first of these tags, such as `ko-KR` or `en_US.UTF-8`, that there is one for."""
+    """Return the language of the first of these tags that there is one for.
+
+    A tag is one such as `ko-KR`, `en_US.UTF-8`, or `zh-TW;q=0.9` of the header Accept-Language.
+    """
     known = list_languages()
     for tag in tags:
         for candidate in _candidates(tag):
@@ -132,11 +152,20 @@ def match_language(tags: Iterable[str]) -> str:
     return ENGLISH
 
 
+def find_terminal_language(saved: str = "") -> str:
+    """Return the language of `CRAG_LANGUAGE`, else the `saved` one, else that of the locale (POSIX, 8.2)."""
+    variables = [os.environ.get(name) for name in ("CRAG_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")]
+    chosen = next(filter(None, (variables[0], saved, *variables[1:])), "")
+    if not chosen or _ENGLISH_LOCALE.match(chosen):  # without loading what matches languages
+        return ENGLISH
+    return match_language([chosen])
+
+
 def _candidates(tag: str) -> tuple[str, ...]:
     from babel import Locale, UnknownLocaleError
 
     try:
-        locale = Locale.parse(tag.partition(".")[0].strip().replace("-", "_"))
+        locale = Locale.parse(re.split("[.;]", tag)[0].strip().replace("-", "_"))
     except (ValueError, UnknownLocaleError):
         return ()
     script = locale.script or (locale.language == "zh" and "Hans") or ""
@@ -186,7 +215,8 @@ def _translate_composed(language: str, text: str) -> str:
         return translated
     for end in reversed([found.end() for found in _SENTENCE_END.finditer(text)]):
         if (translated := _translate_part(language, text[:end].rstrip(), ",:;")) is not None:
-            return f"{translated} {_translate_composed(language, text[end:])}"
+            rest = _translate_composed(language, text[end:])
+            return join_texts(translated, rest) if translated.endswith(_WIDE_ENDS) else f"{translated} {rest}"
     whole = _translate_known(language, text, strict=False)
     return text if whole is None else whole
 
@@ -224,7 +254,10 @@ def _translate_value(language: str, value: str) -> str:
     Words in quotation marks are listed as the language does it.
     """
     if listed := _QUOTED_LIST.fullmatch(value):
-        return _list_quoted(language, _QUOTED.findall(value), "or" if listed["joint"] == "or" else "standard")
+        form = load_catalogue(language).gettext(N_("“{word}”"))
+        return format_list(
+            [form.format(word=word) for word in _QUOTED.findall(value)], "or" if listed["joint"] == "or" else "and"
+        )
     if " " not in value:
         return value
     uncapitalized = value[:1].lower() + value[1:]
@@ -232,10 +265,3 @@ def _translate_value(language: str, value: str) -> str:
     if translated is None and not value.endswith("."):
         translated = (_translate_known(language, f"{value}.") or "").rstrip(".。") or None
     return value if translated is None else translated
-
-
-def _list_quoted(language: str, words: Sequence[str], style: Literal["standard", "or"]) -> str:
-    from babel.lists import format_list
-
-    form = load_catalogue(language).gettext(N_("“{word}”"))
-    return str(format_list([form.format(word=word) for word in words], style, locale=language))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.translation import ENGLISH, translate_text, use_language
+from crag.translation import ENGLISH, format_list, translate_text, use_language
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,12 @@ def test_a_composed_text_is_translated_with_its_values(composed: str, translated
         assert translate_text(composed) == translated
     with use_language(ENGLISH):
         assert translate_text(composed) == composed
+
+
+def test_sentences_are_joined_as_the_language_does_it():
+    composed = "The application is running on this folder; nothing was changed. Stop it first."
+    with use_language("zh_Hans"):
+        assert translate_text(composed) == "应用正在使用此文件夹，未作任何更改。请先停止应用。"
+    with use_language("ko"):
+        assert translate_text(composed).endswith("않았습니다. 먼저 앱을 종료하세요.")
+        assert format_list(["a", "b"], "and") == "a 및 b"

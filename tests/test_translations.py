@@ -31,11 +31,12 @@ from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.storage.api_tokens import SCOPES
 from crag.storage.preferences import ValueOrigin
 from crag.translation import FOLDER, list_languages
+from crag.types import OutboundKind
 from tests.test_structure import CRAG, PAGES, ROOT
 
 Message = str | tuple[str, str]
 ERRORS = re.compile(
-    r"(Refused|NotLoggedIn|Fault|WebSearchFailed|LangSmithFailed|BadRequest|ArgumentTypeError|_Unreachable|Refusal|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
+    r"(Refused|NotLoggedIn|LimitReached|HttpErrorStatus|_TooLarge|Fault|WebSearchFailed|LangSmithFailed|BadRequest|ArgumentTypeError|_Unreachable|Refusal|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
 )
 COMPOSED = {"Check", "CheckAction", "ModelChoice", "CondensedQuestion", "RouteChoice", "answer_as_fact", "_borrow"}
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # always the same, so that branches do not differ by it
@@ -82,25 +83,51 @@ def texts_of_tables() -> Iterator[str]:
     yield SUPPORTED
     yield from SCOPES.values()
     yield from (role.title() for role in ROLES)
-    yield from (*get_args(ValueOrigin), *get_args(ChangeAssessment), "Scans", "Disk")
+    yield from (*get_args(ValueOrigin), *get_args(ChangeAssessment), *get_args(OutboundKind), "Scans", "Disk")
     yield from ("in use", "ready", "answers by quoting your documents, no set-up needed")  # parts of one check
 
 
-TERMINAL = (
-    *("crag.__main__", "crag.mcp", "crag.api", "crag.server", "crag.settings"),
-    *("crag.sharing.move", "crag.sharing.restore", "crag.sharing.restricted_pickle", "crag.sharing.langchain"),
-    *("crag.storage.postgres", "crag.storage.sqlite", "crag.storage.migrations"),
-    *("crag.evaluation.corpus", "crag.evaluation.calibration_probes", "crag.tables.query"),
-)
-"""Modules whose texts appear in a log or in the reply to a program, which are in English."""
+TO_PROGRAMS = ("crag.api", "crag.mcp.server", "crag.tables.query")
+"""Modules whose texts are for programs and models, which read English."""
+READ = {**PAGES, **CRAG, "launcher": ROOT / "launcher.py"}
 
 ARGPARSE = (
-    *("usage: ", "positional arguments", "options", "actions", "show this help message and exit"),
+    *("usage:", "positional arguments", "options", "actions", "show this help message and exit"),
     *("the following arguments are required: {names}", "unrecognized arguments: {names}"),
     *("argument {name}: {message}", "invalid choice: {value} (choose from {choices})", "expected one argument"),
     *("expected at least one argument", "expected {count} arguments", "not allowed with argument {name}"),
 )
 """What Python's parser says of the arguments of a command, with names for its values."""
+
+
+def test_every_error_of_the_application_is_known_by_its_name():
+    bases = {
+        node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
+        for file in READ.values()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    }
+    errors = {"CragError"}
+    while more := {name for name, known in bases.items() if known & errors} - errors:
+        errors |= more
+    assert {name for name in errors if not ERRORS.search(name)} == set()
+
+
+PRINTED = {"PlainTextResponse", "print", "ArgumentParser"}
+
+
+@pytest.mark.parametrize(
+    "module", ["launcher", "crag.__main__", *(name for name in CRAG if name.startswith("crag.server."))]
+)
+def test_what_a_server_prints_and_replies_is_looked_up(module: str):
+    """A text that is given to one of these calls as it stands is English in every language."""
+    found = []
+    for call in ast.walk(ast.parse(READ[module].read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute):
+            name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
+            given = [*call.args, *(one.value for one in call.keywords)] if name in PRINTED else []
+            found += [text for one in given for text in _texts(one) if _is_sentence(text) and text[0] != "{"]
+    assert found == []
 
 
 MARKED = re.compile(r'(?<!\w)_\("([^"]+)"\)')
@@ -109,8 +136,8 @@ MARKED = re.compile(r'(?<!\w)_\("([^"]+)"\)')
 def extract_messages() -> dict[Message, str]:
     """Every text to translate, with the module that holds it first."""
     found: dict[Message, str] = {}
-    for name, file in {**PAGES, **CRAG}.items():
-        if name.startswith(TERMINAL):
+    for name, file in READ.items():
+        if name.startswith(TO_PROGRAMS):
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
         help_texts = _help_of(tree) if name.startswith("crag.cli.") else ()
@@ -300,6 +327,12 @@ def test_every_text_of_an_exported_page_is_looked_up(template: Path):
     text = template.read_text(encoding="utf-8")
     assert re.findall(r"[A-Za-z]{2,}", MARKUP.sub(" ", text)) == []
     assert LABEL.findall(text) == []
+
+
+def test_no_text_begins_or_ends_with_a_space():
+    """Translators lose spaces at the edges, and languages differ in where they put them: see `join_texts`."""
+    texts = (text for one in extract_messages() for text in (one if isinstance(one, tuple) else (one,)))
+    assert [text for text in texts if text != text.strip()] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

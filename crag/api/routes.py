@@ -310,7 +310,6 @@ def start_evaluation(caller: Asker, request: WriteRequest, wanted: NewEvaluation
     dataset = _name_questions(wanted) if wanted.questions else application.datasets.find(wanted.dataset)
 
     def start() -> dict[str, Any]:
-        application.runs.count_question()
         plan = EvaluationPlan(
             dataset,
             [Variant("as given", options)],

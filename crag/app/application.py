@@ -78,7 +78,7 @@ EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-03-15-prompt-engineering/",
     "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
 )
-_HOURLY_LIMITS = {"questions": 120, "additions": 600, "web searches": 60}  # of each account
+_HOURLY_LIMITS = {"questions": 120, "additions": 600, "web searches": 60, "evaluations": 1_000}  # of each account
 _UPKEEP_SECONDS = 30.0
 _PURGE_SECONDS = 3_600.0
 _CLOSE_SECONDS = 5.0
@@ -218,6 +218,7 @@ class Application(UserScoped):
 
         look_up = self.environments.look_up
         evaluations = Evaluations(self.database, self.runs, look_up, self._open_judge, self._prepare)
+        evaluations.check_limit = partial(self._limits.take, "evaluations")
         self._to_close.callback(evaluations.close)
         return evaluations
 

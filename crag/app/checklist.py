@@ -138,8 +138,9 @@ def _check_builtin_engine(*, in_use: bool) -> Check:
 def _check_web_search(facts: ChecklistFacts) -> Check:
     provider, searches = find_provider(facts.settings), facts.searches
     if provider:
-        limit = f" of {searches.limit:,}" if searches.limit else ""
-        used = f"{searches.used:,}{limit} searches used this month"
+        used = f"{searches.used:,} searches used this month"
+        if searches.limit:
+            used = f"{searches.used:,} of {searches.limit:,} searches used this month"
         return Check("Web search", "ok", f"{provider.label} is set up; searches only when you allow it; {used}")
     if named := PROVIDERS.get(facts.settings.web_search):
         return Check(

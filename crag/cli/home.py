@@ -164,5 +164,5 @@ def list_outbound_records(application: Application, options: argparse.Namespace)
 
 def _outbound_line(entry: OutboundRecord) -> str:
     what = " ".join(entry.what.split())
-    target = _("{kind} to {host}").format(kind=entry.kind, host=entry.host)
+    target = _("{kind} to {host}").format(kind=_(entry.kind), host=entry.host)
     return reports.printable(f"{format_timestamp(entry.at)}  {target}: {what}")

@@ -6,9 +6,9 @@ import argparse
 import importlib
 import logging
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from crag.app.application import open_application
@@ -16,7 +16,8 @@ from crag.cli.arguments import FAILED, OK, USAGE, Command, EarlyCommand, parse_f
 from crag.cli.terminal import configure_output, print_failure, print_json
 from crag.errors import BadRequest, CragError
 from crag.settings import load_settings
-from crag.translation import ENGLISH, N_, _, match_language, translate_text, use_language
+from crag.storage.preferences import read_saved_language
+from crag.translation import ENGLISH, N_, _, find_terminal_language, set_language, translate_text, use_language
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "add": ("add", "refresh"),
@@ -39,20 +40,17 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 success, 1 refused or failed, 2 usage error."""
-    with use_language(ENGLISH if "--json" in arguments else find_terminal_language()):
+    with use_language(ENGLISH if "--json" in arguments else find_terminal_language(_read_saved_language(arguments))):
         return _run(arguments, as_json="--json" in arguments)
 
 
-def find_terminal_language() -> str:
-    """Return the language of `CRAG_LANGUAGE`, else of the locale (POSIX, 8.2); English if there is none for it."""
-    given = [os.environ.get(name) for name in ("CRAG_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")]
-    chosen = next(filter(None, given), "")
-    if not chosen or _ENGLISH_LOCALE.match(chosen):  # without loading what matches languages
-        return ENGLISH
-    return match_language([chosen])
-
-
-_ENGLISH_LOCALE = re.compile(r"(C|POSIX|en)(?![a-zA-Z])")
+def _read_saved_language(arguments: Sequence[str]) -> str:
+    """Return the language that was chosen in the settings of the home that the arguments name."""
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    early.add_argument("--home", type=parse_folder)
+    with suppress(argparse.ArgumentError, CragError):  # which the command will report
+        return read_saved_language(load_settings(early.parse_known_args(arguments)[0].home))
+    return ""
 
 
 def _run(arguments: Sequence[str], *, as_json: bool) -> int:
@@ -89,7 +87,10 @@ def _run_command(options: argparse.Namespace) -> int:
     try:
         command: Command = options.command
         user = application.accounts.find(options.account).id if options.account else None
-        return command(application.for_user(user), options)
+        limited = application.for_user(user)
+        if user and not options.json:
+            set_language(find_terminal_language(limited.preferences.language()))
+        return command(limited, options)
     finally:
         application.close()
 
@@ -124,7 +125,7 @@ class _HelpFormatter(argparse.HelpFormatter):
     """Formats help in the user's language; the texts of the commands are English."""
 
     def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
-        super().add_usage(usage, actions, groups, _("usage: ") if prefix is None else prefix)
+        super().add_usage(usage, actions, groups, f"{_('usage:')} " if prefix is None else prefix)
 
     def start_section(self, heading: str | None) -> None:
         super().start_section(heading and translate_text(heading))

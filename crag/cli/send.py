@@ -238,6 +238,8 @@ class FolderSender:
         if stop.wait(_SETTLE_SECONDS):
             raise Stopped
         self._compare()
+        if not (self._changes or self._changes.writing):
+            self._say(_("Nothing has changed since the last time."))
         self._apply()
         for path in self._changes.writing:
             self._say(_("○ {path}: still being written; send again later").format(path=path))

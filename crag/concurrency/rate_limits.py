@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 
-from crag.errors import LimitReached
+from crag.errors import BadRequest, LimitReached
+from crag.translation import N_
 from crag.types import is_account
 
 _SECONDS = 3600.0
+_LIMITS = {
+    "questions": N_("The limit is {limit} questions an hour."),
+    "additions": N_("The limit is {limit} added documents an hour."),
+    "web searches": N_("The limit is {limit} web searches an hour."),
+    "evaluations": N_("The limit is {limit} questions in evaluations an hour."),
+}
 
 
 class RateLimits:
     """How often each account may do what within an hour; others have the server to themselves. Thread-safe.
 
-    `hourly` maps what is counted, in the plural, to the highest number.
+    `hourly` maps what is counted, a key of `_LIMITS`, to the highest number.
     """
 
     def __init__(self, hourly: Mapping[str, int], clock: Callable[[], float] = time.monotonic) -> None:
@@ -25,19 +33,22 @@ class RateLimits:
         self._lock = threading.Lock()
         self._done: defaultdict[tuple[str, str], deque[float]] = defaultdict(deque)
 
-    def take(self, what: str, user: str | None) -> None:
-        """Count one more. Raises `LimitReached` beyond the limit, which says when there is room again."""
+    def take(self, what: str, user: str | None, count: int = 1) -> None:
+        """Count one more, or several at once.
+
+        Raises `LimitReached` beyond the limit, which says when there is room again, and `BadRequest` if there never is.
+        """
         if user is None or not is_account(user):
             return
+        limit = self._hourly[what]
+        said = _LIMITS[what].format(limit=f"{limit:,}")
+        if count > limit:
+            raise BadRequest(said, "Choose fewer questions, settings or repetitions.")
         with self._lock:
             now, done = self._clock(), self._done[what, user]
             while done and now - done[0] >= _SECONDS:
                 done.popleft()
-            if len(done) >= self._hourly[what]:
-                minutes = int((_SECONDS - now + done[0]) // 60) + 1
-                raise LimitReached(
-                    f"You have reached the limit of {self._hourly[what]:,} {what} an hour.",
-                    f"Wait {minutes} minute{'s' if minutes > 1 else ''}, then try again.",
-                    60 * minutes,
-                )
-            done.append(now)
+            if (excess := len(done) + count - limit) > 0:
+                minutes = math.ceil((_SECONDS - now + done[excess - 1]) / 60)
+                raise LimitReached(said, f"Try again in {minutes} min.", 60 * minutes)
+            done.extend([now] * count)

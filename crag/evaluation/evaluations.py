@@ -58,10 +58,12 @@ class Evaluations(UserScoped):
         self._stops: dict[str, Cancellation] = {}
         self._preparing: dict[str, Progress] = {}
         self._closing = False
+        self.check_limit: Callable[[str | None, int], object] = lambda _user, _answers: None  # raises `BadRequest`
 
     def begin(self, plan: EvaluationPlan) -> Evaluation:
-        """Store the plan and run it in the background. Raises `BadRequest` for an invalid plan."""
+        """Store the plan and run it in the background. Raises `BadRequest` for an invalid plan, or beyond the limit."""
         _validate_plan(plan)
+        self.check_limit(self._user, len(plan.dataset.examples) * len(plan.variants) * plan.repetitions)
         evaluation_id = self._rows.open(plan)
         self._submit(evaluation_id)
         return self._rows.get(evaluation_id)

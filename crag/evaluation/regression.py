@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
-from crag.errors import CragError
+from crag.errors import BadRequest, CragError
 from crag.evaluation.datasets import Datasets
 from crag.evaluation.evaluations import Evaluations
 from crag.evaluation.metrics import METRICS, assess_change, format_metric_value
@@ -200,7 +201,8 @@ class RegressionMonitor(UserScoped):
                 return None
             own = self.for_user(user or None)
             if self._is_quiet(user, own.state(), now):
-                return own.run()
+                with suppress(BadRequest):  # beyond the user's limit: try again next time
+                    return own.run()
         return None
 
     def _is_quiet(self, user: str, state: RegressionState, now: float) -> bool:

@@ -68,27 +68,39 @@ def _explain_decision(
 ) -> str:
     if not verdicts:
         return f"No passages found: {_NO_ANSWER}."
-    said = _describe_rulings(verdicts)
+    explained = _explain_verdicts(policy, action, verdicts, thresholds, lacks_answer=lacks_answer)
+    return " ".join(filter(None, (_describe_rulings(verdicts), explained)))
+
+
+def _explain_verdicts(
+    policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds, *, lacks_answer: bool
+) -> str:
     own = [verdict for verdict in verdicts if verdict.ruling is None]
     relevant = sum(verdict.word == "relevant" for verdict in verdicts)
     passages = format_count(len(verdicts), "passage")
     is_one = 1 in (relevant, len(verdicts))
     counted = f"{relevant} of {passages} is relevant" if is_one else f"{relevant} of {passages} are relevant"
-    if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
-        return f"{said}{counted}{'' if action == 'correct' else f': {_NO_ANSWER}'}."
+    is_overruled = len(own) < len(verdicts)
+    if is_overruled and action == "incorrect":
+        return f"{counted}: {_NO_ANSWER}."
+    if is_overruled and action == "correct" and not any(one.word == "relevant" for one in own):
+        return f"{counted}."
     if lacks_answer:
-        return f"{said}{counted}, but together they do not answer your question."
+        return f"{counted}, but together they do not answer your question."
     best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
     if best is None:
-        return f"{said}No passage could be graded, so all count as partly relevant."
-    return said + _explain_scores(policy, action, counted, best, thresholds)
+        return "No passage could be graded, so all count as partly relevant."
+    return _explain_scores(policy, action, counted, best, thresholds)
 
 
 def _describe_rulings(verdicts: Sequence[Verdict]) -> str:
     """Describe the user's overrides, as the start of the reason."""
     used, dropped = (sum(verdict.ruling == ruling for verdict in verdicts) for ruling in ("use", "drop"))
-    words = [f"{verb} {number}" for verb, number in (("used", used), ("left out", dropped)) if number]
-    return f"You {' and '.join(words)}. " if words else ""
+    if used and dropped:
+        return f"You used {used} and left out {dropped}."
+    if used or dropped:
+        return f"You used {used}." if used else f"You left out {dropped}."
+    return ""
 
 
 def _explain_scores(policy: PolicyName, action: Action, counted: str, best: float, thresholds: Thresholds) -> str:

@@ -10,6 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from sqlalchemy import Connection
+
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_in_order
 from crag.errors import ModelFault, SourceRefused
@@ -32,10 +34,18 @@ from crag.ingest.reader import DocumentReader, RawDocument, ReadDocument
 from crag.ingest.site import SiteLimits
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.embedding_batches import embed_in_batches, passage_text
-from crag.retrieval.full_text import encode_passage_terms
+from crag.retrieval.full_text import encode_passage_terms, index_title
 from crag.storage.collections import Collections, normalize_collection_name
 from crag.storage.files import Originals
-from crag.storage.sources import NewPassages, SourceDescription, SourceIdentity, SourceStore, SpaceSwitched, StoreResult
+from crag.storage.sources import (
+    NewPassages,
+    SourceDescription,
+    SourceIdentity,
+    SourceStore,
+    SpaceSwitched,
+    StoreResult,
+    read_source_titles,
+)
 from crag.storage.tables import sources
 from crag.storage.user_scope import UserScoped
 from crag.text.sanitization import clean_display_name, clean_text
@@ -290,7 +300,11 @@ class IngestPipeline(UserScoped):
         chunker = reading.chunker or self._chunker
         description = SourceDescription(title, reading.kind, reading.pages, chunker, *origin)
 
-        def prepare() -> None:  # again: another worker may have released these bytes in the meantime
+        def finish(connection: Connection, source_id: str) -> None:
+            shown = read_source_titles(connection, [source_id], None)[source_id]
+            if shown != reading.title:  # renamed in the meantime
+                index_title(connection, source_id, shown)
+            # Again: another worker may have released these bytes in the meantime.
             self._originals.keep(identity.sha256, incoming.document.data)
             stop.check()
 
@@ -298,7 +312,7 @@ class IngestPipeline(UserScoped):
             # Written before the transaction, so that a slow disk does not block other writers.
             self._originals.keep(identity.sha256, incoming.document.data)
             put = self._store.put
-            return put(identity, description, content, prepare, stop.check, replace_same=incoming.is_outdated)
+            return put(identity, description, content, finish, stop.check, replace_same=incoming.is_outdated)
 
         stored = self._put(put, reading, report, stop)
         if stored.dropped:

@@ -25,7 +25,7 @@ from crag.storage.engine import Database
 from crag.storage.tables import conversations, events, messages, run_summaries, runs
 from crag.storage.user_scope import UserScoped
 from crag.text.questions import TermStatistics
-from crag.text.sanitization import is_web_address
+from crag.text.sanitization import has_web_scheme
 from crag.types import Action, Outcome
 
 _UNCOVERED_OUTCOMES = ("not_answered", "web", "documents_and_web")
@@ -180,7 +180,7 @@ def read_run_details(connection: Connection, run_ids: Sequence[str]) -> dict[str
 
 
 def _cited_pages(trace: Trace) -> tuple[GapPage, ...]:
-    cited = [cited for cited in trace.citations if cited.origin == "web" and is_web_address(cited.location)]
+    cited = [cited for cited in trace.citations if cited.origin == "web" and has_web_scheme(cited.location)]
     return tuple(GapPage(*page) for page in dict.fromkeys((one.title, one.location) for one in cited))
 
 
@@ -252,7 +252,7 @@ class CoverageGaps(UserScoped):
         trace = self._runs.trace(found_by)
         if location not in {trace.passages[number].location for number in trace.found.get("web", ())}:
             raise BadRequest("The web search of this answer did not return this page.", "Add its address in Documents.")
-        if not is_web_address(location):
+        if not has_web_scheme(location):
             raise BadRequest("Only addresses that begin with http:// or https:// can be added.")
         return self._jobs.submit_url(location, collection, found_by=trace.question)
 

@@ -168,15 +168,26 @@ class OllamaServer:
             call_cancellable(partial(_wait_for, host, "/api/generate", body), self._closing)
 
     def delete(self, name: str) -> None:
-        """Delete the model from memory and disk of every host. Raises `ModelFault`.
+        """Delete the model from memory and disk of every host. Raises `ModelFault`, which names the hosts that failed.
 
         The server itself would keep answering from a deleted model until its memory is needed.
         """
         with suppress(ModelFault):  # deleting says what is wrong
             self.unload(name)
-        for host in self._pool.hosts_with(name):
-            request_json(host, "DELETE", "/api/delete", {"model": name}, model=name, timeout=_DELETE_SECONDS)
-        self._on_change()
+        hosts = self._pool.hosts_with(name)
+        faults: dict[str, ModelFault] = {}
+        for host in hosts:
+            try:
+                request_json(host, "DELETE", "/api/delete", {"model": name}, model=name, timeout=_DELETE_SECONDS)
+            except ModelFault as fault:
+                faults[host.ollama_host_label] = fault
+        if len(faults) < len(hosts):
+            self._on_change()
+        for first in faults.values():
+            if len(hosts) == 1:
+                raise first
+            reason = first.message.rstrip(".")
+            raise ModelFault.make("ollama.not_deleted", model=name, hosts=", ".join(faults), reason=reason) from first
 
     def recommended(self) -> tuple[str, int]:
         """Return the Llama 3 that suits this machine's memory, and its download size in bytes."""

@@ -9,6 +9,7 @@ that is fetched with them. A cookie that another program sets makes nobody someb
 from __future__ import annotations
 
 import hmac
+import json
 import logging
 import re
 import secrets
@@ -24,6 +25,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crag.errors import CragError
 from crag.server.public_access import CALLBACK_PATH
+from crag.server.request_guard import find_browser_language
+from crag.translation import N_, _, use_language
 
 FORMER_COOKIE = "crag_person"  # in which earlier versions kept the key of a browser
 LOGIN_COOKIE = "_streamlit_user"
@@ -60,18 +63,22 @@ try { sessionStorage.setItem("WANTED", location.pathname + location.search) } ca
     .replace("SECRET", _STORED_SECRET)
     .replace("LOGIN", _STORED_PROOF)
 )
-_PROOF_PAGE = f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>CRAG Chat</title><body>
+_PROOF_PAGE = f"""<!doctype html><html><meta charset="utf-8"><title>CRAG Chat</title><body>
 <script nonce="{{nonce}}">
 try {{{{
   localStorage.setItem("{_STORED_PROOF}", "{{proof}}")
   const wanted = sessionStorage.getItem("{_STORED_ADDRESS}") ?? "/"
   location.replace(/^\\/(?!\\/)/.test(wanted) ? wanted : "/")
 }}}} catch {{{{
-  document.body.textContent = "You cannot be logged in, because this browser does not let CRAG Chat store data. "
-    + "Allow it for this address, then log in again."
+  document.body.textContent = {{message}}
 }}}}
 </script></body></html>
 """
+
+_CANNOT_STORE = N_(
+    "You cannot be logged in, because this browser does not let CRAG Chat store data. Allow it for this address, then "
+    "log in again."
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -162,7 +169,9 @@ class BrowserIdentity:
                     replaced = True
                     before = cookie_parser(";".join(Headers(scope=scope).getlist("cookie")))
                     after = {**before, **{name: cookie.value for name, cookie in changed.items()}}
-                    await _answer_with_proof(self._prove(after), given)(scope, receive, send)
+                    with use_language(find_browser_language(scope)):
+                        response = _answer_with_proof(self._prove(after), given)
+                    await response(scope, receive, send)
             if not replaced:
                 await send(message)
 
@@ -178,7 +187,7 @@ def _take_own(headers: Iterable[str]) -> tuple[list[str], dict[str, str]]:
 
 def _answer_with_proof(proof: str, cookies: Iterable[str]) -> Response:
     nonce = secrets.token_urlsafe(16)
-    response = HTMLResponse(_PROOF_PAGE.format(nonce=nonce, proof=proof))
+    response = HTMLResponse(_PROOF_PAGE.format(nonce=nonce, proof=proof, message=json.dumps(_(_CANNOT_STORE))))
     response.headers["Content-Security-Policy"] = f"default-src 'none'; script-src 'nonce-{nonce}'"
     for cookie in cookies:
         response.headers.append("set-cookie", cookie)

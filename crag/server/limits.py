@@ -10,13 +10,15 @@ from http import HTTPStatus
 from ipaddress import IPv6Address, IPv6Network
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from crag.server.request_guard import refuse
+from crag.translation import N_
 
 _CLIENT_PREFIX = 64  # bits: one client has at least a network of this size (RFC 6177)
 _UPLOAD_FOLDER = "/_stcore/upload_file/"
 _TRY_AGAIN_LATER = 1013  # close code, registered with IANA
-_TOO_MANY_TABS = "CRAG Chat is open in too many tabs. Close some of them, then reload this page.\n"
+_TOO_MANY_TABS = N_("CRAG Chat is open in too many tabs. Close some of them, then reload this page.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class LimitRequests:
         elif scope["type"] == "http" and scope["method"] in {"PUT", "POST"}:
             await self._pass_body(scope, receive, send)
         elif self._is_full(scope) and "text/html" in Headers(scope=scope).get("accept", ""):
-            await PlainTextResponse(_TOO_MANY_TABS, HTTPStatus.SERVICE_UNAVAILABLE)(scope, receive, send)
+            await refuse(scope, _TOO_MANY_TABS, HTTPStatus.SERVICE_UNAVAILABLE)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -84,10 +86,8 @@ class LimitRequests:
 
     async def _pass_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._exceeds_uploads(scope):
-            response = PlainTextResponse(
-                "Too many uploads are waiting. Reload the page.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-            )
-            await response(scope, receive, send)
+            message = N_("Too many uploads are waiting. Reload the page.")
+            await refuse(scope, message, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)(scope, receive, send)
             return
 
         deadline: float | None = asyncio.get_running_loop().time() + self._limits.body_seconds
@@ -105,7 +105,7 @@ class LimitRequests:
         try:
             await self._app(scope, receive_in_time, send)
         except TimeoutError:
-            await PlainTextResponse("The request took too long.", HTTPStatus.REQUEST_TIMEOUT)(scope, receive, send)
+            await refuse(scope, N_("The request took too long."), HTTPStatus.REQUEST_TIMEOUT)(scope, receive, send)
 
     def _exceeds_uploads(self, scope: Scope) -> bool:
         if not scope["path"].startswith(_UPLOAD_FOLDER):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import html
 import json
 import re
 import secrets
@@ -16,7 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crag.server.browser_identity import BROWSER_SCRIPT, LOGIN_COOKIE
 from crag.server.public_access import CALLBACK_PATH
-from crag.server.request_guard import QUERY_PARAMETER
+from crag.server.request_guard import QUERY_PARAMETER, find_browser_language
+from crag.translation import N_, _, use_language
 
 LOGIN_FAILED_COOKIE = "crag_login_failed"  # set with the reason when logging in did not work
 UNKNOWN_PAGE_COOKIE = "crag_unknown_page"  # set when an address without a page led to the start page
@@ -78,14 +81,13 @@ addEventListener("DOMContentLoaded", () => {
     for (; texts.nextNode(); words = "") if (texts.currentNode.nodeValue !== words) texts.currentNode.nodeValue = words
   }
   const explain = (message) => {
-    reword(message, "This page goes on by itself as soon as CRAG Chat answers, and keeps what you have typed. "
-      + "If CRAG Chat was stopped, start it again with “make run”.")
+    reword(message, %s)
     message.querySelector('[data-testid="stCode"]')?.style.setProperty("display", "none")
   }
   const read = (part) => {
     const title = part.querySelector?.('[role="dialog"] h2')
     if (title?.textContent !== "Connection error") return
-    reword(title, "CRAG Chat does not answer")
+    reword(title, %s)
     const message = title.nextElementSibling
     explain(message)
     const changes = { subtree: true, childList: true, characterData: true }
@@ -105,6 +107,9 @@ addEventListener("DOMContentLoaded", () => {
 })
 """
 # Shown while nothing of a page has been drawn: the server may be starting, or busy with other users.
+_LATE = N_(
+    "CRAG Chat is starting, or busy with other questions. This page appears by itself as soon as it is its turn."
+)
 _LATE_NOTICE = """
 <style>
 @keyframes late { to { visibility: visible } }
@@ -113,8 +118,7 @@ _LATE_NOTICE = """
   font: 1rem sans-serif; text-align: center; color: gray
 }
 </style>
-<p id="late" role="status">CRAG Chat is starting, or busy with other questions.
-This page appears by itself as soon as it is its turn.</p>
+<p id="late" role="status">LATE</p>
 <script>
 {
   const drawn = new MutationObserver(() => {
@@ -126,6 +130,11 @@ This page appears by itself as soon as it is its turn.</p>
 }
 </script>
 """
+_NO_ANSWER = N_("CRAG Chat does not answer")
+_WAITING = N_(
+    "This page goes on by itself as soon as CRAG Chat answers, and keeps what you have typed. If CRAG Chat was "
+    "stopped, start it again with “make run”."
+)
 _DIRECTIVES = (
     "default-src 'none'",
     "script-src 'self' blob: 'nonce-{nonce}'",  # blob: Streamlit imports the scripts of components from blobs
@@ -169,14 +178,13 @@ class PageRequests:
             + BROWSER_SCRIPT
             + _SOCKET_SCRIPT % (json.dumps(QUERY_PARAMETER), json.dumps(token), json.dumps(_NOTICE_COOKIES))
         )
-        script += "}" + _SIDEBAR_SCRIPT + _REFUSAL_SCRIPT + _CONNECTION_SCRIPT
+        script += "}" + _SIDEBAR_SCRIPT + _REFUSAL_SCRIPT
         document = re.sub(
             '<!--.*?-->|<noscript>.*?</noscript>|<link rel="service-desc"[^>]*>', "", document, flags=re.DOTALL
         )
         document = re.sub("<title>.*?</title>", f"<title>{title}</title>", document)
-        document = document.replace("<head>", f"<head><script>{script}</script>")
-        document = document.replace("</body>", _LATE_NOTICE + "</body>")
-        self._document = document.replace("<script>", '<script nonce="{nonce}">')
+        self._script, self._document = script, document
+        self._documents: dict[str, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a page, or pass the request on."""
@@ -186,13 +194,25 @@ class PageRequests:
         if scope["type"] != "http" or not self._is_page(request := Request(scope)):
             await self._app(scope, receive, send)
             return
-        await self._respond(request)(scope, receive, send)
+        response = await asyncio.to_thread(self._respond, request)  # reading a catalogue takes a moment
+        await response(scope, receive, send)
 
     def _is_page(self, request: Request) -> bool:
         """Return whether HTML is asked for at an address that is not the framework's; its files have a suffix."""
         path = request.url.path
         accepts_html = request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("accept", "")
         return accepts_html and "." not in path and path.strip("/").partition("/")[0] not in _FRAMEWORK_FOLDERS
+
+    def _document_in(self, language: str) -> str:
+        """Return the document with its texts in a language, and a place for the nonce of its scripts."""
+        if language not in self._documents:
+            with use_language(language):
+                script = self._script + _CONNECTION_SCRIPT % (_quote(_WAITING), _quote(_NO_ANSWER))
+                notice = _LATE_NOTICE.replace("LATE", html.escape(_(_LATE)))
+            document = self._document.replace("<head>", f"<head><script>{script}</script>")
+            document = document.replace("</body>", notice + "</body>")
+            self._documents[language] = document.replace("<script>", '<script nonce="{nonce}">')
+        return self._documents[language]
 
     def _respond(self, request: Request) -> Response:
         address = request.url.path.strip("/")
@@ -201,13 +221,19 @@ class PageRequests:
             response: Response = RedirectResponse(str(URL(path=f"/{address}", query=request.url.query)))
         elif address in {"", *self._pages} - {self._start}:
             nonce = secrets.token_urlsafe(16)
-            response = HTMLResponse(self._document.replace("{nonce}", nonce))
+            document = self._document_in(find_browser_language(request.scope))
+            response = HTMLResponse(document.replace("{nonce}", nonce))
             response.headers["Content-Security-Policy"] = "; ".join(_DIRECTIVES).format(nonce=nonce)
         else:
             response = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
             if address != self._start:
                 response.set_cookie(UNKNOWN_PAGE_COOKIE, "1", max_age=_NOTICE_SECONDS, samesite="lax")
         return response
+
+
+def _quote(message: str) -> str:
+    """Return a text in the current language, for a script."""
+    return json.dumps(_(message), ensure_ascii=False)
 
 
 def _note_failed_login(scope: Scope, send: Send) -> Send:

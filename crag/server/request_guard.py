@@ -19,13 +19,15 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from crag.translation import N_, _, match_language, use_language
+
 QUERY_PARAMETER = "page"
 _SOCKET_SCHEMES = {"ws": "http", "wss": "https"}
 _FILE_NAME = "page.key"
 _TOKEN_BYTES = 32
 _CLOSED_ENDPOINTS = ("/_stcore/metrics", "/_stcore/agent")
 _POLICY_VIOLATION = 1008  # close code, RFC 6455 section 7.4.1
-_REFUSAL = "This request came from another site or program. Open the application's own address instead.\n"
+_REFUSAL = N_("This request came from another site or program. Open the application's own address instead.")
 
 
 def load_page_token(home: Path) -> str:
@@ -42,6 +44,17 @@ def load_page_token(home: Path) -> str:
         if token := path.read_text(encoding="ascii").strip():
             return token
     return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def find_browser_language(scope: Scope) -> str:
+    """Return the language that the browser prefers."""
+    return match_language(Headers(scope=scope).get("accept-language", "").split(","))
+
+
+def refuse(scope: Scope, message: str, status: HTTPStatus) -> PlainTextResponse:
+    """Return a refusal, in the language of the browser."""
+    with use_language(find_browser_language(scope)):
+        return PlainTextResponse(f"{_(message)}\n", status)
 
 
 class RequestGuard:
@@ -68,9 +81,9 @@ class RequestGuard:
                 await receive()
                 await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
         elif scope["type"] == "http" and scope["path"].startswith(_CLOSED_ENDPOINTS):
-            await PlainTextResponse("Not found\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
+            await refuse(scope, N_("There is no page at this address."), HTTPStatus.NOT_FOUND)(scope, receive, send)
         elif scope["type"] == "http" and not (self._is_own_origin(scope) and _is_own_request(scope)):
-            await PlainTextResponse(_REFUSAL, HTTPStatus.FORBIDDEN)(scope, receive, send)
+            await refuse(scope, _REFUSAL, HTTPStatus.FORBIDDEN)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

@@ -23,7 +23,7 @@ from crag.runs.trace import Trace, retitle
 from crag.storage.engine import Database
 from crag.storage.sources import read_source_titles
 from crag.storage.tables import RUN_ORDER, conversations, events, feedback, messages, runs
-from crag.text.sanitization import MAX_QUESTION_LENGTH, is_web_address
+from crag.text.sanitization import MAX_QUESTION_LENGTH, has_web_scheme
 from crag.types import RunState
 
 FORMAT_NAME = "crag-conversation"
@@ -117,7 +117,7 @@ _ARCHIVE_SEPARATOR = "!/"
 
 def shareable_location(location: str) -> str:
     """Return a web address unchanged, or a file name without its folders; keep the path inside an archive."""
-    if is_web_address(location):
+    if has_web_scheme(location):
         return location
     outer, found, inner = location.partition(_ARCHIVE_SEPARATOR)
     return re.split(r"[/\\]", outer)[-1] + found + inner

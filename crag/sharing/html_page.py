@@ -23,7 +23,7 @@ from crag.text.html import load_page_template
 from crag.text.sanitization import (
     SUPPORT_MARKS,
     WORD_JOINER,
-    is_web_address,
+    has_web_scheme,
     mark_unsupported_sentences,
     strip_invisible,
     to_one_line,
@@ -198,7 +198,7 @@ def _ending_text(trace: Trace) -> str:
 
 def _source_view(number: int, cited: Citation, trace: Trace, run: SharedRun, may_link: LinkPolicy) -> SourceView:
     passage = trace.passages.get(cited.passage_id)
-    address = strip_invisible(cited.location) if is_web_address(cited.location) else ""
+    address = strip_invisible(cited.location) if has_web_scheme(cited.location) else ""
     return SourceView(
         n=cited.n,
         anchor=f"a{number}-source-{cited.n}",

@@ -11,7 +11,7 @@ from crag.models.model_choice import model_label
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
 from crag.text.formatting import format_count, format_date_time, format_number, format_place
-from crag.text.sanitization import is_web_address, neutralize_markdown, strip_invisible, to_one_line
+from crag.text.sanitization import has_web_scheme, neutralize_markdown, strip_invisible, to_one_line
 from crag.translation import N_, _, translate_text
 from crag.types import Citation, TableResult
 
@@ -59,7 +59,7 @@ def escape_line(text: str) -> str:
 
 def _question_heading(text: str) -> str:
     lines = [escape_line(line) for line in text.strip().split("\n")]
-    return f"## {lines[0]}" if len(lines) == 1 else _("## Question\n\n") + "  \n".join(lines)
+    return f"## {lines[0]}" if len(lines) == 1 else f"## {_('Question')}\n\n" + "  \n".join(lines)
 
 
 def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
@@ -124,7 +124,7 @@ def _answer_facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> s
 def write_source_item(cited: Citation) -> str:
     """Render a source as a list item with its own number and the quote below."""
     entry = escape_line(format_place(cited.title, cited.locator))
-    if is_web_address(cited.location):
+    if has_web_scheme(cited.location):
         entry += f"  \n   {_code_span(cited.location)}"
     quote = f"\n   > {escape_line(cited.quote)}" if cited.quote.strip() else ""
     return f"{cited.n}. {entry}{quote}"

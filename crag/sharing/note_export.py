@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crag.sharing.markdown import close_code_fence, escape_line, write_source_item
 from crag.sharing.notes import Note
 from crag.text.formatting import format_date, format_place
-from crag.text.sanitization import clean_text, is_web_address, neutralize_markdown, strip_invisible, to_one_line
+from crag.text.sanitization import clean_text, has_web_scheme, neutralize_markdown, strip_invisible, to_one_line
 from crag.translation import _
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def write_notes_word(notes: Sequence[Note]) -> bytes:
             writer.add_paragraph(_("Sources"), "Heading 2")
         for cited in note.sources:
             place = _clean(to_one_line(format_place(cited.title, cited.locator)))
-            address = f"\n{_clean(to_one_line(cited.location))}" if is_web_address(cited.location) else ""
+            address = f"\n{_clean(to_one_line(cited.location))}" if has_web_scheme(cited.location) else ""
             writer.add_paragraph(f"[{cited.n}] {place}{address}")
             if cited.quote.strip():
                 writer.add_paragraph(_clean(to_one_line(cited.quote)), "Quote")

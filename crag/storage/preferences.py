@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -24,6 +26,7 @@ from crag.options import (
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings, is_web_address
 from crag.storage.engine import Database, replace_row
+from crag.storage.sqlite_file import DATABASE_NAME
 from crag.storage.tables import preferences, presets
 from crag.storage.user_scope import UserScoped, check_admin
 
@@ -51,6 +54,23 @@ class EffectiveValue:
 
     value: Any
     origin: ValueOrigin
+
+
+def read_saved_language(settings: Settings) -> str:
+    """Return the language that everyone of this home who chose one chose; else, or on PostgreSQL, empty.
+
+    Reads the file alone: neither opens nor creates a home.
+    """
+    file = settings.home / DATABASE_NAME
+    if settings.database_url or not file.is_file():
+        return ""
+    asked = "SELECT DISTINCT value FROM preferences WHERE (name = ? OR name LIKE ? || ':%') AND value <> '\"\"'"
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+            found = connection.execute(asked, (_LANGUAGE, _LANGUAGE)).fetchall()
+    except sqlite3.Error:  # opening the home will say what is wrong
+        return ""
+    return str(_parse_value(found[0][0])) if len(found) == 1 else ""
 
 
 class Preferences(UserScoped):

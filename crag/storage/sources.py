@@ -404,12 +404,12 @@ class SourceStore(UserScoped):
         identity: SourceIdentity,
         description: SourceDescription,
         content: NewPassages,
-        prepare: Callable[[], None],
+        finish: Callable[[Connection, str], None],
         check: Callable[[], None] = lambda: None,
         *,
         replace_same: bool = False,
     ) -> StoreResult:
-        """Make a source visible in one commit. `prepare` runs within it, as the last step that may fail.
+        """Make a source visible in one commit. `finish` runs within it, with its id, as the last step that may fail.
 
         `check` is called regularly meanwhile and may raise to abort. Status *unchanged* comes with the id of the
         duplicate that another worker stored meanwhile, *replaced* with the existing id of the location; `replace_same`
@@ -431,7 +431,7 @@ class SourceStore(UserScoped):
             write_passages(connection, source_id, content, check)
             if active.space is None:
                 activate_space(connection, content.space)
-            prepare()
+            finish(connection, source_id)
         return StoreResult("replaced", source_id, old.sha256) if old else StoreResult("added", source_id, None)
 
     def add_vectors(self, ids: Sequence[int], rows: Vectors, space: EmbeddingSpace, canary: Vectors) -> int:

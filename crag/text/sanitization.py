@@ -62,8 +62,8 @@ def to_one_line(text: str) -> str:
     return " ".join(strip_invisible(text).split())
 
 
-def is_web_address(location: str) -> bool:
-    """Return whether `location` is an HTTP URL. The fetcher decides whether it may be fetched."""
+def has_web_scheme(location: str) -> bool:
+    """Return whether a location begins as an address of the web does; a document of this machine has a path."""
     return bool(_WEB_ADDRESS.match(location))
 
 

@@ -25,7 +25,7 @@ from crag.inspection import run_labels
 from crag.options import RunOptions
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_date, format_number, format_score
-from crag.translation import _, translate_text
+from crag.translation import _, join_texts, translate_text
 from crag.types import Action, Thresholds
 from pages.parts import labels, markdown, score_chart
 from pages.parts.services import application
@@ -92,11 +92,11 @@ def _choose_thresholds(measured: Calibration) -> Thresholds:
     )
     own = _("Default: {threshold_pair}.").format(threshold_pair=_threshold_pair(measured.own))
     proposed = (
-        _("Proposed: {threshold_pair}. ").format(threshold_pair=_threshold_pair(start))
+        _("Proposed: {threshold_pair}.").format(threshold_pair=_threshold_pair(start))
         if measured.proposal.thresholds
         else ""
     )
-    st.caption(_("{proposed}{own} Between the two, a passage is *partly relevant*.").format(proposed=proposed, own=own))
+    st.caption(join_texts(proposed, own, _("Between the two, a passage is *partly relevant*.")))
     return Thresholds(lower, upper)
 
 

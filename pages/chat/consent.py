@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.protocols import MAX_QUERY_LENGTH
 from crag.runs.trace import Trace
-from crag.translation import N_, _
+from crag.translation import N_, _, join_texts
 from pages.chat import state
 from pages.chat.questions import decide_web_search
 from pages.parts import markdown
@@ -41,13 +41,10 @@ def draw_consent_card(run_id: str, trace: Trace) -> None:
         )
         origin = _(_FROM_ANSWER_NOTE) if asked.from_answer else _(_FROM_QUESTION_NOTE)
         host = markdown.escape_line(asked.host, 80)
-        pages = f" {_(_PAGES_NOTE)}" if trace.options.fetch_pages else ""
-        alone = "" if pages else _(" and nothing else")
-        st.caption(
-            _(":material/arrow_circle_up: Sends this query{alone} to {host}. {origin}{pages}").format(
-                alone=alone, host=host, origin=origin, pages=pages
-            )
-        )
+        fetches = trace.options.fetch_pages
+        sent = _("Sends this query to {host}.") if fetches else _("Sends this query and nothing else to {host}.")
+        said = join_texts(sent.format(host=host), origin, _(_PAGES_NOTE) if fetches else "")
+        st.caption(f":material/arrow_circle_up: {said}")
         with st.container(horizontal=True):
             st.button(_("Allow"), icon=":material/public:", key=f"send-{run_id}", on_click=_send_query, args=(run_id,))
             st.button(_("Don't search"), key=f"keep-{run_id}", on_click=decide_web_search, args=(run_id, None))

@@ -91,10 +91,10 @@ def _draw_table(run_id: str, result: TableResult) -> None:
         )
     with st.expander(_("Query"), type="compact", key=f"query-{run_id}"):
         st.code(strip_invisible(result.sql), language="sql", wrap_lines=True)
-        more = _(" · first {rows} of {rows2} shown").format(
+        more = _("first {rows} of {rows2} shown").format(
             rows=format_number(len(result.rows)), rows2=format_count(result.total_rows, "row")
         )
-        shown = more if result.total_rows > len(result.rows) else ""
+        shown = f" · {more}" if result.total_rows > len(result.rows) else ""
         title = markdown.escape_line(result.title)
         st.caption(
             _("Read-only, over “{title}”. Rests on {rows}{shown}.").format(

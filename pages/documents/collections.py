@@ -142,8 +142,9 @@ def draw_collections() -> str:
         sources, passages, size = library.counts()
         if sources:
             space = markdown.escape_line(translate_text(application().embedders.answering()), 60)
-            disk = _(" · {size} on disk").format(size=format_size(size)) if may_administer() else ""
-            st.caption(f"{format_count(passages, 'passage')} · {space}{disk}")
+            facts = [format_count(passages, "passage"), space]
+            facts += [_("{size} on disk").format(size=format_size(size))] if may_administer() else []
+            st.caption(" · ".join(facts))
         else:
             st.caption(_("The library is empty."))
     return chosen

@@ -21,7 +21,7 @@ from crag.evaluation.metrics import (
 from crag.evaluation.summary import Comparison
 from crag.evaluation.types import ChangedExample, EvaluationResult, Example, MetricDifference
 from crag.text.formatting import format_count, format_number
-from crag.translation import N_, _
+from crag.translation import N_, _, format_list
 from pages.chat.versions import open_comparison
 from pages.evaluate import charts, results, selection
 from pages.evaluate.results import ComparedVariant, variant_key, variant_title
@@ -108,8 +108,8 @@ def _describe_expected(example: Example) -> str:
     if example.answerable is False:
         return _("declining: the documents do not answer this")
     if known := example.references or example.must_mention:
-        return markdown.escape_line(_(" or ").join(known), 160)
-    passages = _(" and ").join((*example.sources, *example.phrases))
+        return markdown.escape_line(format_list(known, "or"), 160)
+    passages = format_list((*example.sources, *example.phrases), "and")
     return _("to find: {passages}").format(passages=markdown.escape_line(passages, 160)) if passages else ""
 
 

@@ -23,7 +23,7 @@ from crag.inspection.run_labels import format_option_value
 from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.reference_systems import find_system
 from crag.text.formatting import format_count, format_number
-from crag.translation import N_, _
+from crag.translation import N_, _, join_texts
 from pages.evaluate import charts, selection
 from pages.evaluate.results import load_best_variant, load_ranking, variant_name
 from pages.parts import layout, markdown, option_controls
@@ -66,7 +66,8 @@ def _describe_certainty(best: BestVariant, evaluation: Evaluation) -> str:
         )
     named = [f"*{markdown.escape_line(variant_name(rival), 80)}*" for rival in best.rivals[:_MAX_NAMED_RIVALS]]
     more = len(best.rivals) - len(named)
-    told = ", ".join(named) + (_(" and {more} more").format(more=more) if more else "")
+    told = ", ".join(named)
+    told = _("{names} and {more} more").format(names=told, more=more) if more else told
     return _("Not clearly better than {rivals} of {others} others: {told}.").format(
         rivals=len(best.rivals), others=others, told=told
     )
@@ -76,14 +77,15 @@ def _describe_unsaved(variant: Variant) -> str:
     """Say what a preset does not save, with the passage size that was tried."""
     size = variant.options.passage_size
     tried = (
-        _(" The passage size of {tokens} used here **is not saved**.").format(tokens=format_count(size, "token"))
+        _("The passage size of {tokens} used here **is not saved**.").format(tokens=format_count(size, "token"))
         if size
         else ""
     )
-    return _(
+    unsaved = _(
         "A preset saves how questions are answered. It does not save the choice of documents, "
-        "the thresholds or the passage size.{tried}"
-    ).format(tried=tried)
+        "the thresholds or the passage size."
+    )
+    return join_texts(unsaved, tried)
 
 
 def _save_as_preset(variant: Variant) -> None:

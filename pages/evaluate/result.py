@@ -73,16 +73,14 @@ def _draw_expected_answer(result: EvaluationResult) -> None:
     _draw_alternatives(_("Expected documents"), example.sources)
     if example.action:
         other = result.scored.action if result.scored.action != example.action else None
-        decided = (
-            _(" :small[:gray[but decided]] {action_badge}").format(action_badge=labels.action_badge(other))
-            if other
-            else ""
-        )
-        st.markdown(
-            _(":small[:gray[Expected decision]] {action_badge}{decided}").format(
-                action_badge=labels.action_badge(example.action), decided=decided
-            )
-        )
+        expected = _(":small[:gray[Expected decision]] {action_badge}")
+        if other:
+            expected = _(":small[:gray[Expected decision]] {action_badge} :small[:gray[but decided]] {other_badge}")
+        badges = {
+            "action_badge": labels.action_badge(example.action),
+            "other_badge": other and labels.action_badge(other),
+        }
+        st.markdown(expected.format(**badges))
     if example.route and result.scored.scores.get("route_match") == 0.0:
         st.markdown(_(":small[:gray[Expected kind]] {routes}").format(routes=_(ROUTES[example.route][0]).lower()))
     if result.scored.steps:

@@ -15,7 +15,7 @@ from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
 from crag.events import NODES
 from crag.inspection.run_labels import ACTION_BADGES
 from crag.text.formatting import format_count, format_duration, format_number
-from crag.translation import N_, _
+from crag.translation import N_, _, join_texts
 from crag.types import Thresholds
 from pages.evaluate import charts, results, risk_coverage
 from pages.evaluate.results import load_ranking, variant_name
@@ -47,11 +47,11 @@ def draw_figures(evaluation: Evaluation, variant: int) -> None:
         return
     draw_main_figures(evaluation, variant)
     failed = (
-        _(" {answers} failed and count as wrong.").format(answers=format_count(summary.failed, "answer"))
+        _("{answers} failed and count as wrong.").format(answers=format_count(summary.failed, "answer"))
         if summary.failed
         else ""
     )
-    st.caption(f"{_(_FIGURES_NOTE)}{failed}")
+    st.caption(join_texts(_(_FIGURES_NOTE), failed))
     st.fragment(risk_coverage.draw_risk_coverage)(evaluation, variant)
     groups = {_(title): _select_figures(names, summary) for title, names in _METRIC_GROUPS.items()}
     _draw_figure_groups({title: found for title, found in groups.items() if found})
@@ -179,13 +179,12 @@ def make_trade_off_plot(evaluation: Evaluation, results: Sequence[EvaluationResu
     named = [number for number in places if number in charts.labelled_variants(points)]
     names = {number: variant_name(evaluation.variants[number]) for number in named}
     listed = (f"**{places[number]}** {markdown.escape_line(name, 80)}" for number, name in names.items())
-    facts = _(
-        "n = {n} questions each, with 95% intervals. The dashed line joins the settings that "
-        "no other beats{value}. {listed}"
-    ).format(
-        n=format_number(points[0].figure.n),
-        value=_(" (the rest have no number)") if len(named) < len(points) else "",
-        listed=" · ".join(listed),
+    facts = join_texts(
+        _("n = {n} questions each, with 95% intervals. The dashed line joins the settings that no other beats.").format(
+            n=format_number(points[0].figure.n)
+        ),
+        _("The rest have no number.") if len(named) < len(points) else "",
+        " · ".join(listed),
     )
     title = _("{title} against time").format(title=_(METRICS[metric].title))
     return Plot(title, facts, lambda: charts.draw_trade_off(points, places, metric))

@@ -17,7 +17,7 @@ from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
 from crag.models.model_choice import model_label
 from crag.options import OPTIONS, RunOptions, diff_options
 from crag.text.formatting import format_count, format_date_time, format_done, format_duration, format_number
-from crag.translation import N_, _, translate_text
+from crag.translation import N_, _, join_texts, translate_text
 from crag.types import Progress
 from pages.evaluate import result_figures, results, selection, start, start_options
 from pages.parts import dialogs, external_hosts, labels, markdown, option_controls, reruns
@@ -307,9 +307,9 @@ def _draw_unfinished_state(evaluation: Evaluation) -> None:
             sanitize_answer=markdown.sanitize_answer(evaluation.fault), left=left
         ),
     }
-    kept = _(" Finished answers are kept.") if evaluation.done else ""
+    kept = _("Finished answers are kept.") if evaluation.done else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":orange[:material/info:] {said[evaluation.state]}{kept}", width="content")
+        st.markdown(f":orange[:material/info:] {join_texts(said[evaluation.state], kept)}", width="content")
         st.button(
             _("Resume"),
             icon=":material/play_arrow:",

@@ -81,7 +81,7 @@ class OutboundNotice:
 def draw_plan_summary(plan: EvaluationPlan) -> list[str]:
     """Draw cost and outbound data; return the models that must be allowed before the evaluation can start."""
     departures = list(dict.fromkeys(_outbound_notices(plan)))
-    st.markdown(f"{_describe_size(plan)}{labels.grey_text(_estimate_duration(plan))}")
+    st.markdown(f"{_describe_size(plan)} {labels.grey_text(_estimate_duration(plan))}")
     if not departures:
         st.caption(_(":material/lock: Nothing leaves this machine."))
     for one in departures:
@@ -109,7 +109,7 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
     for past in application().evaluations.list(_MAX_PAST_EVALUATIONS):
         if past.state == "done" and past.done and answering_model(past.variants[0].options) == model:
             total = len(plan.dataset.examples) * len(plan.variants) * plan.repetitions
-            return _(" about {seconds}, based on the last evaluation").format(
+            return _("about {seconds}, based on the last evaluation").format(
                 seconds=format_duration(past.seconds / past.done * total)
             )
     return ""
@@ -149,7 +149,7 @@ def _make_model_notice(what: str, model: str, host: str) -> OutboundNotice:
 
 _DATASET_KEY, _PORTION_KEY, _COUNT_KEY = "evaluate-dataset", "evaluate-which", "evaluate-count"
 _REPETITIONS_KEY, _JUDGE_KEY = "evaluate-repetitions", "evaluate-judge"
-_ALL, _FIRST, _RANDOM = N_("All"), N_("First"), N_("Random")
+_ALL, _FIRST, _RANDOM = N_("All"), N_("The first"), N_("Random")
 _NO_JUDGE = N_("None (compare texts)")
 
 

@@ -15,7 +15,7 @@ from crag.runs.revisions import resumable_nodes
 from crag.runs.trace import Step, Trace
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration, format_number
-from crag.translation import _, translate_text
+from crag.translation import _, format_list, translate_text
 from crag.types import ModelCall, Passage, Turn
 from pages.inspect import navigation
 from pages.parts import dialogs, labels, markdown
@@ -109,7 +109,7 @@ def _call_facts(call: ModelCall) -> str:
         for number, name in ((call.prompt_tokens, _("in")), (call.answer_tokens, _("out")))
         if number is not None
     ]
-    counted = [_("{counts} tokens").format(counts=_(" and ").join(tokens))] if tokens else []
+    counted = [_("{counts} tokens").format(counts=format_list(tokens, "and"))] if tokens else []
     fault = [_("failed")] if call.fault else []
     return " · ".join(
         [

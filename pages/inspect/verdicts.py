@@ -75,9 +75,10 @@ def _pin_actions(passage: Passage, *, right: bool) -> list[str]:
 
 
 def _describe_passage(passage: Passage, *, right: bool) -> str:
-    origin = _("web · ") if passage.origin == "web" else ""
+    marks = [_("pinned")] if right else []
+    marks += [_("web")] if passage.origin == "web" else []
     place = format_place(sanitization.strip_invisible(passage.title), passage.locator, locator_first=True)
-    return f"{_('pinned · ') if right else ''}{origin}{place}"
+    return " · ".join((*marks, place))
 
 
 def _column_config(run_id: str, passages: list[Passage]) -> dict[str, Any]:

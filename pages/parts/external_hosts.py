@@ -9,7 +9,7 @@ from crag.models.destinations import external_host
 from crag.models.model_choice import model_label
 from crag.models.ollama_api import find_by_name
 from crag.options import RunOptions
-from crag.translation import _, translate_text
+from crag.translation import _, format_list, translate_text
 from pages.parts import labels, markdown
 from pages.parts.services import answering_model, application, available_models
 
@@ -58,7 +58,7 @@ def draw_external_hosts(options: RunOptions) -> None:
         hosts[application().settings.langsmith.host] = True
     if not hosts:
         return
-    where = _(" and ").join(markdown.escape_line(host, 60) for host in hosts)
+    where = format_list([markdown.escape_line(host, 60) for host in hosts], "and")
     said = (
         _("go to {where}").format(where=where)
         if all(hosts.values())

@@ -10,7 +10,7 @@ import streamlit as st
 from crag.app.checklist import split_shown_checks
 from crag.app.checklist_facts import Check, CheckAction
 from crag.text.formatting import format_done
-from crag.translation import N_, _, translate_text
+from crag.translation import N_, _, join_texts, translate_text
 from pages.parts import dialogs, downloads, labels, markdown, reruns
 from pages.parts.address import open_page
 from pages.parts.layout import progress_share
@@ -140,8 +140,8 @@ def _where_to_type(action: CheckAction | None) -> str:
     if action is not None and action.kind == "key":
         return _("Add this line to the file .env, then restart. The key is never shown or stored elsewhere.")
     system = _SYSTEM_NAMES.get(sys.platform, "this system")
-    typed = _("For a terminal on {system}. ").format(system=system) if action is not None and action.commands else ""
-    return _("{typed}This page updates by itself when it is done.").format(typed=typed)
+    typed = _("For a terminal on {system}.").format(system=system) if action is not None and action.commands else ""
+    return join_texts(typed, _("This page updates by itself when it is done."))
 
 
 def _close_when_fixed(explained: Check) -> None:

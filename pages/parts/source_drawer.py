@@ -75,10 +75,11 @@ def _found_by_line(source: Source) -> str:
     """Return that a web search found the source, with the question if it is the user's own; safe Markdown or empty."""
     if not source.found_on_web:
         return ""
-    question = (
-        _(" for “{found_by}”").format(found_by=markdown.escape_line(source.found_by, 160)) if source.found_by else ""
-    )
-    return f":material/travel_explore: {_(FOUND_BY_WEB_SEARCH).capitalize()}{question}"
+    found = _(FOUND_BY_WEB_SEARCH).capitalize()
+    if source.found_by:
+        question = markdown.escape_line(source.found_by, 160)
+        found = _("{found} for “{found_by}”").format(found=found, found_by=question)
+    return f":material/travel_explore: {found}"
 
 
 _CONTEXT_LENGTH, _CONTEXT_STYLE = 6_000, ":gray[{}]"
@@ -250,13 +251,9 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
     frame = st.container(border=True)
     cut = bool(on_page) and not st.toggle(_("Whole page"), key=f"page-{view.number}-whole")
     image = page_view.page_image(str(path), number, on_page, view.quote if number == own else "", cut=cut)
-    meaning = _highlight_meaning(view, image, strong=number == own) if on_page else ""
-    said.markdown(
-        _(":small[Page {number} of {pages}{meaning}]").format(
-            number=number, pages=pages, meaning=labels.grey_text(meaning)
-        ),
-        width="content",
-    )
+    place = _("Page {number} of {pages}").format(number=number, pages=pages)
+    meaning = labels.grey_text(f" · {_highlight_meaning(view, image, strong=number == own)}") if on_page else ""
+    said.markdown(f":small[{place}{meaning}]", width="content")
     with frame:
         width = "content" if cut and not is_phone() else "stretch"
         st.image(image.png, width=width, alt=_("Page {number} of {title}").format(number=number, title=passage.title))
@@ -264,12 +261,12 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
 
 def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> str:
     if not image.marked:
-        return _(" · the passage cannot be highlighted here; read it under Text")
+        return _("the passage cannot be highlighted here; read it under Text")
     if not view.run_id:
-        return _(" · highlighted: the passage")
-    return _(" · light: the graded passage{value}").format(
-        value=_(", strong: the cited sentence") if strong and view.quote else ""
-    )
+        return _("highlighted: the passage")
+    if strong and view.quote:
+        return _("light: the graded passage, strong: the cited sentence")
+    return _("light: the graded passage")
 
 
 def _draw_passage_text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:

@@ -74,12 +74,10 @@ def _highlighted_text(hit: SearchHit) -> str:
 def _duplicates_note(titles: tuple[str, ...]) -> str:
     """Return the other documents that contain the same text."""
     named = ", ".join(markdown.escape_line(title, 80) for title in titles[:4])
-    more = (
-        _(" and {documents}").format(documents=format_count(len(titles) - 4, "other document"))
-        if len(titles) > 4
-        else ""
-    )
-    return _("The same text is also in {named}{more}.").format(named=named, more=more)
+    if len(titles) > 4:
+        others = format_count(len(titles) - 4, "other document")
+        return _("The same text is also in {named} and {others}.").format(named=named, others=others)
+    return _("The same text is also in {named}.").format(named=named)
 
 
 _MAX_QUERY_LENGTH = 2_000

@@ -122,7 +122,7 @@ def _draw_space(report: SpaceStatus) -> None:
         counts = _("meaning weighs {share:.0%}, {weight_origins}").format(
             share=report.weight.share, weight_origins=_(_WEIGHT_ORIGINS[report.weight.origin])
         )
-        state = _(" · in use · {counts}").format(counts=counts) if report.state == "answering" else ""
+        state = f" · {_('in use')} · {counts}" if report.state == "answering" else ""
         st.markdown(f"{_STATE_ICONS[report.state]} {name} {labels.grey_text(f'{facts}{state}')}", width="content")
         if report.state == "building":
             st.button(_("Cancel"), type="tertiary", key="cancel-space", on_click=work.cancel)

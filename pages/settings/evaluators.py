@@ -54,7 +54,7 @@ def _draw_choices() -> None:
     for known in KNOWN_EVALUATORS.values():
         _draw_known(known, report)
     if application().settings.evaluator != "auto":
-        state = _(" :green-badge[in use]") if report.state == "in use" else ""
+        state = f" :green-badge[{_('in use')}]" if report.state == "in use" else ""
         name = markdown.escape_line(application().settings.evaluator, 120)
         st.markdown(f"{name} {labels.grey_text(_('Set by CRAG_EVALUATOR. Change it there.'))}{state}")
         if report.fault and report.name not in KNOWN_EVALUATORS:
@@ -70,7 +70,7 @@ def _draw_known(known: KnownEvaluator, report: EvaluatorReport) -> None:
         with st.container(gap=None):
             facts = f"{_(known.languages)} · {format_size(known.size)} · {known.license}"
             is_in_use = not download and (report.name, report.state) == (known.name, "in use")
-            in_use = _(" :green-badge[in use]") if is_in_use else ""
+            in_use = f" :green-badge[{_('in use')}]" if is_in_use else ""
             st.markdown(f"**{known.label}** {labels.grey_text(facts)}{in_use}")
             if download:
                 downloads.draw_download_progress(download)

@@ -60,8 +60,8 @@ def draw_backup() -> None:
     command = format_command("backup FILE", application().settings.home)
     with st.container(border=True):
         st.markdown(
-            _("Documents, passages, embeddings and conversations in one file. You can keep working. ")
-            + labels.grey_text(_("Settings and keys are not included."))
+            _("Documents, passages, embeddings and conversations in one file. You can keep working.")
+            + f" {labels.grey_text(_('Settings and keys are not included.'))}"
         )
         if has_other_users():
             st.caption(_("It contains the questions of several people, so make it in a terminal on the server:"))

@@ -11,7 +11,7 @@ from crag.app.model_checks import describe_host
 from crag.models.ollama_server import SUGGESTED_MODELS
 from crag.options import ROLES
 from crag.text.formatting import format_count, format_size
-from crag.translation import _, translate_text
+from crag.translation import _, format_list, translate_text
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
 from pages.parts.layout import draw_watching
 from pages.parts.services import ModelTask, application, server_monitor
@@ -42,8 +42,8 @@ def _draw_download_row(download: Download) -> None:
     name = download.name.removeprefix(_OLLAMA_PREFIX)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container(gap=None):
-            word = _("Getting ") if download.state == "running" else ""
-            st.markdown(f"{word}**{markdown.escape_line(name, 60)}**")
+            shown = f"**{markdown.escape_line(name, 60)}**"
+            st.markdown(_("Getting {model}").format(model=shown) if download.state == "running" else shown)
             downloads.draw_download_progress(download)
         with st.container(horizontal=True, width="content", gap="small"):
             downloads.draw_download_button(download.name, _("Resume"), "-listed")
@@ -196,7 +196,7 @@ def _model_badges(model: ModelReport) -> str:
     if roles:
         marks.append(
             _(":blue-badge[used for {value}]").format(
-                value=_("all") if len(roles) == len(ROLES) else _(" and ").join(roles)
+                value=_("all") if len(roles) == len(ROLES) else format_list([_(role.title()) for role in roles], "and")
             )
         )
     return " ".join(marks)

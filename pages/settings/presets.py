@@ -10,7 +10,7 @@ import streamlit as st
 from crag.inspection import run_labels
 from crag.options import MAIN_OPTIONS, SAVED_OPTIONS, OptionChanges, RunOptions, get_option
 from crag.reference_systems import REFERENCE_SYSTEMS, ReferenceSystem, preset_title
-from crag.translation import N_, _
+from crag.translation import N_, _, join_texts
 from pages.chat import state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
@@ -103,10 +103,8 @@ def _use_preset(where: str, name: str, changes: OptionChanges) -> None:
     for changed, value in changes.items():
         if changed in SAVED_OPTIONS and preferences.effective(changed).origin != "environment":
             preferences.save(changed, value)
-    left_out = _(" Web results as one passage works only in a conversation.") if changes.get("join_web") else ""
-    st.toast(
-        _("“{title}” is now the default.{left_out}").format(title=title, left_out=left_out), icon=":material/check:"
-    )
+    left_out = _("Web results as one passage works only in a conversation.") if changes.get("join_web") else ""
+    st.toast(join_texts(_("“{title}” is now the default.").format(title=title), left_out), icon=":material/check:")
 
 
 def _save_preset() -> None:

@@ -14,7 +14,7 @@ from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import ValueOrigin
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_number, format_timestamp
-from crag.translation import N_, _
+from crag.translation import N_, _, join_texts
 from crag.types import OutboundRecord, is_account
 from pages.parts import dialogs, external_hosts, labels, layout, markdown
 from pages.parts.services import application, current_owner, may_administer
@@ -100,8 +100,8 @@ def _draw_trace_state(allowed: bool) -> None:
             )
         )
     elif not application().settings.langsmith.tracing:
-        also = "" if allowed else _(" to be able to switch this on")
-        st.caption(_("Nothing is sent. Set `LANGSMITH_TRACING=true`{also}, then restart.").format(also=also))
+        missing = _("Nothing is sent. To be able to switch this on, set `LANGSMITH_TRACING=true`, then restart.")
+        st.caption(_("Nothing is sent. Set `LANGSMITH_TRACING=true`, then restart.") if allowed else missing)
     else:
         st.caption(_("Nothing is sent. LANGSMITH_TRACING asks for traces; switch this on to send them."))
 
@@ -127,8 +127,8 @@ def draw_privacy() -> None:
     """Draw the section: outbound log, allowed models, LangSmith, and the key of this browser."""
     with st.container(border=True):
         st.markdown(
-            _("Everything sent from this machine is logged here first. ")
-            + labels.grey_text(_("Data for models on this machine stays here and is not listed."))
+            _("Everything sent from this machine is logged here first.")
+            + f" {labels.grey_text(_('Data for models on this machine stays here and is not listed.'))}"
         )
         if application().preferences.search_settings().web_search_provider == "tavily" and may_administer():
             _draw_quota()
@@ -206,14 +206,15 @@ def _draw_outbound_log() -> None:
     entries = outbound_log.entries(_RECORDS_SHOWN)
     chosen = _draw_outbound_table(entries)
     if chosen is not None:
-        st.caption(f"{format_timestamp(chosen.at)} · {chosen.kind} to {markdown.escape_line(chosen.host, 100)}")
+        sent = _("{kind} to {host}").format(kind=_(chosen.kind), host=markdown.escape_line(chosen.host, 100))
+        st.caption(f"{format_timestamp(chosen.at)} · {sent}")
         st.text(sanitization.strip_invisible(chosen.what))
     more = (
-        _("The last {records_shown} of {count}. ").format(records_shown=_RECORDS_SHOWN, count=format_number(count))
+        _("The last {records_shown} of {count}.").format(records_shown=_RECORDS_SHOWN, count=format_number(count))
         if count > _RECORDS_SHOWN
         else ""
     )
-    st.caption(_("{more}Choose a row to read the full text.").format(more=more))
+    st.caption(join_texts(more, _("Choose a row to read the full text.")))
     with st.container(horizontal=True):
         st.download_button(
             _("Export as CSV"),
@@ -241,7 +242,7 @@ def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None
             _("When"): [format_timestamp(entry.at) for entry in entries],
             _("What"): [" ".join(sanitization.strip_invisible(entry.what).split()) for entry in entries],
             _("Sent to"): [sanitization.strip_invisible(entry.host) for entry in entries],
-            _("Kind"): [entry.kind for entry in entries],
+            _("Kind"): [_(entry.kind) for entry in entries],
         },
         key=f"departures-{newest.at}-{len(entries)}",
         hide_index=True,

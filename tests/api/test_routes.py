@@ -17,7 +17,7 @@ import pytest
 from starlette.requests import Request
 
 from crag.api.access import FILE_WEIGHT, MOST_OPEN, say_error
-from crag.app.application import open_application
+from crag.app.application import _HOURLY_LIMITS, open_application
 from crag.concurrency.rate_limits import RateLimits
 from crag.errors import HomeFault, LimitReached, ModelFault, NotFound
 from crag.options import RunOptions
@@ -299,6 +299,22 @@ def test_more_questions_than_an_account_may_ask_are_refused(settings):
     opened.close()
     assert [reply.status_code for reply in replies] == [202, 429]
     assert int(replies[1].headers["retry-after"]) > 3000
+
+
+def test_an_evaluation_counts_each_of_its_questions(settings, monkeypatch):
+    monkeypatch.setitem(_HOURLY_LIMITS, "evaluations", 3)
+    opened = open_application(settings)
+    account = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
+    _, secret = opened.for_user(account).api_tokens.make("Ann's", ["ask"])
+    with serve(opened) as address, httpx.Client(base_url=address) as client:
+        headers = {"Authorization": f"Bearer {secret}"}
+        replies = [
+            client.post("/api/v1/evaluations", json={"questions": questions, "repetitions": times}, headers=headers)
+            for questions, times in ((QUESTIONS, 1), (QUESTIONS, 1), (QUESTIONS[:1], 1), (QUESTIONS, 2))
+        ]
+    opened.close()
+    assert [reply.status_code for reply in replies] == [202, 429, 202, 400]
+    assert "3 questions in evaluations an hour" in replies[1].json()["detail"]
 
 
 def test_a_question_that_is_refused_leaves_no_conversation(settings):

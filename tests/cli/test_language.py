@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 
 import pytest
 
 from crag import translation
-from crag.cli.main import COMMANDS, find_terminal_language, main
+from crag.cli.main import COMMANDS, main
 from crag.options import OPTIONS
+from crag.settings import Settings
 from crag.storage.api_tokens import SCOPES
+from crag.storage.engine import Database
+from crag.storage.preferences import Preferences
+from crag.translation import find_terminal_language
 from tests.cli.conftest import NOTES, QUESTION
 from tests.doubles.ollama import closed_address
 from tests.pages.test_language import PseudoLanguage
@@ -124,6 +129,24 @@ def test_the_language_is_that_of_the_locale_or_of_the_variable(monkeypatch, give
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     assert find_terminal_language() == language
+
+
+@pytest.mark.parametrize(
+    ("chosen", "variable", "shown"),
+    [
+        ({"": "ko"}, "", "노트가 없습니다."),
+        ({"a" * 64: "ko", "b" * 64: "ko", "c" * 64: ""}, "", "노트가 없습니다."),
+        ({"a" * 64: "ko", "b" * 64: "zh_Hant"}, "", "There are no notes."),
+        ({"": "ko"}, "zh_TW", "沒有筆記。"),
+    ],
+)
+def test_the_language_is_the_one_chosen_in_the_settings(crag, tmp_path, monkeypatch, chosen, variable, shown):
+    with closing(Database(tmp_path / "home")) as database:
+        for browser, language in chosen.items():
+            Preferences(database, Settings()).for_user(browser or None).save_language(language)
+    monkeypatch.setenv("CRAG_LANGUAGE", variable)
+    monkeypatch.setenv("LANG", "en_GB.UTF-8")
+    assert crag("notes", json_output=False) == (0, f"{shown}\n")
 
 
 def test_commands_speak_korean_and_json_stays_english(crag, monkeypatch, capsys):

@@ -108,6 +108,12 @@ def test_new_changed_renamed_and_vanished_files_reach_the_server(send, folder, a
     assert len(texts(application)) == 2
 
 
+def test_who_sends_a_folder_again_is_told_that_nothing_changed(send, arguments, capsys):
+    send()
+    assert main([one for one in arguments if one != "--json"]) == 0
+    assert capsys.readouterr().out == "Nothing has changed since the last time.\n"
+
+
 def test_a_file_that_comes_back_is_sent_again(send, folder, application):
     """As it was, with the same time: what was sent under a key before must not stand for it."""
     send()

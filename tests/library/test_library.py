@@ -87,6 +87,23 @@ def test_a_renamed_document_is_found_by_its_new_title_and_no_longer_by_the_old_o
     assert library.source(other.id).title == "tea.md"
 
 
+def test_a_document_that_is_renamed_while_it_is_read_again_is_found_by_the_new_title_alone(library, tmp_path):
+    file = tmp_path / "cats.md"
+    file.write_bytes(NOTES)
+    added = library.pipeline.add_path(file)
+    library.rename(added.id, "Kitchen handbook")
+    file.write_bytes(NOTES + b"A dog barks.\n")
+
+    def rename_before_the_commit(progress):
+        if progress.stage == "Saving":
+            library.rename(added.id, "Household guide")
+
+    assert library.pipeline.add_path(file, progress=rename_before_the_commit).status == "replaced"
+    assert library.source(added.id).title == "Household guide"
+    assert library._full_text.search("household", 1)
+    assert library._full_text.search("handbook", 4) == []
+
+
 def test_without_a_title_a_renamed_document_has_its_own_again(library):
     added = library.pipeline.add_bytes("notes.md", NOTES)
     before = library.source(added.id), library.search("Which animal sleeps?")

@@ -245,3 +245,13 @@ def test_models_of_all_hosts_are_listed_and_deleted_everywhere(first, second):
     assert not second.memory.held
     server.delete(NOMIC.name)
     assert (first.models, second.models) == ([], [LLAMA])
+
+
+def test_the_fault_names_the_host_on_which_a_model_could_not_be_deleted(
+    first: ScriptedOllama, second: ScriptedOllama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first.models, second.models = [NOMIC], [NOMIC]
+    monkeypatch.setattr(first, "remove", lambda _model: 1 / 0)  # its reply is an error of the server
+    with pytest.raises(ModelFault, match=rf"{NOMIC.name} was not deleted on 127\.0\.0\.1:{port_of(first)}: "):
+        OllamaServer(hosts(first, second)).delete(NOMIC.name)
+    assert (first.models, second.models) == ([NOMIC], [])

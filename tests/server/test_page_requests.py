@@ -40,6 +40,19 @@ def client():
     return TestClient(app, base_url="http://127.0.0.1:8501", follow_redirects=False)
 
 
+@pytest.mark.parametrize(
+    ("accepted", "late", "silent"),
+    [
+        ("ko-KR,ko;q=0.9,en;q=0.8", "CRAG Chat이 시작하는 중", "CRAG Chat이 응답하지"),
+        ("fr", "is starting", "does not answer"),
+    ],
+)
+def test_the_document_is_in_the_language_of_the_browser(client, accepted, late, silent):
+    page = client.get("/documents", headers={**HTML, "Accept-Language": accepted}).text
+    assert late in page
+    assert silent in page
+
+
 def test_every_script_of_the_document_carries_the_nonce_of_its_policy(client):
     pages = [client.get("/documents", headers=HTML) for _ in range(2)]
     nonces = [set(re.findall(r'<script nonce="([^"]+)">', page.text)) for page in pages]

@@ -489,7 +489,7 @@ def test_who_asks_too_much_waits_and_nobody_else_does(people, monkeypatch):
     with pytest.raises(BadRequest, match="2 questions an hour"):
         ben.runs.edit(asked, QUESTION, OFF)
     ben.jobs.submit_bytes("one.md", b"One.")
-    with pytest.raises(BadRequest, match="1 additions an hour"):
+    with pytest.raises(BadRequest, match="1 added documents an hour"):
         ben.jobs.submit_bytes("two.md", b"Two.")
     ann = people.application.for_user(people.ann.id)
     assert finish(ann.queue.submit(ann.conversations.create().id, QUESTION))

@@ -14,7 +14,7 @@ from crag.text.sanitization import (
     PlainLogFormatter,
     clean_display_name,
     clean_text,
-    is_web_address,
+    has_web_scheme,
     mark_unsupported_sentences,
     neutralize_markdown,
     normalize_question,
@@ -79,7 +79,7 @@ def test_lines_and_columns_are_kept_and_stacks_of_marks_are_cut():
 
 @pytest.mark.parametrize(("location", "is_one"), [("HTTPS://a", True), ("file:///a", False), ("a http://b", False)])
 def test_only_http_is_a_web_address(location, is_one):
-    assert is_web_address(location) == is_one
+    assert has_web_scheme(location) == is_one
 
 
 @pytest.mark.parametrize(
