@@ -114,7 +114,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     event.preventDefault()
     findQuestionBox()?.focus()
   }
-  focusBox(40)
+  focusBox(400)  // 20 s: a busy machine draws it late
   if (data.focus && window.__cragFocus !== data.focus) focus(40)
   window.__cragFocus = data.focus
   if (data.left && window.__cragLeft !== data.left) {

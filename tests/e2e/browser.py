@@ -34,8 +34,8 @@ def launch(playwright: Playwright) -> Browser:
 
 
 def new_context(browser: Browser, **options: Any) -> BrowserContext:
-    """A window with a memory of its own, as patient as all others."""
-    context = browser.new_context(**options)
+    """A window with a memory of its own, as patient as all others, in which nothing moves that need not."""
+    context = browser.new_context(**({"reduced_motion": "reduce"} | options))
     context.set_default_timeout(PATIENCE_MS)
     return context
 

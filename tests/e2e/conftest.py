@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One window's memory for all: the scripts of the page are read and compiled once an application."""
-    opened = new_context(browser, viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    opened = new_context(browser, viewport={"width": 1440, "height": 900})
     opened.grant_permissions(["clipboard-read", "clipboard-write"])
     yield opened
     opened.close()
@@ -96,13 +96,11 @@ def notes_address(notes_home: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def app_with_notes(notes_address: str, context: BrowserContext) -> str:
-    """The application on the notes, with nothing configured, where this browser has not been yet."""
-    context.clear_cookies()
-    opened = context.new_page()
+def app_with_notes(notes_address: str, page: Page) -> str:
+    """The application on the notes, with nothing configured, where the browser of this page has not been yet."""
+    page.context.clear_cookies()
     stored = {"origin": notes_address, "storageTypes": "local_storage"}
-    context.new_cdp_session(opened).send("Storage.clearDataForOrigin", stored)
-    opened.close()
+    page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", stored)
     return notes_address
 
 

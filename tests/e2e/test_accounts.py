@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browser import ask, badge, new_context, open_page, settled, uploader
 from tests.e2e.conftest import NOTES, QUESTION
-from tests.served import free_port, served
+from tests.forked import forked
+from tests.served import free_port
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -31,7 +32,7 @@ server_metadata_url = "{provider}/.well-known/openid-configuration"
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
     users = [
         User(sub=one, claims={"email": f"{one}@example.org", "name": one.title(), "email_verified": True})
@@ -42,9 +43,9 @@ def provider() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
 
 
-@pytest.fixture
-def address(tmp_path: Path, provider: str) -> Iterator[str]:
-    with served_with_login(tmp_path, provider) as one:
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[str]:
+    with served_with_login(tmp_path_factory.mktemp("accounts"), provider) as one:
         yield one
 
 
@@ -54,16 +55,21 @@ def served_with_login(tmp_path: Path, provider: str) -> Iterator[str]:
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "secrets.toml").write_text(LOGIN.format(port=port, provider=provider))
     people = {"CRAG_PEOPLE": "accounts", "CRAG_ADMINS": "root@example.org", "OLLAMA_HOST": "127.0.0.1:9"}
-    with served(tmp_path / "home", tmp_path, port, CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin", **people) as one:
+    with forked(tmp_path / "home", tmp_path, port, CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin", **people) as one:
         yield one
 
 
 @pytest.fixture
-def browsers(browser: Browser) -> Iterator[dict[str, Page]]:
-    contexts = {one: new_context(browser, viewport={"width": 1440, "height": 900}) for one in (*PEOPLE, "eve")}
-    yield {one: context.new_page() for one, context in contexts.items()}
-    for context in contexts.values():
-        context.close()
+def new_person(browser: Browser) -> Iterator[Callable[[], Page]]:
+    """Opens a page in the browser of one more person."""
+    with ExitStack() as opened:
+
+        def open_browser() -> Page:
+            context = new_context(browser, viewport={"width": 1440, "height": 900})
+            opened.callback(context.close)
+            return context.new_page()
+
+        yield open_browser
 
 
 def log_in(page: Page, address: str, who: str) -> None:
@@ -73,8 +79,8 @@ def log_in(page: Page, address: str, who: str) -> None:
     page.wait_for_url(address if urlsplit(address).path else f"{address}/**")
 
 
-def test_people_log_in_share_a_collection_and_log_out(browsers: dict[str, Page], address: str):
-    ann, ben = browsers["ann"], browsers["ben"]
+def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], Page], address: str):
+    ann, ben = new_person(), new_person()
     ann.goto(f"{address}/documents")
     expect(ann.get_by_text("Log in to ask your documents")).to_be_visible()
     expect(ann.get_by_text("Collections")).to_have_count(0)
@@ -88,7 +94,7 @@ def test_people_log_in_share_a_collection_and_log_out(browsers: dict[str, Page],
     uploader(ann).set_input_files({"name": "brewing.md", "mimeType": "text/markdown", "buffer": NOTES.encode()})
     expect(ann.get_by_text("Added: 1 passage")).to_be_visible()
 
-    eve = browsers["eve"]
+    eve = new_person()
     eve.context.add_cookies(ann.context.cookies())  # as a program behind another port gets and sets them
     eve.goto(f"{address}/documents")
     expect(eve.get_by_text("Log in to ask your documents")).to_be_visible()
@@ -118,7 +124,7 @@ def test_people_log_in_share_a_collection_and_log_out(browsers: dict[str, Page],
     ben.get_by_role("button", name="Create a link").click()
     link = ben.get_by_role("dialog").get_by_text(f"{address}/shared?link=").inner_text()
 
-    root = browsers["root"]
+    root = new_person()
     log_in(root, link, "root")
     expect(root.get_by_text("every six weeks").first).to_be_visible()
     expect(root.get_by_role("button", name="More")).to_have_count(0)
@@ -137,19 +143,19 @@ def test_people_log_in_share_a_collection_and_log_out(browsers: dict[str, Page],
     expect(ben.get_by_role("button", name="Log in")).to_be_visible()
 
 
-def test_who_cannot_be_admitted_is_told_why(browsers: dict[str, Page], address: str):
-    eve = browsers["eve"]
+def test_who_cannot_be_admitted_is_told_why(new_person: Callable[[], Page], address: str):
+    eve = new_person()
     log_in(eve, address, "eve")
     expect(eve.get_by_text("The login service does not confirm your e-mail address")).to_be_visible()
-    ben = browsers["ben"]
+    ben = new_person()
     ben.goto(address)
     ben.get_by_role("button", name="Log in").click()
     ben.get_by_role("button", name="Deny").click()
     expect(ben.get_by_text("The login service did not confirm who you are")).to_be_visible()
 
 
-def test_a_login_service_that_does_not_answer_is_named(browsers: dict[str, Page], tmp_path: Path):
-    ann = browsers["ann"]
+def test_a_login_service_that_does_not_answer_is_named(new_person: Callable[[], Page], tmp_path: Path):
+    ann = new_person()
     with served_with_login(tmp_path, "http://127.0.0.1:9") as address:
         ann.goto(f"{address}/documents")
         ann.get_by_role("button", name="Log in").click()

@@ -1,4 +1,4 @@
-"""Asking in a real browser: live trace, citations, stop, reload."""
+"""Asking in a real browser: live trace, citations, reload, two tabs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
 from tests.doubles.tcp_proxy import TcpProxy
-from tests.e2e.browser import ask, badge, open_page, upload
+from tests.e2e.browser import ask, badge, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
 
 LONG = " ".join(["The machine is descaled every six weeks [1]."] + [f"Word {number}." for number in range(120)])
 
 
-def slowly(text: str, per_token: float = 0.05):
-    """The little model, except that its answer is this text, token by token."""
+def writing(say: Say):
+    """The little model, except that its answers are these."""
 
     def script(asked: Asked) -> Say:
-        if asked.writes:
-            return Say(text, per_token=per_token)
-        return Say(answer_like_a_little_model(asked))
+        return say if asked.writes else Say(answer_like_a_little_model(asked))
 
     return script
 
@@ -86,23 +84,11 @@ def test_a_citation_clicked_as_soon_as_it_is_drawn_opens(page: Page, app_on_olla
     expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
 
 
-def test_stop_keeps_what_was_written(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
-    ollama.script = slowly(LONG)
-    open_page(page, app_on_ollama)
-    ask(page, QUESTION)
-    answer = page.get_by_test_id("stChatMessage").last
-    expect(answer).to_contain_text("Word 3.")
-    page.keyboard.press("Escape")
-    expect(answer).to_contain_text("Stopped by you. The text so far is kept.")
-    expect(answer).to_contain_text("Word 3.")
-    expect(answer).not_to_contain_text("Word 119.")
-    expect(page.get_by_role("button", name="Stop", exact=False)).to_have_count(0)
-
-
 def test_an_answer_goes_on_after_a_reload_and_after_the_connection_was_cut(
     page: Page, app_on_ollama: str, ollama: ScriptedOllama
 ):
-    ollama.script = slowly(LONG)
+    long = Say(LONG, per_token=0.1)
+    ollama.script = writing(long)
     with TcpProxy(app_on_ollama) as proxy:
         open_page(page, proxy.url)
         ask(page, QUESTION)
@@ -113,6 +99,7 @@ def test_an_answer_goes_on_after_a_reload_and_after_the_connection_was_cut(
         proxy.cut()
         expect(page.get_by_test_id("stConnectionStatus")).to_be_visible()
         proxy.restore()
+        long.per_token = 0
         expect(answer).to_contain_text("Word 119.")
         expect(badge(page, "partly covered")).to_be_visible()
         expect(page.get_by_test_id("stChatMessage")).to_have_count(2)
@@ -139,33 +126,42 @@ def test_an_application_that_does_not_answer_is_described_in_its_own_words(page:
 
 
 def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
-    ollama.script = slowly(LONG, per_token=0.02)
+    long = Say(LONG, per_token=0.1)
+    ollama.script = writing(long)
     open_page(page, app_on_ollama)
     ask(page, QUESTION)
     expect(page.get_by_test_id("stChatMessage").last).to_contain_text("Word 1.")
     ask(page, "When is the grinder cleaned?")
     expect(page.get_by_text("Waiting: asked when this answer is done.")).to_be_visible()
     expect(page.get_by_test_id("stChatMessage")).to_have_count(3)
-    ollama.script = slowly("The grinder is cleaned on Fridays [1].")
+    ollama.script = writing(Say("The grinder is cleaned on Fridays [1]."))
+    long.per_token = 0
     expect(page.get_by_test_id("stChatMessage").last).to_contain_text("on Fridays")
 
 
-def test_questions_that_two_tabs_send_at_once_are_both_answered(
+def test_another_tab_follows_and_questions_that_both_send_at_once_are_answered(
     page: Page, context: BrowserContext, app_on_ollama: str, ollama: ScriptedOllama
 ):
     open_page(page, app_on_ollama)
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
     other = open_page(context.new_page(), page.url)
+    other.locator("[class*=trace-of-] button:visible").last.click()
+    settled(other)
+    ask(page, "How often is the espresso machine descaled?")
+    expect(other.get_by_test_id("stChatMessage").nth(2)).to_contain_text("How often")
+    expect(other.get_by_test_id("stChatMessage").nth(3)).to_contain_text("every six weeks")
+    expect(badge(page, "from your documents")).to_be_visible()
+    expect(page.get_by_test_id("stChatMessage")).to_have_count(4)
     questions = "When is the grinder cleaned?", "Where are beans ordered from?"
     for tab, question in zip((page, other), questions, strict=True):
         tab.get_by_test_id("stChatInputTextArea").fill(question)
     for tab in (page, other):
         tab.get_by_test_id("stChatInputTextArea").press("Enter", no_wait_after=True)
     for tab in (page, other):
-        expect(tab.get_by_test_id("stChatMessage")).to_have_count(6)
+        expect(tab.get_by_test_id("stChatMessage")).to_have_count(8)
         for question in questions:
             expect(tab.get_by_test_id("stChatMessage").filter(has_text=question)).to_be_visible()
         answered = tab.get_by_test_id("stChatMessage").locator(".stMarkdownBadge", has_text="from your documents")
-        expect(answered).to_have_count(3)
+        expect(answered).to_have_count(4)
     other.close()

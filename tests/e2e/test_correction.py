@@ -40,7 +40,9 @@ def button(page: Page | Locator, name: str) -> Locator:
     return page.get_by_role("button", name=name).locator("visible=true").first
 
 
-def test_an_edited_query_reaches_the_web_even_after_a_restart(page: Page, tavily: TavilyServer, home_with_notes):
+def test_an_edited_query_outlasts_back_and_forward_and_a_restart_and_reaches_the_web(
+    page: Page, tavily: TavilyServer, home_with_notes
+):
     settings = {"OLLAMA_HOST": "127.0.0.1:9", "TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": tavily.url}
     query = page.get_by_label("Query for the web")
     with forked(home_with_notes, **settings) as app:
@@ -49,6 +51,13 @@ def test_an_edited_query_reaches_the_web_even_after_a_restart(page: Page, tavily
         expect(query).to_have_value(FIRST_DRAFT)
         expect(badge(page, "not in your documents")).to_be_visible()
         expect(page.get_by_test_id("stSidebar")).to_contain_text("waiting for you")
+        settled(page)
+        query.fill("2024 NBA Finals")
+        page.go_back()
+        expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+        page.go_forward()
+        expect(query).to_have_value("2024 NBA Finals")
+        settled(page)
         query.fill(EDITED)
         query.blur()
         settled(page)
@@ -76,21 +85,6 @@ def test_an_edited_query_reaches_the_web_even_after_a_restart(page: Page, tavily
         expect(answer).to_contain_text("I found no answer in your documents.")
         expect(answer).to_contain_text("Nearest passages:")
         assert tavily.queries == [EDITED]
-
-
-def test_a_query_that_is_being_edited_outlasts_back_and_forward(page: Page, tavily: TavilyServer, home_with_notes):
-    settings = {"OLLAMA_HOST": "127.0.0.1:9", "TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": tavily.url}
-    query = page.get_by_label("Query for the web")
-    with forked(home_with_notes, **settings) as app:
-        open_page(page, app)
-        ask(page, FIRST_DRAFT)
-        expect(query).to_have_value(FIRST_DRAFT)
-        settled(page)
-        query.fill(EDITED)
-        page.go_back()
-        expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
-        page.go_forward()
-        expect(query).to_have_value(EDITED)
 
 
 def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app_with_notes: str):

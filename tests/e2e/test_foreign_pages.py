@@ -106,20 +106,6 @@ OTHER_PAGES = {
 }
 
 
-def test_another_page_reads_and_does_nothing(page: Page, app_with_notes: str, foreign_port: int):
-    open_page(page, app_with_notes)
-    ask(page, QUESTION)
-    expect(badge(page, "from your documents")).to_be_visible()
-    settled(page)
-    port = app_with_notes.rpartition(":")[2]
-    for other, (path, name, target) in OTHER_PAGES.items():
-        page.goto(f"http://{name}:{foreign_port}/{path}?{target}:{port}")
-        attacked = page.frame_locator("iframe") if path == "sandboxed" else page
-        results = json.loads(attacked.locator("#results").inner_text())
-        assert len(results) == 10, other
-        assert set(results.values()) == {"refused"}, (other, results)
-
-
 async def _list_conversations(address: str, cookies: Mapping[str, str], secret: str = "") -> set[str]:
     """Return what a program without a browser finds in the list of conversations with these cookies."""
     kept = httpx.Cookies()
@@ -131,13 +117,22 @@ async def _list_conversations(address: str, cookies: Mapping[str, str], secret: 
         return {one for one in (QUESTION, "Your conversations appear here.") if tab.shows(one)}
 
 
-def test_a_program_that_gets_the_cookies_of_the_browser_is_somebody_else(
+def test_another_page_reads_and_does_nothing_and_a_program_that_gets_the_cookies_is_somebody_else(
     page: Page, app_with_notes: str, foreign_server: _Server
 ):
     open_page(page, app_with_notes)
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
+    settled(page)
     secret = page.evaluate("localStorage.getItem('crag-secret')")
+    port = app_with_notes.rpartition(":")[2]
+    for other, (path, name, target) in OTHER_PAGES.items():
+        page.goto(f"http://{name}:{foreign_server.server_port}/{path}?{target}:{port}")
+        attacked = page.frame_locator("iframe") if path == "sandboxed" else page
+        results = json.loads(attacked.locator("#results").inner_text())
+        assert len(results) == 10, other
+        assert set(results.values()) == {"refused"}, (other, results)
+
     page.goto(f"http://127.0.0.1:{foreign_server.server_port}/attack?127.0.0.1:1")
     cookies = {name: one.value for name, one in SimpleCookie(foreign_server.cookies).items()}
     assert "_streamlit_xsrf" in cookies, "cookies are sent to every port"
@@ -150,18 +145,18 @@ def test_a_program_that_gets_the_cookies_of_the_browser_is_somebody_else(
         assert find(secret) == {QUESTION}, "what only the page of this origin can read opens them"
 
 
-def test_another_page_cannot_frame_the_application(context: BrowserContext, app_with_notes: str, foreign_port: int):
+def test_another_page_cannot_frame_the_application(context: BrowserContext, notes_address: str, foreign_port: int):
     foreign = context.new_page()  # the browser reports the refusal as a violation, which other tests must not have
-    foreign.goto(f"http://127.0.0.1:{foreign_port}/attack?{app_with_notes.removeprefix('http://')}")
+    foreign.goto(f"http://127.0.0.1:{foreign_port}/attack?{notes_address.removeprefix('http://')}")
     foreign.locator("#results").wait_for(state="attached")
-    with foreign.expect_response(f"{app_with_notes}/") as framed:
+    with foreign.expect_response(f"{notes_address}/") as framed:
         foreign.evaluate(
             """(target) => {
                 const frame = document.createElement("iframe")
                 frame.src = target
                 document.body.append(frame)
             }""",
-            f"{app_with_notes}/",
+            f"{notes_address}/",
         )
     assert framed.value.status == 403
     foreign.close()

@@ -42,6 +42,24 @@ def test_back_and_forward_lead_through_the_places_that_were_visited(page: Page, 
     page.go_forward()
     expect(page).to_have_url(run)
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    page.go_back()
+    expect(badge(page, "from your documents")).to_be_visible()
+    _follow_the_menu_and_come_back_from_a_note(page, app_with_notes)
+
+
+def _follow_the_menu_and_come_back_from_a_note(page: Page, address: str) -> None:
+    """What the menu under an answer leads to."""
+    conversation = page.url
+    for action in ("Keep as a note", "Open in Inspect"):
+        page.get_by_role("button", name="More").click()
+        page.get_by_role("menuitem", name=action).click()
+    page.wait_for_url("**/inspect?run=*")
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    open_page(page, f"{address}/notes")
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Open conversation").click()
+    expect(page).to_have_url(conversation)
+    expect(badge(page, "from your documents")).to_be_visible()
 
 
 def open_drawer(page: Page) -> Locator:
@@ -56,7 +74,9 @@ LEAVE_INERT = """() => {  // as Streamlit does at times when it draws a dialog a
 }"""
 
 
-def test_a_source_drawer_is_closed_by_back_and_is_no_place_of_its_own(page: Page, app_with_notes: str):
+def test_a_source_drawer_is_no_place_of_its_own_and_text_in_an_open_editor_outlasts_back(
+    page: Page, app_with_notes: str
+):
     sent: list[BackMsg] = []
 
     def listen(socket: WebSocket) -> None:
@@ -99,23 +119,14 @@ def test_a_source_drawer_is_closed_by_back_and_is_no_place_of_its_own(page: Page
     expect(badge(page, "from your documents")).to_be_visible()
     page.go_forward()
     expect(page.get_by_role("heading", name="Documents")).to_be_visible()
-
-
-def test_an_address_without_a_page_leads_to_the_start_page_and_says_so(page: Page, app_with_notes: str):
-    open_page(page, f"{app_with_notes}/nowhere")
-    expect(page.get_by_text("There is no page at this address.")).to_be_visible()
-    cookies = {cookie.get("name") for cookie in page.context.cookies()}
-    assert UNKNOWN_PAGE_COOKIE not in cookies, "another address would be called unknown, too"
-    expect(page).to_have_url(f"{app_with_notes}/")
-    open_page(page, f"{app_with_notes}/?c=nothing")
-    expect(page.get_by_text("There is no such conversation here.")).to_be_visible()
-
-
-def test_text_in_an_open_editor_outlasts_back_and_forward_until_it_is_cancelled(page: Page, app_with_notes: str):
-    open_page(page, app_with_notes)
-    ask(page, QUESTION)
+    page.go_back()
     expect(badge(page, "from your documents")).to_be_visible()
-    conversation, editor = page.url, page.get_by_role("textbox", name="Edit the question")
+    _edit_go_away_and_cancel(page, conversation)
+
+
+def _edit_go_away_and_cancel(page: Page, conversation: str) -> None:
+    """Text in an open editor outlasts Back and Forward until it is cancelled."""
+    editor = page.get_by_role("textbox", name="Edit the question")
 
     def edit() -> None:
         page.get_by_test_id("stMain").get_by_role("button", name="More").click()
@@ -138,18 +149,11 @@ def test_text_in_an_open_editor_outlasts_back_and_forward_until_it_is_cancelled(
     expect(editor).to_have_value(QUESTION)
 
 
-def test_the_menu_under_an_answer_leads_to_inspect_and_a_note_back(page: Page, app_with_notes: str):
-    open_page(page, app_with_notes)
-    ask(page, QUESTION)
-    expect(badge(page, "from your documents")).to_be_visible()
-    conversation = page.url
-    for action in ("Keep as a note", "Open in Inspect"):
-        page.get_by_role("button", name="More").click()
-        page.get_by_role("menuitem", name=action).click()
-    page.wait_for_url("**/inspect?run=*")
-    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
-    open_page(page, f"{app_with_notes}/notes")
-    page.get_by_role("button", name="More").click()
-    page.get_by_role("menuitem", name="Open conversation").click()
-    expect(page).to_have_url(conversation)
-    expect(badge(page, "from your documents")).to_be_visible()
+def test_an_address_without_a_page_leads_to_the_start_page_and_says_so(page: Page, app_with_notes: str):
+    open_page(page, f"{app_with_notes}/nowhere")
+    expect(page.get_by_text("There is no page at this address.")).to_be_visible()
+    cookies = {cookie.get("name") for cookie in page.context.cookies()}
+    assert UNKNOWN_PAGE_COOKIE not in cookies, "another address would be called unknown, too"
+    expect(page).to_have_url(f"{app_with_notes}/")
+    open_page(page, f"{app_with_notes}/?c=nothing")
+    expect(page.get_by_text("There is no such conversation here.")).to_be_visible()

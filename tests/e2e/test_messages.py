@@ -153,19 +153,3 @@ def test_older_messages_are_not_drawn_again_and_keep_their_place(page: Page, hom
         expect(messages.nth(3)).to_contain_text("Pin as a test question")
         expect(messages).to_have_count(26)
         expect(messages.nth(3)).to_be_in_viewport()  # the page grew, but the reader had left its end
-
-
-def test_another_tab_follows(page: Page, app_with_notes: str):
-    open_page(page, app_with_notes)
-    ask(page, FIRST)
-    expect(badge(page, "from your documents")).to_be_visible()
-    other = page.context.new_page()
-    try:
-        open_page(other, page.url)
-        other.locator("[class*=trace-of-] button:visible").last.click()
-        settled(other)
-        ask(page, EDITED)
-        expect(other.get_by_test_id("stChatMessage").nth(2)).to_contain_text(EDITED)
-        expect(other.get_by_test_id("stChatMessage").nth(3)).to_contain_text("citric acid")
-    finally:
-        other.close()

@@ -1,4 +1,4 @@
-"""Models in a real browser: waiting for one, continuing a partial answer, asking a long question."""
+"""Models in a real browser: waiting for one, stopping and continuing a partial answer, asking a long question."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def saying(say: Say):
     return script
 
 
-def test_a_load_is_told_and_a_stopped_answer_gone_on_with(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
+def test_a_load_is_told_and_a_stopped_answer_kept_and_gone_on_with(
+    page: Page, app_on_ollama: str, ollama: ScriptedOllama
+):
     ollama.script = saying(Say(LONG, per_token=0.05))
     open_page(page, app_on_ollama)
     ollama.memory.unload("llama3.1:8b")
@@ -33,6 +35,10 @@ def test_a_load_is_told_and_a_stopped_answer_gone_on_with(page: Page, app_on_oll
     answer = page.get_by_test_id("stChatMessage").last
     expect(answer).to_contain_text("Word 3.")
     page.keyboard.press("Escape")
+    expect(answer).to_contain_text("Stopped by you. The text so far is kept.")
+    expect(answer).to_contain_text("Word 3.")
+    expect(answer).not_to_contain_text("Word 199.")
+    expect(page.get_by_role("button", name="Stop", exact=False)).to_have_count(0)
     ollama.script = saying(Say("The rest is soon said."))
     answer.get_by_role("button", name="Continue").click()
     expect(answer).to_contain_text("The rest is soon said.")

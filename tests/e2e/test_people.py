@@ -62,9 +62,9 @@ def test_each_of_two_people_sees_their_own_conversations(page: Page, other: Page
     _export_and_leave_by_keyboard(page)
 
 
-def test_a_browser_that_stores_nothing_works_until_its_tab_is_closed(other: Page, app_with_notes: str):
+def test_a_browser_that_stores_nothing_works_until_its_tab_is_closed(other: Page, notes_address: str):
     other.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked') } })")
-    open_page(other, app_with_notes)
+    open_page(other, notes_address)
     ask(other, QUESTION)
     expect(badge(other, "from your documents")).to_be_visible()
     other.get_by_text("History", exact=True).click()

@@ -54,10 +54,48 @@ def test_a_passage_opens_from_the_trace_under_its_long_title_and_closes_back_to_
     phone.wait_for_function("() => document.documentElement.scrollWidth <= 390")
 
 
-def test_back_closes_one_drawer_at_a_time_and_a_reload_the_trace(phone: Page, app_on_ollama: str):
+def test_an_answer_on_a_phone(phone: Page, app_on_ollama: str):
     open_page(phone, app_on_ollama)
+    box = phone.get_by_test_id("stChatInputTextArea")
+    expect(box).to_have_attribute("aria-keyshortcuts", "/")  # drawn, and left alone: focus would open the keyboard
+    expect(box).not_to_be_focused()
     ask(phone, QUESTION)
     expect(badge(phone, "from your documents")).to_be_visible()
+    _everything_is_within_reach(phone)
+    _back_closes_one_drawer_at_a_time(phone)
+    _back_and_a_reload_close_the_sidebar(phone)
+
+
+def _everything_is_within_reach(phone: Page) -> None:
+    chips = phone.locator(".st-key-chip_options button")
+    expect(chips).to_be_in_viewport(ratio=1)
+    for name in ("Thumbs up", "Thumbs down", "Again", "More", "Upload files", "Main menu", "Expand sidebar"):
+        control = phone.locator(f"button[aria-label='{name}'], [data-testid=stMain] button:has-text('{name}')").last
+        box_of = control.bounding_box()
+        assert box_of is not None
+        assert min(box_of["width"], box_of["height"]) >= 40, name
+
+    phone.get_by_test_id("stMain").get_by_role("button", name="More").tap()
+    phone.get_by_role("menuitem", name="Edit question").tap()
+    editor = phone.get_by_role("textbox", name="Edit the question")
+    expect(editor).to_be_focused()
+    expect(editor).to_be_in_viewport(ratio=0.9)  # a thin edge is cut by its frame
+    header = phone.get_by_test_id("stHeader").bounding_box()
+    edited = editor.bounding_box()
+    assert header is not None
+    assert edited is not None
+    assert edited["y"] >= header["height"]
+
+    sidebar = phone.get_by_test_id("stSidebar")
+    phone.get_by_test_id("stExpandSidebarButton").tap()
+    sidebar.get_by_role("button", name=QUESTION).tap()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    phone.get_by_role("button", name="Cancel").tap()
+    expect(editor).to_have_count(0)
+
+
+def _back_closes_one_drawer_at_a_time(phone: Page) -> None:
+    """And a reload closes the trace."""
     conversation, drawer = phone.url, phone.get_by_role("dialog")
     phone.locator('a[href^="#cite-"]').first.tap()
     expect(drawer).to_contain_text("Only this document")
@@ -83,42 +121,8 @@ def test_back_closes_one_drawer_at_a_time_and_a_reload_the_trace(phone: Page, ap
     expect(drawer).to_have_count(0)
 
 
-def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str):
-    open_page(phone, app_on_ollama)
-    box = phone.get_by_test_id("stChatInputTextArea")
-    expect(box).to_have_attribute("aria-keyshortcuts", "/")  # drawn, and left alone: focus would open the keyboard
-    expect(box).not_to_be_focused()
-    ask(phone, QUESTION)
-    expect(badge(phone, "from your documents")).to_be_visible()
-    chips = phone.locator(".st-key-chip_options button")
-    expect(chips).to_be_in_viewport(ratio=1)
-    for name in ("Thumbs up", "Thumbs down", "Again", "More", "Upload files", "Main menu", "Expand sidebar"):
-        control = phone.locator(f"button[aria-label='{name}'], [data-testid=stMain] button:has-text('{name}')").last
-        box_of = control.bounding_box()
-        assert box_of is not None
-        assert min(box_of["width"], box_of["height"]) >= 40, name
-
-    phone.get_by_test_id("stMain").get_by_role("button", name="More").tap()
-    phone.get_by_role("menuitem", name="Edit question").tap()
-    editor = phone.get_by_role("textbox", name="Edit the question")
-    expect(editor).to_be_focused()
-    expect(editor).to_be_in_viewport(ratio=0.9)  # a thin edge is cut by its frame
-    header = phone.get_by_test_id("stHeader").bounding_box()
-    edited = editor.bounding_box()
-    assert header is not None
-    assert edited is not None
-    assert edited["y"] >= header["height"]
-
-    sidebar = phone.get_by_test_id("stSidebar")
-    phone.get_by_test_id("stExpandSidebarButton").tap()
-    sidebar.get_by_role("button", name=QUESTION).tap()
-    expect(sidebar).to_have_attribute("data-collapsed", "true")
-
-
-def test_back_and_a_reload_close_the_sidebar_and_leave_the_conversation_open(phone: Page, app_with_notes: str):
-    open_page(phone, app_with_notes)
-    ask(phone, QUESTION)
-    expect(badge(phone, "from your documents")).to_be_visible()
+def _back_and_a_reload_close_the_sidebar(phone: Page) -> None:
+    """And leave the conversation open."""
     conversation, sidebar = phone.url, phone.get_by_test_id("stSidebar")
     for _ in range(2):
         phone.get_by_role("button", name="Expand sidebar").tap()
@@ -135,9 +139,9 @@ def test_back_and_a_reload_close_the_sidebar_and_leave_the_conversation_open(pho
     expect(sidebar).to_have_attribute("data-collapsed", "true")
 
 
-def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, app_with_notes: str):
+def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, notes_address: str):
     phone.set_viewport_size({"width": 844, "height": 390})
-    open_page(phone, app_with_notes)
+    open_page(phone, notes_address)
     for question in (QUESTION, "When is the grinder cleaned?"):
         ask(phone, question)
         expect(phone.locator('[data-testid="stChatMessage"]', has_text=question)).to_be_attached()
@@ -150,9 +154,9 @@ def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, app_with_notes
     expect(badge(phone, "from your documents")).to_be_in_viewport()
 
 
-def test_the_badge_of_an_answer_is_below_the_header(phone: Page, app_with_notes: str):
+def test_the_badge_of_an_answer_is_below_the_header(phone: Page, notes_address: str):
     phone.set_viewport_size({"width": 390, "height": 640})
-    open_page(phone, app_with_notes)
+    open_page(phone, notes_address)
     for question in (QUESTION, "When is the grinder cleaned?"):
         ask(phone, question)
         expect(phone.get_by_test_id("stChatMessage").filter(has_text=question)).to_be_attached()
