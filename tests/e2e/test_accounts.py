@@ -13,8 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browser import ask, badge, new_context, open_page, settled, uploader
 from tests.e2e.conftest import NOTES, QUESTION
-from tests.forked import forked
-from tests.served import free_port
+from tests.served import free_port, served
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -55,7 +54,7 @@ def served_with_login(tmp_path: Path, provider: str) -> Iterator[str]:
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "secrets.toml").write_text(LOGIN.format(port=port, provider=provider))
     people = {"CRAG_PEOPLE": "accounts", "CRAG_ADMINS": "root@example.org", "OLLAMA_HOST": "127.0.0.1:9"}
-    with forked(tmp_path / "home", tmp_path, port, CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin", **people) as one:
+    with served(tmp_path / "home", tmp_path, port, CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin", **people) as one:
         yield one
 
 

@@ -52,7 +52,7 @@ def test_children_read_the_file_and_know_nothing_of_each_other(server, tmp_path)
         assert child.wait() == 0
 
 
-def test_children_need_not_import_the_libraries_of_a_format_that_was_read(server: ForkServer, tmp_path: Path) -> None:
+def test_children_need_not_import_the_libraries_of_a_format_that_was_read(server, tmp_path):
     imported = []
     for name in ("a.txt", "a.md", "a.txt"):
         with (
@@ -63,7 +63,7 @@ def test_children_need_not_import_the_libraries_of_a_format_that_was_read(server
     assert imported == [[], ["markdown_it"], ["markdown_it"]]
 
 
-def test_a_child_that_fails_says_so_and_the_next_one_works(server: ForkServer, tmp_path: Path) -> None:
+def test_a_child_that_fails_says_so_and_the_next_one_works(server, tmp_path):
     with (tmp_path / "file.txt").open("rb") as file:
         with server.fork("child", '{"exit": true}', file) as child:
             assert child.stdout.read()
@@ -72,7 +72,7 @@ def test_a_child_that_fails_says_so_and_the_next_one_works(server: ForkServer, t
             assert child.stdout.read()
 
 
-def test_killing_takes_what_the_child_started(server: ForkServer, tmp_path: Path) -> None:
+def test_killing_takes_what_the_child_started(server, tmp_path):
     with (tmp_path / "file.txt").open("rb") as file, server.fork("child", '{"start": true}', file) as child:
         started = int(child.stdout.readline())
         child.kill()
