@@ -144,7 +144,10 @@ class BuiltinWriter(Writer):
             self._embedder,
             [passage.source_id or passage.location or str(passage.id) for passage in passages],
         )
-        readable = [[unit for unit in label_knowledge_rows(held) if re.search(r"\w", unit)] for held in knowledge]
+        readable = [
+            [unit for unit in label_knowledge_rows(held) if re.search(r"\w", unit) and unit != held.passage.title]
+            for held in knowledge
+        ]
         of_others = find_rows_of_others(frozenset(question.weights), list(chain.from_iterable(readable)))
         scored = []
         for held, sentences, over, whole in zip(knowledge, readable, around, wholes, strict=True):

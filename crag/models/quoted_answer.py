@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from crag.text.citation_marks import escape_brackets
 from crag.text.coverage import Gaps, find_labelled_values
@@ -19,6 +19,7 @@ from crag.text.language import (
     restricts_previous,
     strip_list_mark,
 )
+from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more, states_directly
 from crag.text.tables import trim_row
 
@@ -28,6 +29,7 @@ _SIMILAR_SCORE_SHARE = 0.85
 """Share of the best score from which another sentence supports an answer about as well."""
 _COMPLETING_SCORE_SHARE = 0.5
 _LEAD_SCORE_SHARE = 0.7
+_FREE_CORNER = lazy_regex(r"\|\s*\|")
 _MAX_LEAD_IN_UNITS = 3
 _MAX_FOLLOWING_SENTENCES = 3
 
@@ -49,7 +51,10 @@ GapFinder = Callable[[Sequence[ScoredUnit]], Gaps]
 def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUnit]], find_gaps: GapFinder) -> str:
     """Compose the Markdown answer with `[n]` after every quotation; empty when there is nothing to quote."""
     every = [unit for text in texts for unit in text]
-    prose = [unit for text in texts for unit in text if not (_is_heading(unit, text) or _asks(unit))] or every
+    heads = {unit for text in texts for unit in _table_heads(text)}
+    prose = [
+        unit for text in texts for unit in text if not (unit in heads or _is_heading(unit, text) or _asks(unit))
+    ] or every
     if not prose:
         return ""
     for text in texts:
@@ -119,12 +124,13 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
     """
     near = [unit for unit in ranked if unit.score >= _LEAD_SCORE_SHARE * ranked[0].score][:MAX_SENTENCES]
 
-    def lacks(unit: ScoredUnit) -> tuple[int, ...]:
+    def lacks(unit: ScoredUnit) -> tuple[bool, ...]:
         gaps = find_gaps([unit])
-        is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
+        is_indirect = not states_directly(question, unit.text)
         if question.answer_type in SINGLE_VALUE_TYPES:
-            return gaps.value, bool(gaps), not states_directly(question, unit.text), not _repeats_words(question, unit)
-        return gaps.count > gaps.value, gaps.value, is_aside
+            return gaps.value, bool(gaps), is_indirect, not _repeats_words(question, unit)
+        is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
+        return gaps.count > gaps.value, gaps.value, is_indirect, is_aside
 
     return min(near, key=lacks)
 
@@ -153,12 +159,11 @@ def _choose_units(
         if len(chosen) == MAX_SENTENCES or unit.score < _SIMILAR_SCORE_SHARE * lead.score:
             break
         terms = set(extract_terms(unit.text))
-        is_needed = question.answer_type not in SINGLE_VALUE_TYPES or not (
-            find_gaps([unit])
-            or (is_exact and not _repeats_words(question, unit))
-            or (is_direct and not states_directly(question, unit.text))
+        is_weaker = (is_direct and not states_directly(question, unit.text)) or (
+            question.answer_type in SINGLE_VALUE_TYPES
+            and bool(find_gaps([unit]) or (is_exact and not _repeats_words(question, unit)))
         )
-        if unit not in chosen and not terms <= covered and not terms.isdisjoint(question.weights) and is_needed:
+        if unit not in chosen and not (is_weaker or terms <= covered or terms.isdisjoint(question.weights)):
             chosen.append(unit)
             covered |= terms
     return chosen
@@ -272,12 +277,20 @@ def _find_lists(text: Sequence[ScoredUnit]) -> list[ListBlock]:
     return blocks
 
 
+def _table_heads(text: Sequence[ScoredUnit]) -> Iterator[ScoredUnit]:
+    """Yield the rows that only name the columns below them."""
+    for is_row, run in groupby(text, key=lambda unit: is_table_row(unit.text)):
+        rows = list(run)
+        if is_row and len(_drop_table_header(rows)) < len(rows):
+            yield rows[0]
+
+
 def _drop_table_header(items: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:
-    """Return the items without a table header: a first row less than half as long as any other."""
+    """Return the items without a table header: a first row under half as long as any other, or with a free corner."""
     first, *rest = items
-    if len(rest) > 1 and is_table_row(first.text) and 2 * len(first.text) < min(len(unit.text) for unit in rest):
-        return tuple(rest)
-    return tuple(items)
+    is_short = len(rest) > 1 and 2 * len(first.text) < min(len(unit.text) for unit in rest)
+    is_header = is_table_row(first.text) and (is_short or (bool(rest) and _FREE_CORNER.match(first.text)))
+    return tuple(rest if is_header else items)
 
 
 def _lead_in(before: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:

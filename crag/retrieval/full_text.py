@@ -157,6 +157,8 @@ class PassageTerms:
 
     def replace_forms(self, forms: Mapping[str, str]) -> PassageTerms:
         """Return the terms with each key of `forms` replaced by its value."""
+        if not forms:
+            return self
         return PassageTerms(*([forms.get(term, term) for term in part] for part in (self.above, self.text)))
 
     @classmethod

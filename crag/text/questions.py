@@ -340,6 +340,7 @@ _SUBJECT = lazy_regex(  # what a sentence states something of: "The rent is £90
     re.IGNORECASE,
 )
 
+_ASKS_WHAT = lazy_regex(r"\W*what(?:['’]?s| is| are| was| were) (?:the|my|our|your|this|its)\b", re.IGNORECASE)
 _ASKS_CHANGE = lazy_regex(r"\bby how (?:much|many)\b|\bhow (?:much|many) (?:more|less|fewer|longer)\b", re.IGNORECASE)
 
 
@@ -348,8 +349,9 @@ def states_directly(question: AnalyzedQuestion, sentence: str) -> bool:
 
     False where a person or place is asked for: "The opera is a musical with music by …" says little of who wrote it.
     """
-    may_state = question.answer_type in ("time", "number") and not _ASKS_CHANGE.search(question.text)
-    subject = _SUBJECT.match(sentence) if may_state else None
+    asks_value = question.answer_type in ("time", "number") and not _ASKS_CHANGE.search(question.text)
+    asks_what = question.answer_type == "other" and _ASKS_WHAT.match(question.text)
+    subject = _SUBJECT.match(sentence) if asks_value or asks_what else None
     named = set(extract_terms(subject[1])) - FRAME_TERMS if subject else set()
     return bool(named) and named <= question.weights.keys() | question.forms.keys()
 

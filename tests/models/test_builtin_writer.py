@@ -518,6 +518,7 @@ LEASE = (
     ("question", "quoted"),
     [
         ("How much is the rent?", "The rent is £1,150 per month."),
+        ("What is the rent?", "The rent is £1,150 per month."),
         ("When does the tenancy start?", "The tenancy begins on 1 March 2025 and is for twelve months."),
     ],
 )
@@ -528,3 +529,11 @@ def test_a_sentence_that_states_the_value_of_what_is_asked_about_is_quoted_alone
 def test_a_sentence_that_a_better_one_makes_needless_is_left_out(embedder: Embedder) -> None:
     texts = ["The probation period is six months for all staff.", "During probation, notice is one week."]
     assert answer(embedder, "What is the notice period during probation?", texts)[:37] == texts[1]
+
+
+def test_neither_the_title_nor_the_names_of_columns_are_quoted(embedder: Embedder) -> None:
+    text = "Document 1\n\n| | V40 | V60 |\n|---|---|---|\n| Noise | 72 dB | 69 dB |\n| Weight | 2.4 kg | 2.9 kg |"
+    written = answer(embedder, "How loud is the V60 of Document 1?", [text])
+    assert "Noise" in written
+    assert "Document 1" not in written
+    assert "V40 — V60" not in written
