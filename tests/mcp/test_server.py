@@ -154,7 +154,7 @@ async def test_additions_count_against_the_limit_of_an_account(application):
             limited.jobs.admit("")
         result = await client.call_tool("add_document", {"text": "The ferry leaves at nine."})
     assert result.is_error
-    assert "You have reached the limit of 600 additions an hour." in result.content[0].text
+    assert "The limit is 600 added documents an hour." in result.content[0].text
 
 
 @pytest.mark.anyio
