@@ -73,11 +73,11 @@ def _name_words(words: Sequence[str]) -> list[str]:
 
 
 def _merge_phrases(text: str, words: Sequence[str]) -> list[str]:
-    """Join words that follow each other in the question, as in “access card” and “PH-60”."""
+    """Join words that follow each other in the question, as in “access card”, “PH-60” and “V60”."""
     phrases: list[str] = []
     for word in words:
         last = phrases[-1] if phrases else ""
-        joined = [phrase for phrase in (f"{last} {word}", f"{last}-{word}") if last and phrase in text]
+        joined = [phrase for phrase in (f"{last} {word}", f"{last}-{word}", f"{last}{word}") if last and phrase in text]
         phrases[-1:] = joined or [*phrases[-1:], word]
     return phrases
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
@@ -29,6 +30,7 @@ _SIMILAR_SCORE_SHARE = 0.85
 """Share of the best score from which another sentence supports an answer about as well."""
 _COMPLETING_SCORE_SHARE = 0.5
 _LEAD_SCORE_SHARE = 0.7
+_PRONOUN = lazy_regex(r"\W*(?:it|its|he|his|she|her|they|their|this|these|those)\b", re.IGNORECASE)
 _FREE_CORNER = lazy_regex(r"\|\s*\|")
 _MAX_LEAD_IN_UNITS = 3
 _MAX_FOLLOWING_SENTENCES = 3
@@ -69,7 +71,7 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
     if block := _find_list_of_heading(question, texts, lead):
         return _write_list(block)
     chosen = _choose_units(question, ranked, lead, find_gaps)
-    return _write_units(_with_following_units(chosen, {unit.n: text for text in texts for unit in text[:1]}))
+    return _write_units(_with_neighbours(chosen, {unit.n: text for text in texts for unit in text[:1]}))
 
 
 def trim_rows(answer: str, question: str, rows: Sequence[tuple[int, str]]) -> str:
@@ -189,15 +191,26 @@ def _repeats_words(question: AnalyzedQuestion, unit: ScoredUnit) -> bool:
     return all(word.casefold() in words for word, _ in question.words)
 
 
-def _with_following_units(chosen: Sequence[ScoredUnit], texts: dict[int, Sequence[ScoredUnit]]) -> list[ScoredUnit]:
-    """Return the chosen units, each one with what it announces and with the exceptions that follow it."""
+def _with_neighbours(chosen: Sequence[ScoredUnit], texts: dict[int, Sequence[ScoredUnit]]) -> list[ScoredUnit]:
+    """Return the chosen units, each one with what it refers to or announces and with the exceptions that follow it."""
     found: list[ScoredUnit] = []
     for unit in chosen:
         after = texts[unit.n][unit.place + 1 :]
         announced = _announced_units(unit, after)
-        following = (unit, *announced, *_restrictions(after[len(announced) :]))
-        found += [each for each in following if each not in found]
+        together = (*_antecedent(unit, texts[unit.n]), unit, *announced, *_restrictions(after[len(announced) :]))
+        found += [each for each in together if each not in found]
     return found
+
+
+def _antecedent(unit: ScoredUnit, text: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:
+    """Return the sentence before one that begins with "It" or "These", which is hard to understand alone.
+
+    A score of 0 says that it has nothing to do with the question, or was quoted before.
+    """
+    if not _PRONOUN.match(unit.text):
+        return ()
+    before = (other for other in text if other.place == unit.place - 1 and other.score)
+    return tuple(other for other in before if not (is_list_item(other.text) or _is_heading(other, text)))
 
 
 def _announced_units(unit: ScoredUnit, after: Sequence[ScoredUnit]) -> Sequence[ScoredUnit]:

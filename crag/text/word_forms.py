@@ -29,8 +29,10 @@ _SYNONYMS = """
     population inhabitants; employees staff workforce; holidays vacation; kids children; doctor physician;
     warranty guarantee; buy bought purchased; begin began begun started commenced; telephone phone;
     salary wages; cancel cancelled terminate; permitted allowed; car vehicle; illness sickness; laundry washing;
-    price cost; expensive price; cheap price; heavy weight weigh; tall height; deep depth; wide width; loud noise;
-    quiet noise; fast speed; big size; lose lost missing; fix repair; refund reimburse; delivery shipping
+    price cost; expensive price; cheap cheaper cheapest price; heavy heavier heaviest weight weigh;
+    tall taller tallest height; deep deeper deepest depth; wide wider widest width; loud louder loudest noise;
+    quiet quieter quietest noise; fast faster fastest speed; big bigger biggest size; lose lost missing; fix repair;
+    refund reimburse; delivery shipping
 """
 
 

@@ -180,6 +180,23 @@ def test_a_row_of_a_long_table_is_quoted_with_its_columns(tmp_path: Path) -> Non
     assert [one.strength for one in trace.sentences] == ["supported"]
 
 
+def test_a_row_below_an_empty_corner_is_quoted_with_its_columns(tmp_path: Path) -> None:
+    text = """# Dustral manual
+
+| | V40 | V60 |
+|---|---|---|
+| Weight | 2.4 kg | 2.9 kg |
+| Noise | 72 dB | 69 dB |
+| Charging time | 3.5 hours | 5 hours |
+"""
+    with closing(open_application(Settings(home=tmp_path, chat_model="builtin", embedder="builtin"))) as application:
+        application.library.pipeline.add_bytes("manual.md", text.encode())
+        trace = ask(application, "How heavy is the V60?")
+        assert strip_bold(trace.text) == "Weight — V40: 2.4 kg — V60: 2.9 kg [1]"
+        verdicts = ask(application, "Can the V60 be repaired?").verdicts.values()
+        assert [verdict.reason for verdict in verdicts] == ["Mentions “V60”, but not “repaired”."]
+
+
 def write_sheet(title: str, rows: list[list[object]]) -> bytes:
     workbook = Workbook()
     workbook.active.title = title

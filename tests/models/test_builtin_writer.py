@@ -537,3 +537,9 @@ def test_neither_the_title_nor_the_names_of_columns_are_quoted(embedder: Embedde
     assert "Noise" in written
     assert "Document 1" not in written
     assert "V40 — V60" not in written
+
+
+def test_a_sentence_that_refers_to_the_one_before_is_quoted_with_it(embedder: Embedder) -> None:
+    text = "A standard drink contains about 14 grams of alcohol. This corresponds to a 350 ml glass of beer."
+    written = answer(embedder, "How many grams of alcohol are in one beer?", [text])
+    assert written.startswith("A standard drink contains about 14 grams of alcohol. [1] This corresponds")

@@ -51,7 +51,7 @@ def _element_blocks(element: Any, in_list: bool) -> Iterator[Block]:
         yield Block(_collapse_spaces(_visible_text(element)), "heading", level=int(element.tag[1]))
     elif element.tag == "tr":
         cells = [_collapse_spaces(_visible_text(cell)) for cell in element.iterchildren("td", "th")]
-        yield Block(" | ".join(cells) if any(cells) else "", "row")
+        yield Block(write_row(cells) if any(cells) else "", "row")
     elif element.tag == "pre":
         yield Block(_visible_text(element), "code")
     else:

@@ -24,6 +24,7 @@ from crag.ingest.parse.document import (
 from crag.ingest.parse.table_rows import table_blocks
 from crag.ingest.parse.zip_container import read_xml
 from crag.text.table_headers import is_figure, names_period
+from crag.text.tables import write_row
 
 _HEADING_STYLE = re.compile(r"heading (\d)", re.IGNORECASE)
 
@@ -130,7 +131,7 @@ def _shape_blocks(shape: Any, number: int) -> Iterator[Block]:
     if getattr(shape, "has_table", False):
         for row in shape.table.rows:
             cells = [" ".join(cell.text.split()) for cell in row.cells if not cell.is_spanned]
-            yield Block(" | ".join(cells) if any(cells) else "", "row", number)
+            yield Block(write_row(cells) if any(cells) else "", "row", number)
     elif shape.has_text_frame:
         texts = [" ".join(paragraph.text.split()) for paragraph in shape.text_frame.paragraphs]
         texts = [text for text in texts if text]
@@ -299,7 +300,7 @@ def _odt_blocks(element: Any, titles: set[str], in_list: bool = False) -> Iterat
             yield Block(f"- {text}", "item") if in_list and text else Block(text)
         elif name == "table-row":
             cells = [_collapsed_odt_text(cell) for cell in child if _local_name(cell) == "table-cell"]
-            yield Block(" | ".join(cells) if any(cells) else "", "row")
+            yield Block(write_row(cells) if any(cells) else "", "row")
         elif name not in _SKIPPED_ELEMENTS:
             yield from _odt_blocks(child, titles, in_list or name == "list")
 

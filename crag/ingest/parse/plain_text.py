@@ -18,6 +18,7 @@ from crag.ingest.parse.formats import unsupported_refusal
 from crag.ingest.parse.table_rows import table_blocks
 from crag.ingest.parse.text_headings import split_at_headings
 from crag.text.language import is_label_border
+from crag.text.tables import write_row
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -108,7 +109,7 @@ def _markdown_blocks(tokens: list[Token]) -> list[Block]:
         elif token.nesting == -1:
             inside.pop()
             if token.type == "tr_close":
-                blocks.append(Block(" | ".join(cells), "row"))
+                blocks.append(Block(write_row(cells), "row"))
                 cells = []
         elif token.type == "inline" and inside[-1] in ("td", "th"):
             cells.append(_inline_text(token))
