@@ -1,4 +1,4 @@
-"""Headings of plain text: numbered, named as a chapter or clause, underlined, or in capitals between blank lines."""
+"""Headings of plain text: numbered, named as a chapter or clause, underlined, in capitals, or short above prose."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from crag.text.patterns import MONTHS, SEVERAL
 _LONGEST = 80  # characters of a heading
 _LONGEST_LINE = 1_000  # characters of a line with a heading, which the text of a clause may follow
 _LONGEST_TITLE = 60  # characters after a number or in capitals
+_SHORTEST_PROSE = 60  # characters of a line that would have held more words than a title above it
 _MOST_WORDS = 9
 _LOWEST_LEVEL = 6
 
@@ -122,8 +123,21 @@ def _read_heading(
         numbered.get(at)
         or _read_cjk_chapter(line)
         or _read_chapter(lines, at)
-        or (_read_underlined(lines, at) or _read_capitals(lines, at) if starts_block else None)
+        or (_read_unnumbered(lines, at) if starts_block else None)
     )
+
+
+def _read_unnumbered(lines: Sequence[str], at: int) -> _Heading | None:
+    return _read_underlined(lines, at) or _read_capitals(lines, at) or _read_short_line(lines, at)
+
+
+def _read_short_line(lines: Sequence[str], at: int) -> _Heading | None:
+    """Read a title right above a much longer line: prose that is wrapped fills its first line."""
+    line, below = lines[at].strip(), _line(lines, at + 1).strip()
+    is_above_prose = len(below) >= _SHORTEST_PROSE and len(below) > 2 * len(line) and below[0].isupper()
+    if not is_above_prose or not line[0].isupper() or is_labelled_line(below) or _COLUMNS.search(line):
+        return None
+    return _Heading(line, _LOWEST_LEVEL) if _is_title(line, _LONGEST_TITLE) else None
 
 
 def _read_underlined(lines: Sequence[str], at: int) -> _Heading | None:

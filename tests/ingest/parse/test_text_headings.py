@@ -103,3 +103,11 @@ def test_levels_follow_the_numbers():
     document = parse_file("a.txt", text.encode(), stop=Cancellation())
     levels = {block.text: block.level for block in document.blocks if block.kind == "heading"}
     assert levels["MANUAL"] < levels["1. Pump"] == levels["2. Tank"] < levels["1.1 Seal"] == levels["1.2 Wheel"]
+
+
+def test_a_short_line_above_prose_is_a_heading():
+    prose = "Ibuprofen may be taken together with the tablets. Triptans may be taken for an attack."
+    assert headings(f"Other medicines\n{prose}\n\nFood and drink\n{prose}") == ["Other medicines", "Food and drink"]
+    assert headings(f"{prose}\nNot at the beginning\n{prose}") == []
+    assert headings("Clara Moor\n12 Harbour Road\nOdby") == []
+    assert headings(f"The tablets are taken with a glass\nof water: {prose}") == []
