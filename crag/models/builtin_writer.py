@@ -148,7 +148,7 @@ class BuiltinWriter(Writer):
             [unit for unit in label_knowledge_rows(held) if re.search(r"\w", unit) and unit != held.passage.title]
             for held in knowledge
         ]
-        of_others = find_rows_of_others(frozenset(question.weights), list(chain.from_iterable(readable)))
+        of_others = find_rows_of_others(question.text, frozenset(question.weights), list(chain.from_iterable(readable)))
         scored = []
         for held, sentences, over, whole in zip(knowledge, readable, around, wholes, strict=True):
             reading = tokenize_sentences(sentences, over, question.text)

@@ -20,6 +20,7 @@ from crag.text.language import (
     restricts_previous,
     strip_list_mark,
 )
+from crag.text.opening_hours import names_day_itself
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more, states_directly
 from crag.text.tables import trim_row
@@ -130,7 +131,8 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
         gaps = find_gaps([unit])
         is_indirect = not states_directly(question, unit.text)
         if question.answer_type in SINGLE_VALUE_TYPES:
-            return gaps.value, bool(gaps), is_indirect, not _repeats_words(question, unit)
+            is_general = not names_day_itself(question.text, unit.text)
+            return gaps.value, bool(gaps), is_general, is_indirect, not _repeats_words(question, unit)
         is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
         return gaps.count > gaps.value, gaps.value, is_indirect, is_aside
 
@@ -157,13 +159,18 @@ def _choose_units(
     covered = set(extract_terms(" ".join(unit.text for unit in chosen)))
     is_exact = not gaps and _repeats_words(question, lead)
     is_direct = not gaps and states_directly(question, lead.text)
+    names_day = names_day_itself(question.text, lead.text)
     for unit in ranked:
         if len(chosen) == MAX_SENTENCES or unit.score < _SIMILAR_SCORE_SHARE * lead.score:
             break
         terms = set(extract_terms(unit.text))
-        is_weaker = (is_direct and not states_directly(question, unit.text)) or (
-            question.answer_type in SINGLE_VALUE_TYPES
-            and bool(find_gaps([unit]) or (is_exact and not _repeats_words(question, unit)))
+        is_weaker = (
+            (is_direct and not states_directly(question, unit.text))
+            or (names_day and not names_day_itself(question.text, unit.text))
+            or (
+                question.answer_type in SINGLE_VALUE_TYPES
+                and bool(find_gaps([unit]) or (is_exact and not _repeats_words(question, unit)))
+            )
         )
         if unit not in chosen and not (is_weaker or terms <= covered or terms.isdisjoint(question.weights)):
             chosen.append(unit)

@@ -27,7 +27,7 @@ from crag.text.language import (
     is_table_row,
     split_sentences,
 )
-from crag.text.opening_hours import name_hours_asked_for, tells_other_opening
+from crag.text.opening_hours import name_hours_asked_for, names_day_itself, tells_other_opening
 from crag.text.patterns import lazy_regex
 from crag.text.question_parts import split_question
 from crag.text.questions import (
@@ -211,14 +211,18 @@ def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: 
         return False
     share = max(question.covered_share(extract_terms(f"{each.text} {each.context}")) for each in sentences)
     is_direct = any(states_directly(question, sentence.text) for sentence in sentences)
+    names_day = any(names_day_itself(question.text, sentence.text) for sentence in sentences)
     quoted_terms = {tuple(extract_terms(sentence.text)) for sentence in sentences}
     for passage in passages:
         for sentence in split_sentences(passage.text):
             terms = extract_terms(sentence)
-            if tuple(terms) in quoted_terms or (is_direct and not states_directly(question, sentence)):
+            if tuple(terms) in quoted_terms:
+                continue
+            is_exact = not names_day and names_day_itself(question.text, sentence)
+            if is_direct and not (is_exact or states_directly(question, sentence)):
                 continue
             others = find_values(question, sentence)
-            is_near = others and question.covered_share([*terms, *extract_terms(passage.title)]) >= share
+            is_near = others and (is_exact or question.covered_share([*terms, *extract_terms(passage.title)]) >= share)
             if is_near and not any(agree(*pair) for pair in product(values, others)):
                 return True
     return False

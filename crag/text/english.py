@@ -24,6 +24,7 @@ _SUPERLATIVE = (
     r"(?<!\bat )\b(?:most|least|best|worst|(?:high|low|larg|bigg|great|small|tall|long|short|old|young|earli|lat|near"
     r"|fast|slow|strong|weak|rich|poor|cheap|new|deep|wid|heavi|light|hott|cold|few|clos|busi)est)\b"
 )
+_SWITCH = r"\b(?:switch|turn|put|power|log|sign)(?:ed|ing|s|ting)?\b[^?.]{0,40}"
 _QUALIFIERS = tuple(  # words that change what is asked: the answer must hold one of the same kind, or of these others
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(asks + others, re.IGNORECASE))
     for asks, others in (
@@ -31,6 +32,8 @@ _QUALIFIERS = tuple(  # words that change what is asked: the answer must hold on
         (r"\b(?:only|sole|single)\b", ""),
         (r"\b(?:before|prior|earlier|previous\w*|former\w*)\b", ""),
         (r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b", ""),
+        (rf"{_SWITCH}\boff\b", r"|\boff\b|\b(?:deactivat|disabl|stop)\w*"),
+        (rf"{_SWITCH}\bon\b", r"|\bon\b|\b(?:activat|enabl|start)\w*"),
         (_SUPERLATIVE, r"|\b(?:top|main\w*|primar\w+|chief\w*|maxim\w+|minim\w+|more \w+ than any)\b"),
     )
 )
@@ -85,6 +88,7 @@ _NO_PURPOSE = lazy_regex(
     r"|tr(?:y|ies|ied)|fail(?:s|ed)|refuse[sd]?|likely|need(?:s|ed)?|going|seem(?:s|ed)|came|according|up|close) to \w+"
 )
 _ASKS_FOR_COUNTED = lazy_regex(rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({SEVERAL})\b", re.IGNORECASE)
+_ASKS_WHICH = lazy_regex(r"\W*(?:which|what) ([a-z]{3,}s) (?:are|were|have|had|do|did|can|may|must)\b", re.IGNORECASE)
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
 _FIRST_NAME_PAIR = lazy_regex(
@@ -271,8 +275,16 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
         items = max(quoted.items, len(_SEPARATOR.findall(quoted.text)) + 1)
         if items <= COUNT_WORDS.index(wanted[1].lower()):
             return False
+    if (kind := _ASKS_WHICH.match(question.text)) and _counts_only(kind[1], quoted):
+        return False
     is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
     return not is_kind_open or _names_kind(question, f"{quoted.text} {quoted.context}", embedder)
+
+
+def _counts_only(kind: str, quoted: Quotation) -> bool:
+    """Return whether a quotation says how many there are, "Four flats are empty", where it is asked which ones."""
+    counted = rf"\b(?:\d+|one|{SEVERAL}|several|many|most|some) {kind}\b(?![^.|]*:)"
+    return quoted.items < 2 and bool(re.search(counted, quoted.text, re.IGNORECASE))
 
 
 def _names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:

@@ -119,13 +119,22 @@ _OTHERS = tuple(  # what a question asks, and the quantities that do not answer 
         ),
     )
 )
+_CHANGED_BY = lazy_regex(
+    r"\b(?:shorten|reduc|extend|prolong|lengthen|increas|decreas|rais|lower|cut)\w*\b[^.;]{0,40}\bby (?:\w+ ){0,2}$",
+    re.IGNORECASE,
+)
 _COUNTED = lazy_regex(r"\bhow many (?:\w+ ){0,2}?([a-z]{3,}s)\b(?! [a-z]{3,}s\b)", re.IGNORECASE)
 
 
 def find_quantities(question: str, text: str) -> list[re.Match[str]] | None:
-    """Return the quantities of the kind asked for in a text; None if the question may mean any figure."""
+    """Return the quantities of the kind asked for in a text; None if the question may mean any figure.
+
+    "Shortens it by 30 minutes" does not say how long it takes.
+    """
     holds = next((holds for asks, holds in _MEASURES if asks.search(question)), None)
-    return None if holds is None else list(holds.finditer(text))
+    if holds is None:
+        return None
+    return [found for found in holds.finditer(text) if not _CHANGED_BY.search(text, 0, found.start())]
 
 
 def drop_other_quantities(question: str, text: str) -> str:

@@ -125,6 +125,12 @@ def _speaks_of_other_days(question: str, text: str) -> bool:
     return bool(held) and asked.isdisjoint(held)
 
 
+def names_day_itself(question: str, text: str) -> bool:
+    """Return whether a text names a day in the words of the question, not only as part of "Monday to Friday"."""
+    asked = (word for word, days in _find_day_words(question).items() if len(days) == 1)
+    return any(word.casefold().rstrip("s") in text.casefold() for word in asked)
+
+
 def find_days(text: str) -> frozenset[int]:
     """Return the days of the week in a text, Monday as 0; “except Monday” includes Monday."""
     return frozenset[int]().union(*_find_day_words(text).values())

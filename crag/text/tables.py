@@ -24,6 +24,9 @@ _TOTAL_CELL = lazy_regex(
 
 _YEAR = lazy_regex(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _IN_BRACKETS = lazy_regex(r"\(\w{1,2}\)")  # marks of footnotes
+_NO = lazy_regex(r"no|none|[-–—✗✘×]|아니[오요]|없음|불가|否|无|無|不可", re.IGNORECASE)
+_YES = lazy_regex(r"yes|[✓✔]|예|네|있음|가능|是|有|可", re.IGNORECASE)
+_IS_NEGATIVE = lazy_regex(r"\b(?:not|no|without|never|cannot)\b|n[’']t\b|않|없|아닌|[不没沒無无]", re.IGNORECASE)
 _MIN_WIDE_CELLS = 6
 _MAX_HEADER_HEIGHT = 4  # rows
 
@@ -167,14 +170,23 @@ def _match_column(name: str, asked: frozenset[str], years: frozenset[str]) -> fr
     return found
 
 
-def find_rows_of_others(asked: frozenset[str], units: Sequence[str]) -> set[str]:
-    """Return the table rows that a question is not about: where rows are about what it names, those about none of it.
+def find_rows_of_others(question: str, asked: frozenset[str], units: Sequence[str]) -> set[str]:
+    """Return the table rows that a question is not about.
 
-    `asked` are the terms of the question.
+    Where rows are about what it names, these are those about none of it, and where some are not, those that deny it:
+    "Contains eggs: no". `asked` are the terms of the question.
     """
     labels = {unit: frozenset(extract_terms(_read_cells(unit)[0][1])) for unit in units if is_table_row(unit)}
     named = frozenset[str]().union(*(label for label in labels.values() if label <= asked))
-    return {row for row in labels if named and named.isdisjoint(extract_terms(row))}
+    opposite = _YES if _IS_NEGATIVE.search(question) else _NO
+    denied = {
+        row
+        for row in labels
+        for column, value in _read_cells(row)
+        if opposite.fullmatch(value.strip()) and (terms := frozenset(extract_terms(column))) and terms <= asked
+    }
+    others = {row for row in labels if named and named.isdisjoint(extract_terms(row))}
+    return others | denied if denied != labels.keys() else others
 
 
 def _read_cells(row: str) -> list[tuple[str, str]]:

@@ -543,3 +543,25 @@ def test_a_sentence_that_refers_to_the_one_before_is_quoted_with_it(embedder: Em
     text = "A standard drink contains about 14 grams of alcohol. This corresponds to a 350 ml glass of beer."
     written = answer(embedder, "How many grams of alcohol are in one beer?", [text])
     assert written.startswith("A standard drink contains about 14 grams of alcohol. [1] This corresponds")
+
+
+EGGS = "Recipe | Serves | Eggs\nLentil soup | 4 | no\nPlum cake | 10 | yes\nSoda bread | 8 | no"
+LOCK = "To switch on the child lock, hold Start for 5 seconds. To switch it off, hold Start and Option together."
+HOURS = "Reception is open Monday to Friday from 8:00 to 18:30.\n\nOn Wednesdays reception closes at 13:00."
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "quoted", "not_quoted"),
+    [
+        ("Which recipe contains eggs?", EGGS, "Plum cake", "soup"),
+        ("Which recipes contain no eggs?", EGGS, "soup", "Plum cake"),
+        ("How do I switch off the child lock?", LOCK, "To switch it off", "?"),
+        ("How do I switch on the child lock?", LOCK, "To switch on the child lock", "it off"),
+        ("What time does reception close on Wednesday?", HOURS, "13:00", "18:30"),
+        ("What time does reception close on Tuesday?", HOURS, "18:30", "13:00"),
+    ],
+)
+def test_what_says_the_opposite_or_is_general_gives_way(embedder, question, text, quoted, not_quoted) -> None:
+    written = answer(embedder, question, [text])
+    assert quoted in written
+    assert not_quoted not in written

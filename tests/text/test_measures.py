@@ -26,6 +26,7 @@ from crag.text.measures import find_quantities
         ("How tall is the captain?", "The captain has 3 ships and is 5′11″.", ["5′11"]),
         ("How far is Odby from Varn?", "Odby, with 900 people, is 12 miles from Varn.", ["12 miles"]),
         ("How often is the deck scrubbed?", "The 14 sailors scrub the deck every Friday.", ["every"]),
+        ("How long does Eco take?", "The option shortens Eco by 30 minutes, to 195 minutes.", ["195 minutes"]),
         ("How much does a bottle cost?", "A bottle of 28 holds 84 g.", []),
         (
             "How much does a bottle cost?",
