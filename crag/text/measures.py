@@ -45,7 +45,7 @@ _FREQUENCY = (
     rf"|\b(?:an?|per) {_TIME_UNIT}\b"
 )
 MONEY_UNIT = r"(?:euros?|pounds?|dollars?|cents?|EUR|GBP|USD)"
-_AMOUNT = r"\d+(?:[.,]\d+)*"
+_AMOUNT = r"\d++(?:[.,]\d++)*+"
 _MONEY = rf"[$€£¥₩]\s?{_AMOUNT}|(?<![\d.,]){_AMOUNT}(?: (?:thousand|million|billion))? {MONEY_UNIT}\b"
 _PRICED = (
     r"(?:costs?|price[ds]?|paid|pay|charge[ds]?|fees?|fines?|salar(?:y|ies)|wages?|bonus|deposit|rent|worth|spen[dt]"

@@ -196,7 +196,7 @@ def select_known(statistics: TermStatistics, terms: Sequence[str]) -> set[str]:
 def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     """Analyze a question, with missing spaces restored, and weight its terms by their rarity in the library."""
     text = separate_words(text, statistics)
-    key_words = tuple(extract_words(_LASTS.sub(r"\1", text)))
+    key_words = tuple(extract_words(_DURATION_VERB.sub(r"\1", text)))
     order = tuple(term for _, parts in key_words for term in parts)
     names = find_name_terms(text)
     unseen = statistics.idf([UNSEEN_TERM])[UNSEEN_TERM]
@@ -216,7 +216,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     )
 
 
-_LASTS = lazy_regex(r"(\bhow long (?:do|does|did|will|would|can|could) [^?]{2,80}?) last\b", re.IGNORECASE)
+_DURATION_VERB = lazy_regex(r"(\bhow long (?:do|does|did|will|would|can|could) [^?]{2,80}?) last\b", re.IGNORECASE)
 
 
 def _weigh_terms(
