@@ -303,5 +303,4 @@ def _start_evaluation(plan: EvaluationPlan, forbidden: list[str]) -> None:
     """Start the evaluation and select it; a refusal is shown on the next rerun."""
     for model in forbidden:
         application().preferences.allow_model(model)
-    application().runs.count_question()
     selection.open_evaluation(application().evaluations.begin(plan).id)
