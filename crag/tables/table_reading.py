@@ -525,14 +525,10 @@ class TableReading:
     @property
     def names_rows(self) -> bool:
         """Whether the question names what rows describe, so that it may count them."""
-        is_named = (
+        return (
             self.names_row_noun
             or self.counts_records
             or any(one in self.named for one in (self.label, *self.numberings))
-        )
-        return (
-            is_named
-            or self.names_row_noun
             or self.is_titled
             or self.names_people
             or bool(whole_words("entities").search(self.question))
