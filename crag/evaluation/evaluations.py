@@ -94,7 +94,7 @@ class Evaluations(UserScoped):
             stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
             report(self.preparation_progress(evaluation_id) or Progress(stage, evaluation.done, evaluation.total))
             with self._ended:
-                self._ended.wait(_PROGRESS_POLL_SECONDS)  # no longer, as it may end in another process
+                self._ended.wait(_PROGRESS_POLL_SECONDS)  # not until notified: it may end in another process
         report(Progress("Asking", evaluation.done, evaluation.total))
         return evaluation
 
