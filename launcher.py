@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing, suppress
+from contextvars import Context
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -163,7 +164,8 @@ def main(arguments: list[str] | None = None) -> int:
         "logger.level": "warning",  # it reports each timer of a part of the page that was redrawn
     }
     try:
-        create_app(settings, origins).run(config=config)
+        # Without the language of this terminal: each browser has its own, and the replies to programs are English.
+        Context().run(create_app(settings, origins).run, config=config)
     except KeyboardInterrupt:  # the usual way to stop; everything is closed by then
         pass
     except CragError as error:

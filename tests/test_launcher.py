@@ -267,6 +267,22 @@ def test_a_port_in_use_is_told_in_words(tmp_path):
     assert "Traceback" not in ended.stderr
 
 
+def test_the_language_of_the_terminal_is_not_that_of_the_server(tmp_path):
+    code = """
+import os, sys, types, launcher
+from crag.translation import current_language
+print_language = lambda config: print(current_language())
+launcher.create_app = lambda *_: types.SimpleNamespace(run=print_language)
+os.environ |= {"CRAG_LANGUAGE": "ko", "CRAG_HOME": sys.argv[1]}
+launcher.main(["--port", sys.argv[2]])
+"""
+    with Forked(code, tmp_path, free_port()) as process:
+        greeting, language = process.communicate(PATIENCE)[0].splitlines()
+    assert greeting.startswith("CRAG Chat")
+    assert not greeting.isascii()
+    assert language == "en"
+
+
 def test_the_log_shows_no_key_no_path_and_nothing_that_controls_a_terminal():
     code = r"""
 import launcher, logging, sys

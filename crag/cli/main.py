@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _read_saved_language(arguments: Sequence[str]) -> str:
-    """Return the language that was chosen in the settings of the home that the arguments name."""
+    """Return the language chosen in the home that the arguments name."""
     early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     early.add_argument("--home", type=parse_folder)
     with suppress(argparse.ArgumentError, CragError):  # which the command will report

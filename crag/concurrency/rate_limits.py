@@ -36,19 +36,19 @@ class RateLimits:
     def take(self, what: str, user: str | None, count: int = 1) -> None:
         """Count one more, or several at once.
 
-        Raises `LimitReached` beyond the limit, which says when there is room again, and `BadRequest` if there never is.
+        Raises `LimitReached`, which says when there is room again, and `BadRequest` for more than the whole limit.
         """
         if user is None or not is_account(user):
             return
         limit = self._hourly[what]
-        said = _LIMITS[what].format(limit=f"{limit:,}")
+        message = _LIMITS[what].format(limit=f"{limit:,}")
         if count > limit:
-            raise BadRequest(said, "Choose fewer questions, settings or repetitions.")
+            raise BadRequest(message, "Choose fewer questions, settings or repetitions.")
         with self._lock:
             now, done = self._clock(), self._done[what, user]
             while done and now - done[0] >= _SECONDS:
                 done.popleft()
             if (excess := len(done) + count - limit) > 0:
                 minutes = math.ceil((_SECONDS - now + done[excess - 1]) / 60)
-                raise LimitReached(said, f"Try again in {minutes} min.", 60 * minutes)
+                raise LimitReached(message, f"Try again in {minutes} min.", 60 * minutes)
             done.extend([now] * count)

@@ -63,7 +63,7 @@ class Evaluations(UserScoped):
     def begin(self, plan: EvaluationPlan) -> Evaluation:
         """Store the plan and run it in the background. Raises `BadRequest` for an invalid plan, or beyond the limit."""
         _validate_plan(plan)
-        self.check_limit(self._user, len(plan.dataset.examples) * len(plan.variants) * plan.repetitions)
+        self.check_limit(self._user, plan.total)
         evaluation_id = self._rows.open(plan)
         self._submit(evaluation_id)
         return self._rows.get(evaluation_id)
@@ -94,7 +94,7 @@ class Evaluations(UserScoped):
             stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
             report(self.preparation_progress(evaluation_id) or Progress(stage, evaluation.done, evaluation.total))
             with self._ended:
-                self._ended.wait(_PROGRESS_POLL_SECONDS)  # no longer, as it may end in another process
+                self._ended.wait(_PROGRESS_POLL_SECONDS)  # not until notified: it may end in another process
         report(Progress("Asking", evaluation.done, evaluation.total))
         return evaluation
 
@@ -241,6 +241,5 @@ def _validate_plan(plan: EvaluationPlan) -> None:
         raise BadRequest("There are no settings to try.", "Choose some.")
     if not 1 <= plan.repetitions <= MAX_REPETITIONS:
         raise BadRequest(f"{plan.repetitions} repetitions are not possible.", f"Choose from 1 to {MAX_REPETITIONS}.")
-    answers = len(plan.dataset.examples) * plan.repetitions * len(plan.variants)
-    if answers > MAX_ANSWERS:
+    if (answers := plan.total) > MAX_ANSWERS:
         raise BadRequest(f"That would be {answers:,} answers; the limit is {MAX_ANSWERS:,}.", "Ask for fewer.")

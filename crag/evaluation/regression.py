@@ -169,7 +169,7 @@ class RegressionMonitor(UserScoped):
         return RegressionState(pinned, last, changes, due, automatic, held_back, environment=environment)
 
     def run(self) -> Evaluation:
-        """Ask the questions now. Raises `BadRequest` if none are pinned, or they are already being asked."""
+        """Ask the questions now. Raises `BadRequest` if none are pinned, or the user has asked too many this hour."""
         pinned = self._datasets.pinned()
         asked = (Variant("as settled", self._preferences.options()),)
         return self._evaluations.begin(EvaluationPlan(pinned, asked, kind="regression", owner_id=pinned.owner_id))

@@ -124,6 +124,11 @@ class EvaluationPlan:
     kind: EvaluationKind = "plain"
     owner_id: str = ""
 
+    @property
+    def total(self) -> int:
+        """Number of questions to ask: each example under each variant, `repetitions` times."""
+        return len(self.dataset.examples) * len(self.variants) * self.repetitions
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:

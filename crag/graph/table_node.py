@@ -21,7 +21,8 @@ def query_table(state: GraphState, deps: Deps) -> GraphState:
     deps.emit(RouteChosen("table", choice.reason))
     passages = {one.id: one for one in deps.retriever.read_all(deps.options, with_tables=True)}
     found = _calculate(state, list(passages.values()), deps)
-    if found is None and (choice.parts or choice.topic) and deps.options.route == "auto":
+    is_chosen = deps.options.route == "table" or state.get("route") == "table"  # by the user, or by a model
+    if found is None and (choice.parts or choice.topic) and not is_chosen:
         return {"no_table_answers": True}
     if found is None:
         return answer_as_fact("No table was found that answers this.", deps)

@@ -57,9 +57,9 @@ class EffectiveValue:
 
 
 def read_saved_language(settings: Settings) -> str:
-    """Return the language that everyone of this home who chose one chose; else, or on PostgreSQL, empty.
+    """Return the language chosen in this home; empty if users chose different ones or none, and on PostgreSQL.
 
-    Reads the file alone: neither opens nor creates a home.
+    Only reads the database file: neither opens nor creates a home.
     """
     file = settings.home / DATABASE_NAME
     if settings.database_url or not file.is_file():

@@ -127,7 +127,7 @@ def _asks_for_computation(question: str) -> bool:
 
 
 def _is_computed(query: TableQuery, found: Calculation) -> bool:
-    """Return whether the figure is not simply one of a narrow row, which is quoted."""
+    """Return whether quoting a row would not do: the figure was computed, or its row is wide."""
     return query.kind != "filter" or any(is_wide_row(row.sentence) for row in found.rows)
 
 

@@ -62,7 +62,7 @@ class TablesTooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column, named as in the document or not at all, with a name for SQL that is unique in its table.
+    """A column with its name in the document, which may be empty, and a name for SQL that is unique in its table.
 
     `unread` counts the filled cells that do not hold what the kind says; their values are None. `part` is the index of
     its part of the table, if the document writes a table for each period.

@@ -151,7 +151,7 @@ class TableReading:
                 spaced = r"\s?".join(map(re.escape, form.replace(" ", ""))) if form else "$^"
                 bounded = rf"(?<![\dA-Za-z]){spaced}(?!\d|[A-Za-z])" if form[:1].isascii() else spaced
                 spans = [match.span() for match in re.finditer(bounded, self.question, re.IGNORECASE)]
-                if spans := [span for span in spans if not any(self._text.used[slice(*span)])]:
+                if spans := [span for span in spans if self._text.is_free(*span)]:
                     return share, spans
             return 0.0, []
         terms = set(extract_terms(name)) - {"per"} or {name.lower()}
@@ -525,14 +525,10 @@ class TableReading:
     @property
     def names_rows(self) -> bool:
         """Whether the question names what rows describe, so that it may count them."""
-        is_named = (
+        return (
             self.names_row_noun
             or self.counts_records
             or any(one in self.named for one in (self.label, *self.numberings))
-        )
-        return (
-            is_named
-            or self.names_row_noun
             or self.is_titled
             or self.names_people
             or bool(whole_words("entities").search(self.question))
@@ -540,7 +536,7 @@ class TableReading:
 
 
 def _find_plainest(columns: list[TableColumn]) -> list[TableColumn]:
-    """Return the column whose name has no words but those of all others, as “Price” beside “Price from 10”."""
+    """Return only the column whose words all others share, as “Price” beside “Price from 10”; all if there is none."""
     terms = {one: frozenset(extract_terms(one.name)) for one in columns}
     plain = [one for one in columns if all(terms[one] <= others for others in terms.values())]
     return plain if len(plain) == 1 else columns

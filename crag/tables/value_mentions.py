@@ -73,17 +73,15 @@ class ValueMentions:
 
         A word before another noun, as in “new orders”, is no such name, and neither is one for what is measured.
         """
+        if self._label in self.values:
+            return {}
         labels = dict.fromkeys(cell for cell in self._table.cells(self._label) if isinstance(cell, str))
-        if self._label not in self.values and (begun := self._find_beginning(list(labels))):
+        if begun := self._find_beginning(list(labels)):
             return {self._label: begun}
         kinds = {label: frozenset(extract_terms(label.split()[0])) for label in labels if " " in label}
         common = {terms for terms, count in Counter(kinds.values()).items() if terms and count > 1}
         known = {term for column in self._table.columns for term in extract_terms(bare_name(column))}
-        tokens = (
-            [*find_tokens(self._text.question), (len(self._text.question), "")]
-            if self._label not in self.values
-            else []
-        )
+        tokens = [*find_tokens(self._text.question), (len(self._text.question), "")]
         for (start, token), (_, after) in pairwise(tokens):
             terms = frozenset(extract_terms(token))
             is_head = not extract_terms(after) or after.endswith("ed") or bool(whole_words("verbs").fullmatch(after))
@@ -155,10 +153,8 @@ class ValueMentions:
                 else:
                     groups.append([span])
             for group in groups:
-                lead, tail = (
-                    before.search(self._text.question[: group[0][0]]),
-                    after.search(self._text.question[group[-1][1] :]),
-                )
+                lead = before.search(self._text.question[: group[0][0]])
+                tail = after.search(self._text.question[group[-1][1] :])
                 if lead:
                     self._text.take(*lead.span(), counts=False)
                 if tail:

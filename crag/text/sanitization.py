@@ -63,7 +63,7 @@ def to_one_line(text: str) -> str:
 
 
 def has_web_scheme(location: str) -> bool:
-    """Return whether a location begins as an address of the web does; a document of this machine has a path."""
+    """Return whether a location is an HTTP URL, and not the path of a file. The fetcher decides whether to fetch it."""
     return bool(_WEB_ADDRESS.match(location))
 
 

@@ -48,8 +48,8 @@ def _compile_phrases(kind: SmallTalk, *, is_ascii: bool) -> re.Pattern[str]:
         phrases = phrases.replace(name, pattern)
     filler = rf"(?:{_join(_PHRASES['filler'], is_ascii=is_ascii)})(?![a-z])" if kind in _SOCIAL else "$^"
     before, after = f"(?:{filler} ?)*", f"(?: ?(?<![a-z]){filler})*"
-    repeated = "+" if kind in _SOCIAL and not is_ascii else ""  # 哈喽哈喽
-    return re.compile(rf"{before}(?:{phrases}){repeated}{_ADDRESSEE}{after}", re.IGNORECASE)
+    repeated = "(?P=said)*" if kind in _SOCIAL and not is_ascii else ""  # 哈喽哈喽
+    return re.compile(rf"{before}(?P<said>{phrases}){repeated}{_ADDRESSEE}{after}", re.IGNORECASE)
 
 
 def _join(listed: dict[str, list[str]], *, is_ascii: bool) -> str:

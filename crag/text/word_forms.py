@@ -48,5 +48,5 @@ def find_other_forms(term: str) -> frozenset[str]:
 
 
 def index_other_forms(terms: Collection[str]) -> dict[str, str]:
-    """Return the term that each other form and synonym stands for; none stands for two or is itself among `terms`."""
+    """Map other forms and synonyms of these terms, unless they are among the terms, to one term each."""
     return {form: term for term in sorted(terms) for form in find_other_forms(term) if form not in terms}

@@ -99,8 +99,7 @@ def _describe_size(plan: EvaluationPlan) -> str:
     parts = [format_count(questions, "question")]
     parts += [format_count(variants, "setting")] if variants > 1 else []
     parts += [format_count(plan.repetitions, "repetition")] if plan.repetitions > 1 else []
-    total = questions * variants * plan.repetitions
-    return f"{' × '.join(parts)}: **{format_count(total, 'answer')}**" if len(parts) > 1 else f"**{parts[0]}**"
+    return f"{' × '.join(parts)}: **{format_count(plan.total, 'answer')}**" if len(parts) > 1 else f"**{parts[0]}**"
 
 
 def _estimate_duration(plan: EvaluationPlan) -> str:
@@ -108,9 +107,8 @@ def _estimate_duration(plan: EvaluationPlan) -> str:
     model = answering_model(plan.variants[0].options)
     for past in application().evaluations.list(_MAX_PAST_EVALUATIONS):
         if past.state == "done" and past.done and answering_model(past.variants[0].options) == model:
-            total = len(plan.dataset.examples) * len(plan.variants) * plan.repetitions
             return _("about {seconds}, based on the last evaluation").format(
-                seconds=format_duration(past.seconds / past.done * total)
+                seconds=format_duration(past.seconds / past.done * plan.total)
             )
     return ""
 
@@ -303,5 +301,4 @@ def _start_evaluation(plan: EvaluationPlan, forbidden: list[str]) -> None:
     """Start the evaluation and select it; a refusal is shown on the next rerun."""
     for model in forbidden:
         application().preferences.allow_model(model)
-    application().runs.count_question()
     selection.open_evaluation(application().evaluations.begin(plan).id)

@@ -63,6 +63,11 @@ def test_a_list_that_no_table_answers_is_made_of_passages(bench):
     assert trace.trajectory[:2] == ["query_table", "list_matches"]
 
 
+def test_what_a_model_takes_for_a_calculation_is_a_fact_if_no_table_answers_it(bench):
+    trace = bench({1: 1.0}, passages=[ROBOTS], state={"route": "table"}).ask("How long does the voyage take?")
+    assert (trace.route, trace.table) == ("fact", None)
+
+
 YEARS = passage(
     4,
     "Region | 2020 | 2021 | 2022 | 2023 | 2024\nNorth | 10 | 20 | 25 | 30 | 50\nSouth | 1 | 2 | 3 | 20 | 25",

@@ -95,6 +95,12 @@ def test_a_question_loses_the_greetings_around_it(message, question):
     assert strip_small_talk(message) == question
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("sign", ["아", "嗯", "谢", "네"])
+def test_a_repeated_sign_is_read_in_polynomial_time(sign):
+    assert detect_small_talk(f"{sign * 190}x") is None
+
+
 @pytest.mark.parametrize(
     ("message", "is_request"),
     [

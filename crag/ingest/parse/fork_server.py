@@ -59,7 +59,7 @@ def _import_libraries(request: dict[str, Any]) -> None:
     for known in FORMATS:
         if known.is_likely(request.get("name", ""), request.get("content_type", "")):
             for library in known.libraries:
-                with suppress(ImportError):  # a child that needs it reports that
+                with suppress(Exception):  # a child that needs it reports that
                     import_module(library)
 
 
