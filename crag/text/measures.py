@@ -54,7 +54,7 @@ _PRICED = (
 _PRICE = (
     rf"{_MONEY}|\b(?:EUR|GBP|USD|CHF|CAD|AUD|Rs)\.?:? ?{_AMOUNT}"
     r"|\bno (?:extra )?(?:charge|cost|fee)\b|\b(?:free|nothing)\b"
-    rf"|\b{_AMOUNT} ?(?:[€£%]|(?:p|kr|CHF|yen|yuan|rupees?|francs?|crowns?|per ?cent)\b)"
+    rf"|(?<![\w.,]){_AMOUNT} ?(?:[€£%]|(?:p|kr|CHF|yen|yuan|rupees?|francs?|crowns?|per ?cent)\b)"
     rf"|(?<![\d.,:])\d+[.,]\d\d(?![\d.,:])"
     rf"|\b(?:prices?|costs?|fees?|amount|rates?|total)\b[^.;:|]{{0,12}}: ?{_AMOUNT}"
 )
@@ -119,6 +119,7 @@ _OTHERS = tuple(  # what a question asks, and the quantities that do not answer 
         ),
     )
 )
+_CHANGE_LENGTH = 100  # characters
 _CHANGED_BY = lazy_regex(
     r"\b(?:shorten|reduc|extend|prolong|lengthen|increas|decreas|rais|lower|cut)\w*\b[^.;]{0,40}\bby (?:\w+ ){0,2}$",
     re.IGNORECASE,
@@ -134,7 +135,11 @@ def find_quantities(question: str, text: str) -> list[re.Match[str]] | None:
     holds = next((holds for asks, holds in _MEASURES if asks.search(question)), None)
     if holds is None:
         return None
-    return [found for found in holds.finditer(text) if not _CHANGED_BY.search(text, 0, found.start())]
+    return [
+        found
+        for found in holds.finditer(text)
+        if not _CHANGED_BY.search(text, max(0, found.start() - _CHANGE_LENGTH), found.start())
+    ]
 
 
 def drop_other_quantities(question: str, text: str) -> str:
