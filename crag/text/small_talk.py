@@ -60,6 +60,7 @@ _SOCIAL = frozenset(("wellbeing", "thanks", "farewell", "greeting", "acknowledge
 _KINDS: tuple[SmallTalk, ...] = get_args(SmallTalk)
 _CLAUSE_END = re.compile(r"(?<=[.!?,;:~…。！？，；、\n])\s*|\s+[-–—]+\s+")
 _JOINED = re.compile(rf"{_CLAUSE_END.pattern}|\s+and\s+", re.IGNORECASE)
+_REPEATS = re.compile(r"(.{1,3}?)\1{3,}")  # of signs, as in “嗯嗯嗯嗯”: matching phrases is not linear
 _MOST_WORDS = 5  # of two phrases with nothing between them
 _LONGEST = 200  # characters; small talk is short, and a pasted text need not be cut into clauses
 
@@ -114,5 +115,6 @@ def _is_phrase(said: str, kind: SmallTalk) -> bool:
 
 
 def _bare(clause: str) -> str:
-    """Return a clause without punctuation, emoji and doubled spaces around its words."""
-    return " ".join(re.sub(r"^[\W_]+|[\W_]+$", "", clause).replace("’", "'").split())
+    """Return a clause without punctuation, emoji and doubled spaces around its words, and with long repeats cut."""
+    short = _REPEATS.sub(r"\1\1\1", re.sub(r"^[\W_]+|[\W_]+$", "", clause))
+    return " ".join(short.replace("’", "'").split())
