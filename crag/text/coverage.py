@@ -201,6 +201,7 @@ def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
 def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: Sequence[Passage]) -> bool:
     """Return whether a sentence that is not quoted names as much of the question and states a different value.
 
+    A sentence that states a value directly has a rival only in another that does, or one on the day asked about.
     Of 62 such answers to Natural Questions, SQuAD, KorQuAD and DRCD, 32 were right; of the others, nine in ten.
     """
     if question.answer_type not in SINGLE_VALUE_TYPES or not passages:
