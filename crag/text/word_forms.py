@@ -48,5 +48,5 @@ def find_other_forms(term: str) -> frozenset[str]:
 
 
 def index_other_forms(terms: Collection[str]) -> dict[str, str]:
-    """Map other forms and synonyms of these terms, unless they are among the terms, to one term each."""
+    """Map each other form and synonym of these terms to its term; forms that are among the terms are left out."""
     return {form: term for term in sorted(terms) for form in find_other_forms(term) if form not in terms}
