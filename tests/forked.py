@@ -15,10 +15,10 @@ _let_go: list[int] = []  # ports of those that have ended: a browser need not re
 
 
 @contextmanager
-def forked(home: Path, **environment: str) -> Iterator[str]:
-    """The application on this home, stopped at the end; gives its address."""
-    port = free_port(_let_go.pop() if _let_go else 0)
-    process = start(_launch, port, environment=os.environ | {"CRAG_HOME": str(home)} | environment)
+def forked(home: Path, folder: Path = ROOT, port: int = 0, **environment: str) -> Iterator[str]:
+    """The application on this home, started in a folder and stopped at the end; gives its address."""
+    port = port or free_port(_let_go.pop() if _let_go else 0)
+    process = start(_launch, port, folder, environment=os.environ | {"CRAG_HOME": str(home)} | environment)
     try:
         wait_for(f"http://127.0.0.1:{port}/healthz", process.is_alive)
         yield f"http://127.0.0.1:{port}"
@@ -29,9 +29,9 @@ def forked(home: Path, **environment: str) -> Iterator[str]:
         _let_go.append(port)
 
 
-def _launch(port: int) -> None:
+def _launch(port: int, folder: Path) -> None:
     """In the new process: what its command does, without a terminal."""
-    os.chdir(ROOT)
+    os.chdir(folder)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)

@@ -107,8 +107,8 @@ class ScriptedOllama:
 
     def next_token_due(self, asked: Asked, say: Say) -> Due:
         """When what follows the `asked.tokens_sent` tokens sent so far may be sent."""
-        due = time.monotonic() + (self.per_token if say.per_token is None else say.per_token)
-        return lambda: due
+        sent = time.monotonic()
+        return lambda: sent + (self.per_token if say.per_token is None else say.per_token)
 
     def has(self, name: str) -> Model | None:
         return next((model for model in self.models if model.name in (name, f"{name}:latest")), None)

@@ -10,8 +10,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from crag.app.application import open_application
+from crag.options import RunOptions
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.tavily import TavilyServer
 from tests.e2e.browser import PATIENCE_MS, chromium, launch, new_context
 from tests.forked import forked
 
@@ -25,6 +27,15 @@ Descaling takes about forty minutes, and the water tank must be rinsed twice aft
 
 The grinder is cleaned on Fridays. Beans are ordered from Lisbon on the first Monday of each month.
 """
+LONG_TITLE = "Maintenance of boilers and pumps in the cellars of our houses " * 3
+BOILER = f"# {LONG_TITLE}\n\nThe boiler is inspected in March.\n"
+FINALS = {
+    "title": "2024 NBA Finals",
+    "url": "https://en.example.org/finals",
+    "score": 0.9,
+    "content": "The Boston Celtics won the 2024 NBA Finals. They beat the Dallas Mavericks four games to one.",
+}
+FORMER_KEY = "f" * 43  # in the cookie of a browser that came before secrets were kept in local storage
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,39 +76,47 @@ def page(context: BrowserContext) -> Iterator[Page]:
     assert not violations
 
 
-@pytest.fixture
-def app(tmp_path: Path) -> Iterator[str]:
-    """The application on an empty home, with nothing configured."""
-    with forked(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9") as address:
-        yield address
-
-
 @pytest.fixture(scope="session")
 def notes_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home that holds the notes, to be copied."""
+    """A home with two documents and a conversation of `FORMER_KEY`, to be copied."""
     home = tmp_path_factory.mktemp("notes") / "home"
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.library.pipeline.add_bytes("brewing.md", NOTES.encode())
+    for name, text in (("brewing.md", NOTES), ("boiler.md", BOILER)):
+        application.library.pipeline.add_bytes(name, text.encode())
+    conversation = application.conversations.for_user(FORMER_KEY).create().id
+    list(application.runs.start(conversation, QUESTION, RunOptions(web="off")).follow())
     application.close()
     return home
 
 
+@pytest.fixture(scope="session")
+def web() -> Iterator[TavilyServer]:
+    with TavilyServer(results=[FINALS]) as server:
+        yield server
+
+
 @pytest.fixture
-def home_with_notes(notes_home: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(notes_home, tmp_path / "home"))
+def tavily(web: TavilyServer) -> TavilyServer:
+    """The web search of the application on the notes; nobody has asked it yet."""
+    web.requests.clear()
+    return web
 
 
 @pytest.fixture(scope="session")
-def notes_address(notes_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The application on the notes for all scenarios that leave documents and settings as they are."""
+def notes_address(notes_home: Path, web: TavilyServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The application on the notes, with a web search and without a model server.
+
+    It is for all scenarios that leave documents and settings as they are.
+    """
     home = shutil.copytree(notes_home, tmp_path_factory.mktemp("notes") / "home")
-    with forked(home, OLLAMA_HOST="127.0.0.1:9") as address:
+    search = {"TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": web.url}
+    with forked(home, OLLAMA_HOST="127.0.0.1:9", **search) as address:
         yield address
 
 
 @pytest.fixture
 def app_with_notes(notes_address: str, page: Page) -> str:
-    """The application on the notes, with nothing configured, where the browser of this page has not been yet."""
+    """The application on the notes, where the browser of this page has not been yet."""
     page.context.clear_cookies()
     stored = {"origin": notes_address, "storageTypes": "local_storage"}
     page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", stored)
@@ -128,7 +147,7 @@ def ollama(kitchen: tuple[ScriptedOllama, str]) -> Iterator[ScriptedOllama]:
     usual = server.script
     server.requests.clear()
     yield server
-    server.script, server.memory.load_seconds = usual, 0.0
+    server.script, server.per_token, server.memory.load_seconds = usual, 0.0, 0.0
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
 from tests.e2e.browser import ask, badge, launch, new_screen, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
-from tests.e2e.test_evaluate import ROWS, upload_dataset
+from tests.e2e.test_charts_and_tables import ROWS, upload_dataset
 from tests.served import ROOT, served
 
 TARGET = ROOT / "docs" / "screenshots"

@@ -1,9 +1,12 @@
-"""Hostile text on every page: none of it is run, fetched or opened, live, after a reload or in exports."""
+"""Hostile text on every page: none of it is run, fetched or opened, live or after a reload.
+
+`test_sharing.py` looks at exported pages.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from crag.app.application import Application, open_application
+from crag.app.application import open_application
 from crag.settings import Settings
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
@@ -109,12 +112,6 @@ class Watch:
             assert target.netloc in ("", self.host) or target.netloc in text, (where, text, address)
 
 
-@pytest.fixture
-def application_on(tmp_path: Path) -> Callable[[], Application]:
-    """The services on the home, as a second process has them."""
-    return lambda: open_application(Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin"))
-
-
 @contextmanager
 def hostile_app(home: Path, canary: Canary) -> Iterator[str]:
     """The application whose model, web and settings are all in the hands of strangers."""
@@ -134,57 +131,67 @@ def hostile_app(home: Path, canary: Canary) -> Iterator[str]:
             yield address
 
 
-def test_text_of_strangers_is_shown_and_never_obeyed(page: Page, tmp_path: Path, canary: Canary, application_on):
-    application = application_on()
+def test_text_of_strangers_is_shown_and_never_obeyed(page: Page, tmp_path: Path, canary: Canary):
+    home = tmp_path / "home"
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
     notes = f"# Notes {canary.text('heading')}\n\nThe espresso machine is descaled with acid. {canary.text('document')}"
     name = f"<img src=x onerror=window.pwned=1>![x](http:127.0.0.1:{canary.port}) :red[n].md"
     assert application.library.pipeline.add_bytes(name, notes.encode()).error is None
     application.close()
 
-    with hostile_app(tmp_path / "home", canary) as address:
+    with hostile_app(home, canary) as address:
         watch = Watch(page, address)
         open_page(page, address)
         ask(page, f"What is the espresso machine descaled with? {canary.text('question')}")
         _walk_through_chat(page, watch)
-        application = application_on()
-        conversation = application.conversations.list()[0]
-        first, last = (one.run_id for one in application.conversations.messages(conversation.id) if one.run_id)
-        runs = (f"inspect?run={first}", f"compare?a={first}&b={last}")
-        for path in ("documents", "inspect", "gaps", *runs):
-            open_page(page, f"{address}/{path}")
-            watch.check(path)
+        conversation = page.url
+        page.get_by_role("button", name="Open in Inspect").locator("visible=true").last.click()
         expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()
-
-    exported = tmp_path / "exported.html"
-    for content in (application.sharing.html(conversation.id), application.sharing.export_run_html(last)):
-        exported.write_text(content)
-        page.goto(exported.as_uri())
-        watch.check("the exported page")
-        expect(page.locator("body")).to_contain_text("{{7777+1}}")
-    application.close()
+        _check(page, watch, "the run")
+        _press(page, "Compare")
+        page.get_by_role("dialog").get_by_role("button", name="espresso").first.click()
+        expect(page.get_by_role("heading", name="What differs")).to_be_visible()
+        _check(page, watch, "two runs")
+        page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()
+        expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+        _check(page, watch, "the documents")
+        _press(page, "Coverage gaps")
+        expect(page.get_by_role("heading", name=UNCOVERED)).to_be_visible()
+        _check(page, watch, "the gaps")
+        open_page(page, conversation)
+        expect(page.get_by_test_id("stChatMessage").nth(1)).to_contain_text("{{7777+1}}")
+        watch.check("the conversation after a reload")
     assert canary.hits == []
 
 
+def _check(page: Page, watch: Watch, where: str) -> None:
+    settled(page)
+    watch.check(where)
+
+
+def _press(page: Page, name: str) -> None:
+    settled(page)  # a click during a redraw is lost
+    page.get_by_role("button", name=name).locator("visible=true").first.click()
+
+
 def _walk_through_chat(page: Page, watch: Watch) -> None:
-    """Live, after a reload, the source drawer, the list, and a question that the web answers."""
+    """Live, the source drawer, the list of conversations, and a question that the web answers."""
     answer = page.get_by_test_id("stChatMessage").last
     expect(answer).to_contain_text("Every six weeks")
     watch.check("while it is written")
     expect(answer.get_by_role("button", name="Copy")).to_be_visible()
-    watch.check("answered")
-    page.reload()
-    expect(answer).to_contain_text("{{7777+1}}")
     expect(answer).not_to_contain_text("[99]")
-    watch.check("after a reload")
+    _check(page, watch, "answered")
     answer.locator('a[href^="#cite-"]').first.click()
     expect(page.get_by_role("dialog")).to_contain_text("descaled with acid")
     watch.check("the source drawer")
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
     page.get_by_test_id("stSidebar").get_by_text("History", exact=True).click()
-    settled(page)
-    watch.check("the conversations")
+    _check(page, watch, "the conversations")
+    page.get_by_test_id("stSidebar").get_by_text("Trace", exact=True).click()
     ask(page, UNCOVERED)
     page.get_by_role("button", name="Allow", exact=True).click()  # not the one for a sentence without a source
     expect(answer).to_contain_text("Sent to Tavily")
     expect(answer.get_by_role("button", name="Copy")).to_be_visible()
-    watch.check("the web's answer")
+    _check(page, watch, "the web's answer")

@@ -113,8 +113,12 @@ async def _list_conversations(address: str, cookies: Mapping[str, str], secret: 
         kept.set(name, value, domain="127.0.0.1")
     async with opened_tab(address, cookies=kept, secret=secret) as tab:
         await tab.choose("History")
-        await tab.until(lambda: tab.shows("Search conversations"))
-        return {one for one in (QUESTION, "Your conversations appear here.") if tab.shows(one)}
+
+        def find() -> set[str]:
+            return {one for one in (QUESTION, "Your conversations appear here.") if tab.shows(one)}
+
+        await tab.until(find)  # the list is drawn after the field above it
+        return find()
 
 
 def test_another_page_reads_and_does_nothing_and_a_program_that_gets_the_cookies_is_somebody_else(

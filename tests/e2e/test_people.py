@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from crag.app.application import open_application
-from crag.options import RunOptions
-from crag.settings import Settings
 from tests.e2e.browser import ask, badge, new_context, open_page, settled
-from tests.e2e.conftest import QUESTION
-from tests.forked import forked
-
-FORMER_KEY = "f" * 43
+from tests.e2e.conftest import FORMER_KEY, QUESTION
 
 CANCEL_TRANSITIONS = """async () => {  // of two properties at once, as a pointer does that only passes over a button
     const nextFrame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
@@ -31,63 +24,43 @@ CANCEL_TRANSITIONS = """async () => {  // of two properties at once, as a pointe
 
 @pytest.fixture
 def other(browser: Browser) -> Iterator[Page]:
-    """A page in the browser of somebody else."""
+    """A page in the browser of somebody else, which stores nothing."""
     context = new_context(browser, viewport={"width": 1440, "height": 900})
-    yield context.new_page()
+    page = context.new_page()
+    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked') } })")
+    yield page
     context.close()
 
 
 def test_each_of_two_people_sees_their_own_conversations(page: Page, other: Page, app_with_notes: str):
+    former = {"name": "crag_person", "value": FORMER_KEY, "url": app_with_notes, "httpOnly": True}
+    page.context.add_cookies([former])
     open_page(page, app_with_notes)
-    ask(page, QUESTION)
-    expect(badge(page, "from your documents")).to_be_visible()
-    assert not [cookie for cookie in page.context.cookies(app_with_notes) if cookie.get("name") == "crag_person"]
+    page.get_by_text("History", exact=True).click()
+    row = page.get_by_test_id("stSidebar").get_by_role("button", name=QUESTION)
+    row.click()
+    expect(page.get_by_test_id("stChatMessage").first).to_contain_text(QUESTION)
+    assert not [cookie for cookie in page.context.cookies() if cookie.get("name") == "crag_person"]
 
     open_page(other, page.url)
     expect(other.get_by_text("There is no such conversation here.")).to_be_visible()
-    other.get_by_role("button", name="New conversation").click()
-    expect(other).to_have_url(f"{app_with_notes}/")
     other.get_by_text("History", exact=True).click()
     expect(other.get_by_text("Your conversations appear here.")).to_be_visible()
     other.get_by_label("Search conversations").first.fill("espresso")
     expect(other.get_by_text("No conversations found.")).to_be_visible()
+    expect(other.get_by_text("This browser does not remember who you are")).to_be_visible()
+    ask(other, "When is the grinder cleaned?")
+    expect(badge(other, "from your documents")).to_be_visible()
+    expect(other.get_by_test_id("stSidebar")).to_contain_text("Grade")  # a question opens the trace
+    settled(other)
+    other.get_by_text("History", exact=True).click()
+    other.get_by_label("Search conversations").first.fill("grinder")
+    expect(other.get_by_role("button", name="When is the grinder cleaned?")).to_be_visible()
 
-    page.reload()
-    page.get_by_text("History", exact=True).click()
-    row = page.get_by_test_id("stSidebar").get_by_role("button", name=QUESTION)
-    expect(row).to_be_visible()
     _delete_and_take_back_by_keyboard(page)
     expect(row).to_be_visible()
     expect(page.get_by_test_id("stChatMessage").first).to_contain_text(QUESTION)
     _export_and_leave_by_keyboard(page)
-
-
-def test_a_browser_that_stores_nothing_works_until_its_tab_is_closed(other: Page, notes_address: str):
-    other.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked') } })")
-    open_page(other, notes_address)
-    ask(other, QUESTION)
-    expect(badge(other, "from your documents")).to_be_visible()
-    other.get_by_text("History", exact=True).click()
-    expect(other.get_by_role("button", name=QUESTION)).to_be_visible()
-    expect(other.get_by_text("This browser does not remember who you are")).to_be_visible()
-
-
-def test_conversations_of_a_former_cookie_go_to_the_first_browser_that_comes_with_it(
-    page: Page, other: Page, home_with_notes: Path
-):
-    application = open_application(Settings(home=home_with_notes, chat_model="builtin", embedder="builtin"))
-    conversation = application.conversations.for_user(FORMER_KEY).create().id
-    list(application.runs.start(conversation, QUESTION, RunOptions(web="off")).follow())
-    application.close()
-    with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9") as address:
-        for one in (page, other):
-            one.context.add_cookies([{"name": "crag_person", "value": FORMER_KEY, "url": address, "httpOnly": True}])
-        for _ in range(2):
-            open_page(page, f"{address}/?c={conversation}")
-            expect(page.get_by_test_id("stChatMessage").first).to_contain_text(QUESTION)
-            assert not [cookie for cookie in page.context.cookies() if cookie.get("name") == "crag_person"]
-        open_page(other, f"{address}/?c={conversation}")
-        expect(other.get_by_text("There is no such conversation here.")).to_be_visible()
 
 
 def _delete_and_take_back_by_keyboard(page: Page) -> None:

@@ -8,7 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browser import PHONE, ask, badge, new_context, open_page, settled, upload
-from tests.e2e.conftest import NOTES, QUESTION
+from tests.e2e.conftest import LONG_TITLE, NOTES, QUESTION
+
+BOILER_QUESTION = "When is the boiler inspected?"
 
 
 @pytest.fixture
@@ -20,50 +22,17 @@ def phone(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_a_passage_opens_from_the_trace_under_its_long_title_and_closes_back_to_it(phone: Page, app: str):
-    title = "Maintenance of espresso machines and grinders in the kitchens " * 3
-    open_page(phone, app)
-    upload(phone, "brewing.md", NOTES.replace("Brewing notes", title).encode())
-    outcome = phone.get_by_text("Added: 1 passage").bounding_box()
-    assert outcome is not None
-    assert outcome["height"] < 40  # on one line, not squeezed beside the name
-
-    ask(phone, QUESTION)
-    expect(badge(phone, "from your documents")).to_be_visible()
-    phone.locator("[class*=trace-of-] button:visible").last.click()
-    drawer = phone.get_by_role("dialog")
-    expect(drawer).to_contain_text("Grade")
-    drawer.locator("[class*=passage-] button:visible").first.click()
-    expect(drawer).to_contain_text("Only this document")
-    expect(drawer).to_contain_text("citric acid")
-    heading = drawer.get_by_role("heading").first
-    expect(heading).to_contain_text(title.strip())
-    expect(phone.get_by_text("Only this document")).to_be_visible()
-    folded = heading.bounding_box()
-    assert folded is not None
-    assert folded["height"] < 120  # two lines
-    heading.get_by_text("Maintenance").tap()
-    phone.wait_for_function(
-        "([heading, folded]) => heading.getBoundingClientRect().height > 2 * folded",
-        arg=[heading.element_handle(), folded["height"]],
-    )
-    phone.keyboard.press("Escape")
-    expect(drawer).to_contain_text("Grade")
-    phone.keyboard.press("Escape")
-    expect(drawer).to_be_hidden()
-    phone.wait_for_function("() => document.documentElement.scrollWidth <= 390")
-
-
-def test_an_answer_on_a_phone(phone: Page, app_on_ollama: str):
-    open_page(phone, app_on_ollama)
+def test_a_conversation_on_a_phone_held_upright_and_on_its_side(phone: Page, notes_address: str):
+    open_page(phone, notes_address)
     box = phone.get_by_test_id("stChatInputTextArea")
     expect(box).to_have_attribute("aria-keyshortcuts", "/")  # drawn, and left alone: focus would open the keyboard
     expect(box).not_to_be_focused()
-    ask(phone, QUESTION)
+    ask(phone, BOILER_QUESTION)
     expect(badge(phone, "from your documents")).to_be_visible()
     _everything_is_within_reach(phone)
-    _back_closes_one_drawer_at_a_time(phone)
-    _back_and_a_reload_close_the_sidebar(phone)
+    _long_title_is_folded_and_back_closes_one_drawer_at_a_time(phone)
+    _sidebar_is_closed_by_back_and_by_a_reload(phone)
+    _answer_is_in_view(phone)
 
 
 def _everything_is_within_reach(phone: Page) -> None:
@@ -88,24 +57,30 @@ def _everything_is_within_reach(phone: Page) -> None:
 
     sidebar = phone.get_by_test_id("stSidebar")
     phone.get_by_test_id("stExpandSidebarButton").tap()
-    sidebar.get_by_role("button", name=QUESTION).tap()
+    sidebar.get_by_role("button", name=BOILER_QUESTION).tap()
     expect(sidebar).to_have_attribute("data-collapsed", "true")
-    phone.get_by_role("button", name="Cancel").tap()
+    phone.get_by_role("button", name="Cancel", exact=True).tap()
     expect(editor).to_have_count(0)
 
 
-def _back_closes_one_drawer_at_a_time(phone: Page) -> None:
-    """And a reload closes the trace."""
+def _long_title_is_folded_and_back_closes_one_drawer_at_a_time(phone: Page) -> None:
     conversation, drawer = phone.url, phone.get_by_role("dialog")
-    phone.locator('a[href^="#cite-"]').first.tap()
-    expect(drawer).to_contain_text("Only this document")
-    phone.go_back()
-    expect(drawer).to_be_hidden()
-
-    phone.locator("[class*=trace-of-] button:visible").last.tap()
+    settled(phone)
+    phone.locator("[class*=trace-of-] button:visible").last.click()
     expect(drawer).to_contain_text("Grade")
-    drawer.locator("[class*=passage-] button:visible").first.tap()
+    drawer.locator("[class*=passage-] button:visible").filter(has_text="boilers").click()
     expect(drawer).to_contain_text("Only this document")
+    heading = drawer.get_by_role("heading").first
+    expect(heading).to_contain_text(LONG_TITLE.strip())
+    folded = heading.bounding_box()
+    assert folded is not None
+    assert folded["height"] < 120  # two lines
+    heading.get_by_text("Maintenance").tap()
+    phone.wait_for_function(
+        "([heading, folded]) => heading.getBoundingClientRect().height > 2 * folded",
+        arg=[heading.element_handle(), folded["height"]],
+    )
+    phone.wait_for_function("() => document.documentElement.scrollWidth <= 390")
     phone.go_back()
     expect(drawer).to_contain_text("Grade")
     phone.go_back()
@@ -113,40 +88,37 @@ def _back_closes_one_drawer_at_a_time(phone: Page) -> None:
     expect(phone).to_have_url(conversation)
     expect(badge(phone, "from your documents")).to_be_visible()
 
-    phone.locator("[class*=trace-of-] button:visible").last.tap()
-    expect(drawer).to_contain_text("Grade")
-    phone.reload()
-    expect(badge(phone, "from your documents")).to_be_in_viewport()
-    settled(phone)
-    expect(drawer).to_have_count(0)
 
-
-def _back_and_a_reload_close_the_sidebar(phone: Page) -> None:
-    """And leave the conversation open."""
+def _sidebar_is_closed_by_back_and_by_a_reload(phone: Page) -> None:
+    """And the conversation stays open."""
     conversation, sidebar = phone.url, phone.get_by_test_id("stSidebar")
-    for _ in range(2):
+    for close in (phone.go_back, phone.reload):
         phone.get_by_role("button", name="Expand sidebar").tap()
         expect(sidebar).to_have_attribute("data-collapsed", "false")
-        phone.go_back()
+        close()
         expect(sidebar).to_have_attribute("data-collapsed", "true")
         expect(phone).to_have_url(conversation)
-    phone.go_back()
-    expect(phone.get_by_role("heading", name="Ask your documents")).to_be_visible()
-    phone.get_by_role("button", name="Expand sidebar").tap()
-    expect(sidebar).to_have_attribute("data-collapsed", "false")
-    phone.reload()
-    expect(phone.get_by_test_id("stChatInputTextArea")).to_be_visible()
-    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    expect(badge(phone, "from your documents")).to_be_in_viewport()
 
 
-def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, notes_address: str):
+def _answer_is_in_view(phone: Page) -> None:
+    """The badge of a new answer is below the header, and in view on a phone on its side."""
+    phone.set_viewport_size({"width": 390, "height": 640})
+    ask(phone, QUESTION)
+    expect(phone.get_by_test_id("stChatMessage").filter(has_text=QUESTION)).to_be_attached()
+    answer = phone.get_by_test_id("stChatMessage").last
+    expect(answer.get_by_role("button", name="More")).to_be_attached()
+    header, shown = phone.get_by_test_id("stHeader"), answer.locator(".stMarkdownBadge").first
+    phone.wait_for_function(
+        "([header, shown]) => shown.getBoundingClientRect().top >= header.getBoundingClientRect().bottom",
+        arg=[header.element_handle(), shown.element_handle()],
+    )
+
     phone.set_viewport_size({"width": 844, "height": 390})
-    open_page(phone, notes_address)
-    for question in (QUESTION, "When is the grinder cleaned?"):
-        ask(phone, question)
-        expect(phone.locator('[data-testid="stChatMessage"]', has_text=question)).to_be_attached()
-        expect(badge(phone, "from your documents")).to_be_in_viewport()
-        expect(phone.locator('a[href^="#cite-"]').last).to_be_in_viewport()
+    ask(phone, "When is the grinder cleaned?")
+    expect(phone.get_by_test_id("stChatMessage").filter(has_text="grinder cleaned?")).to_be_attached()
+    expect(badge(phone, "from your documents")).to_be_in_viewport()
+    expect(phone.locator('a[href^="#cite-"]').last).to_be_in_viewport()
     content, main = (phone.get_by_test_id(name) for name in ("stMainBlockContainer", "stMain"))
     content.evaluate("content => content.style.display = 'none'")
     assert main.evaluate("main => main.scrollTop") == 0
@@ -154,32 +126,28 @@ def test_an_answer_is_in_view_on_a_phone_on_its_side(phone: Page, notes_address:
     expect(badge(phone, "from your documents")).to_be_in_viewport()
 
 
-def test_the_badge_of_an_answer_is_below_the_header(phone: Page, notes_address: str):
-    phone.set_viewport_size({"width": 390, "height": 640})
-    open_page(phone, notes_address)
-    for question in (QUESTION, "When is the grinder cleaned?"):
-        ask(phone, question)
-        expect(phone.get_by_test_id("stChatMessage").filter(has_text=question)).to_be_attached()
-        answer = phone.get_by_test_id("stChatMessage").last
-        expect(answer.get_by_role("button", name="More")).to_be_attached()
-        header, shown = phone.get_by_test_id("stHeader"), answer.locator(".stMarkdownBadge").first
-        phone.wait_for_function(
-            "([header, shown]) => shown.getBoundingClientRect().top >= header.getBoundingClientRect().bottom",
-            arg=[header.element_handle(), shown.element_handle()],
-        )
-
-
-def test_in_a_narrow_window_a_chosen_page_closes_the_sidebar_and_trace_opens_it(browser: Browser, app_on_ollama: str):
-    context = new_context(browser, viewport={"width": 390, "height": 844})
-    page = open_page(context.new_page(), app_on_ollama)
+def test_in_a_narrow_window_a_chosen_page_closes_the_sidebar_and_trace_opens_it(page: Page, app_with_notes: str):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, app_with_notes)
+    sidebar = page.get_by_test_id("stSidebar")
     expect(page.get_by_test_id("stMainMenuButton")).to_be_in_viewport(ratio=1)
-    for name in ("Documents", "Chat"):
-        page.get_by_test_id("stExpandSidebarButton").click()
-        page.get_by_test_id("stSidebarNavLink").filter(has_text=name).click()
-        expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Documents").click()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    expect(page.get_by_role("heading", name="Documents", exact=True)).to_be_visible()
+    settled(page)
+    upload(page, "brewing.md", NOTES.encode())
+    outcome = page.get_by_text("Unchanged: already added").bounding_box()
+    assert outcome is not None
+    assert outcome["width"] > 200  # on a line of its own, not squeezed beside the name
+    page.get_by_text("Dismiss all").click()
+    expect(page.get_by_text("Dismiss all")).to_have_count(0)
+
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Chat").click()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
     page.locator("[class*=trace-of-] button:visible").last.click()
-    expect(page.get_by_test_id("stSidebar")).to_contain_text("Grade")
-    expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
-    context.close()
+    expect(sidebar).to_contain_text("Grade")
+    expect(sidebar).to_be_in_viewport()

@@ -1,9 +1,8 @@
-"""From an empty machine to an answer by Llama 3, without leaving the page."""
+"""From an empty machine to an answer by Llama 3 and its source, without leaving the page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,13 +10,17 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.doubles.ollama import ScriptedOllama, closed_address
-from tests.doubles.ollama_registry import Mishap
-from tests.e2e.browser import ask, badge, open_page, settled, upload
+from tests.e2e.browser import ask, badge, open_page, settled, uploader
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.forked import forked
 
-LLAMA = "llama3.1:8b"
 COUNT_CLICKS = "window.clicks = 0; addEventListener('click', event => { window.clicks += event.isTrusted }, true)"
+FILES = {
+    "brewing.md": NOTES.encode(),
+    "empty.txt": b"",
+    "<img src=x onerror=alert(1)>.txt": b"A short but honest text.",
+    "broken.pdf": b"%PDF-1.7\nnothing",
+}
 
 
 @pytest.fixture
@@ -35,16 +38,6 @@ def empty(tmp_path: Path, nowhere: str) -> Iterator[str]:
         yield address
 
 
-@contextmanager
-def installed(nowhere: str, seconds: float = 0.0, mishap: Mishap | None = None) -> Iterator[ScriptedOllama]:
-    """Ollama without a model, at the address that was empty; getting Llama 3 takes so long."""
-    with ScriptedOllama(models=[], port=urlsplit(nowhere).port or 0) as ollama:
-        ollama.registry[LLAMA].seconds = seconds
-        if mishap:
-            ollama.registry[LLAMA].mishaps.append(mishap)
-        yield ollama
-
-
 def chip(page: Page, name: str) -> Locator:
     return page.get_by_test_id("stBottom").get_by_role("button", name=name)
 
@@ -58,49 +51,49 @@ def button(page: Page, name: str) -> Locator:
 
 
 def test_an_empty_machine_answers_with_llama_3_after_two_clicks(page: Page, empty: str, nowhere: str):
+    foreign: list[str] = []
+    page.on("request", lambda request: foreign.append(request.url) if "127.0.0.1" not in request.url else None)
     page.add_init_script(COUNT_CLICKS)
     open_page(page, empty)
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
     expect(chip(page, "Built-in engine")).to_be_visible()
-    expect(page.get_by_text("no Tesseract and no RapidOCR")).to_be_visible()
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollHeight <= 900")
     button(page, "How to install Ollama").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("ollama.com/install.sh")
-    with installed(nowhere, seconds=2.0) as ollama:
+    with ScriptedOllama(models=[], port=urlsplit(nowhere).port or 0) as ollama:
         expect(dialog).to_be_hidden()
         button(page, "Get Llama 3.1 8B · 4.9 GB").click()
-        expect(page.get_by_text("of 4.9 GB").first).to_be_visible()
         expect(chip(page, "Llama 3.1 8B")).to_be_visible()
         assert page.evaluate("window.clicks") == 2
-        expect(page.get_by_text("Llama 3.1 8B on Ollama").first).to_be_visible()
 
-        upload(page, "brewing.md", NOTES.encode())
+        _add_good_and_bad_files(page)
         ollama.wait_until(lambda: ollama.memory.loads)
         ask(page, QUESTION)
         expect(badge(page, "from your documents")).to_be_visible()
-        expect(page.get_by_test_id("stChatMessage").last).not_to_contain_text("No language model is in use")
         assert ollama.chats
         assert len(ollama.memory.loads) == 1, "it was warmed up as the question needs it"
+        _read_and_copy_the_answer(page)
+    assert [url for url in foreign if not url.startswith(("data:", "blob:"))] == []
 
 
-def test_a_pull_resumes_after_a_full_disk_a_cancel_and_a_crash(page: Page, empty: str, nowhere: str):
-    full = Mishap(0.3, "error", "write /root/.ollama/models/blobs/sha256-11: no space left on device")
-    main = page.get_by_test_id("stMain")
-    with installed(nowhere, seconds=4.0, mishap=full) as ollama:
-        open_page(page, empty)
-        button(page, "Get Llama 3.1 8B").click()
-        expect(main).to_contain_text("The disk is full where Ollama keeps its models")
-        expect(main).not_to_contain_text("/root/")
-        ollama.registry[LLAMA].seconds = 20.0
-        button(page, "Resume").click()
-        button(page, "Cancel").click()
-        expect(main).to_contain_text("downloaded and kept")
-        there = ollama.registry[LLAMA].there
-        assert there > 0
-        button(page, "Resume").click()
-        expect(main).to_contain_text(" s left")
-    expect(main).to_contain_text("Ollama does not answer")
-    with installed(nowhere) as ollama:
-        ollama.registry[LLAMA].there = there  # on its disk
-        button(page, "Resume").click()
-        expect(chip(page, "Llama 3.1 8B")).to_be_visible()
+def _add_good_and_bad_files(page: Page) -> None:
+    files = [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in FILES.items()]
+    uploader(page).set_input_files(files)
+    page.get_by_text("Dismiss all").wait_for()
+    settled(page)
+    expect(page.get_by_text("Added 2 documents")).to_be_visible()
+    expect(page.get_by_text("2 refused", exact=False)).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+
+
+def _read_and_copy_the_answer(page: Page) -> None:
+    answer, trace = page.get_by_test_id("stChatMessage").last, page.get_by_test_id("stSidebar")
+    for step in ("Find passages", "Grade", "Decide", "Keep excerpts", "Write", "Check"):
+        expect(trace.get_by_text(step, exact=False).first).to_be_visible()
+    expect(trace.locator(".stMarkdownBadge", has_text="relevant").first).to_be_visible()
+    answer.get_by_role("button", name="Copy").click()
+    expect(answer.get_by_role("button", name="Copied")).to_be_visible()
+    assert "six weeks" in page.evaluate("navigator.clipboard.readText()")
+    trace.locator("[class*=passage-] button:visible").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("citric acid")

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from crag.app.application import Application
+from crag.server.page_requests import LOGIN_FAILED_COOKIE
 from pages.parts.routes import Page
 from pages.settings.sections import all_sections
 from tests.belongings import OFF, finish
@@ -60,6 +61,18 @@ def test_nobody_gets_in_without_a_login_and_who_is_refused_is_told_why(chat, log
         assert (reason in shown[0]) if reason else shown == []
     with services.database.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM users").scalar() == 0
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [("unreachable", "The login service does not answer"), ("refused", "did not confirm who you are"), ("x", None)],
+)
+def test_a_login_that_failed_says_why(chat, log_in, monkeypatch, failure, words):
+    log_in({})
+    monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {LOGIN_FAILED_COOKIE: failure}))
+    chat.run()
+    assert [one.label for one in chat.button] == ["Log in"]
+    assert [words in one.value for one in chat.warning] == ([True] if words else [])
 
 
 @pytest.mark.parametrize(

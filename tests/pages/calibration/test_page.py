@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from crag.evaluation.threshold_proposal import Calibration, ThresholdProposal
 from crag.options import RunOptions
 from crag.types import Thresholds
 from tests.evaluation.towns import add_facts
-from tests.pages.conftest import click, labels, said, until
+from tests.pages.conftest import ROOT, click, labels, said, until
+from tests.waiting import PATIENCE
 
 PAGE = "pages/calibration/page.py"
 
@@ -60,6 +62,13 @@ def test_measured_thresholds_are_moved_used_and_reset(calibrating, services):
     assert said(calibrating, "In use")
     click(calibrating, "Back to default")
     assert not services.grading_setup(RunOptions()).calibrated
+
+
+def test_a_measurement_goes_on_without_the_tab_that_began_it(calibrating):
+    click(calibrating, "Measure")
+    reloaded = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run().switch_page(PAGE).run()
+    until(reloaded, lambda: "Scores" in [header.value for header in reloaded.header])
+    assert not reloaded.exception
 
 
 def test_past_questions_are_shown_with_what_would_change(calibrating, services):

@@ -3,7 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.chat.test_consent import press
-from tests.pages.conftest import ROOT, labels, said, wait_for_consent
+from tests.pages.conftest import QUESTION, ROOT, labels, said, until, wait_for_consent
 from tests.waiting import PATIENCE
 
 
@@ -44,3 +44,15 @@ def test_waiting_questions_are_there_after_a_reload_and_can_be_edited(chat, tavi
     next(button for button in reopened.button if button.label == "Save").click().run()
     assert said(reopened, "Who cleans the grinder?")
     assert rows(reopened) == ["Where are the beans from?"]
+
+
+def test_a_question_sent_while_another_is_answered_waits_for_it(chat, ollama, notes):
+    ollama.per_token = 3600.0
+    chat.run().chat_input[0].set_value(QUESTION).run()
+    until(chat, lambda: ollama.chats and ollama.chats[-1].writes)
+    chat.chat_input[0].set_value("When is the grinder cleaned?").run()
+    assert said(chat, "Waiting: asked when this answer is done.")
+    ollama.per_token = 0.0
+    until(chat, lambda: len(chat.chat_message) == 4 and "stop" not in {button.key for button in chat.button})
+    assert said(chat, "on Fridays")
+    assert not said(chat, "Waiting:")
