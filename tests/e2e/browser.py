@@ -76,6 +76,14 @@ def badge(page: Page, words: str) -> Locator:
     return page.locator(".stMarkdownBadge", has_text=words).last
 
 
+def copy_answer(page: Page, words: str) -> None:
+    """Copy the last answer, and wait until the clipboard contains these words of it."""
+    page.evaluate("navigator.clipboard.writeText('')")
+    settled(page)  # a click during a redraw is lost
+    page.get_by_test_id("stChatMessage").last.get_by_role("button", name="Copy").click()
+    page.wait_for_function("async (words) => (await navigator.clipboard.readText()).includes(words)", arg=words)
+
+
 def uploader(page: Page) -> Locator:
     """Where documents are added; the box for questions takes files, too, and may be drawn first."""
     return page.get_by_test_id("stFileUploaderDropzoneInput").first

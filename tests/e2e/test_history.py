@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from crag.server.page_requests import UNKNOWN_PAGE_COOKIE
-from tests.e2e.browser import ask, badge, open_page
+from tests.e2e.browser import ask, badge, copy_answer, open_page
 from tests.e2e.conftest import QUESTION
 
 LEAVE_INERT = """() => {  // as Streamlit does at times when it draws a dialog again while that closes
@@ -81,8 +81,7 @@ def _open_and_close_a_drawer(page: Page) -> None:
         close(drawer)
         expect(drawer).to_be_hidden()
         expect(page).to_have_url(conversation)
-    page.get_by_role("button", name="Copy").click()  # fails while the page is inert
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copy_answer(page, "six weeks")  # fails while the page is inert
 
 
 def _open_drawer(page: Page) -> Locator:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.doubles.ollama import ScriptedOllama, closed_address
-from tests.e2e.browser import ask, badge, open_page, settled, uploader
+from tests.e2e.browser import ask, badge, copy_answer, open_page, settled, uploader
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.forked import forked
 
@@ -88,12 +88,10 @@ def _add_good_and_bad_files(page: Page) -> None:
 
 
 def _read_and_copy_the_answer(page: Page) -> None:
-    answer, trace = page.get_by_test_id("stChatMessage").last, page.get_by_test_id("stSidebar")
+    trace = page.get_by_test_id("stSidebar")
     for step in ("Find passages", "Grade", "Decide", "Keep excerpts", "Write", "Check"):
         expect(trace.get_by_text(step, exact=False).first).to_be_visible()
     expect(trace.locator(".stMarkdownBadge", has_text="relevant").first).to_be_visible()
-    answer.get_by_role("button", name="Copy").click()
-    expect(answer.get_by_role("button", name="Copied")).to_be_visible()
-    assert "six weeks" in page.evaluate("navigator.clipboard.readText()")
+    copy_answer(page, "six weeks")
     trace.locator("[class*=passage-] button:visible").first.click()
     expect(page.get_by_role("dialog")).to_contain_text("citric acid")
