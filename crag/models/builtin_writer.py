@@ -137,7 +137,7 @@ class BuiltinWriter(Writer):
     def _score(self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge]) -> list[list[ScoredUnit]]:
         """Score each sentence of each piece of knowledge, multiplied by the score of its passage."""
         passages = [held.passage for held in knowledge]
-        around = [f"{passage.title} {passage.heading}" for passage in passages]
+        around = [passage.subject for passage in passages]
         wholes = score_passages(
             question,
             [tokenize_text(passage.text, over, question.text) for passage, over in zip(passages, around, strict=True)],
@@ -161,7 +161,7 @@ class BuiltinWriter(Writer):
     def _gap_finder(
         self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge], texts: Sequence[Sequence[ScoredUnit]]
     ) -> GapFinder:
-        around = {held.n: f"{held.passage.title} {held.passage.heading}" for held in knowledge}
+        around = {held.n: held.passage.subject for held in knowledge}
         sentences = {held.n: [unit.text for unit in text] for held, text in zip(knowledge, texts, strict=True)}
 
         def find(chosen: Sequence[ScoredUnit]) -> Gaps:
@@ -187,10 +187,9 @@ def _set_bold(answer: str, start: int, end: int) -> str:
 
 def _find_surroundings(held: Knowledge, answer: str) -> list[str]:
     """Return title and headings of a source, and what the sentences that an answer quotes from it refer to."""
-    title = f"{held.passage.title} {held.passage.heading}"
     sentences = split_sentences(held.passage.text)
     quoted = (at for at, sentence in enumerate(sentences) if _is_said(sentence, answer))
-    return [title, *filter(is_heading, sentences), *(find_context(sentences, at, "") for at in quoted)]
+    return [held.passage.subject, *filter(is_heading, sentences), *(find_context(sentences, at, "") for at in quoted)]
 
 
 def _without_said(texts: Sequence[Sequence[ScoredUnit]], said: str, least_share: float) -> list[list[ScoredUnit]]:

@@ -22,7 +22,7 @@ from crag.text.language import (
     extract_key_words,
     extract_terms,
     is_cjk,
-    is_heading,
+    is_heading_above,
     is_labelled_line,
     is_table_row,
     split_sentences,
@@ -50,6 +50,7 @@ _MIN_LIST_ITEMS = 2
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
+_HALF = 0.5
 _MIN_HELD_SHARE = 0.6
 _REFERENCE = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
@@ -61,6 +62,7 @@ _DEFINITE_NOUN = lazy_regex(
     re.IGNORECASE,
 )
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
+_ASKS_COUNT = lazy_regex(r"\bhow many\b", re.IGNORECASE)
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
 _CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of the same kind
     lazy_regex("가장|제일|최[고대다소저장단]|最(?!近|[后後]|初|[终終])"),
@@ -249,7 +251,8 @@ def find_context(sentences: Sequence[str], at: int, around: str) -> str:
 
     The sentence before may itself refer to an earlier one: "Odby is a town. It has a port. It is old."
     """
-    heading = next((above for above in reversed(sentences[:at]) if is_heading(above)), "")
+    above = reversed(range(at))
+    heading = next((sentences[line] for line in above if is_heading_above(sentences[line], sentences[line + 1])), "")
     first = at
     while first and at - first < _MAX_REFERENCES and _refers_back(sentences[first], sentences[first - 1]):
         first -= 1
@@ -367,18 +370,21 @@ def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], tex
 def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
     """Return whether a quotation is no part of an answer: all it shares with the question is one ordinary word.
 
-    `gaps` is what the quotation lacks. Holding a name that the question asks about is enough, if no other name is
-    missing. Always False for Chinese and Korean, where endings hide shared words.
+    `gaps` is what the quotation lacks. Holding a name that the question asks about is enough if no other name is
+    missing, and so is a number of what is counted beside half of the other words. Always False for Chinese and Korean,
+    where endings hide shared words.
     """
     missing = {*gaps.names, *gaps.words}
     asked = {word: parts for word, parts in question.words if not FRAME_TERMS.issuperset(parts)}
     held = {word: parts for word, parts in asked.items() if word not in missing}
     if question.is_cjk or held.keys() == asked.keys():
         return False
+    share = _sum_weights(question, held.values()) / _sum_weights(question, asked.values())
     if len(held) < 2:
-        named = any(question.names.intersection(parts) for parts in held.values())
-        return not named or bool(gaps.names)
-    return _sum_weights(question, held.values()) < _MIN_WEIGHT_SHARE * _sum_weights(question, asked.values())
+        is_named = any(question.names.intersection(parts) for parts in held.values())
+        is_counted = bool(_ASKS_COUNT.search(question.text)) and not gaps.value and share >= _HALF
+        return not (is_named or is_counted) or bool(gaps.names)
+    return share < _MIN_WEIGHT_SHARE
 
 
 def _sum_weights(question: AnalyzedQuestion, words: Iterable[Sequence[str]]) -> float:
