@@ -25,7 +25,8 @@ from crag.grading.model_replies import (
 )
 from crag.grading.score import ask_yes_or_no
 from crag.prompts import find_json_object, load_prompt, strip_thoughts
-from crag.protocols import ChatModel, Embedder
+from crag.protocols import ChatModel, Embedder, Quotation
+from crag.text.coverage import find_gaps
 from crag.text.language import (
     detect_language,
     extract_terms,
@@ -114,9 +115,10 @@ class BuiltinRefiner:
             lead = max(scores[-2:], default=0.0) if follows else 0.0
             scores.append(max(own, 0.9 * lead))
             before = part[-1]
-        shares = [max(asked.covered_share(extract_terms(unit)) for unit in part) for part in said]
-        most = max(shares, default=0.0)
-        return select_strips(texts, scores, needed={at for at, share in enumerate(shares) if share == most > 0})
+        lacking = [min(find_gaps(asked, Quotation(unit, ""), None).count for unit in part) for part in said]
+        fewest = min(lacking, default=0)
+        needed = {at for at, count in enumerate(lacking) if count == fewest < max(lacking)}
+        return select_strips(texts, scores, needed=needed)
 
 
 def select_strips(

@@ -371,13 +371,16 @@ def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
     """Return whether a quotation is no part of an answer: all it shares with the question is one ordinary word.
 
     `gaps` is what the quotation lacks. Holding a name that the question asks about is enough if no other name is
-    missing, and so is a number of what is counted beside half of the other words. Always False for Chinese and Korean,
-    where endings hide shared words.
+    missing, and so is a number of what is counted beside half of the other words. In Korean, fewer
+    than two of five topics are too few; always False for Chinese, where words are hard to tell apart.
     """
     missing = {*gaps.names, *gaps.words}
+    if question.is_cjk:
+        topics = [word for word, _ in find_topics(question)] if detect_language(question.text) == "ko" else []
+        return sum(word not in missing for word in topics) < _MIN_WEIGHT_SHARE * len(topics)
     asked = {word: parts for word, parts in question.words if not FRAME_TERMS.issuperset(parts)}
     held = {word: parts for word, parts in asked.items() if word not in missing}
-    if question.is_cjk or held.keys() == asked.keys():
+    if held.keys() == asked.keys():
         return False
     share = _sum_weights(question, held.values()) / _sum_weights(question, asked.values())
     if len(held) < 2:
