@@ -32,7 +32,7 @@ _SIMILAR_SCORE_SHARE = 0.85
 """Share of the best score from which another sentence supports an answer about as well."""
 _COMPLETING_SCORE_SHARE = 0.5
 _LEAD_SCORE_SHARE = 0.7
-_COMPLETE_SCORE_SHARE = 0.35
+_COMPLETE_SCORE_SHARE = 0.5
 """Share of the best score from which a sentence that lacks nothing is preferred to better ones that do."""
 _PRONOUN = lazy_regex(r"\W*(?:it|its|he|his|she|her|they|their|this|these|those)\b", re.IGNORECASE)
 _FREE_CORNER = lazy_regex(r"\|\s*\|")

@@ -50,7 +50,6 @@ _MIN_LIST_ITEMS = 2
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
-_HALF = 0.5
 _MIN_HELD_SHARE = 0.6
 _REFERENCE = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
@@ -62,7 +61,6 @@ _DEFINITE_NOUN = lazy_regex(
     re.IGNORECASE,
 )
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
-_ASKS_COUNT = lazy_regex(r"\bhow many\b", re.IGNORECASE)
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
 _CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of the same kind
     lazy_regex("가장|제일|최[고대다소저장단]|最(?!近|[后後]|初|[终終])"),
@@ -371,8 +369,8 @@ def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
     """Return whether a quotation is no part of an answer: all it shares with the question is one ordinary word.
 
     `gaps` is what the quotation lacks. Holding a name that the question asks about is enough if no other name is
-    missing, and so is a number of what is counted beside half of the other words. In Korean, fewer
-    than two of five topics are too few; always False for Chinese, where words are hard to tell apart.
+    missing. In Korean, fewer than two of five topics are too few; always False for Chinese, where words are hard to
+    tell apart.
     """
     missing = {*gaps.names, *gaps.words}
     if question.is_cjk:
@@ -382,12 +380,10 @@ def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
     held = {word: parts for word, parts in asked.items() if word not in missing}
     if held.keys() == asked.keys():
         return False
-    share = _sum_weights(question, held.values()) / _sum_weights(question, asked.values())
     if len(held) < 2:
         is_named = any(question.names.intersection(parts) for parts in held.values())
-        is_counted = bool(_ASKS_COUNT.search(question.text)) and not gaps.value and share >= _HALF
-        return not (is_named or is_counted) or bool(gaps.names)
-    return share < _MIN_WEIGHT_SHARE
+        return not is_named or bool(gaps.names)
+    return _sum_weights(question, held.values()) < _MIN_WEIGHT_SHARE * _sum_weights(question, asked.values())
 
 
 def _sum_weights(question: AnalyzedQuestion, words: Iterable[Sequence[str]]) -> float:

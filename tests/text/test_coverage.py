@@ -452,7 +452,6 @@ def test_a_heading_alone_does_not_make_a_sentence_an_answer(embedder, text, item
 @pytest.mark.parametrize(
     ("question", "text", "off_topic"),
     [
-        ("How many weeks were lost because of the bomb?", "Bomb found in the harbour: 9 weeks", False),
         ("How many weeks were lost because of the bomb?", "The bomb was found in the harbour.", True),
         ("등대의 최대 수심은 몇 미터인가요?", "등대는 2월에 연다.", True),
         ("등대의 높이는 몇 미터인가요?", "등대의 키는 30미터이다.", False),
