@@ -552,7 +552,7 @@ HIRE = (
 )
 LAMPS = "Light | Cause | Remedy\nF2 | Paper jam | Open the flap\nF3 | No toner | Change the drum"
 BOATS = "The ferry has 13 cabins.\n\nThe crew of 12 cleans cabins daily. Cabins cost 40 euros.\n\nPier 9 has no cabins."
-AGENDA = "The meeting began at 19:00. The oars were painted on 3 May.\n\n5. Next meeting\nThursday 4 June, 19:00, in the boathouse."
+AGENDA = "The crew asked for a pier in May.\n\n5. Next meeting\nThursday 4 June, 19:00, in the boathouse."
 
 
 @pytest.mark.parametrize(
