@@ -17,7 +17,7 @@ from crag.types import Conversation, Message
 from pages.chat import answer, answer_actions, question_editor, state
 from pages.chat.answer_actions import AnswerMarks
 from pages.chat.questions import ask_question
-from pages.parts import document_intake, ingest_jobs, layout, markdown, reruns, setup_checklist
+from pages.parts import document_intake, ingest_jobs, labels, layout, markdown, reruns, setup_checklist
 from pages.parts.services import application
 from pages.parts.session import is_phone
 
@@ -170,7 +170,12 @@ def newest_messages(messages: Sequence[Message], above: Sequence[Message]) -> Se
 
 
 def open_place_above(conversation: Conversation | None, messages: Sequence[Message]) -> DeltaGenerator:
-    """Draw the button that shows earlier messages, and return the place of those above the newest ones."""
+    """Draw where the conversation is from, if not from here, and the button that shows earlier messages.
+
+    Returns the place of those above the newest ones.
+    """
+    if conversation and conversation.imported:
+        st.caption(f":material/upload: {labels.import_origin(conversation.imported)}")
     is_full = conversation is not None and len(messages) >= state.MESSAGES_AT_ONCE
     if is_full and application().conversations.count(conversation.id) > len(messages):
         st.button(_("Show earlier messages"), icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)

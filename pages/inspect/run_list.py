@@ -86,6 +86,8 @@ def _run_facts(row: RunRow) -> list[str]:
         facts.append(labels.version_change(row.change))
     if row.helpful is False:
         facts.append(_(":material/thumb_down: not helpful"))
+    if row.imported:
+        facts.append(labels.import_origin(row.imported))
     return facts
 
 

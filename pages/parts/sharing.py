@@ -89,7 +89,7 @@ def draw_import_dialog(on_done: Callable[[Conversation], None]) -> None:
     if file is None:
         return
     try:
-        conversation = application().sharing.import_json(file.getvalue())
+        conversation = application().sharing.import_json(file.getvalue(), file.name)
     except CragError as error:
         st.error(markdown.escape_line(translate_text(str(error))), icon=":material/error:")
         return
