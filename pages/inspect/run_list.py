@@ -74,6 +74,8 @@ def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str
             args=(row.run_id,),
         )
         st.caption(fact or " · ".join(_run_facts(row)), wrap=False)
+        if row.imported:
+            st.caption(labels.import_origin(row.imported), wrap=False)
     if opened:
         st.rerun()
 
@@ -86,8 +88,6 @@ def _run_facts(row: RunRow) -> list[str]:
         facts.append(labels.version_change(row.change))
     if row.helpful is False:
         facts.append(_(":material/thumb_down: not helpful"))
-    if row.imported:
-        facts.append(labels.import_origin(row.imported))
     return facts
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import deque
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import urljoin
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from reportlab.pdfgen.canvas import Canvas
@@ -49,12 +50,28 @@ def guide() -> bytes:
 
 
 def expect_strong_mark(drawer: Locator) -> None:
-    """The picture in the drawer has a place marked strongly, and it is in view."""
-    picture = drawer.get_by_role("img", name="Page 2 of guide")
+    """The picture in the drawer has a place marked strongly; it is in view, also enlarged, which scrolls to it."""
+    picture = drawer.get_by_role("button", name="Page 2 of guide")
     expect(picture).to_be_in_viewport()
-    response = drawer.page.request.get(urljoin(drawer.page.url, picture.get_attribute("src")))
-    image = Image.open(BytesIO(response.body())).convert("RGB")
-    assert STRONG in {colour for _, colour in image.getcolors(maxcolors=1 << 24) or []}
+    source = picture.locator("img").get_attribute("src") or ""
+    image = Image.open(BytesIO(b64decode(source.partition(",")[2]))).convert("RGB")
+    marked = np.argwhere((np.asarray(image) == STRONG).all(axis=2))
+    assert len(marked)
+    usual = picture.bounding_box()
+    picture.click()
+    expect(picture).to_have_attribute("aria-expanded", "true")
+    frame, enlarged = picture.locator("..").bounding_box(), picture.bounding_box()
+    assert usual
+    assert frame
+    assert enlarged
+    assert enlarged["width"] > 1.5 * usual["width"]
+    for side, length, place in (
+        ("y", "height", marked[0][0] / image.height),
+        ("x", "width", marked[0][1] / image.width),
+    ):
+        assert frame[side] <= enlarged[side] + place * enlarged[length] <= frame[side] + frame[length]
+    picture.click()
+    expect(picture).to_have_attribute("aria-expanded", "false")
 
 
 def choose(page: Page, menu: str, option: str) -> None:
