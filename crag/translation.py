@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, reduce
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parent / "translations"
@@ -30,6 +30,7 @@ _QUOTED_LIST = re.compile(r"“[^“”]+”(?:, “[^“”]+”)*(?: (?P<joint
 _WIDE_ENDS = ("。", "！", "？", "，", "；", "：")
 _MIN_LITERAL_LETTERS = 4  # a pattern with fewer letters outside of its placeholders would match other texts
 
+_T = TypeVar("_T")
 _ENGLISH_LOCALE = re.compile(r"(C|POSIX|en)(?![a-zA-Z])")
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
@@ -59,6 +60,17 @@ def use_language(language: str) -> Iterator[None]:
         yield
     finally:
         _language.reset(token)
+
+
+def bind_language(make: Callable[[], _T]) -> Callable[[], _T]:
+    """Bind the current language to what is called later in a thread without one, such as the making of a download."""
+    language = current_language()
+
+    def make_in_language() -> _T:
+        with use_language(language):
+            return make()
+
+    return make_in_language
 
 
 def current_language() -> str:
