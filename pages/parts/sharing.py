@@ -56,7 +56,7 @@ def _draw_link(conversation_id: str) -> None:
         )
         st.caption(_("It shows the conversation as it is when opened."), width="content")
     host = st.context.url or ""
-    st.code(f"{urljoin(host, '/')}{Page.SHARED.address}?link={link_id}", language=None)
+    st.code(f"{urljoin(host, '/')}{Page.SHARED.address}?link={link_id}", language=None, wrap_lines=True)
 
 
 @dialogs.dialog(N_("Share this answer"), icon=":material/share:")

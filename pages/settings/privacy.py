@@ -40,7 +40,7 @@ def _draw_browser_key() -> None:
         st.header(_("This browser"), anchor=False)
         with st.container(border=True):
             st.markdown(_(_KEY_INTRODUCTION))
-            st.code(key, language=None)
+            st.code(key, language=None, wrap_lines=True)
             st.caption(_(_KEY_MEANING))
             if not is_browser_remembered():
                 st.markdown(f":orange[:material/info:] {_(NOT_REMEMBERED)}")

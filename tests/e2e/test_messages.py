@@ -15,6 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
+from tests.e2e.accessibility import dialog_violations, violations
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.forked import forked
 
@@ -116,6 +117,7 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
             expect(drawer).to_contain_text("Sentences of the answer with this source")
             expect(drawer).to_contain_text("Page 2 of 3")
             expect_strong_mark(drawer)
+            assert violations(page) == []
             drawer.get_by_role("button", name="Next").click()
             expect(drawer).to_contain_text("Page 3 of 3")
             page.keyboard.press("/")
@@ -130,8 +132,13 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         answer.get_by_role("radio", name="Thumbs down").click()
         why = page.get_by_role("dialog")
         why.get_by_role("textbox").fill("It says nothing of the tank")
+        assert violations(page) == []
         why.get_by_role("button", name="Send").click()
         expect(answer).to_contain_text("You said: “It says nothing of the tank”")
+
+        for option in ("Copy with sources", "Pin as a test question"):
+            choose(page, "More", option)
+            assert dialog_violations(page) == [], option
 
         answer.get_by_role("radio", name=NEXT).or_(answer.get_by_role("button", name=NEXT)).click()
         expect(page.get_by_test_id("stChatMessage")).to_have_count(4)
