@@ -98,9 +98,9 @@ def _best_sentence(question: AnalyzedQuestion, sentences: Sequence[str]) -> str:
     return shorten_reason(best).rstrip(".。")
 
 
-def _list_words(words: Sequence[str], joint: Literal["and", "or"]) -> str:
+def _list_words(words: Sequence[str], conjunction: Literal["and", "or"]) -> str:
     """Return the first words in quotation marks, as in “built”, “Halden” and “lighthouse”."""
-    return quote_words(list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS], joint)
+    return quote_words(list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS], conjunction)
 
 
 class BuiltinGrader:
