@@ -161,6 +161,8 @@ SPEAKING = re.compile(
 def _spoken(tree: ast.AST) -> Iterator[Message]:
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    said |= {id(one) for call in calls if ast.unparse(call.func).startswith("_log.") for one in call.args}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inside | said:
             yield from (text for text in _texts(node) if _is_sentence(text))
