@@ -269,13 +269,14 @@ export default function ({ data, parentElement }) {
 }
 """
 _PICTURE_HTML = """
-<div class="frame"><button type="button" aria-expanded="false"><img alt=""></button></div>
+<div class="frame"><button type="button" aria-expanded="false"><img alt=""><i></i></button></div>
 """
 _PICTURE_CSS = """
 :host { display: block; }
 .frame { overflow: auto; border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius); }
-button { display: block; border: 0; padding: 0; background: none; cursor: zoom-in; }
+button { display: block; position: relative; border: 0; padding: 0; background: none; cursor: zoom-in; }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: -2px; }
+i { position: absolute; scroll-margin-block: 5rem; }
 button[aria-expanded="true"] { cursor: zoom-out; }
 img { display: block; width: 100%; }
 button[aria-expanded="false"] img.narrow { width: auto; max-width: 100%; }
@@ -285,9 +286,8 @@ _PICTURE_JS = """
 const ENLARGED = 1.8  // at least, in widths of the frame
 export default function ({ data, parentElement }) {
   const frame = parentElement.querySelector(".frame")
-  const button = frame.querySelector("button"), picture = frame.querySelector("img")
-  const setEnlarged = (enlarged, [x, y]) => {
-    const isEnlarged = Boolean(enlarged)
+  const [button, picture, mark] = ["button", "img", "i"].map((name) => frame.querySelector(name))
+  const setEnlarged = (isEnlarged, [x, y]) => {
     button.setAttribute("aria-expanded", isEnlarged)
     picture.style.width = isEnlarged ? `${Math.max(picture.naturalWidth, ENLARGED * frame.clientWidth)}px` : ""
     if (!isEnlarged) return
@@ -299,6 +299,10 @@ export default function ({ data, parentElement }) {
   button.setAttribute("aria-label", data.label)
   button.title = data.enlarge
   if (picture.src !== data.source) {
+    const [x, y] = data.mark ?? [0, 0]
+    mark.style.left = `${100 * x}%`
+    mark.style.top = `${100 * y}%`
+    picture.onload = () => { if (data.mark) mark.scrollIntoView({ block: "nearest", inline: "nearest" }) }
     picture.src = data.source
     setEnlarged(false, [0, 0])
   }
