@@ -107,9 +107,9 @@ def _find_statement(question: AnalyzedQuestion, passage: TokenizedText) -> Quota
     return quote(max(stating or range(len(lines)), key=suits)) if lines else Quotation("", passage.title)
 
 
-def _list_words(words: Sequence[str], joint: Literal["and", "or"]) -> str:
+def _list_words(words: Sequence[str], conjunction: Literal["and", "or"]) -> str:
     """Return the first words in quotation marks, as in “built”, “Halden” and “lighthouse”."""
-    return quote_words(list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS], joint)
+    return quote_words(list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS], conjunction)
 
 
 class BuiltinGrader:
