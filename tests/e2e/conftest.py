@@ -13,6 +13,7 @@ from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import CLOUD, LLAMA, NOMIC
 from tests.doubles.tavily import TavilyServer
 from tests.e2e.browser import PATIENCE_MS, chromium, launch, new_context
 from tests.forked import forked
@@ -132,7 +133,7 @@ def kitchen(
     The application has found the model by then: without one, the built-in engine would answer.
     """
     home = shutil.copytree(notes_home, tmp_path_factory.mktemp("kitchen") / "home")
-    with ScriptedOllama() as server, forked(home, OLLAMA_HOST=server.url) as address:
+    with ScriptedOllama(models=[LLAMA, CLOUD, NOMIC]) as server, forked(home, OLLAMA_HOST=server.url) as address:
         first = context.new_page()
         first.goto(address)
         expect(first.get_by_test_id("stMenuButtonButton").filter(has_text="Llama 3.1")).to_be_visible()

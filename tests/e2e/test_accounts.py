@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.accessibility import choose, dialog_violations, violations
 from tests.e2e.browser import ask, badge, new_context, open_page, settled, uploader
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.forked import forked
@@ -82,6 +83,7 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     ann.goto(f"{address}/documents")
     expect(ann.get_by_text("Log in to ask your documents")).to_be_visible()
     expect(ann.get_by_text("Collections")).to_have_count(0)
+    assert violations(ann) == []
     log_in(ann, "ann")  # which leads back there
     ann.get_by_role("button", name="New", exact=True).click()
     ann.get_by_label("Name").fill("Brewing")
@@ -90,10 +92,12 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     settled(ann)
     uploader(ann).set_input_files({"name": "brewing.md", "mimeType": "text/markdown", "buffer": NOTES.encode()})
     expect(ann.get_by_text("Added: 1 passage")).to_be_visible()
-    settled(ann)
-    ann.get_by_role("button", name="Edit").locator("visible=true").first.click()
-    ann.get_by_role("menuitem", name="Share").click()
+    for option in ("Rename", "Delete"):
+        choose(ann, "Edit", option)
+        assert dialog_violations(ann) == [], option
+    choose(ann, "Edit", "Share")
     ann.get_by_label("May read: e-mail addresses, one per line").fill("ben@example.org")
+    assert violations(ann) == []
     ann.get_by_role("dialog").get_by_role("button", name="Share").click()
     expect(ann.get_by_role("dialog")).to_have_count(0)
 
@@ -113,6 +117,7 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     ben.get_by_role("menuitem", name="Share this answer").click()
     ben.get_by_role("button", name="Create a link").click()
     link = ben.get_by_role("dialog").get_by_text(f"{address}/shared?link=").inner_text()
+    assert violations(ben) == []
 
     eve.context.add_cookies(ann.context.cookies())  # as a program behind another port gets and sets them
     eve.goto(link)

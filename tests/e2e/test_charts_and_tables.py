@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.accessibility import violations
+from tests.e2e.accessibility import choose, dialog_violations, press, violations
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.e2e.conftest import QUESTION
 
@@ -41,6 +41,9 @@ def _look_at_the_run(page: Page) -> None:
     expect(main.locator("svg").get_by_text("Grade").first).to_be_visible()
     expect(main.get_by_test_id("stVegaLiteChart")).to_be_visible()
     assert violations(page) == []
+    for button in ("Share", "Compare"):
+        press(page, button)
+        assert dialog_violations(page) == [], button
 
 
 def _choose_a_document(page: Page) -> None:
@@ -56,10 +59,13 @@ def _choose_a_document(page: Page) -> None:
     expect(drawer).to_be_hidden()
     settled(page)
     table.click(position={"x": 17, "y": _ROW_HEIGHT + _HALF})  # the box before the first row
-    expect(page.get_by_role("button", name="Open 1 document")).to_be_visible()
-
-    settled(page)
-    page.get_by_role("button", name="Coverage gaps").locator("visible=true").click()
+    for button in (
+        *("Open 1 document", "Rename 1 document", "Move 1 document", "Remove 1 document"),
+        *("New", "Export", "Import", "Refresh all", "Watched folders"),
+    ):
+        press(page, button)
+        assert dialog_violations(page) == [], button
+    press(page, "Coverage gaps")
     expect(page.get_by_role("heading", name="Coverage gaps")).to_be_visible()
     entries = page.get_by_test_id("stTopNavLink")
     expect(entries.filter(has_text="Documents").locator("span").first).to_have_css("font-weight", "600")
@@ -80,6 +86,11 @@ def _choose_an_answer_of_an_evaluation(page: Page) -> None:
             page.keyboard.press(key)
         expect(page.get_by_role("strong").filter(has_text=ROWS[row]["question"])).to_be_visible()
     assert violations(page) == []
+    press(page, "Export")
+    assert dialog_violations(page) == []
+    for option in ("Rename", "Judge answers", "Delete"):
+        choose(page, "More", option)
+        assert dialog_violations(page) == [], option
 
 
 def upload_dataset(page: Page, content: bytes) -> None:

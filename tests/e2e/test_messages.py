@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import deque
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import urljoin
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from reportlab.pdfgen.canvas import Canvas
@@ -14,6 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
+from tests.e2e.accessibility import choose, dialog_violations, violations
 from tests.e2e.browser import ask, open_page, settled
 from tests.forked import forked
 
@@ -48,12 +50,28 @@ def guide() -> bytes:
 
 
 def expect_strong_mark(drawer: Locator) -> None:
-    """The picture in the drawer has a place marked strongly, and it is in view."""
-    picture = drawer.get_by_role("img", name="Page 2 of guide")
+    """The picture in the drawer has a place marked strongly; it is in view, also enlarged, which scrolls to it."""
+    picture = drawer.get_by_role("button", name="Page 2 of guide")
     expect(picture).to_be_in_viewport()
-    response = drawer.page.request.get(urljoin(drawer.page.url, picture.get_attribute("src")))
-    image = Image.open(BytesIO(response.body())).convert("RGB")
-    assert STRONG in {colour for _, colour in image.getcolors(maxcolors=1 << 24) or []}
+    source = picture.locator("img").get_attribute("src") or ""
+    image = Image.open(BytesIO(b64decode(source.partition(",")[2]))).convert("RGB")
+    marked = np.argwhere((np.asarray(image) == STRONG).all(axis=2))
+    assert len(marked)
+    usual = picture.bounding_box()
+    picture.click()
+    expect(picture).to_have_attribute("aria-expanded", "true")
+    frame, enlarged = picture.locator("..").bounding_box(), picture.bounding_box()
+    assert usual
+    assert frame
+    assert enlarged
+    assert enlarged["width"] > 1.5 * usual["width"]
+    for side, length, place in (
+        ("y", "height", marked[0][0] / image.height),
+        ("x", "width", marked[0][1] / image.width),
+    ):
+        assert frame[side] <= enlarged[side] + place * enlarged[length] <= frame[side] + frame[length]
+    picture.click()
+    expect(picture).to_have_attribute("aria-expanded", "false")
 
 
 def test_older_messages_stay_a_citation_opens_its_page_and_a_question_is_edited(page: Page, tmp_path: Path):
@@ -71,6 +89,7 @@ def test_older_messages_stay_a_citation_opens_its_page_and_a_question_is_edited(
         _ask_below_older_messages(page, received)
         _turn_the_pages_of_a_citation(page)
         _edit_the_question(page)
+        _dialogs_of_an_answer_are_accessible(page)
 
 
 def _ask_below_older_messages(page: Page, received: list[str | bytes]) -> None:
@@ -105,6 +124,7 @@ def _turn_the_pages_of_a_citation(page: Page) -> None:
     drawer, box = page.get_by_role("dialog"), page.get_by_test_id("stChatInputTextArea")
     expect(drawer).to_contain_text("Page 2 of 3")
     expect_strong_mark(drawer)
+    assert violations(page) == []
     drawer.get_by_role("button", name="Next").click()
     expect(drawer).to_contain_text("Page 3 of 3")
     page.keyboard.press("/")
@@ -129,3 +149,14 @@ def _edit_the_question(page: Page) -> None:
     expect(messages.nth(2 * ASKED)).to_contain_text(OTHER)
     expect(messages.nth(2 * ASKED)).to_contain_text("Question 2 of 2")
     expect(messages.last).to_contain_text("dry brush")
+
+
+def _dialogs_of_an_answer_are_accessible(page: Page) -> None:
+    answer = page.get_by_test_id("stChatMessage").last
+    expect(answer.get_by_role("button", name="More")).to_be_visible()
+    for option in ("Copy with sources", "Pin as a test question"):
+        choose(page, "More", option)
+        assert dialog_violations(page) == [], option
+    settled(page)
+    answer.get_by_role("radio", name="Thumbs down").click()
+    assert dialog_violations(page) == []

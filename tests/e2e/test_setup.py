@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.e2e.accessibility import violations
 from tests.e2e.browser import ask, badge, copy_answer, open_page, settled, uploader
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.forked import forked
@@ -61,6 +62,7 @@ def test_an_empty_machine_answers_with_llama_3_after_two_clicks(page: Page, empt
     button(page, "How to install Ollama").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("ollama.com/install.sh")
+    assert violations(page) == []
     with ScriptedOllama(models=[], port=urlsplit(nowhere).port or 0) as ollama:
         expect(dialog).to_be_hidden()
         button(page, "Get Llama 3.1 8B · 4.9 GB").click()
