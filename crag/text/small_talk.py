@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import get_args
 
+from crag.text.route_classifier import classify_route, classify_small_talk
 from crag.types import SmallTalk
 
 _PHRASES: dict[str, dict[str, list[str]]] = tomllib.loads(
@@ -62,6 +63,7 @@ _CLAUSE_END = re.compile(r"(?<=[.!?,;:~…。！？，；、\n])\s*|\s+[-–—]
 _JOINED = re.compile(rf"{_CLAUSE_END.pattern}|\s+and\s+", re.IGNORECASE)
 _REPEATS = re.compile(r"(.{1,3}?)\1{3,}")  # of signs, as in “嗯嗯嗯嗯”: matching phrases is not linear
 _MOST_WORDS = 5  # of two phrases with nothing between them
+_SURE = 0.9  # the share from which on a message resembles small talk
 _LONGEST = 200  # characters; small talk is short, and a pasted text need not be cut into clauses
 
 
@@ -71,8 +73,16 @@ def detect_small_talk(message: str) -> SmallTalk | None:
         return None
     kinds = [_clause_kind(clause) for clause in _JOINED.split(message) if _bare(clause)]
     if not kinds or None in kinds:
-        return _clause_kind(re.sub("[,，、]", " ", message))  # one phrase with a comma or an “and” in it
+        # one phrase with a comma or an “and” in it
+        return _clause_kind(re.sub("[,，、]", " ", message)) or _classify(message)
     return min((kind for kind in kinds if kind), key=_KINDS.index)
+
+
+def _classify(message: str) -> SmallTalk | None:
+    """Return the kind of small talk that a message surely resembles."""
+    if not _bare(message) or classify_route(message).get("talk", 0.0) < _SURE:
+        return None
+    return classify_small_talk(message)
 
 
 def is_summary_request(message: str) -> bool:
