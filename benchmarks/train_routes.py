@@ -34,6 +34,7 @@ KEPT = {"route": 7800, "talk": 1200}  # features
 ROUTES = ("fact", "document", "list", "table", "steps", "talk")
 _ALTERNATIVES = re.compile(r"\(([^()]*\|[^()]*)\)")
 _FOLDS = 5
+_STRETCH = 5.0  # of the features, so that the penalty weighs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +132,6 @@ class Classifier:
             "bias": [round(float(value), 3) for value in self.bias],
             "weights": {name: row for name, row in weights.items() if any(row)},
         }
-
-
-_STRETCH = 5.0  # of the features, so that the penalty weighs less
 
 
 def _count_lines(features: Sequence[set[str]], examples: Sequence[Example]) -> dict[str, set[int]]:

@@ -29,7 +29,6 @@ _PARTS = {  # of phrases; a whole document is “the lift contract”, but not �
     "{being}": "(?:ai|(?:chat ?)?bots?|robots?|humans?(?: being)?|persons?|real|people|machines?|computers?|programs?"
     "|software|alive|apps?|assistants?|chatgpt|gpt|llama|claude)",
     "{being_ko}": "(?-i:사람|인간|기계|로봇|챗봇|봇|컴퓨터|프로그램|인공지능|AI)",
-    "{being_zh}": "(?-i:(?:真|活)?人[类類]?|机器人?|機器人?|程序|程式|[电電][脑腦]|AI|人工智能|人工智慧)",
     "{size}": r"(?: (?:in|with|for me|as) (?:\w+ ){0,3}\w+| briefly| shortly| for me| please)?",
     "{document_de}": r"(?:das|den|die|dem|der|dieses|diesen|diese|diesem|dieser|mein\w*|es)"
     r"(?: (?:ganze )?\w*(?:skript|dokument|datei|text|artikel|bericht|buch|vertrag|handbuch|pdf|papier)\w*)?",
